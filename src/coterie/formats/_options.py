@@ -1,0 +1,28 @@
+"""What a user may say about an input beside its format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from coterie.errors import ParameterError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Reading options; each format uses those that concern it."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Column of the shape -> column of the file (format `table`)."""
+    user_field: str | None = None
+    """The field that identifies a user (format `ubi`)."""
+    date: str | None = None
+    """The day of times that have none (format `sogou`), as YYYY-MM-DD."""
+
+    def __post_init__(self) -> None:
+        if self.date is not None:
+            try:
+                date.fromisoformat(self.date)
+            except ValueError:
+                raise ParameterError(f"--date must be YYYY-MM-DD. Got {self.date!r}.") from None

@@ -1,0 +1,73 @@
+"""Common and combined access logs (Apache, nginx): one request per line -> VISITS.
+
+The visitor is the logged name, or else address and agent together. Requests that are not requests (TLS
+garbage, `-`) are kept with an empty path, which `drop_empty` removes. A zone is turned to UTC. Accepted as
+well: a leading `host:port` (vhost formats), address lists of proxies, masked addresses, trailing fields.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from coterie.formats._source import Source, fields, reason
+from coterie.shapes import VISITS
+
+shape = VISITS
+expected = {
+    "encoding": "text must be UTF-8",
+    "columns": "address, name, [time], \"request\", status, bytes",
+    "time": "day/Mon/year:HH:MM:SS zone",
+    "status": "three digits",
+}
+_QUOTED = r'"((?:[^"\\]|\\.)*)"'
+_PATTERN = (
+    r"^(?:\S+:\d+ )?((?:\S+, )*\S+) \S+ (.*?) \[([^\]]+)\] "
+    + _QUOTED + r" (\d{3}|-) (\d+|-)(?: " + _QUOTED + " " + _QUOTED + r")?(?: .*)?$"
+)  # fmt: skip
+_REQUEST = r"^([A-Z]+) (\S.*?)(?: HTTP/[0-9.]+)?$"
+
+
+def sniff(head: list[str]) -> bool:
+    """A first line with a date in brackets and a request in quotes."""
+    return bool(head) and re.match(_PATTERN, head[0]) is not None
+
+
+def load(source: Source, options: object) -> pl.LazyFrame:  # noqa: ARG001 (same for all formats)
+    """Parse the lines of access logs."""
+    names = ["address", "_name", "_time", "_request", "_status", "_bytes", "referrer", "agent"]
+    parts = fields(source.lines(), names, _PATTERN).with_columns(
+        pl.col("_request").str.extract_groups(_REQUEST).struct.rename_fields(["method", "path"])
+    ).unnest("_request")
+    zoned = pl.col("_time").str.to_datetime(
+        "%d/%b/%Y:%H:%M:%S %z", time_unit="us", strict=False, time_zone="UTC"
+    )
+    time = zoned.dt.replace_time_zone(None)
+    status = pl.col("_status").cast(pl.Int16, strict=False)
+    size = pl.when(pl.col("_bytes") == "-").then(pl.lit("0")).otherwise(pl.col("_bytes"))
+    agent, name = _value("agent"), _value("_name")
+    visitor = pl.concat_str([pl.col("address"), agent.fill_null("")], separator=" ")
+    return parts.select(
+        "row",
+        pl.coalesce(name, visitor).alias("user"),
+        "address",
+        time.alias("time"),
+        "method",
+        pl.col("path").fill_null(""),
+        status.alias("status"),
+        size.cast(pl.Int64, strict=False).alias("bytes"),
+        _value("referrer").alias("referrer"),
+        agent.alias("agent"),
+        reason(
+            encoding=source.damage(pl.col("line")),
+            columns=pl.col("address").is_null(),
+            time=time.is_null(),
+            status=(pl.col("_status") != "-") & status.is_null(),
+        ),
+    )
+
+
+def _value(column: str) -> pl.Expr:
+    """A field in which `-` and nothing mean that it is missing."""
+    return pl.when(~pl.col(column).is_in(["-", ""])).then(pl.col(column))

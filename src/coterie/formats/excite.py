@@ -1,0 +1,40 @@
+"""Excite 1997: tab-separated, no header: cookie, time as yymmddHHMMSS, query. No clicks."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from coterie.formats._source import Source, blank_to_null, reason, split_tabs
+from coterie.shapes import QUERIES
+
+shape = QUERIES
+expected = {
+    "encoding": "text must be UTF-8",
+    "columns": "3 tab-separated fields",
+    "time": "yymmddHHMMSS",
+}
+_LINE = re.compile(r"[0-9A-Fa-f]{16}\t\d{12}\t[^\t]*$")
+
+
+def sniff(head: list[str]) -> bool:
+    """A cookie of 16 hexadecimal digits and a time of 12 digits."""
+    return bool(head) and _LINE.match(head[0]) is not None
+
+
+def load(source: Source, options: object) -> pl.LazyFrame:  # noqa: ARG001 (same for all formats)
+    """Parse the lines of Excite files."""
+    parts = split_tabs(source.lines(), ["user", "_time", "query"])
+    time = pl.col("_time").str.to_datetime("%y%m%d%H%M%S", time_unit="us", strict=False)
+    return parts.select(
+        "row",
+        blank_to_null("user"),
+        time.alias("time"),
+        pl.col("query").fill_null(""),
+        reason(
+            encoding=source.damage(pl.col("line")),
+            columns=pl.col("query").is_null() | pl.col("_extra").is_not_null(),
+            time=time.is_null(),
+        ),
+    )

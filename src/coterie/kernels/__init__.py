@@ -1,0 +1,1 @@
+"""Kernels: numba functions of arrays; no tables, files, strings or randomness."""

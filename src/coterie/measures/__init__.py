@@ -1,0 +1,102 @@
+"""Measures: (original, released) -> numbers. One per file, in privacy/, utility/ and attacks/.
+
+A measure is a module with
+
+    needs_record                whether it must know who became whom (the private run record)
+    measure(comparison)         yields Score(key, value, unit)
+
+Percentages are on 0..100. A label holds a string of the log and is given only where values may be shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from coterie.errors import InputError, MissingError
+from coterie.log import Log, Release
+from coterie.prepare import prepare
+
+SCORES = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String, "label": pl.String}
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number: a dotted key, the value and its unit."""
+
+    key: str
+    value: float | None
+    unit: str
+    label: str | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Comparison:
+    """An original log and a release of it, in the columns that measures look at."""
+
+    original: pl.DataFrame
+    """row, subject, item, time"""
+    released: pl.DataFrame
+    """subject, item, time"""
+    release: Release
+    seed: int
+    show_values: bool
+
+    @classmethod
+    def of(cls, original: Log, release: Release, seed: int, show_values: bool) -> Comparison:
+        """Prepare the original as the release was, and take the columns."""
+        if original.shape is not release.log.shape:
+            raise InputError(
+                f"The release has the shape {release.log.shape.name}, the original {original.shape.name}."
+            )
+        if not original.steps:
+            original = prepare(original, release.log.steps)
+        shape = original.shape
+        columns = [
+            pl.col(shape.subject or "").alias("subject"),
+            pl.col(shape.item or "").alias("item"),
+            pl.col("time"),
+        ]
+        return cls(
+            original=original.frame.select("row", *columns).collect(engine="streaming"),
+            released=release.log.frame.select(columns).collect(engine="streaming"),
+            release=release,
+            seed=seed,
+            show_values=show_values,
+        )
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """row, released_row: what became of the original rows; methods that keep rows only."""
+        record = self.release.record
+        if record is None or record.rows is None:
+            raise MissingError("This needs the rows.parquet of a run record: --record DIR.")
+        return record.rows.collect(engine="streaming")
+
+    @cached_property
+    def profiles(self) -> pl.DataFrame:
+        """subject, item, before, after: how often each original subject's item occurs in both logs.
+
+        After: in the rows that came from the subject, or in what was released under its new name.
+        """
+        record = self.release.record
+        if record is None:
+            raise MissingError("This must know who became whom. Give the run record: --record DIR.")
+        key = ["subject", "item"]
+        before = self.original.group_by(key).len("before")
+        if record.rows is not None:
+            became = self.original.select("row", "subject").join(self.rows, on="row")
+            items = self.released.select("item").with_row_index("released_row")
+            after = became.join(items, on="released_row").group_by(key).len("after")
+        else:
+            names = record.subjects.collect(engine="streaming").select("original", subject="released")
+            after = (
+                self.released.join(names.drop_nulls(), on="subject")
+                .group_by("original", "item")
+                .len("after")
+                .rename({"original": "subject"})
+            )
+        both = before.join(after, on=key, how="full", coalesce=True)
+        return both.drop_nulls("subject").with_columns(pl.col("before", "after").fill_null(0))

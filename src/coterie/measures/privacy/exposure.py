@@ -1,0 +1,62 @@
+"""Profile exposure level: how much of a user's profile can be read in the release (SPEC 2.2).
+
+With p(q) the share of q in a user's n queries and r(q) = min(1, after(q)/before(q)) the part of it that is released:
+
+    exposed = 100 Σ p r log2(1/p) / H          absence of a query teaches nothing (default of the papers)
+    channel = exposed part + 100 Σ p (1-r) log2((1-r)/P⊥) / H,   P⊥ = Σ p (1-r)     the exact mutual information
+
+A user with one distinct query has H = 0 and exposure 100 r. 0 means nothing of the profile is there, 100 all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from coterie.measures import Comparison, Score
+
+needs_record = True
+THRESHOLD = 40  # paper 000 calls a user protected at or below this level (erratum E-000-9)
+
+
+def measure(comparison: Comparison) -> Iterator[Score]:
+    """Mean, quantiles and the share of users above the threshold, in both modes."""
+    levels = exposure_levels(comparison.profiles)
+    yield Score("users", levels.height, "users")
+    for mode in ("exposed", "channel"):
+        column = levels[mode]
+        yield Score(f"{mode}.mean", column.mean(), "%")  # type: ignore[arg-type]
+        yield Score(f"{mode}.median", column.median(), "%")  # type: ignore[arg-type]
+        for name, share in (("p10", 0.1), ("p90", 0.9)):
+            yield Score(f"{mode}.{name}", column.quantile(share, "linear"), "%")
+        above = 100 * (column > THRESHOLD).mean() if levels.height else None  # type: ignore[operator]
+        yield Score(f"{mode}.above_{THRESHOLD}", above, "% of users")
+
+
+def exposure_levels(profiles: pl.DataFrame) -> pl.DataFrame:
+    """subject, exposed, channel for each subject with a profile."""
+    n = pl.col("before").sum().over("subject")
+    p = pl.col("before") / n
+    r = (pl.col("after") / pl.col("before")).clip(upper_bound=1.0)
+    terms = profiles.lazy().filter(pl.col("before") > 0).select("subject", p.alias("p"), r.alias("r"))
+    lost = pl.col("p") * (1 - pl.col("r"))
+    erased = lost.sum().over("subject")
+    absent = pl.when(lost > 0).then(lost * ((1 - pl.col("r")) / erased).log(2)).otherwise(0.0)
+    sums = (
+        terms.with_columns(absent.alias("absent"))
+        .group_by("subject")
+        .agg(
+            (-pl.col("p") * pl.col("p").log(2)).sum().alias("entropy"),
+            (-pl.col("p") * pl.col("r") * pl.col("p").log(2)).sum().alias("shown"),
+            pl.col("absent").sum(),
+            pl.col("r").first(),
+            pl.len().alias("distinct"),
+        )
+    )
+    single = pl.col("distinct") == 1
+    exposed = pl.when(single).then(pl.col("r")).otherwise(pl.col("shown") / pl.col("entropy"))
+    channel = pl.when(single).then(pl.col("r")).otherwise(
+        (pl.col("shown") + pl.col("absent")) / pl.col("entropy")
+    )  # fmt: skip
+    return sums.select("subject", (100 * exposed).alias("exposed"), (100 * channel).alias("channel")).collect()

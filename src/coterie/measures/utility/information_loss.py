@@ -1,0 +1,58 @@
+"""Information loss ratio: how far the entropy of queries moved (SPEC 2.3).
+
+    ILR = 100 |H_original - H_released| / H_original
+
+per user (mean over users; also with each user capped at 100, since the ratio is unbounded) and for the whole log.
+A user with H_original = 0 counts 0 when the released entropy is 0 too, and 100 otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from coterie.measures import Comparison, Score
+
+needs_record = True
+
+
+def measure(comparison: Comparison) -> Iterator[Score]:
+    """The mean over users, plain and capped, and the ratio of the whole log."""
+    ratios = per_user_loss(comparison.profiles)
+    yield Score("per_user.mean", ratios.mean(), "%")  # type: ignore[arg-type]
+    yield Score("per_user_capped.mean", ratios.clip(upper_bound=100).mean(), "%")  # type: ignore[arg-type]
+    yield Score("per_user_capped.median", ratios.clip(upper_bound=100).median(), "%")  # type: ignore[arg-type]
+    whole = loss(_entropy(comparison.original), _entropy(comparison.released))
+    yield Score("whole_log", whole, "%")
+
+
+def loss(before: float, after: float) -> float:
+    """The ratio for two entropies."""
+    if before == 0:
+        return 0.0 if after == 0 else 100.0
+    return 100 * abs(before - after) / before
+
+
+def per_user_loss(profiles: pl.DataFrame) -> pl.Series:
+    """The ratio of each user that has queries in the original."""
+    entropies = profiles.group_by("subject").agg(
+        pl.col("before").sum().alias("n"), _h("before").alias("h0"), _h("after").alias("h1")
+    )
+    same = (pl.col("h1") == 0).cast(pl.Float64)
+    ratio = pl.when(pl.col("h0") == 0).then(100 * (1 - same)).otherwise(
+        100 * (pl.col("h0") - pl.col("h1")).abs() / pl.col("h0")
+    )  # fmt: skip
+    return entropies.filter(pl.col("n") > 0).select(ratio.alias("loss"))["loss"]
+
+
+def _h(count: str) -> pl.Expr:
+    """Entropy in bits of counts; a multiset with one distinct element or none has exactly 0."""
+    used = pl.col(count).filter(pl.col(count) > 0)
+    p = used / used.sum()
+    return pl.when(used.len() > 1).then(-(p * p.log(2)).sum()).otherwise(0.0)
+
+
+def _entropy(rows: pl.DataFrame) -> float:
+    value: float = rows.group_by("item").len("n").select(_h("n")).item()
+    return value

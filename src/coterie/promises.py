@@ -1,0 +1,143 @@
+"""Promises: what a release says about itself, as small values, and the checks made of it.
+
+A promise is data. It names what must hold and with which numbers; `coterie.verify` knows how to
+check each kind with code of its own. The sentence is what a person signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Annotated, Any, Literal
+
+from coterie.errors import InputError, UnknownNameError
+from coterie.params import Choice, Range, check_params
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryKAnonymity:
+    """Every released item was issued by at least k users of the original log."""
+
+    k: Annotated[int, Range(2)]
+    users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
+    attrs: Annotated[str, Choice("common", "keep", "drop")] = "common"
+
+    name = "query_k_anonymity"
+
+    def __post_init__(self) -> None:
+        check_params(self, self.name)
+
+    @property
+    def sentence(self) -> str:
+        """The promise in plain words."""
+        attrs = {
+            "common": f" The same holds for what accompanies it (clicked page, request details); "
+            f"times are cut to the day.",
+            "keep": " Nothing is promised about times, ranks and clicked pages, which were kept.",
+            "drop": " Times, ranks and clicked pages were removed.",
+        }[self.attrs]
+        users = {
+            "drop": " No row says who it came from.",
+            "session": " Rows of one session are linked by a random name, so what one person asked "
+            "within a session can be read together.",
+            "pseudonym": " Rows of one person are linked by a random name, so everything one person "
+            "asked can be read together: this is how people were found in the AOL log.",
+        }[self.users]
+        return f"Every released query was issued by at least {self.k} different users.{attrs}{users}"
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the promise does not say."""
+        linked = () if self.users == "drop" else (
+            "Queries linked by a random name can point to a person together, even where each of "
+            "them is common.",
+        )
+        kept = () if self.attrs != "keep" else (
+            "Exact times and clicked pages were kept: somebody who knows when a person searched "
+            "can find the row.",
+        )
+        return (
+            *linked,
+            *kept,
+            f"A query typed by {self.k} users can still name a person (a celebrity, a neighbour in "
+            "the news) or be sensitive in itself.",
+            f"Somebody who can make {self.k} accounts type the same words can have them released.",
+            "The promise is about this release alone, not about it together with other releases of "
+            "the same log.",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserKAnonymity:
+    """Every released profile (the multiset of a subject's rows) is shared by at least k subjects."""
+
+    k: Annotated[int, Range(2)]
+
+    name = "user_k_anonymity"
+
+    def __post_init__(self) -> None:
+        check_params(self, self.name)
+
+    @property
+    def sentence(self) -> str:
+        """The promise in plain words."""
+        return (
+            f"Every released profile, that is everything published under one name, is shared by at "
+            f"least {self.k} users."
+        )
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the promise does not say."""
+        return (
+            "A query that names a person by itself is released as it is where it is part of a "
+            "shared profile.",
+            "Users of one group may all share a sensitive interest.",
+        )
+
+
+Promise = QueryKAnonymity | UserKAnonymity
+PROMISES: dict[str, type[Promise]] = {cls.name: cls for cls in (QueryKAnonymity, UserKAnonymity)}
+
+Status = Literal["passed", "failed", "not checked"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One thing the verifier looked at."""
+
+    name: str
+    status: Status
+    detail: str
+    """What was found, in counts; never a value of the log."""
+    carries_promise: bool = False
+    """Whether the promise itself, and not only good order, rests on this check."""
+    needs_original: bool = False
+    broken: int = 0
+    """How many subjects, items or rows break it."""
+    largest_k: int | None = None
+    """The largest k for which this check passes, where it depends on k."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for the sidecar and for JSON."""
+        return asdict(self)
+
+
+def to_dict(promise: Promise) -> dict[str, Any]:
+    """A promise as plain data: its name and numbers."""
+    return {"name": promise.name, **asdict(promise), "sentence": promise.sentence}
+
+
+def from_dict(data: Mapping[str, Any]) -> Promise:
+    """The promise that `to_dict` wrote."""
+    name = data.get("name")
+    if name not in PROMISES:
+        raise UnknownNameError(
+            f"No promise is called {name!r}. Known promises: {', '.join(PROMISES)}."
+        )
+    cls = PROMISES[name]
+    known = {field.name for field in fields(cls)}
+    try:
+        return cls(**{key: value for key, value in data.items() if key in known})
+    except TypeError as error:
+        raise InputError(f"The promise {name!r} lacks a number: {error}.") from None

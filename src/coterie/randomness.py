@@ -1,0 +1,54 @@
+"""Randomness: a seed gives an independent stream for each purpose and subject.
+
+A draw depends on (seed, purpose, subject) and on nothing else, so the order of rows, the number of
+engine blocks and the number of threads never change an answer.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+
+import numpy as np
+import polars as pl
+
+_NAME_BYTES = 10  # 80 bits, 16 letters of base32
+
+
+def new_seed() -> int:
+    """128 bits from the operating system, for runs that nobody should be able to repeat."""
+    return secrets.randbits(128)
+
+
+def stream(seed: int, purpose: str, subject: str = "") -> np.random.Generator:
+    """The stream of random numbers for one purpose and subject."""
+    digest = _digest(_key(seed), f"{purpose}\0{subject}", 16)
+    return np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little")))
+
+
+def pseudonyms(seed: int, subjects: pl.Series, taken: pl.Series) -> pl.Series:
+    """A fresh name for each of the distinct `subjects`, none of them in `taken`."""
+    used = set(taken.drop_nulls().to_list())
+    key = _key(seed)
+    names: list[str] = []
+    for subject in subjects.to_list():
+        attempt = 0
+        while (name := _name(key, subject, attempt)) in used:
+            attempt += 1
+        used.add(name)
+        names.append(name)
+    return pl.Series("pseudonym", names, dtype=pl.String)
+
+
+def _name(key: bytes, subject: str, attempt: int) -> str:
+    digest = _digest(key, f"pseudonym {attempt}\0{subject}", _NAME_BYTES)
+    return "u_" + base64.b32encode(digest).decode().lower()
+
+
+def _key(seed: int) -> bytes:
+    return hashlib.blake2b(str(seed).encode(), digest_size=32, person=b"coterie").digest()
+
+
+def _digest(key: bytes, message: str, size: int) -> bytes:
+    return hashlib.blake2b(message.encode(), digest_size=size, key=key).digest()

@@ -1,0 +1,283 @@
+"""The public functions: read, prepare, anonymize, verify, write, measure, report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from coterie import formats, randomness, registry
+from coterie.engines.local import Local
+from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
+from coterie.log import Log, Record, Release, Step
+from coterie.measures import SCORES, Comparison
+from coterie.prepare import DEFAULT
+from coterie.prepare import prepare as apply_steps
+from coterie.promises import PROMISES, Check, Promise, QueryKAnonymity, from_dict
+from coterie.run import Method, Run
+from coterie.shapes import QUERIES, SHAPES, Shape
+from coterie.verify import Verdict, verify_rows
+from coterie.write import read_record, read_sidecar, sha256, write_record, write_release
+
+Progress = Callable[[str], None]
+
+
+def _silent(_: str) -> None: ...
+
+
+def read(
+    source: str | Path | Sequence[str | Path],
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    user_field: str | None = None,
+    date: str | None = None,
+    allow_bad: bool = False,
+) -> Log:
+    """A log from a file, a glob, several of them, or standard input (`-`); the format is sniffed."""
+    paths = [source] if isinstance(source, (str, Path)) else list(source)
+    if len(paths) == 1 and str(paths[0]).startswith("synth:"):
+        return _synthetic(str(paths[0]))
+    options = formats.Options(columns=columns or {}, user_field=user_field, date=date)
+    return formats.read(paths, format=format, options=options, allow_bad=allow_bad)
+
+
+def log(table: Any, columns: Mapping[str, str] | None = None) -> Log:
+    """A log from a polars, pandas or Arrow table; `columns` maps our names to the table's."""
+    return formats.table_log(table, columns)
+
+
+def prepare(log: Log, steps: Iterable[str] = DEFAULT) -> Log:
+    """The log after the named steps (normalize, drop_empty, events, sessions, scrub)."""
+    return apply_steps(log, steps)
+
+
+def anonymize(
+    log: Log,
+    method: Method,
+    *,
+    seed: int | None = None,
+    blocks: int = 1,
+    record: bool = True,
+    progress: Progress = _silent,
+) -> Release:
+    """Plan, release, verify. Raises BrokenPromiseError rather than return a release that fails."""
+    name = registry.name_of(method)
+    _accepts(log, method, name)
+    subject = log.shape.subject or ""
+    counts = log.frame.select(pl.len(), pl.col(subject).drop_nulls().n_unique())
+    rows, subjects = counts.collect(engine="streaming").row(0)
+    if rows == 0:
+        raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
+    promise = method.promise(subjects)
+    run = Run(seed=randomness.new_seed() if seed is None else seed, engine=Local(blocks))
+    progress("plan")
+    plan = method.plan(log, run)
+    progress("release")
+    draft = method.release(log, plan, run)
+    released, row_map = _settle(draft.frame, log.shape, run, record)
+    progress("verify")
+    verdict = verify_rows(released, log.shape, promise, log)
+    if verdict.exit_code != 0:
+        raise BrokenPromiseError(_broken_message(name, verdict))
+    private = Record(
+        run={
+            "method": name,
+            "parameters": asdict(method),  # type: ignore[call-overload]
+            "seed": run.seed,
+            "seed_chosen": seed is not None,
+            "rows": rows,
+            "subjects": subjects,
+            "history": [asdict(step) for step in log.history],
+            "input_sha256": [sha256(path) for path in log.sources] if record else [],
+        },
+        subjects=draft.subjects,
+        rows=row_map,
+    )
+    return Release(
+        log=Log(frame=released, shape=log.shape, history=log.history, resources=(log.resources, run)),
+        promise=promise,
+        method=name,
+        params=asdict(method),  # type: ignore[call-overload]
+        checks=verdict.checks,
+        warnings=draft.warnings,
+        record=private,
+    )
+
+
+def verify(
+    release: Release | str | Path,
+    original: Log | None = None,
+    *,
+    promise: str | None = None,
+    k: int | None = None,
+) -> Verdict:
+    """Check a release again, from its rows; with the original log everything can be checked.
+
+    The original is prepared as the sidecar says. A file without a sidecar needs `promise` and `k`.
+    """
+    if isinstance(release, Release):
+        promised = release.promise if k is None else replace(release.promise, k=k)
+        return verify_rows(release.log.frame, release.log.shape, promised, original)
+    path = Path(release)
+    sidecar = read_sidecar(path)
+    frame, shape, names, _resources = formats.read_release(path, _shape_of(sidecar))
+    if original is not None and original.shape is not shape:
+        raise InputError(f"The release has the shape {shape.name}, the original {original.shape.name}.")
+    if sidecar is None:
+        promised = _foreign_promise(frame, shape, promise, k)
+        return _readable(frame, verify_rows(frame.drop("bad"), shape, promised, original, foreign=True))
+    promised = from_dict({**sidecar["promise"], **({} if k is None else {"k": k})})
+    if promise is not None and promise != promised.name:
+        raise ParameterError(f"{path.name} promises {promised.name}, not {promise}.")
+    if original is not None and not original.steps:
+        original = prepare(original, sidecar.get("prepare", ()))
+    extra = [pl.lit(None).alias(name) for name in names if name not in shape.schema]
+    verdict = verify_rows(frame.drop("bad").with_columns(extra), shape, promised, original)
+    intact = Check(
+        name="digest",
+        status="passed" if sha256(path) == sidecar["sha256"] else "failed",
+        detail="the file is the one the sidecar describes",
+        broken=int(sha256(path) != sidecar["sha256"]),
+    )
+    return _readable(frame, replace(verdict, checks=(intact, *verdict.checks)))
+
+
+def write(
+    release: Release,
+    path: str | Path,
+    *,
+    kind: str | None = None,
+    sidecar: str | Path | None = None,
+    record: str | Path | None = None,
+    force: bool = False,
+) -> None:
+    """Write a verified release, its public sidecar and, if asked, its private record."""
+    write_release(release, path, kind=kind, sidecar=sidecar, force=force)
+    if record is not None and release.record is not None:
+        write_record(release.record, Path(record), force)
+
+
+def load_release(path: str | Path, record: str | Path | None = None) -> Release:
+    """A release that was written earlier, for measuring and reporting. It is not verified again."""
+    path = Path(path)
+    sidecar = read_sidecar(path)
+    if sidecar is None:
+        raise MissingError(f"{path.name}.json, the sidecar of the release, is missing.")
+    frame, shape, _, resources = formats.read_release(path, _shape_of(sidecar))
+    history = tuple(Step(name=name) for name in sidecar.get("prepare", ()))
+    return Release(
+        log=Log(frame=frame.drop("bad"), shape=shape, history=history, resources=resources),
+        promise=from_dict(sidecar["promise"]),
+        method=sidecar["method"],
+        params=sidecar.get("parameters", {}),
+        checks=tuple(Check(**check) for check in sidecar.get("checks", ())),
+        warnings=tuple(sidecar.get("warnings", ())),
+        record=read_record(Path(record)) if record is not None else None,
+    )
+
+
+def measure(
+    original: Log,
+    release: Release,
+    names: Sequence[str] | None = None,
+    *,
+    seed: int | None = None,
+    show_values: bool = False,
+) -> pl.DataFrame:
+    """Scores of a release as a table: name, key, value, unit (and label, where values may be shown).
+
+    Without `names` all measures are taken that what is given allows.
+    """
+    comparison = Comparison.of(
+        original,
+        release,
+        seed=randomness.new_seed() if seed is None else seed,
+        show_values=show_values or original.synthetic,
+    )
+    rows: list[tuple[str, str, float | None, str, str | None]] = []
+    for name in names if names is not None else registry.names("measures"):
+        module = registry.module("measures", name)
+        if module.needs_record and release.record is None:
+            if names is None:
+                continue
+            raise MissingError(
+                f"The measure {name!r} must know who became whom. Give the run record: --record DIR."
+            )
+        rows += [(name, score.key, score.value, score.unit, score.label) for score in module.measure(comparison)]
+    table = pl.DataFrame(rows, schema=SCORES, orient="row")
+    return table if comparison.show_values else table.drop("label")
+
+
+def _settle(
+    frame: pl.LazyFrame, shape: Shape, run: Run, keep_rows: bool
+) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
+    """Released rows in the order of their values, and which original row each one is."""
+    has_rows = keep_rows and "row" in frame.collect_schema()
+    columns = [*shape.released, *(["row"] if has_rows else [])]
+    ordered = run.engine.sort(frame.select(columns), [*shape.order, *(["row"] if has_rows else [])])
+    released = ordered.select(shape.released)
+    if not has_rows:
+        return released, None
+    return released, ordered.select("row").with_row_index("released_row")
+
+
+def _shape_of(sidecar: Mapping[str, Any] | None) -> Shape:
+    return SHAPES.get((sidecar or {}).get("shape", ""), QUERIES)
+
+
+def _accepts(log: Log, method: Method, name: str) -> None:
+    if log.shape not in method.accepts:
+        accepted = ", ".join(shape.name for shape in method.accepts)
+        raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}.")
+
+
+def _broken_message(name: str, verdict: Verdict) -> str:
+    details = "; ".join(f"{check.name}: {check.detail}" for check in verdict.broken or verdict.unchecked)
+    return f"The release of {name} does not keep its promise, so nothing was written. {details}."
+
+
+def _foreign_promise(
+    frame: pl.LazyFrame, shape: Shape, name: str | None, k: int | None
+) -> Promise:
+    if name is None or k is None:
+        raise MissingError(
+            "The file has no sidecar that says what it promises. Say what to check, for example "
+            "--promise query_k_anonymity --k 5 (promises: " + ", ".join(PROMISES) + ")."
+        )
+    linked = frame.select(pl.col(shape.subject or "").count()).collect(engine="streaming").item()
+    numbers: dict[str, Any] = {"name": name, "k": k}
+    if name == QueryKAnonymity.name:
+        numbers |= {"users": "pseudonym" if linked else "drop", "attrs": "keep"}
+    return from_dict(numbers)
+
+
+def _readable(frame: pl.LazyFrame, verdict: Verdict) -> Verdict:
+    """The verdict with a check that every line of the file could be read."""
+    count = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
+    check = Check(
+        name="readable",
+        status="failed" if count else "passed",
+        detail=f"every line can be read{f': {count:,} cannot' if count else ''}",
+        broken=count,
+    )
+    return replace(verdict, checks=(check, *verdict.checks))
+
+
+def _synthetic(text: str) -> Log:
+    """A log from `synth:users=1000,seed=7`."""
+    from coterie import synth
+
+    try:
+        settings = {key: int(value) for key, value in (p.split("=") for p in text[6:].split(",") if p)}
+        unknown = set(settings) - {"users", "seed"}
+    except ValueError:
+        settings, unknown = {}, {text}
+    if unknown or settings.get("users", 1000) < 1:
+        raise ParameterError("A synthetic source is written synth:users=1000,seed=7.")
+    frame = synth.synthesize(settings.get("users", 1000), settings.get("seed", 7))
+    made = formats.table_log(frame)
+    return replace(made, history=(Step(name="synth", counts={"lines": frame.height}),))

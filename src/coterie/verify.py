@@ -1,0 +1,308 @@
+"""Verify: one checker per promise, with code of its own.
+
+It imports nothing from methods, apply or aggregate: what decided and what applied the decision must not be what judges
+it. It looks at the released rows, and at the original where a promise cannot be seen in the release alone; each
+check says which. Findings are counts, never values.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from coterie.log import Log
+from coterie.promises import Check, Promise, QueryKAnonymity, Status, UserKAnonymity
+from coterie.shapes import Shape
+
+_NAME = r"^u_[a-z2-7]{16}$"
+_PARTS: tuple[Callable[[pl.Expr], pl.Expr], ...] = (lambda h: h // 2**32, lambda h: h % 2**32)
+_DAY = 86_400_000_000  # microseconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The checks of one verification and what follows from them."""
+
+    promise: Promise
+    checks: tuple[Check, ...]
+
+    @property
+    def broken(self) -> tuple[Check, ...]:
+        """The checks that failed."""
+        return tuple(check for check in self.checks if check.status == "failed")
+
+    @property
+    def unchecked(self) -> tuple[Check, ...]:
+        """The checks that could not be made with what was given."""
+        return tuple(check for check in self.checks if check.status == "not checked")
+
+    @property
+    def promise_checked(self) -> bool:
+        """Whether everything the promise rests on was checked."""
+        return not any(check.carries_promise for check in self.unchecked)
+
+    @property
+    def largest_k(self) -> int | None:
+        """The largest k that holds; None where it could not be found or nothing was released."""
+        found = [check.largest_k for check in self.checks if check.largest_k is not None]
+        return min(found) if found and self.promise_checked else None
+
+    @property
+    def exit_code(self) -> int:
+        """0 the promise holds, 1 it is broken, 3 it could not be checked."""
+        if self.broken:
+            return 1
+        return 0 if self.promise_checked else 3
+
+
+def verify_rows(
+    frame: pl.LazyFrame,
+    shape: Shape,
+    promise: Promise,
+    original: Log | None = None,
+    *,
+    foreign: bool = False,
+) -> Verdict:
+    """Check released rows; `foreign` rows were not made by Coterie and need not keep its house rules."""
+    checker: Callable[..., Iterator[Check]]
+    checker = _query_checks if isinstance(promise, QueryKAnonymity) else _user_checks
+    checks: list[Check] = []
+    if not foreign:
+        checks += [_columns(frame, shape)]
+        if checks[0].status == "failed":
+            return Verdict(promise=promise, checks=tuple(checks))
+        checks += [_order(frame, shape), _names(frame, shape, promise)]
+    checks += [_ids(frame, shape, original)]
+    checks += checker(frame, shape, promise, original, foreign)
+    return Verdict(promise=promise, checks=tuple(checks))
+
+
+# --- house rules -------------------------------------------------------------------------------
+
+
+def _columns(frame: pl.LazyFrame, shape: Shape) -> Check:
+    found = dict(frame.collect_schema())
+    expected = {name: shape.schema[name] for name in shape.released}
+    wrong = len(set(found) ^ set(expected)) + sum(
+        found[name] != dtype for name, dtype in expected.items() if name in found
+    )
+    detail = "exactly the released columns of the shape, with their types"
+    return _check("columns", wrong, detail, unit="columns missing, in excess or of another type")
+
+
+def _order(frame: pl.LazyFrame, shape: Shape) -> Check:
+    """Each row is at least its predecessor, nulls first: nothing of the file order is left."""
+    behind = pl.lit(False)
+    for name in reversed(shape.order):
+        now, before = pl.col(name), pl.col(name).shift(1)
+        less = (now < before).fill_null(now.is_null() & before.is_not_null())
+        behind = less | (now.eq_missing(before) & behind)
+    # The first row has no predecessor.
+    count = frame.select(behind.slice(1).sum()).collect(engine="streaming").item()
+    return _check("order", count, "rows are sorted by released values only", unit="rows out of order")
+
+
+def _names(frame: pl.LazyFrame, shape: Shape, promise: Promise) -> Check:
+    subject = pl.col(shape.subject or "")
+    users = promise.users if isinstance(promise, QueryKAnonymity) else "pseudonym"
+    if users == "drop":
+        wrong = frame.select(subject.is_not_null().sum())
+        detail = "no row says whose it is"
+    else:
+        wrong = frame.select((~subject.str.contains(_NAME)).sum())
+        detail = "subjects have random names"
+    return _check("names", wrong.collect(engine="streaming").item(), detail, unit="rows")
+
+
+def _ids(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:
+    detail = "no original subject is named in the release"
+    if original is None:
+        return _not_checked("ids", detail)
+    subject = shape.subject or ""
+    released = frame.select(subject).drop_nulls().unique()
+    found = released.join(original.frame.select(subject).drop_nulls(), on=subject, how="semi")
+    count = found.select(pl.len()).collect(engine="streaming").item()
+    return _check("ids", count, detail, unit="original subjects named", needs_original=True)
+
+
+# --- query k-anonymity ---------------------------------------------------------------------------
+
+
+def _query_checks(
+    frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, original: Log | None, foreign: bool
+) -> Iterator[Check]:
+    item = shape.item or ""
+    yield _crowds("queries", frame, [item], shape, promise, original, foreign)
+    if original is not None:
+        yield _no_more_rows(frame, item, original)
+    else:
+        yield _not_checked("rows", "no query has more rows than in the original")
+    if not foreign:
+        yield _identifying(frame, shape)
+        yield from _details(frame, shape, promise, original)
+
+
+def _crowds(
+    name: str,
+    frame: pl.LazyFrame,
+    key: list[str],
+    shape: Shape,
+    promise: QueryKAnonymity,
+    original: Log | None,
+    foreign: bool = False,
+) -> Check:
+    """At least k distinct subjects of the original behind each released key."""
+    what = " and ".join(key)
+    detail = f"at least {promise.k} users behind each released {what}"
+    subject = pl.col(shape.subject or "")
+    released = frame.select(key).drop_nulls().unique()
+    if original is not None:
+        rows = original.frame.select(*key, subject).join(released, on=key, how="semi")
+    elif promise.users == "pseudonym" or foreign:
+        rows = frame.select(*key, subject).drop_nulls()
+        detail += " (counted by the names in the release)"
+        if rows.select(pl.len()).collect(engine="streaming").item() == 0 and foreign:
+            return _not_checked(name, detail, carries_promise=True)
+    else:
+        return _not_checked(name, detail, carries_promise=True)
+    crowds = rows.group_by(key).agg(subject.drop_nulls().n_unique().alias("crowd"))
+    sizes = released.join(crowds, on=key, how="left").select(pl.col("crowd").fill_null(0))
+    smallest, broken, total = (
+        sizes.select(
+            pl.col("crowd").min().alias("smallest"),
+            (pl.col("crowd") < promise.k).sum().alias("broken"),
+            pl.len().alias("total"),
+        )
+        .collect(engine="streaming")
+        .row(0)
+    )
+    return _check(
+        name,
+        broken,
+        f"{detail}; {total:,} looked at",
+        unit=f"of {total:,} have fewer",
+        needs_original=original is not None,
+        carries_promise=True,
+        largest_k=None if smallest is None else int(smallest),
+    )
+
+
+def _no_more_rows(frame: pl.LazyFrame, item: str, original: Log) -> Check:
+    released = frame.group_by(item).len("released")
+    before = original.frame.select(item).join(frame.select(item).unique(), on=item, how="semi")
+    counts = released.join(before.group_by(item).len("original"), on=item, how="left")
+    excess = (pl.col("released") > pl.col("original").fill_null(0)).sum()
+    count = counts.select(excess).collect(engine="streaming").item()
+    detail = "no query has more rows than in the original"
+    return _check("rows", count, detail, unit="queries with invented rows", needs_original=True)
+
+
+def _identifying(frame: pl.LazyFrame, shape: Shape) -> Check:
+    names = shape.identifying
+    given = [pl.col(name).is_not_null() for name in names] or [pl.lit(False)]
+    count = frame.select(pl.any_horizontal(given).sum()).collect(engine="streaming").item()
+    detail = f"columns that point at a person are empty ({', '.join(names) or 'this shape has none'})"
+    return _check("identifying", count, detail, unit="rows with a value", carries_promise=True)
+
+
+def _details(
+    frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, original: Log | None
+) -> Iterator[Check]:
+    """What accompanies an item: shared by k users, or absent, as the promise says."""
+    if promise.attrs == "keep":
+        return
+    item = shape.item or ""
+    if promise.attrs == "drop":
+        others = [n for n in shape.released if n not in (shape.subject, item)]
+        count = frame.select(
+            pl.any_horizontal(pl.col(name).is_not_null() for name in others).sum()
+        ).collect(engine="streaming").item()  # fmt: skip
+        yield _check("details", count, "no detail accompanies a query", unit="rows with one")
+        return
+    inexact = (pl.col("time").cast(pl.Int64) % _DAY != 0).sum()
+    count = frame.select(inexact).collect(engine="streaming").item()
+    yield _check("times", count, "times are whole days", unit="rows with a time of day")
+    for first, *others in shape.details:
+        if others:
+            alone = pl.any_horizontal(pl.col(name).is_not_null() for name in others)
+            count = frame.select((alone & pl.col(first).is_null()).sum()).collect().item()
+            detail = f"{', '.join(others)} only beside {first}"
+            yield _check(f"{first}_alone", count, detail, unit="rows with one alone")
+        yield _crowds(f"{first}s", frame, [item, first], shape, promise, original)
+
+
+# --- user k-anonymity ----------------------------------------------------------------------------
+
+
+def _user_checks(
+    frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity, original: Log | None, foreign: bool  # noqa: ARG001
+) -> Iterator[Check]:
+    """Profiles are multisets of everything published under one name; each must have k owners."""
+    subject = shape.subject or ""
+    anonymous = frame.select(pl.col(subject).is_null().sum()).collect(engine="streaming").item()
+    if anonymous:
+        yield _check(
+            "profiles", anonymous, "every row has a name", unit="rows without", carries_promise=True
+        )
+        return
+    others = pl.struct(name for name in shape.released if name != subject)
+    # Two sums of hashes under fresh secret keys stand for a multiset: nobody can prepare a collision.
+    hashes = [others.hash(seed=secrets.randbits(63)).alias(f"h{i}") for i in range(2)]
+    halves = [part(pl.col(h)).sum().alias(f"{h}{i}") for h in ("h0", "h1") for i, part in enumerate(_PARTS)]
+    profiles = frame.select(subject, *hashes).group_by(subject).agg(pl.len().alias("n"), *halves)
+    crowds = profiles.drop(subject).group_by(pl.all()).len("crowd")
+    smallest, broken, total = (
+        crowds.select(
+            pl.col("crowd").min().alias("smallest"),
+            pl.col("crowd").filter(pl.col("crowd") < promise.k).sum().alias("broken"),
+            pl.len().alias("total"),
+        )
+        .collect(engine="streaming")
+        .row(0)
+    )
+    yield _check(
+        "profiles",
+        broken,
+        f"each of {total:,} different profiles is shared by at least {promise.k} subjects",
+        unit="subjects in smaller groups",
+        carries_promise=True,
+        largest_k=None if smallest is None else int(smallest),
+    )
+
+
+# --- small helpers -------------------------------------------------------------------------------
+
+
+def _check(
+    name: str,
+    broken: int,
+    detail: str,
+    *,
+    unit: str,
+    needs_original: bool = False,
+    carries_promise: bool = False,
+    largest_k: int | None = None,
+) -> Check:
+    status: Status = "failed" if broken else "passed"
+    return Check(
+        name=name,
+        status=status,
+        detail=f"{detail}: {broken:,} {unit}" if broken else detail,
+        broken=int(broken),
+        needs_original=needs_original,
+        carries_promise=carries_promise,
+        largest_k=largest_k,
+    )
+
+
+def _not_checked(name: str, detail: str, carries_promise: bool = False) -> Check:
+    return Check(
+        name=name,
+        status="not checked",
+        detail=f"{detail}: needs the original log",
+        needs_original=True,
+        carries_promise=carries_promise,
+    )

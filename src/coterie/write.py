@@ -1,0 +1,225 @@
+"""Write: a verified release -> file, public sidecar, private record.
+
+Nothing half-written is ever left: rows go to a temporary name, are read back and compared with what was verified; the
+sidecar is put in place first, the file last. A release whose checks did not all pass is refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from coterie.errors import BrokenPromiseError, InputError, InternalError, MissingError, ParameterError
+from coterie.formats._read import read_release
+from coterie.log import Record, Release
+from coterie.promises import to_dict
+
+KINDS = ("tsv", "csv", "parquet", "jsonl")
+_COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
+_ROW_GROUP = 250_000  # fixed, so that the same rows give the same bytes
+_SECONDS = "%Y-%m-%d %H:%M:%S"
+REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
+
+
+def kind_of(path: str | Path, kind: str | None = None) -> tuple[str, str | None]:
+    """File kind and compression from a name, or from `kind` such as `tsv.gz`."""
+    text = kind or Path(path).name
+    *_, stem, suffix = ("", "", *text.split("."))
+    compression = None
+    if suffix in _COMPRESSIONS:
+        compression, suffix = suffix, stem
+    if suffix not in KINDS or (compression and suffix == "parquet"):
+        raise ParameterError(
+            f"{text!r} does not say what to write. Use one of {', '.join(KINDS)}, the text kinds also with "
+            f".gz or .zst" + ("." if kind else ", as the end of the name or with --to.")
+        )
+    return suffix, compression
+
+
+def write_release(
+    release: Release,
+    path: str | Path,
+    *,
+    kind: str | None = None,
+    sidecar: str | Path | None = None,
+    force: bool = False,
+) -> None:
+    """Write a verified release and its sidecar; to standard output if `path` is `-`."""
+    if not release.checks or any(check.status != "passed" for check in release.checks):
+        raise BrokenPromiseError("Only a release whose checks all passed can be written.")
+    to_stdout = str(path) == "-"
+    if to_stdout and kind is None:
+        raise ParameterError("Say what to write to standard output: --to tsv, csv, parquet or jsonl.")
+    file_kind, compression = kind_of(path, kind)
+    target = Path(sidecar) if to_stdout and sidecar else Path(path)
+    side = Path(sidecar) if sidecar else None if to_stdout else sidecar_path(target)
+    for existing in filter(None, (None if to_stdout else target, side)):
+        refuse_existing(existing, force)
+    folder = target.parent if not to_stdout or sidecar else Path.cwd()
+    with temporary(folder, f"rows.{kind or target.name}") as rows, temporary(folder, "sidecar") as meta:
+        _sink(release.log.frame, rows, file_kind, compression)
+        _compare(rows, release)
+        meta.write_text(json.dumps(sidecar_data(release, sha256(rows)), indent=2) + "\n")
+        if side is not None:
+            meta.replace(side)
+        if to_stdout:
+            _pour(rows)
+            return
+        try:
+            rows.replace(target)
+        except OSError:
+            if side is not None:
+                side.unlink(missing_ok=True)
+            raise
+
+
+def sidecar_path(path: Path) -> Path:
+    """The public sidecar of a released file."""
+    return path.with_name(path.name + ".json")
+
+
+def sidecar_data(release: Release, digest: str) -> dict[str, Any]:
+    """What everybody may know about a release: never the seed, never a value of the log."""
+    from coterie import __version__
+
+    chosen = release.record is not None and release.record.run.get("seed_chosen")
+    return {
+        "coterie": __version__,
+        "method": release.method,
+        "parameters": dict(release.params),
+        "promise": to_dict(release.promise),
+        "limits": list(release.promise.limits),
+        "warnings": [*release.warnings, *([REPRODUCIBLE] if chosen else [])],
+        "checks": [check.as_dict() for check in release.checks],
+        "shape": release.log.shape.name,
+        "prepare": list(release.log.steps),
+        "sha256": digest,
+    }
+
+
+def read_sidecar(path: Path) -> dict[str, Any] | None:
+    """The sidecar beside a released file, or None."""
+    side = sidecar_path(path)
+    if not side.exists():
+        return None
+    try:
+        data = json.loads(side.read_text())
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        raise InputError(f"{side.name} is not a sidecar of Coterie: it is not JSON.") from None
+    if not isinstance(data, dict) or not {"promise", "sha256", "method"} <= set(data):
+        raise InputError(f"{side.name} is not a sidecar of Coterie: promise, sha256 or method is missing.")
+    return data
+
+
+def write_record(record: Record, folder: Path, force: bool = False) -> None:
+    """The private run record, readable by its owner only."""
+    if folder.exists() and any(folder.iterdir()) and not force:
+        raise ParameterError(f"{folder} is not empty. Choose another --record folder or use --force.")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    frames = {"subjects.parquet": record.subjects, "rows.parquet": record.rows}
+    for name, frame in frames.items():
+        if frame is None:
+            (folder / name).unlink(missing_ok=True)
+            continue
+        with temporary(folder, name) as part:
+            frame.sink_parquet(part, engine="streaming", row_group_size=_ROW_GROUP)
+            part.chmod(0o600)
+            part.replace(folder / name)
+    with temporary(folder, "run.json") as part:
+        part.touch(mode=0o600)
+        part.write_text(json.dumps(dict(record.run), indent=2) + "\n")
+        part.replace(folder / "run.json")
+
+
+def read_record(folder: Path) -> Record:
+    """The record that `write_record` wrote."""
+    run, subjects, rows = (folder / n for n in ("run.json", "subjects.parquet", "rows.parquet"))
+    if not run.exists() or not subjects.exists():
+        raise MissingError(f"{folder} holds no run record. Give the folder of --record.")
+    return Record(
+        run=json.loads(run.read_text()),
+        subjects=pl.scan_parquet(subjects, glob=False),
+        rows=pl.scan_parquet(rows, glob=False) if rows.exists() else None,
+    )
+
+
+def refuse_existing(path: Path, force: bool) -> None:
+    """Raise ParameterError rather than overwrite somebody's file."""
+    if path.exists() and not force:
+        raise ParameterError(f"{path} exists. Choose another name or replace it with --force.")
+
+
+@contextmanager
+def temporary(folder: Path, name: str) -> Iterator[Path]:
+    """A temporary path beside its final place, removed whatever happens."""
+    if not folder.is_dir():
+        raise MissingError(f"The folder {folder} does not exist. Make it first.")
+    path = folder / f".coterie-{os.getpid()}-{os.urandom(4).hex()}.{name}"
+    try:
+        yield path
+    except (OSError, pl.exceptions.ComputeError) as error:
+        if not _disk_is_full(error):
+            raise
+        raise InputError(f"The disk of {folder} is full. Nothing was written; make room and try again.") from None
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _disk_is_full(error: Exception) -> bool:
+    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "os error 28" in str(error)
+
+
+def _sink(frame: pl.LazyFrame, path: Path, kind: str, compression: str | None) -> None:
+    if kind == "parquet":
+        frame.sink_parquet(path, engine="streaming", row_group_size=_ROW_GROUP, maintain_order=True)
+        return
+    times = pl.col(pl.Datetime).dt.strftime(_SECONDS)
+    text: Mapping[str, Any] = {
+        "compression": _COMPRESSIONS.get(compression or "", "uncompressed"),
+        "engine": "streaming",
+        "check_extension": False,
+    }
+    if kind == "jsonl":
+        frame.with_columns(times).sink_ndjson(path, **text)
+        return
+    style = {"separator": "\t", "quote_style": "never"} if kind == "tsv" else {"quote_style": "necessary"}
+    frame.with_columns(times).sink_csv(path, **text, **style)
+
+
+def _compare(path: Path, release: Release) -> None:
+    """Read the file back: its rows must be those that were verified, in the same order."""
+    frame, _, names, _resources = read_release(path, release.log.shape)
+    columns = list(release.log.shape.released)
+    same = names == columns and _fingerprint(frame, columns) == _fingerprint(release.log.frame, columns)
+    if not same:
+        raise InternalError("The written file does not read back as the rows that were verified.")
+
+
+def _fingerprint(frame: pl.LazyFrame, columns: list[str]) -> tuple[Any, ...]:
+    rows = frame.select(columns).with_row_index("_at")
+    whole = pl.struct(pl.all()).hash(seed=0)
+    return rows.select(pl.len(), (whole // 2**32).sum().alias("high"), (whole % 2**32).sum()).collect(
+        engine="streaming"
+    ).row(0)  # fmt: skip
+
+
+def _pour(path: Path) -> None:
+    with path.open("rb") as stream:
+        shutil.copyfileobj(stream, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
