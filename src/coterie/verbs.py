@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -14,13 +14,25 @@ from coterie.engines.local import Local
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.log import Log, Record, Release, Step
 from coterie.measures import SCORES, Comparison
+from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.prepare import DEFAULT
 from coterie.prepare import prepare as apply_steps
-from coterie.promises import PROMISES, Check, Promise, QueryKAnonymity, from_dict
+from coterie.prepare.scrub import find
+from coterie.promises import PROMISES, Check, QueryKAnonymity, Status, from_dict
+from coterie.report import LogView, ReleaseView, render
 from coterie.run import Method, Run
 from coterie.shapes import QUERIES, SHAPES, Shape
 from coterie.verify import Verdict, verify_rows
-from coterie.write import read_record, read_sidecar, sha256, write_record, write_release
+from coterie.write import (
+    read_record,
+    read_sidecar,
+    refuse_existing,
+    remove_record,
+    sha256,
+    temporary,
+    write_record,
+    write_release,
+)
 
 Progress = Callable[[str], None]
 
@@ -109,7 +121,7 @@ def anonymize(
 
 
 def verify(
-    release: Release | str | Path,
+    release: Release | Log | str | Path,
     original: Log | None = None,
     *,
     promise: str | None = None,
@@ -117,33 +129,33 @@ def verify(
 ) -> Verdict:
     """Check a release again, from its rows; with the original log everything can be checked.
 
-    The original is prepared as the sidecar says. A file without a sidecar needs `promise` and `k`.
+    A file with a sidecar says itself what it promises and how the original has to be prepared. Rows that Coterie did
+    not make (a Log, or a file without a sidecar, which is read and prepared like any log) need `promise` and `k`.
     """
     if isinstance(release, Release):
         promised = release.promise if k is None else replace(release.promise, k=k)
         return verify_rows(release.log.frame, release.log.shape, promised, original)
+    if isinstance(release, Log):
+        return _verify_foreign(release, original, promise, k)
     path = Path(release)
     sidecar = read_sidecar(path)
-    frame, shape, names, _resources = formats.read_release(path, _shape_of(sidecar))
-    if original is not None and original.shape is not shape:
-        raise InputError(f"The release has the shape {shape.name}, the original {original.shape.name}.")
     if sidecar is None:
-        promised = _foreign_promise(frame, shape, promise, k)
-        return _readable(frame, verify_rows(frame.drop("bad"), shape, promised, original, foreign=True))
+        return _verify_foreign(prepare(read(path)), original, promise, k)
+    frame, shape, names, _resources = formats.read_release(path, _shape_of(sidecar))
     promised = from_dict({**sidecar["promise"], **({} if k is None else {"k": k})})
     if promise is not None and promise != promised.name:
         raise ParameterError(f"{path.name} promises {promised.name}, not {promise}.")
+    _same_shape(shape, original)
     if original is not None and not original.steps:
         original = prepare(original, sidecar.get("prepare", ()))
-    extra = [pl.lit(None).alias(name) for name in names if name not in shape.schema]
+    extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
     verdict = verify_rows(frame.drop("bad").with_columns(extra), shape, promised, original)
-    intact = Check(
-        name="digest",
-        status="passed" if sha256(path) == sidecar["sha256"] else "failed",
-        detail="the file is the one the sidecar describes",
-        broken=int(sha256(path) != sidecar["sha256"]),
+    unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
+    of_file = (
+        _file_check("readable", unread, "every line can be read"),
+        _file_check("digest", sha256(path) != sidecar["sha256"], "the file is the one the sidecar describes"),
     )
-    return _readable(frame, replace(verdict, checks=(intact, *verdict.checks)))
+    return replace(verdict, checks=(*of_file, *verdict.checks))
 
 
 def write(
@@ -156,9 +168,15 @@ def write(
     force: bool = False,
 ) -> None:
     """Write a verified release, its public sidecar and, if asked, its private record."""
-    write_release(release, path, kind=kind, sidecar=sidecar, force=force)
-    if record is not None and release.record is not None:
-        write_record(release.record, Path(record), force)
+    if record is None or release.record is None:
+        write_release(release, path, kind=kind, sidecar=sidecar, force=force)
+        return
+    write_record(release.record, Path(record), force)
+    try:
+        write_release(release, path, kind=kind, sidecar=sidecar, force=force)
+    except BaseException:
+        remove_record(Path(record))  # a record without its release is of no use to anybody
+        raise
 
 
 def load_release(path: str | Path, record: str | Path | None = None) -> Release:
@@ -178,6 +196,11 @@ def load_release(path: str | Path, record: str | Path | None = None) -> Release:
         warnings=tuple(sidecar.get("warnings", ())),
         record=read_record(Path(record)) if record is not None else None,
     )
+
+
+def recheck(release: Release, path: str | Path, original: Log) -> Release:
+    """A loaded release with the checks of today in place of those its sidecar tells of."""
+    return replace(release, checks=verify(path, original).checks)
 
 
 def measure(
@@ -212,6 +235,116 @@ def measure(
     return table if comparison.show_values else table.drop("label")
 
 
+def inspect(log: Log) -> pl.DataFrame:
+    """What is in a log and how exposed it is before any protection: name, key, value, unit."""
+    rows = overview(log)
+    rows += [("uniqueness", *score) for score in uniqueness(_subjects_and_items(log))]
+    items = log.frame.group_by(pl.col(log.shape.item or "").alias("item")).len("n")
+    counted = items.collect(engine="streaming")
+    kinds = counted.with_columns(find(counted["item"]).alias("kind")).drop_nulls("kind")
+    found = kinds.group_by("kind").agg(pl.col("n").sum()).sort("n", "kind", descending=[True, False])
+    rows += [("personal_data", kind, count, "rows") for kind, count in found.iter_rows()]
+    return pl.DataFrame(rows, schema={n: SCORES[n] for n in ("name", "key", "value", "unit")}, orient="row")
+
+
+def overview(log: Log) -> list[tuple[str, str, float | None, str]]:
+    """The size of a log in a few numbers, as score rows."""
+    user, item = pl.col(log.shape.subject or ""), pl.col(log.shape.item or "")
+    row = log.frame.select(
+        pl.len().alias("rows"),
+        user.drop_nulls().n_unique().alias("users"),
+        item.n_unique().alias("queries"),
+        ((pl.col("time").max() - pl.col("time").min()).dt.total_days() + 1).alias("days"),
+        user.is_null().sum().alias("rows_without_user"),
+    )
+    found = row.collect(engine="streaming").row(0, named=True)
+    units = {"rows_without_user": "rows"}
+    return [("log", key, value, units.get(key, key)) for key, value in found.items()]
+
+
+def report(
+    original: Log,
+    releases: Sequence[Release],
+    to: str | Path,
+    *,
+    labels: Sequence[str] | None = None,
+    show_values: bool = False,
+    seed: int | None = None,
+    force: bool = False,
+) -> Path:
+    """A page about one or several releases of a log: .html, .md or .json by the end of its name."""
+    path = Path(to)
+    kind = report_kind(path)
+    if not releases:
+        raise ParameterError("A report needs at least one release.")
+    refuse_existing(path, force)
+    if not original.steps:
+        original = prepare(original, releases[0].log.steps)
+    views = [
+        release_view(original, release, label, show_values=show_values, seed=seed)
+        for release, label in zip(releases, labels or [""] * len(releases), strict=True)
+    ]
+    with temporary(path.parent, "report") as part:
+        part.write_text(render(log_view(original), views, kind), encoding="utf-8")
+        part.replace(path)
+    return path
+
+
+def report_kind(path: Path) -> Literal["html", "md", "json"]:
+    """What kind of report a file name asks for."""
+    kinds: dict[str, Literal["html", "md", "json"]] = {".html": "html", ".md": "md", ".json": "json"}
+    if path.suffix not in kinds:
+        raise ParameterError(f"A report is written as .html, .md or .json, not {path.suffix!r}.")
+    return kinds[path.suffix]
+
+
+def log_view(log: Log) -> LogView:
+    """A log in counts, for a report."""
+    numbers = {key: value for _, key, value, _ in overview(log)}
+    rows = [("uniqueness", f"before.{k}", v, u) for k, v, u in uniqueness(_subjects_and_items(log))]
+    return LogView(
+        rows=int(numbers["rows"] or 0),
+        users=int(numbers["users"] or 0),
+        queries=int(numbers["queries"] or 0),
+        days=None if numbers["days"] is None else int(numbers["days"]),
+        bad_lines=sum(step.counts.get("bad", 0) for step in log.history if step.name == "read"),
+        steps=log.steps,
+        shape=log.shape.name,
+        synthetic=log.synthetic,
+        exposure=pl.DataFrame(
+            rows, schema={n: SCORES[n] for n in ("name", "key", "value", "unit")}, orient="row"
+        ),
+    )
+
+
+def release_view(
+    original: Log,
+    release: Release,
+    label: str = "",
+    *,
+    names: Sequence[str] | None = None,
+    show_values: bool = False,
+    seed: int | None = None,
+) -> ReleaseView:
+    """A release in promises, checks and numbers, for a report."""
+    verdict = Verdict(promise=release.promise, checks=release.checks)
+    return ReleaseView(
+        label=label or f"{release.method} k={release.promise.k}",
+        method=release.method,
+        params=release.params,
+        promise=release.promise,
+        checks=release.checks,
+        warnings=release.warnings,
+        scores=measure(original, release, names, seed=seed, show_values=show_values),
+        largest_k=verdict.largest_k,
+    )
+
+
+def _subjects_and_items(log: Log) -> pl.DataFrame:
+    columns = [pl.col(log.shape.subject or "").alias("subject"), pl.col(log.shape.item or "").alias("item")]
+    return log.frame.select(columns).collect(engine="streaming")
+
+
 def _settle(
     frame: pl.LazyFrame, shape: Shape, run: Run, keep_rows: bool
 ) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
@@ -240,31 +373,32 @@ def _broken_message(name: str, verdict: Verdict) -> str:
     return f"The release of {name} does not keep its promise, so nothing was written. {details}."
 
 
-def _foreign_promise(
-    frame: pl.LazyFrame, shape: Shape, name: str | None, k: int | None
-) -> Promise:
+def _verify_foreign(rows: Log, original: Log | None, name: str | None, k: int | None) -> Verdict:
+    """Check rows that Coterie did not make: the promise alone, not the house rules."""
     if name is None or k is None:
         raise MissingError(
-            "The file has no sidecar that says what it promises. Say what to check, for example "
+            "There is no sidecar that says what is promised. Say what to check, for example "
             "--promise query_k_anonymity --k 5 (promises: " + ", ".join(PROMISES) + ")."
         )
-    linked = frame.select(pl.col(shape.subject or "").count()).collect(engine="streaming").item()
+    _same_shape(rows.shape, original)
+    if original is not None and not original.steps:
+        original = prepare(original, rows.steps)
+    linked = rows.frame.select(pl.col(rows.shape.subject or "").count()).collect(engine="streaming").item()
     numbers: dict[str, Any] = {"name": name, "k": k}
     if name == QueryKAnonymity.name:
         numbers |= {"users": "pseudonym" if linked else "drop", "attrs": "keep"}
-    return from_dict(numbers)
+    frame = rows.frame.select(rows.shape.released)
+    return verify_rows(frame, rows.shape, from_dict(numbers), original, foreign=True)
 
 
-def _readable(frame: pl.LazyFrame, verdict: Verdict) -> Verdict:
-    """The verdict with a check that every line of the file could be read."""
-    count = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
-    check = Check(
-        name="readable",
-        status="failed" if count else "passed",
-        detail=f"every line can be read{f': {count:,} cannot' if count else ''}",
-        broken=count,
-    )
-    return replace(verdict, checks=(check, *verdict.checks))
+def _same_shape(shape: Shape, original: Log | None) -> None:
+    if original is not None and original.shape is not shape:
+        raise InputError(f"The release has the shape {shape.name}, the original {original.shape.name}.")
+
+
+def _file_check(name: str, broken: int, detail: str) -> Check:
+    status: Status = "failed" if broken else "passed"
+    return Check(name=name, status=status, detail=detail, broken=int(broken))
 
 
 def _synthetic(text: str) -> Log:

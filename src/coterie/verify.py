@@ -135,7 +135,7 @@ def _query_checks(
     frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, original: Log | None, foreign: bool
 ) -> Iterator[Check]:
     item = shape.item or ""
-    yield _crowds("queries", frame, [item], shape, promise, original, foreign)
+    yield _crowds(frame, [item], shape, promise, original, foreign)
     if original is not None:
         yield _no_more_rows(frame, item, original)
     else:
@@ -146,7 +146,6 @@ def _query_checks(
 
 
 def _crowds(
-    name: str,
     frame: pl.LazyFrame,
     key: list[str],
     shape: Shape,
@@ -155,6 +154,7 @@ def _crowds(
     foreign: bool = False,
 ) -> Check:
     """At least k distinct subjects of the original behind each released key."""
+    name = ".".join(("crowd", *key))
     what = " and ".join(key)
     detail = f"at least {promise.k} users behind each released {what}"
     subject = pl.col(shape.subject or "")
@@ -230,8 +230,8 @@ def _details(
             alone = pl.any_horizontal(pl.col(name).is_not_null() for name in others)
             count = frame.select((alone & pl.col(first).is_null()).sum()).collect().item()
             detail = f"{', '.join(others)} only beside {first}"
-            yield _check(f"{first}_alone", count, detail, unit="rows with one alone")
-        yield _crowds(f"{first}s", frame, [item, first], shape, promise, original)
+            yield _check(f"alone.{first}", count, detail, unit="rows with one alone")
+        yield _crowds(frame, [item, first], shape, promise, original)
 
 
 # --- user k-anonymity ----------------------------------------------------------------------------

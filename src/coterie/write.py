@@ -34,7 +34,8 @@ REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
 def kind_of(path: str | Path, kind: str | None = None) -> tuple[str, str | None]:
     """File kind and compression from a name, or from `kind` such as `tsv.gz`."""
     text = kind or Path(path).name
-    *_, stem, suffix = ("", "", *text.split("."))
+    parts = [""] * 2 + (["", *text.split(".")] if kind else text.split("."))[1:]
+    stem, suffix = parts[-2:]
     compression = None
     if suffix in _COMPRESSIONS:
         compression, suffix = suffix, stem
@@ -121,24 +122,36 @@ def read_sidecar(path: Path) -> dict[str, Any] | None:
     return data
 
 
+_RECORD_FILES = ("subjects.parquet", "rows.parquet", "run.json")
+
+
 def write_record(record: Record, folder: Path, force: bool = False) -> None:
     """The private run record, readable by its owner only."""
-    if folder.exists() and any(folder.iterdir()) and not force:
-        raise ParameterError(f"{folder} is not empty. Choose another --record folder or use --force.")
+    refuse_full(folder, force)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    frames = {"subjects.parquet": record.subjects, "rows.parquet": record.rows}
-    for name, frame in frames.items():
-        if frame is None:
+    try:
+        for name, frame in zip(_RECORD_FILES, (record.subjects, record.rows), strict=False):
             (folder / name).unlink(missing_ok=True)
-            continue
-        with temporary(folder, name) as part:
-            frame.sink_parquet(part, engine="streaming", row_group_size=_ROW_GROUP)
-            part.chmod(0o600)
-            part.replace(folder / name)
-    with temporary(folder, "run.json") as part:
-        part.touch(mode=0o600)
-        part.write_text(json.dumps(dict(record.run), indent=2) + "\n")
-        part.replace(folder / "run.json")
+            if frame is not None:
+                with temporary(folder, name) as part:
+                    frame.sink_parquet(part, engine="streaming", row_group_size=_ROW_GROUP)
+                    part.chmod(0o600)
+                    part.replace(folder / name)
+        with temporary(folder, "run.json") as part:
+            part.touch(mode=0o600)
+            part.write_text(json.dumps(dict(record.run), indent=2) + "\n")
+            part.replace(folder / "run.json")
+    except BaseException:
+        remove_record(folder)
+        raise
+
+
+def remove_record(folder: Path) -> None:
+    """Take back what `write_record` wrote."""
+    for name in _RECORD_FILES:
+        (folder / name).unlink(missing_ok=True)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def read_record(folder: Path) -> Record:
@@ -159,6 +172,12 @@ def refuse_existing(path: Path, force: bool) -> None:
         raise ParameterError(f"{path} exists. Choose another name or replace it with --force.")
 
 
+def refuse_full(folder: Path, force: bool) -> None:
+    """Raise ParameterError rather than mix a record into a folder that holds something."""
+    if folder.exists() and any(folder.iterdir()) and not force:
+        raise ParameterError(f"{folder} is not empty. Choose another --record folder or use --force.")
+
+
 @contextmanager
 def temporary(folder: Path, name: str) -> Iterator[Path]:
     """A temporary path beside its final place, removed whatever happens."""
@@ -168,7 +187,7 @@ def temporary(folder: Path, name: str) -> Iterator[Path]:
     try:
         yield path
     except (OSError, pl.exceptions.ComputeError) as error:
-        if not _disk_is_full(error):
+        if not disk_is_full(error):
             raise
         raise InputError(f"The disk of {folder} is full. Nothing was written; make room and try again.") from None
     finally:
@@ -181,7 +200,8 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _disk_is_full(error: Exception) -> bool:
+def disk_is_full(error: BaseException) -> bool:
+    """Whether an error of the system or of polars says that there is no space left."""
     return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "os error 28" in str(error)
 
 

@@ -7,11 +7,12 @@ one block. The answer is the same: blocks are an implementation detail.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
+
+from coterie.scratch import Scratch
 
 Work = Callable[[pl.LazyFrame], pl.LazyFrame]
 
@@ -21,7 +22,7 @@ class Local:
 
     def __init__(self, blocks: int = 1) -> None:
         self.blocks = blocks
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._scratch: Scratch | None = None
         self._steps = 0
 
     def __repr__(self) -> str:
@@ -78,9 +79,8 @@ class Local:
         return pl.scan_parquet(str(folder / "*.parquet"))
 
     def _new_folder(self) -> Path:
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="coterie-")  # mode 0700
-        path = Path(self._folder.name) / f"{self._steps:06}"
+        self._scratch = self._scratch or Scratch()
+        path = self._scratch.path / f"{self._steps:06}"
         self._steps += 1
         path.mkdir()
         return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -21,8 +22,11 @@ class Options:
     """The day of times that have none (format `sogou`), as YYYY-MM-DD."""
 
     def __post_init__(self) -> None:
-        if self.date is not None:
-            try:
-                date.fromisoformat(self.date)
-            except ValueError:
-                raise ParameterError(f"--date must be YYYY-MM-DD. Got {self.date!r}.") from None
+        if self.date is None:
+            return
+        try:
+            if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", self.date):
+                raise ValueError
+            date.fromisoformat(self.date)
+        except (TypeError, ValueError):
+            raise ParameterError(f"--date must be YYYY-MM-DD. Got {self.date!r}.") from None

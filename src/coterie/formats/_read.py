@@ -1,11 +1,12 @@
-"""Reading: find the format, parse, count the lines that could not be read, and say where they are."""
+"""Reading: find the format, parse, count the lines that could not be read, say where they are."""
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -21,6 +22,16 @@ BAD_SHARE = 0.01  # more bad lines than this and the format is probably wrong
 _SHOWN = 5  # bad lines that a message names
 # From the most particular form to the most general one.
 _SNIFF_ORDER = ("aol", "excite", "sogou", "clf", "ubi", "table")
+_FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+
+
+class Parsed(NamedTuple):
+    """Rows with `bad`, their shape, and how many there are."""
+
+    frame: pl.LazyFrame
+    shape: Shape
+    lines: int
+    bad: int
 
 
 def read(
@@ -32,22 +43,18 @@ def read(
 ) -> Log:
     """A log from files, globs or standard input (`-`)."""
     options = options or Options()
-    paths = expand(patterns)
-    source = Source(paths)
-    label = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
-    label = "standard input" if label == "-" else label
-    if all(path.stat().st_size == 0 for path in source.paths):
-        raise InputError(f"{label} is empty: there is no log to read.")
-    name = format or _sniff(source, options, label)
-    module = registry.module("formats", name)
-    frame, shape = _settle(module, source, options, label)
-    counts, notes = _count(frame, module, source, label, name, allow_bad)
-    good = frame.filter(pl.col("bad").is_null()).drop("bad")
-    step = Step(name="read", counts=counts, notes=notes)
+    source = Source(expand(patterns))
+    if not source.head():
+        raise InputError(f"{source.label} is empty: there is no log to read.")
+    module = registry.module("formats", format or _sniff(source, options))
+    parsed = _settle(module, source, options)
+    notes = _judge(parsed, module, source, allow_bad)
     return Log(
-        frame=good,
-        shape=shape,
-        history=(step,),
+        frame=parsed.frame.filter(pl.col("bad").is_null()).drop("bad"),
+        shape=parsed.shape,
+        history=(
+            Step(name="read", counts={"lines": parsed.lines, "bad": parsed.bad}, notes=notes),
+        ),
         resources=(source.folder,),
         sources=tuple(source.paths),
     )
@@ -62,42 +69,48 @@ def read_release(
     """
     source = Source(expand([path]))
     names = table.column_names(source)
-    if not names:
-        empty = pl.LazyFrame(schema={n: shape.schema[n] for n in shape.released} | {"bad": pl.String})
-        return empty, shape, list(shape.released), ()
-    frame, shape = _settle(table, source, Options(), path.name)
-    return frame.drop("row"), shape, names, (source.folder,)
+    if not source.head():
+        schema = {name: shape.schema[name] for name in shape.released}
+        return pl.LazyFrame(schema=schema | {"bad": pl.String}), shape, list(shape.released), ()
+    parsed = _settle(table, source, Options())
+    return parsed.frame.drop("row"), parsed.shape, names, (source.folder,)
 
 
 def table_log(data: Any, columns: Mapping[str, str] | None = None) -> Log:
     """A log from a polars, pandas or Arrow table."""
-    raw = _as_polars(data).lazy().with_row_index("row").with_columns(pl.col("row").cast(pl.UInt64))
-    typed, shape = table.typed(raw, Options(columns=columns or {}))
+    typed, shape = table.from_frame(_as_polars(data), Options(columns=columns or {}))
     frame = _complete(typed, shape).collect()
     bad = frame.filter(pl.col("bad").is_not_null()).select("row", "bad")
     if bad.height:
         row, column = bad.row(0)
         raise InputError(
-            f"{bad.height} of {frame.height} rows cannot become a {shape.name} row; the first is row "
-            f"{row}, column {column!r} ({table.expected[column]})."
+            f"{bad.height} of {frame.height} rows cannot become a {shape.name} row; the first is "
+            f"row {row}, column {column!r} ({table.expected.get(column, 'not readable')})."
         )
     step = Step(name="read", counts={"lines": frame.height, "bad": 0})
     return Log(frame=frame.drop("bad").lazy(), shape=shape, history=(step,))
 
 
 def _as_polars(data: Any) -> pl.DataFrame:
-    if isinstance(data, pl.LazyFrame):
-        return data.collect()
+    try:
+        if isinstance(data, pl.LazyFrame):
+            return data.collect()
+        if type(data).__module__.startswith("pandas"):
+            data = pl.from_pandas(data)
+        elif not isinstance(data, pl.DataFrame) and hasattr(data, "__arrow_c_stream__"):
+            data = pl.DataFrame(data)
+    except Exception:  # of pandas, Arrow or Polars; their messages hold values
+        raise InputError(
+            "The table cannot be read: a column holds values of mixed types."
+        ) from None
     if isinstance(data, pl.DataFrame):
         return data
-    if type(data).__module__.startswith("pandas"):
-        return pl.from_pandas(data)
-    if hasattr(data, "__arrow_c_stream__"):
-        return pl.DataFrame(data)
-    raise InputError(f"A log is made from a polars, pandas or Arrow table, not from {type(data).__name__}.")
+    raise InputError(
+        f"A log is made from a polars, pandas or Arrow table, not from {type(data).__name__}."
+    )
 
 
-def _sniff(source: Source, options: Options, label: str) -> str:
+def _sniff(source: Source, options: Options) -> str:
     if options.columns:
         return "table"
     head = source.head()
@@ -105,38 +118,46 @@ def _sniff(source: Source, options: Options, label: str) -> str:
         if registry.module("formats", name).sniff(head):
             return name
     raise InputError(
-        f"{label}: none of the known formats fits its first line "
-        f"({', '.join(registry.names('formats'))}). Name it with --format, or say which columns of a "
-        f"table hold what with --columns user=NAME,query=NAME."
+        f"{source.label}: none of the known formats fits its first line "
+        f"({', '.join(registry.names('formats'))}). Name it with --format, or say which columns of "
+        f"a table hold what with --columns user=NAME,query=NAME."
     )
 
 
-def _settle(
-    module: ModuleType, source: Source, options: Options, label: str
-) -> tuple[pl.LazyFrame, Shape]:
-    """Parsed rows that can be read several times: lazily from plain files, else spooled once."""
-    try:
-        return _load(module, source, options)
-    except pl.exceptions.ComputeError as error:
-        if "utf8" not in str(error).lower().replace("-", "") or source.damaged:
-            raise _unreadable(label, module) from None
-    source.damaged = True
-    try:
-        return _load(module, source, options)
-    except pl.exceptions.ComputeError:
-        raise _unreadable(label, module) from None
+def _settle(module: ModuleType, source: Source, options: Options) -> Parsed:
+    """Parsed rows that can be read several times.
+
+    The fast way gives up where the bytes are not as they should be, for instance not valid text;
+    the second attempt takes the slower way that marks such lines as bad.
+    """
+    for _attempt in ("fast", "damaged"):
+        try:
+            return _load(module, source, options)
+        except _FAILURES as error:
+            if getattr(error, "errno", None) == errno.ENOSPC or "os error 28" in str(error):
+                raise InputError(
+                    f"The disk of {source.folder.path.parent} is full. Make room for temporary "
+                    f"files, or set TMPDIR to a larger disk."
+                ) from None
+            source.damaged = True
+    name = module.__name__.rpartition(".")[2]
+    raise InputError(f"{source.label} cannot be read as {name}. Check the file and --format.")
 
 
-def _load(module: ModuleType, source: Source, options: Options) -> tuple[pl.LazyFrame, Shape]:
+def _load(module: ModuleType, source: Source, options: Options) -> Parsed:
+    """One pass: plain files are counted and stay lazy, others are spooled and then counted."""
     loaded = module.load(source, options)
     frame, shape = loaded if isinstance(loaded, tuple) else (loaded, module.shape)
     frame = _complete(frame, shape)
-    if source.streams_well:
-        frame.select(pl.len()).collect(engine="streaming")  # raises where the text is damaged
-        return frame, shape
-    spool = source.spool("rows.parquet")
-    frame.sink_parquet(spool, compression="lz4", engine="streaming")
-    return pl.scan_parquet(spool, glob=False), shape
+    if not source.streams_well:
+        spool = source.spool("rows.parquet")
+        frame.sink_parquet(spool, compression="lz4", engine="streaming")
+        frame = pl.scan_parquet(spool, glob=False)
+    # The null counts make this pass read every column, so that no later one meets damage.
+    every = [pl.col(name).null_count() for name in shape.released]
+    counts = frame.select(pl.len().alias("_lines"), pl.col("bad").count(), *every)
+    lines, bad, *_ = counts.collect(engine="streaming").row(0)
+    return Parsed(frame, shape, lines, bad)
 
 
 def _complete(frame: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
@@ -151,33 +172,26 @@ def _complete(frame: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
     return frame.with_columns(missing).select(*names, "bad")
 
 
-def _count(
-    frame: pl.LazyFrame, module: ModuleType, source: Source, label: str, name: str, allow_bad: bool
-) -> tuple[dict[str, int], tuple[str, ...]]:
-    lines, bad = (
-        frame.select(pl.len(), pl.col("bad").is_not_null().sum()).collect(engine="streaming").row(0)
-    )
+def _judge(parsed: Parsed, module: ModuleType, source: Source, allow_bad: bool) -> tuple[str, ...]:
+    """Nothing, or a note about bad lines; raises where there are too many."""
+    frame, _, lines, bad = parsed
     if lines == 0:
-        raise InputError(f"{label} has a header but no rows: there is no log to read.")
+        raise InputError(f"{source.label} has a header at most: there is no log to read.")
     if bad == 0:
-        return {"lines": lines, "bad": 0}, ()
-    first = frame.filter(pl.col("bad").is_not_null()).select("row", "bad").head(_SHOWN)
-    rows = first.collect(engine="streaming").sort("row")
+        return ()
+    first = frame.filter(pl.col("bad").is_not_null()).select("row", "bad").sort("row").head(_SHOWN)
+    rows = first.collect(engine="streaming")
     where = "; ".join(
-        f"{file} line {line}, {column} ({module.expected.get(column, 'not readable')})"
-        for (file, line), column in zip(source.locate(rows["row"]), rows["bad"], strict=True)
+        f"{place}, {column} ({module.expected.get(column, 'not readable')})"
+        for place, column in zip(source.locate(rows["row"]), rows["bad"], strict=True)
     )
+    name = module.__name__.rpartition(".")[2]
     message = f"{bad:,} of {lines:,} lines could not be read as {name}. The first: {where}."
     if bad > BAD_SHARE * lines and not allow_bad:
         raise InputError(
-            f"{label}: {message} That is more than {BAD_SHARE:.0%}: check --format and --columns, or "
-            f"leave these lines out with --allow-bad."
+            f"{source.label}: {message} That is more than {BAD_SHARE:.0%}: check --format and "
+            f"--columns, or leave these lines out with --allow-bad."
         )
     if bad == lines:
-        raise InputError(f"{label}: {message} No line is left.")
-    return {"lines": lines, "bad": bad}, (f"{message} They were left out.",)
-
-
-def _unreadable(label: str, module: ModuleType) -> InputError:
-    name = module.__name__.rpartition(".")[2]
-    return InputError(f"{label} cannot be read as {name}. Check the file and --format.")
+        raise InputError(f"{source.label}: {message} No line is left.")
+    return (f"{message} They were left out.",)

@@ -1,37 +1,72 @@
-"""Where lines come from: files, compressed files, several files, standard input, other encodings."""
+"""Where lines come from: files, compressed files, several files, standard input, encodings."""
 
 from __future__ import annotations
 
+import codecs
 import glob
+import io
+import os
+import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import polars as pl
 
-from coterie.errors import InputError, MissingError
+from coterie.errors import InputError, MissingError, ParameterError
 
 STDIN = "-"
+DAMAGE = "\U0010ffff"  # stands for bytes that are not text: a code point that no text holds
+_BOM = "\ufeff"
 _HEAD_BYTES = 1 << 16
+_HEAD_LIMIT = 1 << 24  # how far to look for the end of the first line
 _CHUNK = 1 << 22
-_REPLACEMENT = "\ufffd"
+_COMPRESSIONS = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst"}
+
+codecs.register_error("coterie-damage", lambda error: (DAMAGE, error.end))  # type: ignore[attr-defined]
+
+Section: TypeAlias = tuple[str, str, int, int]
+"""File, unit (line, row, item), number of the first, and how many rows it stands for."""
+
+
+class Folder:
+    """A private temporary folder (mode 0700) that goes when nothing holds it any more."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="coterie-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 class Source:
     """The input files as one run of numbered lines, and a private folder for spooled rows."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self.paths = list(paths)
-        self.folder = tempfile.TemporaryDirectory(prefix="coterie-")  # mode 0700
+        if [str(path) for path in paths].count(STDIN) > 1:
+            raise ParameterError("Standard input (-) can be given only once.")
+        self.folder = Folder()
         self.damaged = False
-        """Set when the bytes are not valid text; lines that hold damage are then marked bad."""
+        """Set when the bytes are not what the fast way needs, such as valid text: lines are then
+        read in a way that marks the bad ones."""
         self.rereadable = True
         """Cleared by formats whose parsing is too dear to repeat for each pass over the rows."""
-        if any(str(path) == STDIN for path in self.paths):
-            self.paths = [self._spool_stdin() if str(p) == STDIN else p for p in self.paths]
+        self.sections: Callable[[], Iterable[Section]] = self._line_sections
+        """Where the rows come from, in order; formats that do not number lines set their own."""
+        self.names: dict[Path, str] = {}
+        for path in paths:
+            with _openable(path):
+                self.names |= self._settled(path)
+        self.paths = [path for path in self.names if _starts(path) != b""] or list(self.names)
+
+    @property
+    def label(self) -> str:
+        """What messages call the input."""
+        return (
+            next(iter(self.names.values())) if len(self.names) == 1 else f"{len(self.names)} files"
+        )
 
     @property
     def streams_well(self) -> bool:
@@ -41,80 +76,89 @@ class Source:
 
     def spool(self, name: str) -> Path:
         """A path for rows that are kept beside the log while it lives."""
-        return Path(self.folder.name) / name
+        return self.folder.path / name
 
-    def head(self, encoding: str = "utf-8") -> list[str]:
+    def head(self) -> list[str]:
         """The first lines of the first file that has any, for sniffing."""
-        for path in self.paths:
-            with open_bytes(path) as stream:
-                data = stream.read(_HEAD_BYTES)
-            if data:
-                lines = data.decode(encoding, errors="replace").removeprefix("\ufeff").split("\n")
-                # The last piece may be cut in the middle of a line.
-                whole = lines[:-1] if len(data) == _HEAD_BYTES and len(lines) > 1 else lines
-                return [line.rstrip("\r") for line in whole if line.strip()]
-        return []
+        return next(filter(None, map(head, self.paths)), [])
 
     def lines(self, encoding: str = "utf-8") -> pl.LazyFrame:
         """All lines with their running number: `row`, `line`; blank lines left out."""
         paths = self.paths
         if encoding != "utf-8" or self.damaged:
             paths = [self._recode(i, path, encoding) for i, path in enumerate(self.paths)]
-        frame = pl.scan_lines([str(p) for p in paths], name="line", row_index_name="row", glob=False)
-        return frame.with_columns(
-            pl.col("row").cast(pl.UInt64), pl.col("line").str.strip_prefix("\ufeff")
-        ).filter(pl.col("line").str.strip_chars() != "")
+        line = pl.col("line")
+        frame = pl.scan_lines(list(map(str, paths)), name="line", row_index_name="row", glob=False)
+        return (
+            frame.with_columns(pl.col("row").cast(pl.UInt64), line.str.strip_prefix(_BOM))
+            .with_columns(breaks_to_spaces(line, r"[\r]"))
+            .filter(line.str.strip_chars(" ") != "")
+        )
 
     def damage(self, line: pl.Expr) -> pl.Expr:
         """Whether a line holds bytes that are not valid text."""
-        return line.str.contains(_REPLACEMENT, literal=True) if self.damaged else pl.lit(False)
+        return line.str.contains(DAMAGE, literal=True) if self.damaged else pl.lit(False)
 
-    def locate(self, rows: Iterable[int]) -> list[tuple[str, int]]:
-        """File name and line number (from 1) of running line numbers."""
-        starts: list[int] = []
-        total = 0
-        for path in self.paths:
-            starts.append(total)
-            total += count_lines(path) if len(self.paths) > 1 else 0
-        found = []
-        for row in rows:
-            index = max(i for i, start in enumerate(starts) if start <= row)
-            found.append((self.paths[index].name, row - starts[index] + 1))
+    def locate(self, rows: Iterable[int]) -> list[str]:
+        """File and line number (from 1) of running row numbers, which must ascend."""
+        wanted = list(rows)
+        found: list[str] = []
+        start = 0
+        for name, unit, first, count in self.sections():
+            while len(found) < len(wanted) and wanted[len(found)] < start + count:
+                found.append(f"{name} {unit} {first + wanted[len(found)] - start}")
+            start += count
+            if len(found) == len(wanted):
+                break
         return found
+
+    def _line_sections(self) -> Iterator[Section]:
+        for path in self.paths:
+            yield self.names[path], "line", 1, count_lines(path)
 
     def _recode(self, index: int, path: Path, encoding: str) -> Path:
         """A copy of `path` in UTF-8, with damage replaced."""
-        self.damaged = True  # from here on U+FFFD stands for damage
+        self.damaged = True
         target = self.spool(f"recoded-{index}.txt")
         if not target.exists():
-            with open_bytes(path) as stream, target.open("w", encoding="utf-8", newline="") as out:
+            part = target.with_suffix(".part")
+            with open_bytes(path) as stream, part.open("w", encoding="utf-8", newline="") as out:
                 for text in decode(stream, encoding):
                     out.write(text)
+            part.replace(target)
         return target
 
-    def _spool_stdin(self) -> Path:
-        data = sys.stdin.buffer
-        first = data.read(4)
-        kind = {b"\x1f\x8b": ".gz", b"\x28\xb5": ".zst", b"PA": ".parquet"}.get(first[:2], "")
-        target = self.spool("stdin" + kind)
+    def _settled(self, path: Path) -> dict[Path, str]:
+        """A file that can be read again, and its name: input that flows is spooled."""
+        if str(path) == STDIN:
+            return {self._pour(sys.stdin.buffer): "standard input"}
+        if path.is_file():
+            return {path: path.name}
+        with path.open("rb") as stream:
+            return {self._pour(stream): path.name}
+
+    def _pour(self, stream: IO[bytes]) -> Path:
+        target = self.spool(f"input-{len(self.names)}")
         with target.open("wb") as out:
-            out.write(first)
-            while chunk := data.read(_CHUNK):
-                out.write(chunk)
+            shutil.copyfileobj(stream, out, _CHUNK)
         return target
 
 
 def expand(patterns: Sequence[str | Path]) -> list[Path]:
     """Files for the given paths and globs, in byte order within each glob."""
+    if not patterns:
+        raise ParameterError("No file was given. Name files, globs or - for standard input.")
     paths: list[Path] = []
     for pattern in map(str, patterns):
-        if pattern == STDIN:
-            paths.append(Path(STDIN))
+        if pattern == STDIN or os.path.exists(pattern):  # noqa: PTH110 (never raises)
+            paths.append(Path(pattern))
             continue
-        found = [pattern] if Path(pattern).exists() else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (patterns may be absolute)
-        if not found:
+        found = sorted(map(Path, glob.glob(pattern, recursive=True)))  # noqa: PTH207 (may be absolute)
+        files = [path for path in found if not path.is_dir()]
+        if not files:
             raise MissingError(f"{pattern}: no such file. Give an existing file or a glob.")
-        paths.extend(map(Path, found))
+        paths.extend(files)
+    paths = list(dict.fromkeys(paths))
     for path in paths:
         if path.is_dir():
             raise InputError(f"{path} is a folder. Give its files, for example '{path}/*'.")
@@ -123,11 +167,21 @@ def expand(patterns: Sequence[str | Path]) -> list[Path]:
 
 def compression(path: Path) -> str | None:
     """`gz` or `zst` by the first bytes, or None."""
+    start = _starts(path)
+    return _COMPRESSIONS.get(start[:2]) or _COMPRESSIONS.get(start)
+
+
+def _starts(path: Path) -> bytes:
     with path.open("rb") as stream:
-        magic = stream.read(4)
-    if magic[:2] == b"\x1f\x8b":
-        return "gz"
-    return "zst" if magic == b"\x28\xb5\x2f\xfd" else None
+        return stream.read(4)
+
+
+@contextmanager
+def _openable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} cannot be opened: {error.strerror}.") from None
 
 
 @contextmanager
@@ -146,11 +200,29 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
         raise InputError(f"{path.name}: the {kind} compression is damaged or cut off.") from None
 
 
+def head(path: Path) -> list[str]:
+    """The first lines of a file that are not blank; at least one whole line if there is one."""
+    with open_bytes(path) as stream:
+        data = more = stream.read(_HEAD_BYTES)
+        while more and b"\n" not in data and len(data) < _HEAD_LIMIT:
+            data += (more := stream.read(_CHUNK))
+    lines = data.decode(errors="replace").removeprefix(_BOM).split("\n")
+    # The last piece may be cut in the middle of a line.
+    whole = lines[:-1] if len(data) >= _HEAD_BYTES and len(lines) > 1 else lines
+    return [line.rstrip("\r") for line in whole if line.strip(" \r")]
+
+
+def byte_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Number (from 1) and bytes of each line."""
+    with open_bytes(path) as stream:
+        reader = io.BufferedReader(stream, _CHUNK)  # type: ignore[type-var]
+        for number, line in enumerate(reader, start=1):
+            yield number, line.removeprefix(_BOM.encode()) if number == 1 else line
+
+
 def decode(stream: IO[bytes], encoding: str) -> Iterator[str]:
     """The text of a stream, piece by piece, damage replaced."""
-    import codecs
-
-    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    decoder = codecs.getincrementaldecoder(encoding)(errors="coterie-damage")
     while chunk := stream.read(_CHUNK):
         yield decoder.decode(chunk)
     yield decoder.decode(b"", final=True)
@@ -172,9 +244,8 @@ class Spool:
 
     batch = 100_000
 
-    def __init__(self, source: Source, name: str, schema: dict[str, Any]) -> None:
-        self._folder = source.spool(name)
-        self._folder.mkdir(exist_ok=True)
+    def __init__(self, source: Source, schema: dict[str, Any]) -> None:
+        self._folder = Path(tempfile.mkdtemp(dir=source.folder.path))
         self._schema = schema
         self._rows: list[tuple[Any, ...]] = []
         self._parts = 0
@@ -195,6 +266,11 @@ class Spool:
         frame.write_parquet(self._folder / f"{self._parts:06}.parquet")
         self._parts += 1
         self._rows.clear()
+
+
+def matches(pattern: str, line: str) -> bool:
+    """Whether a line fits a pattern of `fields`; in linear time, which `re` does not promise."""
+    return bool(pl.Series([line]).str.contains(pattern).item())
 
 
 def fields(frame: pl.LazyFrame, names: Sequence[str], pattern: str) -> pl.LazyFrame:
@@ -218,6 +294,12 @@ def reason(**failures: pl.Expr) -> pl.Expr:
         chain = chain.when(failed).then(pl.lit(name))
     result: pl.Expr = chain.otherwise(pl.lit(None, dtype=pl.String))
     return result.alias("bad")
+
+
+def breaks_to_spaces(value: pl.Expr, breaks: str = r"[\t\r\n]") -> pl.Expr:
+    """Text in which each run of breaks is a space; values without any are only looked at."""
+    rare = pl.when(value.str.contains(breaks)).then(value)
+    return pl.coalesce(rare.str.replace_all(breaks + "+", " "), value)
 
 
 def blank_to_null(column: str) -> pl.Expr:

@@ -1,8 +1,9 @@
 """AOL 2006: tab-separated, no quoting, `AnonID Query QueryTime ItemRank ClickURL`.
 
-Lines without a click have three fields or five with the last two empty. A next-page request repeats the
-query at a later time, and several clicks on one query are several lines with the same time; so lines are
-not queries (prepare step `events`). Reference: the collection's README (36,389,567 lines, 657,426 users).
+Lines without a click have three fields or five with the last two empty. A next-page request repeats
+the query at a later time, and several clicks on one query are several lines with the same time; so
+lines are not queries (prepare step `events`). Reference: the collection's README (36,389,567 lines,
+657,426 users).
 """
 
 from __future__ import annotations

@@ -1,45 +1,54 @@
 """Common and combined access logs (Apache, nginx): one request per line -> VISITS.
 
-The visitor is the logged name, or else address and agent together. Requests that are not requests (TLS
-garbage, `-`) are kept with an empty path, which `drop_empty` removes. A zone is turned to UTC. Accepted as
-well: a leading `host:port` (vhost formats), address lists of proxies, masked addresses, trailing fields.
+The visitor is the logged name, or else address and agent together. Requests that are not requests
+(TLS garbage, `-`) are kept with an empty path, which `drop_empty` removes. A zone is turned to UTC.
+Accepted as well: a leading virtual host, address lists of proxies, masked addresses, names with
+spaces, trailing fields.
 """
 
 from __future__ import annotations
 
-import re
-
 import polars as pl
 
-from coterie.formats._source import Source, fields, reason
+from coterie.formats._source import Source, breaks_to_spaces, fields, matches, reason
 from coterie.shapes import VISITS
 
 shape = VISITS
 expected = {
     "encoding": "text must be UTF-8",
-    "columns": "address, name, [time], \"request\", status, bytes",
+    "columns": 'address, name, [time], "request", status, bytes',
     "time": "day/Mon/year:HH:MM:SS zone",
     "status": "three digits",
 }
+_ADDRESS = r"((?:\S+, )*[^\s-]\S*)"
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
+# Identities (the second field) are out of use, so `-` tells them from an address after a host name.
 _PATTERN = (
-    r"^(?:\S+:\d+ )?((?:\S+, )*\S+) \S+ (.*?) \[([^\]]+)\] "
-    + _QUOTED + r" (\d{3}|-) (\d+|-)(?: " + _QUOTED + " " + _QUOTED + r")?(?: .*)?$"
-)  # fmt: skip
-_REQUEST = r"^([A-Z]+) (\S.*?)(?: HTTP/[0-9.]+)?$"
+    rf"^(?:(?:\S+ )??{_ADDRESS} - (.*?)|{_ADDRESS} \S+ (.*?)) \[([^\]]+)\] "
+    rf"{_QUOTED} ([0-9]{{3}}|-) ([0-9]+|-)(?: {_QUOTED} {_QUOTED})?(?: .*)?$"
+)
+_GROUPS = ("_address", "_name", "_other_address", "_other_name", "_time", "_request", "_status",
+           "_bytes", "referrer", "agent")  # fmt: skip
+_REQUEST = r"^([A-Z][A-Z_-]*) (\S.*?)(?: HTTP/[0-9.]+)?$"
 
 
 def sniff(head: list[str]) -> bool:
     """A first line with a date in brackets and a request in quotes."""
-    return bool(head) and re.match(_PATTERN, head[0]) is not None
+    return bool(head) and matches(_PATTERN, head[0])
 
 
 def load(source: Source, options: object) -> pl.LazyFrame:  # noqa: ARG001 (same for all formats)
     """Parse the lines of access logs."""
-    names = ["address", "_name", "_time", "_request", "_status", "_bytes", "referrer", "agent"]
-    parts = fields(source.lines(), names, _PATTERN).with_columns(
-        pl.col("_request").str.extract_groups(_REQUEST).struct.rename_fields(["method", "path"])
-    ).unnest("_request")
+    request = pl.col("_request").str.extract_groups(_REQUEST)
+    parts = (
+        fields(source.lines().with_columns(breaks_to_spaces(pl.col("line"))), _GROUPS, _PATTERN)
+        .with_columns(
+            pl.coalesce("_address", "_other_address").alias("address"),
+            pl.coalesce("_name", "_other_name").alias("_name"),
+            request.struct.rename_fields(["method", "path"]).alias("_request"),
+        )
+        .unnest("_request")
+    )
     zoned = pl.col("_time").str.to_datetime(
         "%d/%b/%Y:%H:%M:%S %z", time_unit="us", strict=False, time_zone="UTC"
     )
@@ -47,7 +56,7 @@ def load(source: Source, options: object) -> pl.LazyFrame:  # noqa: ARG001 (same
     status = pl.col("_status").cast(pl.Int16, strict=False)
     size = pl.when(pl.col("_bytes") == "-").then(pl.lit("0")).otherwise(pl.col("_bytes"))
     agent, name = _value("agent"), _value("_name")
-    visitor = pl.concat_str([pl.col("address"), agent.fill_null("")], separator=" ")
+    visitor = pl.concat_str([pl.col("address"), agent], separator=" ", ignore_nulls=True)
     return parts.select(
         "row",
         pl.coalesce(name, visitor).alias("user"),

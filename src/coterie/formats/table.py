@@ -1,311 +1,364 @@
 """Tables: csv, tsv, parquet and jsonl with named columns; also what Coterie itself writes.
 
-`--columns user=cookie,query=q` says which column of the file holds what; without it the columns must have the
-names of the shape. A table with `query` is a search log, one with `path` an access log. tsv has no quoting;
-csv is RFC 4180. Tabs and line breaks inside a value become spaces. Times may be text (ISO 8601, with or
-without a zone), dates, or seconds or milliseconds since 1970.
+`--columns user=cookie,query=q` says which column of the file holds what; without it the columns
+must have the names of the shape. A table with `query` is a search log, one with `path` an access
+log. tsv has no quoting; csv is RFC 4180. Tabs and line breaks inside a value become spaces. Times
+may be text (ISO 8601, with or without a zone), dates, or seconds or milliseconds since 1970.
 """
 
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import orjson
 import polars as pl
 
 from coterie.errors import InputError
 from coterie.formats._options import Options
-from coterie.formats._source import Source, Spool, open_bytes, reason
+from coterie.formats._source import (
+    DAMAGE,
+    Section,
+    Source,
+    Spool,
+    byte_lines,
+    head,
+    reason,
+)
+from coterie.formats._values import as_integer, as_text, as_time, missing
 from coterie.shapes import QUERIES, VISITS, Shape
 
 shape = QUERIES
 expected = {
     "encoding": "text must be UTF-8",
-    "columns": "as many fields as the header has",
+    "columns": "as many fields as the header has, or one JSON object",
+    "user": "text",
     "time": "YYYY-MM-DD HH:MM:SS, ISO 8601, or seconds since 1970",
+    "query": "text",
     "rank": "a whole number or nothing",
     "status": "a whole number or nothing",
     "bytes": "a whole number or nothing",
 }
-_TIME_FORMATS = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d")
-_ZONED_FORMATS = ("%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M:%S%.f%#z")
-_MILLISECONDS_FROM = 100_000_000_000  # as seconds that would be the year 5138
+Record: TypeAlias = tuple[int, Sequence[str | None], str | None]
+"""Line, the values that are wanted (none for a blank line), and why they could not be read."""
+Records: TypeAlias = Callable[[Path], Iterator[Record]]
 
 
 def sniff(head: list[str]) -> bool:
     """A parquet file, JSON lines or a header line with `query` or `path`."""
-    if not head:
-        return False
-    if head[0].startswith("PAR1"):
-        return True
-    if head[0].startswith("{"):
-        return '"query"' in head[0] or '"path"' in head[0]
-    return bool({"query", "path"} & set(_header(head[0])))
+    return bool({"query", "path"} & set(_names(head))) or _kind(head) == "parquet"
 
 
 def load(source: Source, options: Options) -> tuple[pl.LazyFrame, Shape]:
     """Rows of the files, typed, with their shape."""
-    head = source.head()
-    kind = _kind(head)
+    first = source.head()
+    kind = _kind(first)
+    names = column_names(source)
+    shape, picked = _picked(names, options, complete=kind != "jsonl")
+    _require_same_columns(source, kind)
     if kind == "parquet":
-        paths = [str(path) for path in source.paths]
-        raw = pl.scan_parquet(paths, row_index_name="row", glob=False)
-        return typed(raw.with_columns(pl.col("row").cast(pl.UInt64)), options)
-    if kind == "jsonl":
-        return _load_jsonl(source, options, head)
-    names = _header(head[0])
-    if len(set(names)) < len(names):
-        raise InputError("The header names a column twice. Give each column a name of its own.")
-    picked = _picked(names, options)  # fails early, before any row is parsed
-    if kind == "tsv":
-        return _load_tsv(source, options, head[0], names)
-    return _load_csv(source, options, names, picked)
+        raw = _load_parquet(source, picked)
+    elif kind == "jsonl":
+        raw = _load_jsonl(source, picked)
+    else:
+        raw = (_load_tsv if kind == "tsv" else _load_csv)(source, names, picked)
+    return typed(raw, shape), shape
 
 
-def typed(raw: pl.LazyFrame, options: Options) -> tuple[pl.LazyFrame, Shape]:
-    """Columns of the shape with their types, from columns of any sensible type, and `bad`."""
+def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
+    """Columns of the shape with their types, from columns of any sensible type, and `bad`.
+
+    `raw` has columns of the shape, `row`, and `_bad`: null, or why a line could not be read.
+    """
     schema = raw.collect_schema()
-    shape, picked = _picked([n for n in schema if n not in ("row", "_bad")], options)
     columns: dict[str, pl.Expr] = {}
     failures: dict[str, pl.Expr] = {}
-    if "_bad" in schema:
-        failures["columns"] = pl.col("_bad")
-    for name, column in picked.items():
-        target, found = shape.schema[name], schema[column]
+    for name in (name for name in shape.released if name in schema):
+        value, dtype, target = pl.col(name), schema[name], shape.schema[name]
+        if dtype.is_nested() or dtype == pl.Object:
+            raise InputError(
+                f"The column for {name!r} holds {dtype.base_type()}, not single values."
+            )
+        if isinstance(dtype, (pl.Categorical, pl.Enum)):
+            value, dtype = value.cast(pl.String), pl.String()
         if target == pl.String:
-            columns[name] = _text(column, found, nullable=name not in (shape.item,))
+            text = as_text(value, dtype)
+            if dtype == pl.Binary:
+                failures[name] = value.is_not_null() & text.is_null()
+            columns[name] = (
+                text.fill_null("") if name == shape.item else pl.when(text != "").then(text)
+            )
             continue
-        value = _time(column, found) if name == "time" else _integer(column, found, target)
-        given = pl.col(column).is_not_null()
-        if found == pl.String:
-            given &= pl.col(column).str.strip_chars() != ""
-        failures[name] = given & value.is_null()
-        columns[name] = value
-    frame = raw.select(
-        "row", *(e.alias(n) for n, e in columns.items()), reason(**failures or {"columns": pl.lit(False)})
+        columns[name] = (
+            as_time(value, dtype) if name == "time" else as_integer(value, dtype, target)
+        )
+        failures[name] = ~missing(value, dtype) & columns[name].is_null()
+    return raw.select(
+        "row",
+        *(value.alias(name) for name, value in columns.items()),
+        pl.coalesce("_bad", reason(**failures or {"columns": pl.lit(False)})).alias("bad"),
     )
-    return frame, shape
+
+
+def from_frame(data: pl.DataFrame, options: Options) -> tuple[pl.LazyFrame, Shape]:
+    """Rows of a table in memory, typed, with their shape."""
+    shape, picked = _picked(data.columns, options)
+    return typed(_numbered(data.lazy(), picked), shape), shape
 
 
 def column_names(source: Source) -> list[str]:
     """The columns that a file really has, also those that no shape knows."""
-    head = source.head()
-    kind = _kind(head)
-    if kind == "parquet":
+    first = source.head()
+    if _kind(first) != "parquet":
+        return _names(first)
+    try:
         return pl.scan_parquet(str(source.paths[0]), glob=False).collect_schema().names()
-    if kind == "jsonl":
-        return _json_names(head)
-    return _header(head[0]) if head else []
-
-
-def _json_names(head: list[str]) -> list[str]:
-    """The fields of the first lines; a field may be absent from some of them."""
-    import orjson
-
-    names: dict[str, None] = {}
-    for line in head:
-        try:
-            record = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            continue
-        names.update(dict.fromkeys(record) if isinstance(record, dict) else {})
-    return list(names)
+    except (pl.exceptions.PolarsError, OSError):
+        raise InputError(f"{source.label} is not a whole parquet file.") from None
 
 
 def _kind(head: list[str]) -> str:
-    if not head:
-        return "csv"
-    if head[0].startswith("PAR1"):
+    line = head[0] if head else ""
+    if line.startswith("PAR1"):
         return "parquet"
-    if head[0].startswith("{"):
+    if line.lstrip().startswith("{"):
         return "jsonl"
-    return "tsv" if "\t" in head[0] else "csv"
+    return "tsv" if "\t" in line else "csv"
 
 
-def _header(line: str) -> list[str]:
-    return line.split("\t") if "\t" in line else next(csv.reader([line]), [])
+def _names(head: list[str]) -> list[str]:
+    """The columns of a text file by its first lines; in JSON lines a field may be absent."""
+    kind = _kind(head)
+    if not head or kind == "parquet":
+        return []
+    if kind == "tsv":
+        return head[0].split("\t")
+    if kind == "csv":
+        try:
+            return next(_csv_reader(head[:1]), [])
+        except csv.Error:
+            return []
+    names: dict[str, None] = {}
+    for line in head:
+        record = _json_object(line)
+        names.update(dict.fromkeys(record or ()))
+    return list(names)
 
 
-def _picked(names: list[str], options: Options) -> tuple[Shape, dict[str, str]]:
-    """The shape, and for each of its columns that the file has the file's name for it."""
-    for name, column in options.columns.items():
-        if column not in names:
-            raise InputError(f"--columns {name}={column}: the table has no column of that name.")
-        if name not in QUERIES.schema and name not in VISITS.schema:
+def _picked(
+    names: list[str], options: Options, complete: bool = True
+) -> tuple[Shape, dict[str, str]]:
+    """The shape, and for each of its columns that the file has the file's name for it.
+
+    Where the names may be not `complete`, other columns of the shape are looked for as well.
+    """
+    _check_columns(names, options.columns)
+    mapped = {**{name: name for name in names}, **options.columns}
+    visits = "path" in mapped and "query" not in mapped
+    if "path" in options.columns and "query" not in options.columns:
+        visits = True
+    shape = VISITS if visits else QUERIES
+    item = str(shape.item)
+    if item not in mapped:
+        raise InputError(
+            f"The table has {len(names)} columns, none of them called 'query' (or 'path' for an "
+            f"access log). Say which one it is: --columns query=NAME,user=NAME,time=NAME"
+        )
+    if not complete:
+        mapped = {**{name: name for name in shape.released}, **mapped}
+    picked = {name: mapped[name] for name in shape.released if name in mapped}
+    if any(names.count(column) > 1 for column in picked.values()):
+        raise InputError("The header names a column twice. Give each column a name of its own.")
+    return shape, picked
+
+
+def _check_columns(names: list[str], columns: Mapping[str, str]) -> None:
+    for name, column in columns.items():
+        if name not in (*QUERIES.released, *VISITS.released):
             raise InputError(
                 f"--columns {name}=...: a log has no column {name!r}. Search logs have "
                 f"{', '.join(QUERIES.released)}; access logs {', '.join(VISITS.released)}."
             )
-    mapped = {**{name: name for name in names}, **options.columns}
-    shape = VISITS if "path" in mapped and "query" not in mapped else QUERIES
-    if shape.item not in mapped:
-        raise InputError(
-            f"The table has {len(names)} columns, none of them called 'query' (or 'path' for an access "
-            f"log). Say which one it is: --columns query=NAME,user=NAME,time=NAME"
-        )
-    return shape, {name: mapped[name] for name in shape.released if name in mapped}
+        if column not in names:
+            raise InputError(f"--columns {name}={column}: the table has no column of that name.")
 
 
-def _load_tsv(
-    source: Source, options: Options, header: str, names: list[str]
-) -> tuple[pl.LazyFrame, Shape]:
-    lines = source.lines().filter(pl.col("line") != header)
-    parts = pl.col("line").str.split_exact("\t", len(names)) if len(names) > 1 else None
-    inner = [f"_{i}" for i in range(len(names))]
-    if parts is None:
-        frame = lines.with_columns(pl.col("line").alias("_0"), pl.lit(None).alias("_extra"))
-    else:
-        frame = lines.with_columns(parts.struct.rename_fields([*inner, "_extra"]).alias("_p")).unnest("_p")
-    wrong = pl.col("_extra").is_not_null() | pl.col(inner[-1]).is_null()
-    raw = frame.select(
-        "row",
-        *(pl.col(i).alias(name) for i, name in zip(inner, names, strict=True)),
-        (wrong | source.damage(pl.col("line"))).alias("_bad"),
-    )
-    return typed(raw, options)
-
-
-def _load_csv(
-    source: Source, options: Options, names: list[str], picked: tuple[Shape, dict[str, str]]
-) -> tuple[pl.LazyFrame, Shape]:
-    """Polars reads a clean file; one with ragged or damaged lines is read line by line."""
-    try:
-        raw = pl.scan_csv(
-            [str(path) for path in source.paths],
-            schema=dict.fromkeys(names, pl.String),
-            row_index_name="row",
-            row_index_offset=1,
-            glob=False,
-        ).with_columns(pl.col("row").cast(pl.UInt64))
-        raw.select(*picked[1].values()).select(pl.len()).collect(engine="streaming")
-        return typed(raw, options)
-    except pl.exceptions.PolarsError:
-        return typed(_slow(source, names, _csv_records(len(names))), options)
-
-
-def _load_jsonl(source: Source, options: Options, head: list[str]) -> tuple[pl.LazyFrame, Shape]:
-    """Polars reads a clean file; one with lines that are not JSON is read line by line."""
-    names = _json_names(head)
-    wanted = list(_picked(names, options)[1].values())
-    dtype = pl.Struct(dict.fromkeys(wanted, pl.String))
-    try:
-        lines = source.lines()
-        raw = lines.select("row", pl.col("line").str.json_decode(dtype).alias("_r")).unnest("_r")
-        raw.select(wanted).select(pl.all().is_null().sum()).collect(engine="streaming")
-        return typed(raw, options)
-    except pl.exceptions.PolarsError:
-        return typed(_slow(source, wanted, _json_records(wanted)), options)
-
-
-Records = Callable[[io.TextIOBase], Iterator[tuple[int, list[str | None] | None]]]
-
-
-def _slow(source: Source, names: list[str], records: Records) -> pl.LazyFrame:
-    """Rows through Python, spooled; a record that cannot be read is marked `_bad`."""
-    source.rereadable = False
-    schema = {"row": pl.UInt64, **dict.fromkeys(names, pl.String), "_bad": pl.Boolean}
-    spool = Spool(source, "slow", schema)
-    offset = 0
+def _require_same_columns(source: Source, kind: str) -> None:
+    """Several files are one table only if their columns agree, in the same order."""
+    if kind == "jsonl" or len(source.paths) == 1:
+        return
+    first: Any = None
     for path in source.paths:
-        last = 0
-        for number, record in _numbered(path, records):
-            last = number
-            values = record if record is not None else [None] * len(names)
-            spool.add((offset + number - 1, *values, record is None))
-        offset += last
+        lines = head(path)
+        if not lines:
+            continue
+        same_kind = _kind(lines) == kind
+        columns: Any = _names(lines)
+        if kind == "parquet" and same_kind:
+            columns = pl.scan_parquet(str(path), glob=False).collect_schema()
+        first = columns if first is None else first
+        if columns != first or not same_kind:
+            raise InputError(
+                f"{source.names[path]} has other columns than the files before it. Every file of a "
+                f"table needs the same header; read files that differ one by one."
+            )
+
+
+def _numbered(frame: pl.LazyFrame, picked: Mapping[str, str]) -> pl.LazyFrame:
+    """The picked columns under the names of the shape, with running numbers."""
+    columns = frame.select(pl.col(column).alias(name) for name, column in picked.items())
+    return columns.with_row_index("row").with_columns(
+        pl.col("row").cast(pl.UInt64), pl.lit(None, dtype=pl.String).alias("_bad")
+    )
+
+
+def _load_parquet(source: Source, picked: dict[str, str]) -> pl.LazyFrame:
+    def sections() -> Iterator[Section]:
+        for path in source.paths:
+            rows = pl.scan_parquet(str(path), glob=False).select(pl.len()).collect().item()
+            yield source.names[path], "row", 1, rows
+
+    source.sections = sections
+    return _numbered(pl.scan_parquet(list(map(str, source.paths)), glob=False), picked)
+
+
+def _load_tsv(source: Source, names: list[str], picked: dict[str, str]) -> pl.LazyFrame:
+    line = pl.col("line")
+    rows = source.lines().filter(line != source.head()[0])
+    inner = [f"_{i}" for i in range(len(names))]
+    parts = line.str.split_exact("\t", len(names)).struct.rename_fields([*inner, "_extra"])
+    frame = rows.with_columns(parts.alias("_parts")).unnest("_parts")
+    wrong = pl.col("_extra").is_not_null() | pl.col(inner[-1]).is_null()
+    return frame.select(
+        "row",
+        *(pl.col(inner[names.index(column)]).alias(name) for name, column in picked.items()),
+        reason(encoding=source.damage(line), columns=wrong).alias("_bad"),
+    )
+
+
+def _load_csv(source: Source, names: list[str], picked: dict[str, str]) -> pl.LazyFrame:
+    """Polars reads a tidy file; one with ragged, damaged or longer records goes through Python."""
+    at = [names.index(column) for column in picked.values()]
+    records = partial(_csv_records, names=names, at=at)
+    source.sections = partial(_sections, source, records)
+    if source.damaged or not _is_tidy(source, len(names)):
+        return _by_record(source, picked, records)
+    inner = [f"_{i}" for i in range(len(names))]
+    raw = pl.scan_csv(
+        list(map(str, source.paths)),
+        has_header=False,
+        skip_rows=1,
+        schema=dict.fromkeys(inner, pl.String),
+        glob=False,
+    )
+    rows = _numbered(raw, {name: inner[i] for name, i in zip(picked, at, strict=True)})
+    header = pl.all_horizontal(pl.col(name) == column for name, column in picked.items())
+    blank = pl.all_horizontal(pl.col(*picked).is_null())
+    return rows.filter(~header.fill_null(False), ~blank)
+
+
+def _is_tidy(source: Source, width: int) -> bool:
+    """Whether each line is a record with the right number of fields, which Polars does not say."""
+    line = pl.col("line")
+    quoted = pl.when(line.str.contains('"', literal=True)).then(line)
+    bare = pl.coalesce(quoted.str.replace_all(r'"[^"]*"', ""), line)
+    commas = bare.str.count_matches(",", literal=True)
+    tidy = (line == "") | ((commas == width - 1) & ~bare.str.contains('"', literal=True))
+    lines = pl.scan_lines(list(map(str, source.paths)), name="line", glob=False)
+    return bool(lines.select(tidy.all()).collect(engine="streaming").item())
+
+
+def _load_jsonl(source: Source, picked: dict[str, str]) -> pl.LazyFrame:
+    """Polars reads a clean file; one with lines that are not objects goes through Python."""
+    columns = list(picked.values())
+    records = partial(_json_records, columns=columns)
+    source.sections = partial(_sections, source, records)
+    if source.damaged:
+        return _by_record(source, picked, records)
+    paths = list(map(str, source.paths))
+    return _numbered(pl.scan_ndjson(paths, schema=dict.fromkeys(columns, pl.String)), picked)
+
+
+def _sections(source: Source, records: Records) -> Iterator[Section]:
+    for path in source.paths:
+        for number, *_ in records(path):
+            yield source.names[path], "line", number, 1
+
+
+def _by_record(source: Source, picked: Mapping[str, str], records: Records) -> pl.LazyFrame:
+    """Rows through Python, spooled; a record that cannot be read says why in `_bad`."""
+    source.rereadable = False
+    schema = {"row": pl.UInt64, **dict.fromkeys(picked, pl.String), "_bad": pl.String}
+    spool = Spool(source, schema)
+    nothing = [None] * len(picked)
+    rows = chain.from_iterable(map(records, source.paths))
+    for row, (_, values, bad) in enumerate(rows):
+        if bad or values:
+            spool.add((row, *(nothing if bad else values), bad))
     return spool.scan()
 
 
-def _numbered(path: Path, records: Records) -> Iterator[tuple[int, list[str | None] | None]]:
-    with open_bytes(path) as stream:
-        data = io.BufferedReader(stream)  # type: ignore[arg-type]
-        text = io.TextIOWrapper(data, encoding="utf-8", errors="replace", newline="")
-        yield from records(text)
+def _csv_records(path: Path, names: list[str], at: list[int]) -> Iterator[Record]:
+    """The records of a file below its header, each with the line where it starts."""
+    reader = _csv_reader(line.decode(errors="coterie-damage") for _, line in byte_lines(path))
+    header, end = True, 0
+    while True:
+        start, bad = end + 1, None
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:  # a field without an end
+            fields, bad = [], "columns"
+        end = reader.line_num
+        if header:
+            header = not fields and not bad
+            continue
+        text = "".join(fields)
+        if not bad and (
+            fields == names or (not text.strip(" ") and (len(names) > 1 or not fields))
+        ):
+            yield start, [], None
+            continue
+        if DAMAGE in text:
+            bad = "encoding"
+        elif len(fields) != len(names):
+            bad = "columns"
+        yield start, [] if bad else [fields[i] for i in at], bad
 
 
-def _csv_records(width: int) -> Records:
-    def records(text: io.TextIOBase) -> Iterator[tuple[int, list[str | None] | None]]:
-        reader = csv.reader(text)
-        first = True
-        while True:
-            try:
-                fields = next(reader)
-            except StopIteration:
-                return
-            except csv.Error:  # a NUL byte or an endless field
-                yield reader.line_num, None
-                continue
-            if first:
-                first = False  # the header
-            elif fields:
-                damaged = len(fields) != width or any("\ufffd" in field for field in fields)
-                yield reader.line_num, None if damaged else list(fields)
-
-    return records
+def _csv_reader(lines: Iterable[str]) -> Any:
+    # A break inside a value becomes a space anyway, and the reader refuses lone ones.
+    return csv.reader(line.replace("\r\n", "\n").replace("\r", " ") for line in lines)
 
 
-def _json_records(names: list[str]) -> Records:
-    import orjson
-
-    def records(text: io.TextIOBase) -> Iterator[tuple[int, list[str | None] | None]]:
-        for number, line in enumerate(text, start=1):
-            if not line.strip():
-                continue
-            try:
-                record = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                record = None
-            if not isinstance(record, dict) or "\ufffd" in line:
-                yield number, None
-                continue
-            values = (record.get(name) for name in names)
-            yield number, [v if v is None or isinstance(v, str) else orjson.dumps(v).decode() for v in values]
-
-    return records
+def _json_records(path: Path, columns: list[str]) -> Iterator[Record]:
+    """One record for each line that is not blank."""
+    for number, line in byte_lines(path):
+        if not line.strip():
+            continue
+        record = _json_object(line)
+        if record is None:
+            yield number, [], "columns"
+        else:
+            yield number, [_json_text(record.get(name)) for name in columns], None
 
 
-def _text(column: str, found: pl.DataType, nullable: bool) -> pl.Expr:
-    value = pl.col(column)
-    if found.is_float():  # pandas turns whole numbers with gaps into floats
-        whole = value.cast(pl.Int64, strict=False)
-        value = pl.when(whole == value).then(whole.cast(pl.String)).otherwise(value.cast(pl.String))
-    elif found != pl.String:
-        value = value.cast(pl.String)
-    value = value.str.replace_all(r"[\t\r\n]+", " ")
-    if nullable:
-        return pl.when(value != "").then(value)
-    return value.fill_null("")
+def _json_object(line: str | bytes) -> dict[str, Any] | None:
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return record if isinstance(record, dict) else None
 
 
-def _integer(column: str, found: pl.DataType, target: Any) -> pl.Expr:
-    value = pl.col(column)
-    if found == pl.String:
-        return value.str.strip_chars().cast(target, strict=False)
-    whole = value.cast(target, strict=False)
-    return pl.when(whole == value).then(whole) if found.is_float() else whole
-
-
-def _time(column: str, found: pl.DataType) -> pl.Expr:
-    value = pl.col(column)
-    if isinstance(found, pl.Datetime):
-        zoned = value.dt.convert_time_zone("UTC") if found.time_zone else value
-        return zoned.dt.replace_time_zone(None).cast(pl.Datetime("us"))
-    if found == pl.Date:
-        return value.cast(pl.Datetime("us"))
-    if found == pl.String:
-        stripped = value.str.strip_chars()
-        plain = [stripped.str.to_datetime(f, time_unit="us", strict=False) for f in _TIME_FORMATS]
-        zoned_texts = [
-            stripped.str.to_datetime(f, time_unit="us", strict=False, time_zone="UTC")
-            .dt.replace_time_zone(None)
-            for f in _ZONED_FORMATS
-        ]  # fmt: skip
-        return pl.coalesce(*plain, *zoned_texts)
-    if found.is_numeric():
-        number = value.cast(pl.Float64)
-        seconds = pl.when(number.abs() < _MILLISECONDS_FROM).then(number).otherwise(number / 1000)
-        return (seconds * 1_000_000).cast(pl.Int64, strict=False).cast(pl.Datetime("us"))
-    return pl.lit(None, dtype=pl.Datetime("us"))
+def _json_text(value: Any) -> str | None:
+    """A value as Polars writes it: whole numbers without a fraction."""
+    if value is None or isinstance(value, str):
+        return value
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else orjson.dumps(value).decode()

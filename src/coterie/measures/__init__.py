@@ -99,4 +99,5 @@ class Comparison:
                 .rename({"original": "subject"})
             )
         both = before.join(after, on=key, how="full", coalesce=True)
-        return both.drop_nulls("subject").with_columns(pl.col("before", "after").fill_null(0))
+        # Sorted, so that sums of floats are taken in one order and come out the same to the last bit.
+        return both.drop_nulls("subject").with_columns(pl.col("before", "after").fill_null(0)).sort(key)

@@ -45,7 +45,7 @@ def exposure_levels(profiles: pl.DataFrame) -> pl.DataFrame:
     absent = pl.when(lost > 0).then(lost * ((1 - pl.col("r")) / erased).log(2)).otherwise(0.0)
     sums = (
         terms.with_columns(absent.alias("absent"))
-        .group_by("subject")
+        .group_by("subject", maintain_order=True)
         .agg(
             (-pl.col("p") * pl.col("p").log(2)).sum().alias("entropy"),
             (-pl.col("p") * pl.col("r") * pl.col("p").log(2)).sum().alias("shown"),

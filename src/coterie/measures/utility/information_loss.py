@@ -36,7 +36,7 @@ def loss(before: float, after: float) -> float:
 
 def per_user_loss(profiles: pl.DataFrame) -> pl.Series:
     """The ratio of each user that has queries in the original."""
-    entropies = profiles.group_by("subject").agg(
+    entropies = profiles.group_by("subject", maintain_order=True).agg(
         pl.col("before").sum().alias("n"), _h("before").alias("h0"), _h("after").alias("h1")
     )
     same = (pl.col("h1") == 0).cast(pl.Float64)
@@ -54,5 +54,5 @@ def _h(count: str) -> pl.Expr:
 
 
 def _entropy(rows: pl.DataFrame) -> float:
-    value: float = rows.group_by("item").len("n").select(_h("n")).item()
+    value: float = rows.group_by("item").len("n").sort("n").select(_h("n")).item()
     return value

@@ -1,0 +1,51 @@
+# Coterie. `make` alone prints this help.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Real logs for tests and benchmarks that can use them; they skip, saying so, where there are none.
+export COTERIE_DATA ?= $(wildcard ../shared/data)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint types format docs bench bench-small clean
+
+help: ## Print this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode -c constraints.txt -e '.[dev]'
+	@touch $@
+
+setup: $(VENV)/installed ## Install into .venv (then: .venv/bin/coterie)
+
+demo: setup ## Run the main job on a synthetic log; open demo/report.html afterwards
+	$(BIN)/coterie demo -o demo
+
+test: setup ## Run all tests
+	$(BIN)/python -m pytest
+
+lint: setup ## Check format and lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: setup ## Check types
+	$(BIN)/mypy
+
+format: setup ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: setup ## Regenerate the generated parts of README.md and docs/
+	$(BIN)/python tools/generate_docs.py
+
+check: lint types test ## Format, lint, types, tests, docs: what CI runs
+
+bench: setup ## Print the benchmark table (36 million rows; some minutes, 10 GB of disk)
+	$(BIN)/python benchmarks/bench.py
+
+bench-small: setup ## The same on one million rows
+	$(BIN)/python benchmarks/bench.py --users 18000
+
+clean: ## Remove what make made
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,189 @@
+"""The benchmark table: Coterie beside bare polars on the same data, in one run.
+
+    python benchmarks/bench.py [--users 650000] [--log FILE] [--work DIR]
+
+Judge by the ratios. Each job runs in a process of its own, so that its peak memory is its own; seconds depend on the
+machine and on what else it does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+K = 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--users", type=int, default=650_000)
+    parser.add_argument("--log", type=Path, help="use this AOL-like TSV instead of making one")
+    parser.add_argument("--work", type=Path, help="folder for large files (default: a temporary one)")
+    parser.add_argument("--job", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.job:
+        print(json.dumps(JOBS[given.job](given)))
+        return
+    with tempfile.TemporaryDirectory(dir=given.work) as folder:
+        given.work = Path(folder)
+        table(given)
+
+
+def table(given: argparse.Namespace) -> None:
+    lines = []
+    if given.log is None:
+        given.log = given.work / "log.tsv"
+        made = job("synth", given)
+        lines.append(f"| synth | {made['rows']:,} rows | {made['seconds']:.1f} s | | {made['peak']:.2f} GiB |")
+    bare, ours, check = (job(name, given) for name in ("polars", "coterie", "verify"))
+    if bare["fingerprint"] != ours["fingerprint"]:
+        sys.exit("The two outputs differ: the comparison is void.")
+    ratio = ours["seconds"] / bare["seconds"]
+    lines += [
+        f"| bare polars, TSV to Parquet, k = {K} | {bare['rows']:,} rows out | {bare['seconds']:.1f} s | 1 | {bare['peak']:.2f} GiB |",
+        f"| coterie: read, normalize, plan, release, write | same rows | {ours['seconds']:.1f} s | {ratio:.2f} | {ours['peak']:.2f} GiB |",
+        f"| coterie: verify inside anonymize | | {ours['verify']:.1f} s | {ours['verify'] / ours['seconds']:.2f} of the line above | |",
+        f"| coterie verify OUT --original LOG | | {check['seconds']:.1f} s | {check['seconds'] / ours['seconds']:.2f} of the same | {check['peak']:.2f} GiB |",
+    ]
+    lines += [f"| coterie, {name} | | {ours['steps'][name]:.1f} s | | |" for name in ours["steps"]]
+    for row in job("measures", given)["rows"]:
+        lines.append(f"| {row['name']}, {row['lines']:,} rows | | {row['seconds']:.3f} s | {row['per_million']:.2f} s per million rows | |")
+    print("| job | what | time | ratio | peak memory |\n|---|---|---:|---:|---:|")
+    print("\n".join(lines))
+
+
+def job(name: str, given: argparse.Namespace) -> dict:
+    arguments = ["--job", name, "--users", str(given.users), "--work", str(given.work)]
+    arguments += ["--log", str(given.log)] if given.log else []
+    done = subprocess.run([sys.executable, __file__, *arguments], check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
+
+
+def peak() -> float:
+    """Peak resident memory of this process in GiB."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def synth(given: argparse.Namespace) -> dict:
+    from coterie.synth import write_aol
+
+    start = time.perf_counter()
+    rows = write_aol(given.log, given.users, 7)
+    return {"rows": rows, "seconds": time.perf_counter() - start, "peak": peak()}
+
+
+def bare_polars(given: argparse.Namespace) -> dict:
+    """The same output with polars expressions and nothing else: no checks, no line numbers, no record."""
+    import polars as pl
+
+    start = time.perf_counter()
+    names = ["user", "query", "time", "rank", "url"]
+    log = pl.scan_csv(
+        given.log, separator="\t", has_header=False, skip_lines=1, quote_char=None,
+        schema=dict.fromkeys(names, pl.String),
+    )  # fmt: skip
+    query = pl.col("query").str.normalize("NFKC").str.to_lowercase().str.normalize("NFKC")
+    log = log.with_columns(
+        pl.col("time").str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us"),
+        pl.col("rank").cast(pl.Int32),
+        query.str.replace_all(r"\s+", " ").str.strip_chars(),
+    ).filter(~pl.col("query").is_in(["", "-"]))
+    degrees = log.select("user", "query").unique().group_by("query").len().filter(pl.col("len") >= K)
+    keep = degrees.select("query").collect(engine="streaming")
+    kept = log.join(keep.lazy(), on="query", how="semi")
+    pairs = kept.select("user", "query", "url").drop_nulls().unique().group_by("query", "url").len()
+    common = pairs.filter(pl.col("len") >= K).select("query", "url", common=pl.lit(True))
+    rows = kept.join(common, on=["query", "url"], how="left").select(
+        user=pl.lit(None, dtype=pl.String),
+        time=pl.col("time").dt.truncate("1d"),
+        query="query",
+        rank=pl.when("common").then("rank"),
+        url=pl.when("common").then("url"),
+    )
+    target = given.work / "bare.parquet"
+    rows.sort("query", "time", "rank", "url").sink_parquet(target, engine="streaming")
+    seconds = time.perf_counter() - start
+    memory = peak()
+    return {"seconds": seconds, "peak": memory, **fingerprint(target)}
+
+
+def fingerprint(path: Path) -> dict:
+    """Number of rows and a sum over the hashes of numbered rows."""
+    import polars as pl
+
+    rows = pl.scan_parquet(path).select("user", "time", "query", "rank", "url").with_row_index()
+    count, total = rows.select(pl.len(), (pl.struct(pl.all()).hash(seed=1) % 2**32).sum().alias("h")).collect(
+        engine="streaming"
+    ).row(0)  # fmt: skip
+    return {"rows": count, "fingerprint": [count, total]}
+
+
+def coterie_run(given: argparse.Namespace) -> dict:
+    from coterie import verbs
+    from coterie.methods.suppress_rare import SuppressRare
+
+    start = time.perf_counter()
+    times: dict[str, float] = {}
+    current = ["read", start]
+
+    def step(name: str) -> None:
+        now = time.perf_counter()
+        times[current[0]] = now - current[1]
+        current[:] = [name, now]
+
+    log = verbs.prepare(verbs.read(given.log))
+    release = verbs.anonymize(log, SuppressRare(k=K), seed=7, record=False, progress=step)
+    step("write")
+    target = given.work / "safe.parquet"
+    verbs.write(release, target, force=True)
+    step("end")
+    verify = times.pop("verify")
+    return {"seconds": sum(times.values()), "verify": verify, "steps": times, "peak": peak(), **fingerprint(target)}
+
+
+def coterie_verify(given: argparse.Namespace) -> dict:
+    from coterie import verbs
+
+    start = time.perf_counter()
+    verdict = verbs.verify(given.work / "safe.parquet", verbs.read(given.log))
+    if verdict.exit_code != 0:
+        sys.exit("verify failed")
+    return {"seconds": time.perf_counter() - start, "peak": peak()}
+
+
+def measures(given: argparse.Namespace) -> dict:  # noqa: ARG001
+    """Exposure and information loss after a warm-up, on three sizes."""
+    from coterie import verbs
+    from coterie.methods.suppress_rare import SuppressRare
+
+    rows = []
+    for users in (200, 1000, 5000, 20_000):
+        log = verbs.prepare(verbs.read(f"synth:users={users},seed=7"))
+        release = verbs.anonymize(log, SuppressRare(k=3), seed=7)
+        lines = log.frame.collect().height
+        for name in ("exposure", "information_loss"):
+            start = time.perf_counter()
+            verbs.measure(log, release, [name], seed=7)
+            seconds = time.perf_counter() - start
+            if users > 200:  # the first size only warms up
+                rows.append({"name": name, "lines": lines, "seconds": seconds, "per_million": seconds / lines * 1e6})
+    return {"rows": sorted(rows, key=lambda row: row["name"])}
+
+
+JOBS = {
+    "synth": synth,
+    "polars": bare_polars,
+    "coterie": coterie_run,
+    "verify": coterie_verify,
+    "measures": measures,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,731 @@
+"""The command line: parse, call one public function, print.
+
+Nothing heavy is imported at the top, so that `coterie --help` answers at once. Data goes to standard output,
+everything else to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from coterie import __version__
+from coterie.errors import CoterieError, InputError, InternalError, ParameterError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from coterie.log import Log
+    from coterie.verify import Verdict
+
+F = TypeVar("F", bound=Callable[..., Any])
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
+_KINDS = ("methods", "formats", "measures")
+
+
+# --- options that several commands share -----------------------------------------------------------
+
+
+def _load_config(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:  # noqa: ARG001
+    """Take defaults from a TOML file with the same keys as the options."""
+    if value is None:
+        return
+    import tomllib
+
+    try:
+        data = tomllib.loads(value.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise click.BadParameter(f"cannot be read: {type(error).__name__}.") from None
+    settings = {key.replace("-", "_"): item for key, item in data.items()}
+    known = {str(option.name) for option in ctx.command.params}
+    if unknown := sorted(set(settings) - known):
+        raise click.BadParameter(f"{', '.join(unknown)}: no such option of this command.")
+    for key, item in settings.items():
+        if isinstance(item, list):
+            settings[key] = ",".join(map(str, item)) if key in ("k", "prepare") else item
+        elif isinstance(item, dict):
+            settings[key] = ",".join(f"{name}={column}" for name, column in item.items())
+    ctx.default_map = {**(ctx.default_map or {}), **settings}
+
+
+_config = click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=_load_config,
+    is_eager=True,
+    expose_value=False,
+    help="TOML file with the same keys as the options.",
+)
+_quiet = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON array of name, key, value, unit.")
+_force = click.option("--force", is_flag=True, help="Replace existing files.")
+_seed = click.option("--seed", type=int, help="Make the run repeatable; whoever guesses it can undo pseudonyms.")
+_show_values = click.option("--show-values", is_flag=True, help="Show strings of the log. They can be personal data.")
+_original = click.option("--original", "-O", multiple=True, metavar="LOG", help="The log that was anonymized.")
+
+
+def _reading(command: F) -> F:
+    """The options that say how a log is to be read."""
+    options = (
+        click.option("--format", "format", metavar="NAME", help="Log format; else it is sniffed."),
+        click.option("--columns", metavar="user=A,query=B", help="Which column of a table holds what."),
+        click.option("--user-field", metavar="NAME", help="Field that identifies a user (ubi)."),
+        click.option("--date", metavar="YYYY-MM-DD", help="Day of times that have none (sogou)."),
+        click.option("--allow-bad", is_flag=True, help="Leave out bad lines even if they are many."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+_prepare = click.option(
+    "--prepare",
+    default="normalize,drop_empty",
+    metavar="STEPS",
+    help="Steps before the method: normalize, drop_empty, events, sessions, scrub; or 'none'.",
+)
+_READING = ("format", "columns", "user_field", "date", "allow_bad")
+
+
+def _read(paths: Sequence[str], options: dict[str, Any], quiet: bool) -> Log:
+    """Read a log and say what could not be read."""
+    from coterie import verbs
+
+    settings = {name: options[name] for name in _READING}
+    settings["columns"] = _parse_columns(settings["columns"])
+    log = verbs.read(list(paths), **settings)
+    for step in log.history:
+        for note in step.notes:
+            _say(note, quiet, style="yellow")
+    return log
+
+
+def _parse_columns(text: str | None) -> dict[str, str]:
+    pairs = [part.partition("=") for part in (text or "").split(",") if part]
+    if any(not (name and mark and column) for name, mark, column in pairs):
+        raise ParameterError("--columns is written user=NAME,query=NAME, our name first.")
+    return {name.strip(): column.strip() for name, _, column in pairs}
+
+
+# --- printing --------------------------------------------------------------------------------------
+
+
+def _console(stderr: bool = True) -> Any:
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+
+
+def _say(text: str, quiet: bool = False, style: str | None = None) -> None:
+    """A line on standard error, coloured on a terminal unless NO_COLOR is set."""
+    if not quiet:
+        _console().print(text, style=style, markup=False)
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A spinner with the current step and its time, only on a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda step: None
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=_console(), transient=True) as bar:
+        current: list[Any] = []
+
+        def step(name: str) -> None:
+            for task in current:
+                bar.update(task, total=1, completed=1)
+            current[:] = [bar.add_task(name, total=None)]
+
+        yield step
+
+
+def _print_scores(scores: pl.DataFrame, as_json: bool) -> None:
+    if as_json:
+        import orjson
+
+        click.echo(orjson.dumps(scores.to_dicts(), option=orjson.OPT_INDENT_2).decode())
+        return
+    from rich.table import Table
+
+    table = Table("measure", "key", "value", "unit", box=None, pad_edge=False)
+    table.columns[2].justify = "right"
+    labelled = "label" in scores.columns
+    if labelled:
+        table.add_column("of")
+    for row in scores.iter_rows(named=True):
+        value = "-" if row["value"] is None else f"{row['value']:,.2f}".rstrip("0").rstrip(".")
+        table.add_row(row["name"], row["key"], value, row["unit"], *([row["label"]] if labelled else []))
+    _console(stderr=False).print(table)
+
+
+def _print_verdict(verdict: Verdict, as_json: bool) -> None:
+    import polars as pl
+
+    rows: list[tuple[str, str, float | None, str]] = []
+    for check in verdict.checks:
+        rows.append(("verify", check.name, {"passed": 1.0, "failed": 0.0}.get(check.status), check.status))
+        if check.broken:
+            rows.append(("verify", f"{check.name}.broken", float(check.broken), "count"))
+    rows.append(("verify", "largest_k", verdict.largest_k, "users"))
+    if as_json:
+        names = ("name", "key", "value", "unit")
+        schema = dict(zip(names, (pl.String, pl.String, pl.Float64, pl.String), strict=True))
+        _print_scores(pl.DataFrame(rows, schema=schema, orient="row"), as_json=True)
+        return
+    out = _console(stderr=False)
+    out.print(verdict.promise.sentence, markup=False)
+    marks = {"passed": ("ok  ", "green"), "failed": ("FAIL", "bold red"), "not checked": ("?   ", "yellow")}
+    for check in verdict.checks:
+        mark, style = marks[check.status]
+        where = " [original]" if check.needs_original and check.status != "not checked" else ""
+        out.print(f"  {mark} {check.name}: {check.detail}{where}", style=style, markup=False)
+    out.print(_conclusion(verdict), style="bold", markup=False)
+
+
+def _conclusion(verdict: Verdict) -> str:
+    best = verdict.largest_k
+    largest = "" if best is None else f" The largest k that holds is {best}."
+    if verdict.broken:
+        worst = ", ".join(f"{check.name} ({check.broken:,})" for check in verdict.broken)
+        return f"The promise is BROKEN: {worst}.{largest}"
+    if not verdict.promise_checked:
+        return "The promise could not be checked with what was given. Give the original with --original LOG."
+    return f"The promise holds.{largest}"
+
+
+# --- commands --------------------------------------------------------------------------------------
+
+
+@click.group(context_settings=_CONTEXT)
+@click.version_option(__version__, prog_name="coterie")
+def cli() -> None:
+    """Make search logs safe to keep, share and publish.
+
+    Start with: coterie demo
+    """
+
+
+@cli.command()
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("demo"), help="Folder to write.")
+@click.option("--users", type=click.IntRange(20), default=1000, help="Users of the synthetic log.")
+@_quiet
+def demo(output: Path, users: int, quiet: bool) -> None:
+    """Synthetic log -> releases for several k -> verify -> report."""
+    from coterie.demo import run_demo
+
+    with _progress(quiet) as step:
+        lines = run_demo(output, users, step)
+    if not quiet:
+        click.echo("\n".join(lines))
+
+
+@cli.command()
+@click.argument("log", nargs=-1, required=True)
+@_reading
+@_prepare
+@_json
+@_quiet
+@_config
+def inspect(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **options: Any) -> None:
+    """What is in a LOG, and how exposed it is before any protection."""
+    from coterie import verbs
+    from coterie.prepare import parse_steps
+
+    steps = parse_steps(prepare)
+    with _progress(quiet) as step:
+        step("read")
+        read = _read(log, options, quiet)
+        step("inspect")
+        scores = verbs.inspect(verbs.prepare(read, steps))
+    _print_scores(scores, as_json)
+
+
+def _list(kind: str, name: str | None) -> None:
+    """The names of a kind with one line each, or the whole page of one."""
+    from inspect import cleandoc
+
+    from coterie import registry
+
+    if name is not None:
+        module = registry.module(kind, name)
+        click.echo(f"{name}\n\n{cleandoc(module.__doc__ or '')}")
+        if kind == "methods":
+            click.echo("\nParameters:")
+            for param in _params(name):
+                click.echo(f"  {param.name} = {param.default!r}: {param.doc}; {param.rule.describe(param.kind)}")
+        return
+    for each in registry.names(kind):
+        first = (registry.module(kind, each).__doc__ or "").strip().splitlines()[0]
+        click.echo(f"{each:20} {first}")
+
+
+def _params(method: str) -> list[Any]:
+    from coterie import registry
+    from coterie.params import params_of
+
+    return list(params_of(registry.method(method)))
+
+
+@cli.command()
+@click.argument("name", required=False)
+def methods(name: str | None) -> None:
+    """List the methods, or explain one."""
+    _list("methods", name)
+
+
+@cli.command()
+@click.argument("name", required=False)
+def formats(name: str | None) -> None:
+    """List the log formats, or explain one."""
+    _list("formats", name)
+
+
+@cli.command()
+@click.argument("name", required=False)
+def measures(name: str | None) -> None:
+    """List the measures, or explain one."""
+    _list("measures", name)
+
+
+class _Whole(click.ParamType):
+    """Whole numbers separated by commas."""
+
+    name = "integer[,integer...]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        """Parse `5` or `2,5,10`."""
+        if isinstance(value, list):
+            return value
+        try:
+            return [int(part) for part in str(value).split(",")]
+        except ValueError:
+            self.fail(f"{value!r} is not a whole number or a list of them such as 2,5,10.", param, ctx)
+
+
+class _Methods(click.Group):
+    """`coterie anonymize METHOD`: one command per method, with its parameters as options."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """All methods."""
+        from coterie import registry
+
+        return registry.names("methods")
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command of one method."""
+        from coterie import registry
+
+        method = registry.method(cmd_name)
+        command = click.Command(
+            cmd_name,
+            callback=lambda **given: _anonymize(cmd_name, **given),
+            help=f"{method.__doc__}\n\nMore: coterie methods {cmd_name}",
+            params=[click.Argument(["log"], nargs=-1, required=True), *_method_options(cmd_name)],
+            context_settings=_CONTEXT,
+        )
+        output = click.option("-o", "--output", required=True, metavar="OUT", help="File to write: .tsv .csv .parquet .jsonl, also .gz .zst; '-' for standard output; with {k} for several k.")
+        more = (
+            output, _reading, _prepare, _seed,
+            click.option("--record", type=click.Path(path_type=Path), metavar="DIR", help="Write the private run record (who became whom) there."),
+            click.option("--to", metavar="KIND", help="What to write to standard output: tsv, csv, parquet, jsonl."),
+            click.option("--sidecar", metavar="FILE", help="Where to put the sidecar, with -o -."),
+            click.option("--blocks", type=click.IntRange(1), help="Work in so many blocks on disk; chosen by size if not given."),
+            _force, _json, _quiet, _config,
+        )  # fmt: skip
+        for add in reversed(more):
+            command = add(command)
+        return command
+
+
+def _method_options(name: str) -> Iterator[click.Option]:
+    from coterie.params import Choice
+
+    for param in _params(name):
+        kind: Any = param.kind
+        if isinstance(param.rule, Choice):
+            kind = click.Choice(param.rule.options)
+        elif param.name == "k":
+            kind = _Whole()
+        flag = f"--{param.name.replace('_', '-')}"
+        yield click.Option([flag], type=kind, default=param.default, help=param.doc)
+
+
+@cli.command(cls=_Methods, name="anonymize", subcommand_metavar="METHOD LOG... -o OUT [OPTIONS]")
+def anonymize_group() -> None:
+    """Anonymize LOGs with a METHOD; nothing is written unless the promise is verified.
+
+    \b
+    coterie anonymize suppress_rare log.tsv.gz -o safe.parquet --k 5
+    """
+
+
+def _anonymize(name: str, log: tuple[str, ...], output: str, **options: Any) -> None:
+    from coterie import registry, verbs
+    from coterie.prepare import parse_steps
+
+    quiet, record, force = options["quiet"], options["record"], options["force"]
+    names = [param.name for param in _params(name)]
+    params = {key: options[key] for key in names}
+    ks = params.pop("k", [None])
+    if len(ks) > 1 and "{k}" not in output:
+        raise ParameterError("Several k need a pattern for the output, for example -o out.{k}.tsv")
+    runs = [registry.method(name)(**params, **({} if k is None else {"k": k})) for k in ks]
+    targets = [output.replace("{k}", str(k)) for k in ks]
+    records = [None if record is None else Path(str(record).replace("{k}", str(k))) for k in ks]
+    if len(set(records)) < len(records) and record is not None:
+        raise ParameterError("Several k need a pattern for the record, for example --record record.{k}")
+    for target, where in zip(targets, records, strict=True):
+        _check_targets(target, where, options)
+    steps = parse_steps(options["prepare"])
+    with _progress(quiet) as step:
+        step("read")
+        read = _read(log, options, quiet)
+        prepared = verbs.prepare(read, steps)
+        blocks = options["blocks"] or _blocks_for(read)
+        summaries = []
+        for method, target, where in zip(runs, targets, records, strict=True):
+            release = verbs.anonymize(
+                prepared, method, seed=options["seed"], blocks=blocks, record=where is not None, progress=step
+            )
+            step("write")
+            verbs.write(release, target, kind=options["to"], sidecar=options["sidecar"], record=where, force=force)
+            summaries.append((target, release))
+    _report_runs(prepared, summaries, options["as_json"], quiet)
+
+
+def _check_targets(target: str, record: Path | None, options: dict[str, Any]) -> None:
+    """Refuse before the work what would be refused after it."""
+    from coterie.errors import MissingError
+    from coterie.write import kind_of, refuse_existing, refuse_full, sidecar_path
+
+    if target == "-":
+        if options["to"] is None:
+            raise ParameterError("Say what to write to standard output: --to tsv, csv, parquet or jsonl.")
+        if options["as_json"]:
+            raise ParameterError("--json prints to standard output, which -o - uses for the rows.")
+    kind_of(target, options["to"])
+    if record is not None:
+        refuse_full(record, options["force"])
+    if target == "-":
+        return
+    path = Path(target)
+    if not path.parent.is_dir():
+        raise MissingError(f"The folder {path.parent} does not exist. Make it first.")
+    refuse_existing(path, options["force"])
+    refuse_existing(sidecar_path(path), options["force"])
+
+
+def _blocks_for(log: Log) -> int:
+    """One block if the log fits into memory comfortably, else as many as make a block fit."""
+    size = sum(path.stat().st_size * (6 if path.suffix in (".gz", ".zst") else 1) for path in log.sources)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 << 30
+    # Distinct (user, query) pairs take up to three times the size of the text.
+    return max(1, -(-3 * size // (memory // 2)))
+
+
+def _report_runs(log: Log, runs: list[tuple[str, Any]], as_json: bool, quiet: bool) -> None:
+    import polars as pl
+
+    from coterie.verify import Verdict
+
+    rows: list[tuple[str, str, float | None, str]] = []
+    for target, release in runs:
+        count = release.log.frame.select(pl.len()).collect(engine="streaming").item()
+        best = Verdict(promise=release.promise, checks=release.checks).largest_k
+        prefix = "" if len(runs) == 1 else f"k={release.promise.k}."
+        rows += [
+            ("anonymize", f"{prefix}rows", float(count), "rows"),
+            ("anonymize", f"{prefix}checks", float(len(release.checks)), "passed"),
+            ("anonymize", f"{prefix}largest_k", best, "users"),
+        ]
+        if as_json:
+            continue
+        for warning in release.warnings:
+            _say(f"Cost: {warning}", quiet, style="yellow")
+        if count == 0:
+            _say(f"Nothing survives at k = {release.promise.k}: {target} has a header and no rows.", quiet, "yellow")
+        _say(f"{target}: {count:,} rows. {release.promise.sentence}", quiet)
+        holds = "there are no rows to check" if best is None else f"the largest k that holds is {best}"
+        _say(f"  {len(release.checks)} checks passed; {holds}.", quiet)
+    removed = {k: v for step in log.history if step.name == "scrub" for k, v in step.counts.items()}
+    if removed and not as_json:
+        _say("Scrubbed rows: " + ", ".join(f"{kind} {count:,}" for kind, count in removed.items()), quiet)
+    if "scrub" not in log.steps and not as_json:
+        _say("Tip: --prepare normalize,drop_empty,scrub also leaves out what looks like personal data.", quiet, "dim")
+    if as_json:
+        schema = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
+        _print_scores(pl.DataFrame(rows, schema=schema, orient="row"), as_json=True)
+
+
+@cli.command()
+@click.argument("out")
+@_original
+@click.option("--promise", metavar="NAME", help="What to check, for a file without a sidecar.")
+@click.option("--k", type=int, help="Check this k instead of the promised one.")
+@_reading
+@click.option("--prepare", metavar="STEPS", help="Steps for the original; else those of the sidecar.")
+@_json
+@_quiet
+@_config
+@click.pass_context
+def verify(
+    ctx: click.Context,
+    out: str,
+    original: tuple[str, ...],
+    promise: str | None,
+    k: int | None,
+    prepare: str | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Check a released file OUT again; exit 0 holds, 1 broken, 3 not checkable.
+
+    Works for files that Coterie did not make too: name --promise and --k.
+    """
+    from coterie import verbs
+    from coterie.prepare import DEFAULT, parse_steps
+    from coterie.write import sidecar_path
+
+    steps = None if prepare is None else parse_steps(prepare)
+    with _progress(quiet) as step:
+        step("read")
+        log = _read(original, options, quiet) if original else None
+        if log is not None and steps is not None:
+            log = verbs.prepare(log, steps)
+        rows: Any = out
+        if not sidecar_path(Path(out)).exists():  # not made by Coterie: read it like any log
+            rows = verbs.prepare(_read([out], options, quiet), DEFAULT if steps is None else steps)
+        step("verify")
+        verdict = verbs.verify(rows, log, promise=promise, k=k)
+    if not quiet or as_json:
+        _print_verdict(verdict, as_json)
+    ctx.exit(verdict.exit_code)
+
+
+@cli.command()
+@click.argument("out")
+@click.argument("names", nargs=-1)
+@click.option("--original", "-O", multiple=True, required=True, metavar="LOG", help="The log that was anonymized.")
+@click.option("--record", type=click.Path(path_type=Path), metavar="DIR", help="The private run record.")
+@_seed
+@_show_values
+@_reading
+@_json
+@_quiet
+@_config
+def measure(
+    out: str,
+    names: tuple[str, ...],
+    original: tuple[str, ...],
+    record: Path | None,
+    seed: int | None,
+    show_values: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Privacy and utility of a released file OUT against the original log."""
+    from coterie import registry, verbs
+
+    for name in names:
+        registry.module("measures", name)
+    with _progress(quiet) as step:
+        step("read")
+        release = verbs.load_release(out, record)
+        log = _read(original, options, quiet)
+        step("measure")
+        scores = verbs.measure(log, release, list(names) or None, seed=seed, show_values=show_values)
+    if not names and record is None:
+        left = [n for n in registry.names("measures") if registry.module("measures", n).needs_record]
+        _say(f"Left out, because they need --record DIR: {', '.join(left)}.", quiet, style="yellow")
+    _print_scores(scores, as_json)
+
+
+@cli.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@_json
+@_quiet
+def study(file: Path, as_json: bool, quiet: bool) -> None:
+    """Run a grid of methods and parameters; resumes where it stopped."""
+    from coterie.study import load_study, run_study
+
+    plan = load_study(file)
+    done = 0
+
+    def told(label: str, known: bool) -> None:
+        nonlocal done
+        done += 1
+        _say(f"[{done}/{len(plan.cells)}] {label}{' (known)' if known else ''}", quiet)
+
+    scores = run_study(plan, told)
+    if as_json:
+        _print_scores(scores, as_json=True)
+    _say(f"Scores: {plan.folder / 'scores.csv'}", quiet)
+    if plan.report is not None:
+        _say(f"Report: {plan.report}", quiet)
+
+
+@cli.command()
+@click.argument("out", nargs=-1, required=True)
+@click.option("--original", "-O", multiple=True, required=True, metavar="LOG", help="The log that was anonymized.")
+@click.option("--record", multiple=True, type=click.Path(path_type=Path), metavar="DIR", help="Private run records, one for each OUT, in the same order.")  # fmt: skip
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json.")  # fmt: skip
+@_show_values
+@_seed
+@_reading
+@_force
+@_quiet
+@_config
+def report(
+    out: tuple[str, ...],
+    original: tuple[str, ...],
+    record: tuple[Path, ...],
+    output: Path,
+    show_values: bool,
+    seed: int | None,
+    force: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """One page about released files OUT: promises, checks, figures and limits."""
+    from coterie import verbs
+    from coterie.write import refuse_existing
+
+    if record and len(record) != len(out):
+        raise ParameterError(f"Give one --record for each of the {len(out)} files, or none.")
+    verbs.report_kind(output)
+    refuse_existing(output, force)
+    with _progress(quiet) as step:
+        step("read")
+        releases = [verbs.load_release(path, record[i] if record else None) for i, path in enumerate(out)]
+        log = _read(original, options, quiet)
+        step("verify")
+        releases = [verbs.recheck(release, path, log) for release, path in zip(releases, out, strict=True)]
+        step("report")
+        verbs.report(log, releases, output, show_values=show_values, seed=seed, force=force)
+    _say(f"Report: {output}", quiet)
+
+
+@cli.command()
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, also .gz, .zst.")
+@click.option("--users", type=click.IntRange(1), required=True, help="Number of users.")
+@click.option("--seed", type=int, default=7, help="Same seed, same log.")
+@_force
+@_quiet
+def synth(output: Path, users: int, seed: int, force: bool, quiet: bool) -> None:
+    """Write a synthetic log (AOL layout) with the statistics of a real one."""
+    from coterie.synth import write_aol
+    from coterie.write import refuse_existing, temporary
+
+    refuse_existing(output, force)
+    with temporary(output.parent, output.name) as part, _progress(quiet) as step:
+        step("synth")
+        rows = write_aol(part, users, seed, lambda count: step(f"synth: {count:,} rows"))
+        part.replace(output)
+    _say(f"{output}: {rows:,} rows of {users:,} made-up users.", quiet)
+
+
+@cli.command()
+def doctor() -> None:
+    """Versions, threads and memory: paste into bug reports."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    click.echo(f"coterie {__version__}")
+    click.echo(f"python {platform.python_version()} on {platform.system()} {platform.machine()}")
+    for name in ("polars", "pyarrow", "numpy", "numba", "altair", "vl-convert-python", "python-stdnum", "phonenumbers", "pandas"):  # fmt: skip
+        try:
+            click.echo(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            click.echo(f"{name} not installed")
+    import tempfile
+
+    import polars as pl
+
+    click.echo(f"threads {pl.thread_pool_size()}")
+    if hasattr(os, "sysconf"):
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        click.echo(f"memory {memory / 2**30:.1f} GiB")
+    import shutil
+
+    click.echo(f"free space for temporary files {shutil.disk_usage(tempfile.gettempdir()).free / 2**30:.1f} GiB")
+    click.echo("knowledge bases: none needed by the methods of this version")
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of a SHELL: eval "$(coterie completion bash)"."""
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    assert found is not None  # noqa: S101 (the choices above are those click knows)
+    click.echo(found(cli, {}, "coterie", "_COTERIE_COMPLETE").source())
+
+
+# --- errors ----------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Run the command line and turn every error into a sentence and an exit code."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        result = cli.main(prog_name="coterie", standalone_mode=False)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.exceptions.Abort:
+        return _fail("Interrupted. Nothing was written.", 130)
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except KeyboardInterrupt:
+        return _fail("Interrupted. Nothing was written.", 130)
+    except CoterieError as error:
+        return _fail(f"Error: {error}", error.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+    except BaseException as error:
+        if isinstance(error, SystemExit):
+            raise
+        return _unexpected(error)
+    return result if isinstance(result, int) else 0
+
+
+def _unexpected(error: BaseException) -> int:
+    """Errors that are not ours: the system's are told apart, and no message is passed on as it is."""
+    if os.environ.get("COTERIE_DEBUG"):
+        raise error
+    from coterie.write import disk_is_full
+
+    if isinstance(error, MemoryError):
+        return _fail("Error: out of memory. Use --blocks 8 or more to work on disk.", 2)
+    if disk_is_full(error):
+        return _fail("Error: the disk is full. Nothing was written; make room and try again.", 2)
+    if isinstance(error, OSError) and error.strerror:
+        named = f"{error.filename}: " if error.filename else ""
+        return _fail(f"Error: {named}{error.strerror}.", InputError.exit_code)
+    kind = type(error).__name__
+    return _fail(
+        f"Internal error ({kind}). Nothing was written. Please report it with the output of 'coterie doctor'; "
+        f"COTERIE_DEBUG=1 shows where it happened, and may show values of the log.",
+        InternalError.exit_code,
+    )
+
+
+def _fail(message: str, code: int) -> int:
+    _say(message, style="red")
+    return code

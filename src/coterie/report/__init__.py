@@ -1,0 +1,286 @@
+"""Report: numbers in, one page out, for the person who signs and for the one who compares.
+
+`render` is pure: the same views give the same bytes. It sees counts and scores only; a string of
+the log can reach a page through the column `label` of the scores and in no other way. What a page
+says is worked out here; `_html`, `_charts` and `_markdown` lay it out.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from coterie.promises import Check, Promise
+
+Kind = Literal["html", "md", "json"]
+State = Literal["kept", "not checked", "broken"]
+THIN = "\u202f"  # narrow no-break space between thousands
+NONE = "–"
+ORIGINAL = "Original"
+_NUMBER = re.compile(r"\d+(?:,\d{3})*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogView:
+    """The original log in counts; never a value."""
+
+    rows: int
+    users: int
+    queries: int
+    days: int | None
+    bad_lines: int
+    steps: tuple[str, ...]
+    shape: str
+    synthetic: bool
+    exposure: pl.DataFrame
+    """name, key, value, unit of `uniqueness` before any protection."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseView:
+    """A release as the report needs it: what it promises, what was found, what it scores."""
+
+    label: str
+    method: str
+    params: Mapping[str, Any]
+    promise: Promise
+    checks: tuple[Check, ...]
+    warnings: tuple[str, ...]
+    scores: pl.DataFrame
+    """name, key, value, unit and, where values may be shown, label."""
+    largest_k: int | None
+
+
+def render(log: LogView, releases: Sequence[ReleaseView], kind: Kind) -> str:
+    """The report as one self-contained text."""
+    if kind == "html":
+        from coterie.report._html import html
+
+        return html(log, releases)
+    from coterie.report import _markdown
+
+    return _markdown.markdown(log, releases) if kind == "md" else _markdown.as_json(log, releases)
+
+
+# --- the verdict ---------------------------------------------------------------------------------
+
+
+def state(release: ReleaseView) -> State:
+    """Broken when a check failed; kept only when all that the promise rests on was checked."""
+    if any(check.status == "failed" for check in release.checks):
+        return "broken"
+    resting = [check.status for check in release.checks if check.carries_promise]
+    return "kept" if resting and "not checked" not in resting else "not checked"
+
+
+def verdict(release: ReleaseView) -> str:
+    """The verdict in a sentence or two."""
+    total = len(release.checks)
+    failed = sum(check.status == "failed" for check in release.checks)
+    skipped = sum(check.status == "not checked" for check in release.checks)
+    if failed:
+        return f"{failed} of {total} checks failed. This release must not be shared."
+    if state(release) == "not checked":
+        reason = (
+            f"{skipped} of {total} checks need the original log" if skipped else "no check was made"
+        )
+        return f"Whether the promise holds was not checked: {reason}."
+    done = f"{total - skipped} of {total} checks were made and passed" if skipped else (
+        f"All {total} checks passed"
+    )  # fmt: skip
+    if value(release, "release_share", "rows.count") == 0:
+        return (
+            f"{done}. Nothing was released, so there is nothing to find in it and nothing to use."
+        )
+    holds = f"; the promise holds up to k = {release.largest_k}" if release.largest_k else ""
+    return f"{done}{holds}."
+
+
+# --- figures and how to read them ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of a release: where it stands in the scores, its title and how to read it."""
+
+    name: str
+    key: str
+    title: str
+    reading: str
+    before: str = ""
+
+
+PRIVACY = (
+    Figure("exposure", "exposed.mean", "Exposure, mean over users",
+           "How much of a user's searches can be read in the release, from 0% (nothing) to 100% "
+           "(all). It is counted as if the reader knew whose rows are whose. Lower is safer.",
+           "100.0%"),
+    Figure("exposure", "exposed.median", "Exposure, median user",
+           "Half of the users are exposed less than this, half more.", "100.0%"),
+    Figure("exposure", "exposed.above_40", "Users exposed above 40%",
+           "In the research on query logs a user counts as protected up to 40%; this is the share "
+           "beyond.", "100.0%"),
+    Figure("exposure", "channel.mean", "Exposure, counting what is absent",
+           "The mean for a reader who also learns from what is missing. It is never the lower of "
+           "the two.", "100.0%"),
+    Figure("uniqueness", "after.one_query", "Singled out by one query",
+           "Users (in a release: names) with a query that nobody else has. A release whose rows "
+           "carry no names links nothing and shows 0%.", "before.one_query"),
+    Figure("uniqueness", "after.two_queries", "Singled out by two queries",
+           "The same for somebody who knows two of the queries.", "before.two_queries"),
+    Figure("uniqueness", "after.profile", "Singled out by all queries",
+           "Users (names) whose set of queries nobody else has.", "before.profile"),
+)  # fmt: skip
+UTILITY = (
+    Figure("release_share", "rows.count", "Number of rows", "Lines of the log.", "rows"),
+    Figure("release_share", "rows", "Rows kept", "Share of the original's lines.", "100.0%"),
+    Figure("release_share", "events", "Searches kept",
+           "Share of distinct searches: one user, one query, one time.", "100.0%"),
+    Figure("release_share", "queries.count", "Number of distinct queries",
+           "Different texts.", "queries"),
+    Figure("release_share", "queries", "Distinct queries kept",
+           "Usually small: most queries are typed by one person only.", "100.0%"),
+    Figure("release_share", "users", "Users with something kept",
+           "Share of users of whom at least one row is left.", "100.0%"),
+    Figure("information_loss", "whole_log", "Information loss, whole log",
+           "How far the variety of queries (their entropy) moved; 0% is unchanged. Lower is more "
+           "useful.", "0.0%"),
+    Figure("information_loss", "per_user_capped.mean", "Information loss, mean over users",
+           "The same for each user's own queries, each user counted up to 100%.", "0.0%"),
+    Figure("frequency", "query.overlap", "Top queries that stayed on top",
+           "How many of the original's most frequent queries are still among the most frequent.",
+           "all"),
+    Figure("frequency", "word.overlap", "Top words that stayed on top",
+           "The same for words.", "all"),
+)  # fmt: skip
+_KNOWN = {figure.name for figure in (*PRIVACY, *UTILITY)}
+_RECORD = ("exposure", "information_loss")
+LIMITS = (
+    "A release cannot be called back: whoever has a copy keeps it, whatever is learned later.",
+    "Knowledge from elsewhere (other data sets, social media, inside knowledge) is not modelled "
+    "beyond what the promise says.",
+    "What many people do stays visible on purpose, and may be held against each of them.",
+    "The original log and the private run record are not protected by a release and need care of "
+    "their own.",
+)
+
+
+def value(release: ReleaseView, name: str, key: str) -> float | None:
+    """One score; None where it was not measured or has no value."""
+    return _look(release.scores, name, key)[0]
+
+
+def cell(release: ReleaseView, figure: Figure) -> str:
+    """A figure of a release as text with its unit."""
+    number, unit = _look(release.scores, figure.name, figure.key)
+    return shown(number, "" if figure.key.endswith(".count") else unit)
+
+
+def before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> str:
+    """What the original log has for a figure, as text."""
+    if figure.before in ("rows", "queries"):
+        return shown(getattr(log, figure.before), "")
+    if figure.before.startswith("before."):
+        return shown(value_before(log, releases, figure), "%")
+    return figure.before or NONE
+
+
+def value_before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> float | None:
+    """What the original log has for a figure that was measured on it."""
+    tables = (log.exposure, *(release.scores for release in releases))
+    found = (_look(table, figure.name, figure.before)[0] for table in tables)
+    return next((number for number in found if number is not None), None)
+
+
+def others(releases: Sequence[ReleaseView]) -> list[Figure]:
+    """Scores of measures that this module has no sentence for."""
+    keys = [row for r in releases for row in r.scores.select("name", "key").iter_rows()]
+    return [Figure(n, k, f"{n} {k}", "") for n, k in dict.fromkeys(keys) if n not in _KNOWN]
+
+
+def missing(release: ReleaseView) -> Iterator[str]:
+    """What the figures lack, and why."""
+    absent = _KNOWN - set(release.scores["name"])
+    without_record = absent.issuperset(_RECORD)
+    asked = sorted(absent.difference(_RECORD) if without_record else absent)
+    if asked:
+        yield f"Not measured: {', '.join(asked).replace('_', ' ')}."
+    if without_record:
+        yield (
+            "Exposure, information loss and the shares of searches and users kept are missing: "
+            "they must know who became whom. Give the private run record with --record DIR."
+        )
+    elif "release_share" not in absent and not _look(release.scores, "release_share", "events")[1]:
+        yield "Shares of searches and users kept exist only for methods that keep original rows."
+
+
+def merge(
+    releases: Sequence[ReleaseView],
+    texts: Callable[[ReleaseView], Iterable[str]],
+    names: Sequence[str] | None = None,
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Distinct texts, each with the releases it is about (none named where it is about all).
+
+    Texts that differ only in their numbers become one: it says k where each has the k of its
+    release, and elsewhere the numbers in the order of the releases, "70 / 36".
+    """
+    groups: dict[tuple[str, ...], list[tuple[str, str, list[str]]]] = {}
+    for release, name in zip(releases, names or short_labels(releases), strict=True):
+        for text in texts(release):
+            parts = tuple(_NUMBER.split(text))
+            k = str(getattr(release.promise, "k", None))
+            groups.setdefault(parts, []).append((name, k, _NUMBER.findall(text)))
+    merged = []
+    for parts, found in groups.items():
+        numbers = []
+        for i in range(len(parts) - 1):
+            each = [own[i] for _, _, own in found]
+            are_k = all(own[i] == k for _, k, own in found)
+            one = each[0] if len(set(each)) == 1 else "k" if are_k else " / ".join(each)
+            numbers.append(one)
+        text = "".join(part + number for part, number in zip(parts, [*numbers, ""], strict=True))
+        about = tuple(name for name, _, _ in found)
+        merged.append((text, () if len(about) == len(releases) else about))
+    return merged
+
+
+def short_labels(releases: Sequence[ReleaseView]) -> list[str]:
+    """Labels without the words that all of them begin with, and different from one another."""
+    if len(releases) == 1:
+        return ["Release"]
+    words = [release.label.split() or [NONE] for release in releases]
+    while len(words) > 1 and len({w[0] for w in words}) == 1 and all(len(w) > 1 for w in words):
+        words = [w[1:] for w in words]
+    names = [" ".join(w) for w in words]
+    return [f"{n} ({names[:i].count(n) + 1})" if n in names[:i] else n for i, n in enumerate(names)]
+
+
+# --- numbers as text -----------------------------------------------------------------------------
+
+
+def shown(number: float | None, unit: str, digits: int = 1) -> str:
+    """A number with its unit; shares that are nearly, but not quite, 0% or 100% say so."""
+    if number is None or not math.isfinite(number):
+        return NONE
+    if unit.startswith("%"):
+        step = 10**-digits
+        if 0 < number < step / 2:
+            return f"<{step:.{digits}f}%"
+        if 100 - step / 2 <= number < 100:
+            return f">{100 - step:.{digits}f}%"
+        return f"{number:.{digits}f}%"
+    whole = f"{number:,.0f}" if float(number).is_integer() else f"{number:,.3f}"
+    return f"{whole.replace(',', THIN)} {unit}".strip()
+
+
+def _look(scores: pl.DataFrame, name: str, key: str) -> tuple[float | None, str]:
+    rows = scores.filter((pl.col("name") == name) & (pl.col("key") == key)).select("value", "unit")
+    if rows.is_empty():
+        return None, ""
+    number, unit = rows.row(0)
+    return (None if number is None or not math.isfinite(number) else number), unit or ""

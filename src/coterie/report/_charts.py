@@ -1,0 +1,211 @@
+"""Drawings: numbers -> small static SVG pictures, each with a text that says the same.
+
+Colours are those of Okabe and Ito, which people with any colour vision tell apart; marks differ in
+shape too, and bars carry their numbers. Nothing in a picture needs a script, a font or a network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from coterie.report import ORIGINAL, shown
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+INK, QUIET, LINE, GREY = "#1c2733", "#51606f", "#e3e7ec", "#98a3ae"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5548a", "#56b4e9", "#e69f00")
+SHADES = ("#86bfe3", "#3f97cc", "#0072b2", "#00578a", "#003d61", "#00253b")
+MARKS = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+SMALL, WIDE = 300, 440
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One drawing and what it says."""
+
+    title: str
+    svg: str
+    alt: str
+
+
+def bars(
+    title: str, points: Sequence[tuple[str, float | None, str]], lines: Sequence[str]
+) -> Panel:
+    """A share per log as bars with their numbers: (label, share, line); the original is grey."""
+    data = [{"label": n, "value": v or 0, "text": shown(v, "%"), "line": s} for n, v, s in points]
+    base = _chart(data).encode(
+        y=alt.Y("label:N", sort=None, title=None, axis=_names_axis(110)),
+        x=alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 130]), axis=_percent_axis()),
+    )
+    colours = alt.Scale(domain=[ORIGINAL, *lines], range=[GREY, *_cycle(COLOURS, lines)])
+    drawn = base.mark_bar(height=13).encode(color=alt.Color("line:N", legend=None, scale=colours))
+    text = base.mark_text(align="left", dx=4, color=INK, fontSize=12).encode(text="text:N")
+    says = "; ".join(f"{name} {shown(v, '%')}" for name, v, _ in points)
+    return Panel(title, _svg(drawn + text, SMALL, 30 + 23 * len(points)), f"{title}: {says}.")
+
+
+def curves(title: str, points: Sequence[tuple[str, int, float | None]]) -> Panel:
+    """A share over k, one line per method: (line, k, share)."""
+    known = [(line, k, v) for line, k, v in points if v is not None]
+    ks = sorted({k for _, k, _ in points})
+    x = alt.X(
+        "k:Q",
+        title="k",
+        scale=alt.Scale(type="log", domain=[ks[0] / 1.18, ks[-1] * 1.18], nice=False),
+        axis=alt.Axis(values=ks, grid=False, format="d", labelOverlap="greedy", domain=True),
+    )
+    y = alt.Y("value:Q", title=None, scale=_full_scale(), axis=_percent_axis())
+    data = [{"line": s, "k": k, "value": v, "text": f"{v:.1f}"} for s, k, v in known]
+    lines = list(dict.fromkeys(s for s, _, _ in points))
+    base = _chart(data).encode(x=x, y=y)
+    drawn: Any = base.mark_line(strokeWidth=2).encode(color=_colour(lines)) + _marks(base, lines)
+    if len(lines) == 1:
+        drawn += base.mark_text(dy=-11, fontSize=12, color=INK).encode(text="text:N")
+    says = "; ".join(f"{s} k={k} {shown(v, '%')}" for s, k, v in known)
+    return Panel(title, _svg(drawn, SMALL, _height(lines)), f"{title} over k: {says}.")
+
+
+def trade_off(title: str, points: Sequence[tuple[str, str, float, float]]) -> Panel:
+    """Two shares of each release against each other: (line, label, exposure, rows kept)."""
+    lines = list(dict.fromkeys(s for s, _, _, _ in points))
+    data = [{"line": s, "label": n, "x": x, "y": y} for s, n, x, y in points]
+    top = min(108.0, 1.2 * max(1.0, *(x for _, _, x, _ in points), *(y for _, _, _, y in points)))
+    scale = alt.Scale(domain=[0, top], nice=False)
+    base = _chart(data).encode(
+        x=alt.X("x:Q", title="exposure", scale=scale, axis=_axis_of_shares(zero="")),
+        y=alt.Y("y:Q", title="rows kept", scale=scale, axis=_axis_of_shares()),
+    )
+    drawn: Any = _marks(base, lines)
+    if len(lines) == 1:
+        drawn += base.mark_text(align="right", dx=-8, fontSize=12, color=INK).encode(text="label:N")
+    says = "; ".join(
+        f"{n} exposure {shown(x, '%')}, rows kept {shown(y, '%')}" for _, n, x, y in points
+    )
+    return Panel(title, _svg(drawn, SMALL, _height(lines)), f"{title}: {says}.")
+
+
+def dots(title: str, labels: Sequence[str], columns: Mapping[str, Sequence[float | None]]) -> Panel:
+    """Shares of some texts in several logs, as dots on one line per text."""
+    data = [
+        {"label": label, "log": name, "value": share}
+        for name, shares in columns.items()
+        for label, share in zip(labels, shares, strict=True)
+        if share is not None
+    ]
+    names = list(columns)
+    rest = names[1:]
+    shades = [SHADES[2]] if len(rest) == 1 else [*_cycle(SHADES, rest)]
+    colours = alt.Scale(domain=names, range=[GREY, *shades])
+    marks = alt.Scale(domain=names, range=["circle", *_cycle(MARKS[1:], rest)])
+    legend = alt.Legend(orient="top", title=None, columns=4, labelLimit=130, symbolSize=60)
+    base = _chart(data).encode(
+        y=alt.Y("label:N", sort=None, title=None, axis=_names_axis(150)),
+        x=alt.X("value:Q", title=None, scale=alt.Scale(zero=True), axis=_axis_of_shares()),
+    )
+    span = base.mark_line(color=LINE, strokeWidth=3).encode(detail="label:N")
+    drawn = base.mark_point(filled=True, size=62, opacity=1).encode(
+        color=alt.Color("log:N", legend=legend, scale=colours),
+        shape=alt.Shape("log:N", legend=legend, scale=marks),
+    )
+    says = "; ".join(
+        f"{label} "
+        + ", ".join(f"{name} {shown(shares[i], '%', 2)}" for name, shares in columns.items())
+        for i, label in enumerate(labels)
+    )
+    height = 60 + 22 * len(labels) + 18 * ((len(names) - 1) // 4)
+    return Panel(title, _svg(span + drawn, WIDE, height), f"{title}: {says}.")
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+
+def _chart(data: list[dict[str, Any]]) -> alt.Chart:
+    return alt.Chart({"values": data})
+
+
+def _cycle(values: Sequence[str], lines: Sequence[str]) -> list[str]:
+    return [values[i % len(values)] for i in range(len(lines))]
+
+
+def _height(lines: Sequence[str]) -> int:
+    return 200 + (18 * len(lines) if len(lines) > 1 else 0)
+
+
+def _legend(lines: Sequence[str]) -> alt.Legend | None:
+    if len(lines) == 1:
+        return None
+    return alt.Legend(orient="bottom", title=None, columns=1, labelLimit=SMALL - 40)
+
+
+def _colour(lines: Sequence[str]) -> alt.Color:
+    scale = alt.Scale(domain=list(lines), range=_cycle(COLOURS, lines))
+    return alt.Color("line:N", scale=scale, legend=_legend(lines))
+
+
+def _marks(base: alt.Chart, lines: Sequence[str]) -> alt.Chart:
+    scale = alt.Scale(domain=list(lines), range=_cycle(MARKS, lines))
+    shape = alt.Shape("line:N", scale=scale, legend=_legend(lines))
+    marked: alt.Chart = base.mark_point(filled=True, size=46, opacity=1)
+    return marked.encode(color=_colour(lines), shape=shape)
+
+
+def _full_scale() -> alt.Scale:
+    return alt.Scale(domain=[0, 108], nice=False)
+
+
+def _percent_axis() -> alt.Axis:
+    return alt.Axis(values=[0, 25, 50, 75, 100], labelExpr="datum.value + '%'", domain=False)
+
+
+def _axis_of_shares(zero: str = "0%") -> alt.Axis:
+    label = f"datum.value ? format(datum.value, '~g') + '%' : '{zero}'"
+    return alt.Axis(tickCount=5, labelExpr=label, domain=False)
+
+
+def _names_axis(limit: int) -> alt.Axis:
+    return alt.Axis(labelLimit=limit, labelColor=INK, domain=False, grid=False, labelPadding=6)
+
+
+def _svg(chart: Any, width: int, height: int) -> str:
+    """The drawing as SVG that stands inside a page and takes its font from there."""
+    fitted = chart.properties(
+        width=width, height=height, autosize=alt.AutoSizeParams(type="fit", contains="padding")
+    )
+    spec = fitted.configure(
+        font=FONT,
+        background="transparent",
+        padding={"left": 8, "top": 2, "right": 2, "bottom": 2},
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
+            labelColor=QUIET, labelFontSize=12, labelFlush=False,
+            titleColor=QUIET, titleFontSize=12, titleFontWeight="normal",
+            gridColor=LINE, ticks=False, domainColor=GREY,
+        ),
+        legend=alt.LegendConfig(labelColor=INK, labelFontSize=12),
+    ).to_dict()  # fmt: skip
+    return slim(vl_convert.vegalite_to_svg(spec))
+
+
+def slim(svg: str) -> str:
+    """Without what a page does not need; identifiers made unique so that drawings can share a page.
+
+    Texts of a log stand between tags or escaped in attributes; only tags are touched.
+    """
+    svg = re.sub(r'<path class="(?:background|foreground)"[^>]*/>', "", svg)
+    svg = re.sub(r"<[^>]*>", lambda tag: _slim_tag(tag[0]), svg)
+    prefix = f"s{hashlib.sha256(svg.encode()).hexdigest()[:8]}-"
+    return re.sub(r"<[^>]*>", lambda tag: re.sub(r'(\bid="|url\(#)', rf"\1{prefix}", tag[0]), svg)
+
+
+def _slim_tag(tag: str) -> str:
+    dull = (
+        r"xmlns(?::\w+)?|version|class|role|aria-[\w]+|pointer-events|font-family|stroke-miterlimit"
+    )
+    tag = re.sub(rf' (?:{dull})="[^"]*"', "", tag)
+    return re.sub(r"(\.\d\d)\d+", r"\1", tag.replace(' opacity="1"', ""))

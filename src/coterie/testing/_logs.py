@@ -1,0 +1,82 @@
+"""Hand-made logs of a few rows, and one sample text for each format. Nothing here is real."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from coterie.log import Log, Step
+from coterie.shapes import QUERIES, VISITS
+
+_START = datetime(2020, 2, 3, 9, 0, 0)
+
+# user, minutes after the start, query, rank, url
+_QUERIES = [
+    ("ann", 0, "weather", 1, "http://sky.example"),
+    ("ann", 1, "weather", 2, "http://rain.example"),
+    ("ann", 50, "bread recipe", None, None),
+    ("ann", 55, "bread recipe without yeast", None, None),
+    ("bob", 3, "weather", 1, "http://sky.example"),
+    ("bob", 4, "bread recipe", 1, "http://oven.example"),
+    ("bob", 1500, "ships of glass", None, None),
+    ("cyd", 9, "weather", 1, "http://sky.example"),
+    ("cyd", 10, "maps", None, None),
+    ("cyd", 70, "bread recipe", 3, "http://oven.example"),
+    ("dan", 20, "maps", 1, "http://atlas.example"),
+    ("dan", 21, "weather", None, None),
+    ("dan", 22, "tide tables north", 7, "http://moon.example"),
+    ("dan", 23, "tide tables north", None, None),
+    ("dan", 24, "tide tables north", None, None),
+    ("eve", 32, "tide tables north", None, None),
+    ("eve", 33, "maps", 1, "http://atlas.example"),
+    ("eve", 34, "weather", 1, "http://sky.example"),
+    ("eve", 2000, "bread recipe", 1, "http://oven.example"),
+    ("fay", 40, "maps", 2, "http://globe.example"),
+    ("fay", 41, "weather", 4, "http://snow.example"),
+    ("fay", 41, "weather", 5, "http://hail.example"),
+    (None, 60, "weather", None, None),
+    (None, 61, "lost rows", None, None),
+]
+
+
+def queries_log() -> Log:
+    """A search log of six people and 24 rows."""
+    rows = [
+        (number, user, _START + timedelta(minutes=minutes), query, rank, url)
+        for number, (user, minutes, query, rank, url) in enumerate(_QUERIES)
+    ]
+    schema = {name: QUERIES.schema[name] for name in ("row", *QUERIES.released)}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    return Log(frame=frame.lazy(), shape=QUERIES, history=(Step(name="read"),))
+
+
+def visits_log() -> Log:
+    """An access log of the same people."""
+    rows = [
+        (number, user, f"10.0.0.{number % 7}", _START + timedelta(minutes=minutes), "GET",
+         "/" + query.replace(" ", "/"), 200 if rank is None else 304, 100 * (rank or 1),
+         url, f"Browser/{number % 5}")
+        for number, (user, minutes, query, rank, url) in enumerate(_QUERIES)
+    ]  # fmt: skip
+    schema = {name: VISITS.schema[name] for name in ("row", *VISITS.released)}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    return Log(frame=frame.lazy(), shape=VISITS, history=(Step(name="read"),))
+
+
+SAMPLES: dict[str, str] = {
+    "aol": "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
+    "17\tblue teapot\t2020-02-03 09:00:00\t\t\n"
+    "17\tblue teapot\t2020-02-03 09:00:10\t2\thttp://www.tea.example\n"
+    "18\tquiet trains\t2020-02-03 09:01:00\n",
+    "excite": "0123456789ABCDEF\t970916105432\tblue teapot\nFEDCBA9876543210\t970916105500\tquiet trains\n",
+    "sogou": "00:00:01\t123456\t[蓝茶壶]\t8 3\twww.tea.example/a\n00:00:02\t654321\t[安静的火车]\t1 1\trail.example\n",
+    "ubi": '{"index": {"_index": "ubi_queries", "_id": "1"}}\n'
+    '{"query_id": "q1", "client_id": "c1", "user_query": "blue teapot", "timestamp": "2020-02-03T09:00:00Z"}\n'
+    '{"index": {"_index": "ubi_events", "_id": "2"}}\n'
+    '{"action_name": "click", "query_id": "q1", "client_id": "c1", "timestamp": "2020-02-03T09:00:05.5Z", '
+    '"event_attributes": {"position": {"ordinal": 3}, "object": {"object_id": "pot-7"}}}\n',
+    "clf": '192.0.2.7 - - [03/Feb/2020:09:00:00 +0100] "GET /tea HTTP/1.1" 200 512 "http://ref.example/" "Browser/1"\n'
+    '192.0.2.8 - kim [03/Feb/2020:09:00:01 +0100] "POST /trains HTTP/1.1" 304 - "-" "Browser/2"\n',
+    "table": "user,time,query,rank,url\n17,2020-02-03 09:00:00,blue teapot,,\n18,2020-02-03 09:01:00,\"a, b\",2,http://b.example\n",
+}

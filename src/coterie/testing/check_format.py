@@ -1,0 +1,64 @@
+"""What every format must pass."""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+from pathlib import Path
+
+import polars as pl
+
+from coterie import registry, verbs
+from coterie.errors import CoterieError
+from coterie.log import Log
+
+
+def check_format(name: str, sample: str) -> None:
+    """Raise AssertionError if the format breaks the contract; `sample` is a small valid file."""
+    module = registry.module("formats", name)
+    assert module.__doc__, "a format says what it reads"
+    assert module.shape.subject, "its shape is that of a log"
+    encoding = getattr(module, "encoding", "utf-8")
+    assert module.sniff([line for line in sample.splitlines() if line]), "it knows its own"
+    assert not module.sniff([]), "nothing is not its own"
+    assert not module.sniff(["\x00\x01\x02"]), "junk is not its own"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "sample"
+        path.write_bytes(sample.encode(encoding))
+        expected = _rows(verbs.read(path, format=name))
+        assert expected.height, "the sample has rows"
+        assert _rows(verbs.read(path)).equals(expected), "sniffed or named, the same rows"
+        _reads_variants(path, sample, encoding, name, expected)
+        _survives_junk(path, name)
+
+
+def _rows(log: Log) -> pl.DataFrame:
+    counts = log.history[0].counts
+    assert counts["bad"] == 0, "no bad line in a valid file"
+    return log.frame.collect()
+
+
+def _reads_variants(path: Path, sample: str, encoding: str, name: str, expected: pl.DataFrame) -> None:
+    variants = {
+        "compressed": gzip.compress(sample.encode(encoding)),
+        "Windows line ends": sample.replace("\n", "\r\n").encode(encoding),
+        "no final line end": sample.rstrip("\n").encode(encoding),
+        "blank lines at the end": (sample + "\n\n").encode(encoding),
+    }
+    for what, data in variants.items():
+        path.write_bytes(data)
+        assert _rows(verbs.read(path, format=name)).equals(expected), what
+    path.write_bytes(sample.encode(encoding))
+    twice = _rows(verbs.read([path, path], format=name))
+    assert twice.height >= 2 * expected.height, "two files are read one after the other"
+
+
+def _survives_junk(path: Path, name: str) -> None:
+    for junk in (b"", b"\n\n", b"\x00\xff\xfe" * 50, b"one line of text\n", b"[{", b"\x1f\x8b\x08", b"PAR1"):
+        path.write_bytes(junk)
+        try:
+            log = verbs.read(path, format=name)
+            log.frame.collect()
+        except CoterieError:
+            continue
+        raise AssertionError("a file that is not of the format was read")

@@ -1,0 +1,53 @@
+"""What every measure must pass."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+from coterie import registry, verbs
+from coterie.log import Log, Release
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.testing._logs import queries_log
+
+_KEY = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*$")
+
+
+def check_measure(name: str) -> None:
+    """Raise AssertionError if the measure of that name breaks the contract."""
+    module = registry.module("measures", name)
+    assert isinstance(module.needs_record, bool), "needs_record says whether the run record is needed"
+    assert module.__doc__, "a measure says what its numbers mean"
+    log = queries_log()
+    release = verbs.anonymize(log, SuppressRare(k=3, users="pseudonym"), seed=3)
+    scores = verbs.measure(log, release, [name], seed=5)
+    assert scores.height, "a measure gives at least one number"
+    assert scores["key"].is_unique().all(), "each key once"
+    assert all(_KEY.match(key) for key in scores["key"]), "keys are dotted lower-case words"
+    assert scores["unit"].null_count() == 0, "each number has a unit"
+    assert all(value is None or math.isfinite(value) for value in scores["value"]), "finite numbers"
+    assert "label" not in scores.columns, "no value of the log unless asked"
+    _shows_nothing(log, scores.drop("value").rows())
+    assert verbs.measure(log, release, [name], seed=5).equals(scores), "the same seed, the same numbers"
+    shuffled = replace(log, frame=log.frame.collect().sample(fraction=1, shuffle=True, seed=1).lazy())
+    again = verbs.measure(shuffled, release, [name], seed=5)
+    assert again["value"].to_list() == scores["value"].to_list(), "the order of rows does not matter"
+    _survives_an_empty_release(name, log)
+
+
+def _shows_nothing(log: Log, rows: list[tuple[object, ...]]) -> None:
+    text = repr(rows)
+    for column in ("user", "query", "url"):
+        values = log.frame.select(column).drop_nulls().unique().collect().to_series()
+        assert not any(value in text for value in values if len(value) > 4), "keys and units show no value"
+
+
+def _survives_an_empty_release(name: str, log: Log) -> None:
+    release: Release = verbs.anonymize(log, SuppressRare(k=6), seed=3)
+    empty = replace(release, log=replace(release.log, frame=release.log.frame.clear()))
+    assert empty.record is not None
+    assert empty.record.rows is not None
+    empty = replace(empty, record=replace(empty.record, rows=empty.record.rows.clear()))
+    for value in verbs.measure(log, empty, [name], seed=5)["value"]:
+        assert value is None or math.isfinite(value), "an empty release has numbers or nulls"

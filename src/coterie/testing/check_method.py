@@ -1,0 +1,131 @@
+"""What every method must pass."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from coterie import verbs
+from coterie.errors import CoterieError, ParameterError
+from coterie.log import Log, Release
+from coterie.params import Choice, Range, params_of
+from coterie.promises import PROMISES
+from coterie.shapes import QUERIES, VISITS
+from coterie.testing._logs import queries_log, visits_log
+
+SECTIONS = ("Paper:", "Symbols:", "Promise:", "Differs:", "Cost:")
+_LOGS: dict[str, Callable[[], Log]] = {QUERIES.name: queries_log, VISITS.name: visits_log}
+_SEED = 11
+
+
+def check_method(cls: Any, params: Mapping[str, Any] | None = None) -> None:
+    """Raise AssertionError if the method breaks the contract; `params` suit logs of six people."""
+    given = {"k": 3, **(params or {})}
+    _is_well_formed(cls)
+    _rejects_wrong_parameters(cls)
+    for shape in cls.accepts:
+        if shape.name not in _LOGS:
+            continue
+        log = _LOGS[shape.name]()
+        method = cls(**given)
+        release = verbs.anonymize(log, method, seed=_SEED)
+        _keeps_the_shape(log, release)
+        _names_no_original(log, release)
+        _leaves_the_input_alone(log, method)
+        _depends_on_nothing_but_values(log, method, release)
+        _refuses_small_logs(log, method)
+
+
+def _is_well_formed(cls: Any) -> None:
+    assert is_dataclass(cls), "a method is a dataclass"
+    settings = cls.__dataclass_params__
+    assert settings.frozen, "a method is frozen: its parameters never change"
+    assert all(field.kw_only for field in fields(cls)), "parameters are given by name"
+    assert cls.status in ("stable", "experimental", "example"), "status says how far to trust it"
+    assert cls.accepts, "a method accepts at least one shape"
+    doc = sys.modules[cls.__module__].__doc__ or ""
+    missing = [section for section in SECTIONS if section not in doc]
+    assert not missing, f"the module docstring lacks {missing}"
+    undocumented = [p.name for p in params_of(cls) if not p.doc]
+    assert not undocumented, f"param_docs lacks {undocumented}"
+    for verb in ("promise", "plan", "release"):
+        assert callable(getattr(cls, verb, None)), f"a method has {verb}()"
+
+
+def _rejects_wrong_parameters(cls: Any) -> None:
+    for param in params_of(cls):
+        wrong: list[Any] = [None, "no such value", [1]]
+        if isinstance(param.rule, Range):
+            wrong += [param.rule.low - 1, True]
+            wrong += [param.rule.high + 1] if param.rule.high is not None else []
+            wrong += [param.rule.low + 0.5] if param.kind is int else []
+        elif isinstance(param.rule, Choice):
+            wrong += [param.rule.options[0].upper() + "x"]
+        for value in wrong:
+            try:
+                cls(**{param.name: value})
+            except ParameterError as error:
+                expected = f"must be {param.rule.describe(param.kind)}. Got {value!r} instead."
+                assert expected in str(error), "the standard sentence"
+                assert f"The {param.name!r} parameter of" in str(error), "the standard sentence"
+            else:
+                raise AssertionError(f"{param.name}={value!r} was accepted")
+
+
+def _keeps_the_shape(log: Log, release: Release) -> None:
+    rows = release.to_polars()
+    assert rows.columns == list(log.shape.released), "the columns of the shape, without private ones"
+    assert release.promise.name in PROMISES, "a promise that the verifier knows"
+    assert release.checks, "a release was verified"
+    assert all(check.status == "passed" for check in release.checks)
+    assert release.record is not None
+    subjects = release.record.subjects.collect()
+    assert set(subjects.columns) == {"original", "released", "group"}
+    users = log.frame.select(log.shape.subject or "").drop_nulls().unique().collect().to_series()
+    assert set(subjects["original"]) == set(users), "the record knows every subject"
+
+
+def _names_no_original(log: Log, release: Release) -> None:
+    subject = log.shape.subject or ""
+    before = set(log.frame.select(subject).drop_nulls().collect().to_series())
+    after = set(release.to_polars()[subject].drop_nulls())
+    assert not before & after, "original subjects are never released"
+
+
+def _leaves_the_input_alone(log: Log, method: Any) -> None:
+    before = log.frame.collect()
+    verbs.anonymize(log, method, seed=_SEED)
+    assert log.frame.collect().equals(before), "the input is untouched"
+
+
+def _depends_on_nothing_but_values(log: Log, method: Any, release: Release) -> None:
+    expected = release.to_polars()
+
+    def rows(frame: pl.LazyFrame, blocks: int = 1) -> pl.DataFrame:
+        return verbs.anonymize(replace(log, frame=frame), method, seed=_SEED, blocks=blocks).to_polars()
+
+    assert rows(log.frame).equals(expected), "the same seed gives the same release"
+    assert rows(log.frame, blocks=7).equals(expected), "engine blocks never change the answer"
+    shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=1)
+    renumbered = shuffled.with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
+    assert rows(renumbered.lazy()).equals(expected), "the order of rows never changes the answer"
+
+
+def _refuses_small_logs(log: Log, method: Any) -> None:
+    subject = pl.col(log.shape.subject or "")
+    names = log.frame.select(subject).drop_nulls().unique().collect().to_series().sort()
+    small = {
+        "an empty log": log.frame.clear(),
+        "one user": log.frame.filter(subject == names[0]),
+        "fewer users than k": log.frame.filter(subject.is_in(names[: method.k - 1].to_list())),
+    }
+    for what, frame in small.items():
+        try:
+            verbs.anonymize(replace(log, frame=frame), method, seed=_SEED)
+        except CoterieError:
+            continue
+        raise AssertionError(f"{what} was not refused")

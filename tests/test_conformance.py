@@ -1,0 +1,32 @@
+"""Everything that is registered passes the examination of its kind."""
+
+import pytest
+
+from coterie import registry
+from coterie.methods._template import Template
+from coterie.testing import SAMPLES, check_format, check_measure, check_method
+
+
+@pytest.mark.parametrize("name", registry.names("methods"))
+def test_method(name: str) -> None:
+    check_method(registry.method(name))
+
+
+@pytest.mark.parametrize("attrs", ["common", "keep", "drop"])
+@pytest.mark.parametrize("users", ["drop", "session", "pseudonym"])
+def test_suppress_rare_in_all_its_modes(users: str, attrs: str) -> None:
+    check_method(registry.method("suppress_rare"), {"users": users, "attrs": attrs})
+
+
+def test_the_template_is_a_method() -> None:
+    check_method(Template)
+
+
+@pytest.mark.parametrize("name", registry.names("measures"))
+def test_measure(name: str) -> None:
+    check_measure(name)
+
+
+@pytest.mark.parametrize("name", registry.names("formats"))
+def test_format(name: str) -> None:
+    check_format(name, SAMPLES[name])

@@ -1,0 +1,51 @@
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+
+from coterie.errors import ParameterError
+from coterie.params import Choice, Range, check_params, params_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    k: Annotated[int, Range(2)] = 5
+    share: Annotated[float, Range(0, 1)] = 0.5
+    mode: Annotated[str, Choice("a", "b")] = "a"
+    note: str = ""
+
+    param_docs = {"k": "crowd"}
+
+    def __post_init__(self):
+        check_params(self, "example")
+
+
+def test_parameters_are_the_annotated_fields():
+    assert [(p.name, p.kind, p.default, p.doc) for p in params_of(Example)] == [
+        ("k", int, 5, "crowd"),
+        ("share", float, 0.5, ""),
+        ("mode", str, "a", ""),
+    ]
+
+
+@pytest.mark.parametrize("good", [{"k": 2}, {"share": 0}, {"share": 1.0}, {"mode": "b"}])
+def test_good_values(good):
+    Example(**good)
+
+
+@pytest.mark.parametrize(
+    ("bad", "sentence"),
+    [
+        ({"k": 1}, "The 'k' parameter of example must be a whole number of at least 2. Got 1 instead."),
+        ({"k": 2.0}, "The 'k' parameter of example must be a whole number of at least 2. Got 2.0 instead."),
+        ({"k": True}, "Got True instead."),
+        ({"share": 1.5}, "must be a number between 0 and 1. Got 1.5 instead."),
+        ({"share": float("nan")}, "Got nan instead."),
+        ({"mode": "c"}, "must be one of 'a', 'b'. Got 'c' instead."),
+        ({"mode": 1}, "must be one of 'a', 'b'. Got 1 instead."),
+    ],
+)
+def test_bad_values_get_the_standard_sentence(bad, sentence):
+    with pytest.raises(ParameterError) as error:
+        Example(**bad)
+    assert sentence in str(error.value)

@@ -1,0 +1,30 @@
+import pytest
+
+from coterie import registry
+from coterie.errors import UnknownNameError
+
+
+def test_a_name_is_a_file_name():
+    assert "suppress_rare" in registry.names("methods")
+    assert registry.method("suppress_rare").__name__ == "SuppressRare"
+    assert set(registry.names("measures")) >= {"exposure", "information_loss", "frequency", "release_share", "uniqueness"}
+    assert set(registry.names("formats")) == {"aol", "clf", "excite", "sogou", "table", "ubi"}
+    assert set(registry.names("prepare")) == {"drop_empty", "events", "normalize", "scrub", "sessions"}
+
+
+def test_files_that_start_with_an_underscore_are_not_members():
+    assert not [name for kind in ("methods", "formats") for name in registry.names(kind) if name[0] == "_"]
+
+
+def test_an_unknown_name_gets_a_hint():
+    with pytest.raises(UnknownNameError, match="Did you mean 'suppress_rare'"):
+        registry.method("supress_rare")
+
+
+def test_third_parties_register_by_entry_point(monkeypatch):
+    class Point:
+        name, module = "theirs", "coterie.methods.suppress_rare"
+
+    monkeypatch.setattr(registry, "_entry_points", lambda kind: [Point] if kind == "methods" else [])
+    assert "theirs" in registry.names("methods")
+    assert registry.module("methods", "theirs").__name__ == "coterie.methods.suppress_rare"

@@ -1,0 +1,32 @@
+import polars as pl
+import pytest
+
+from coterie.errors import InputError
+from coterie.log import Log
+from coterie.shapes import QUERIES, SHAPES, VISITS
+from coterie.testing import queries_log, visits_log
+
+
+def test_released_columns_have_nothing_private():
+    assert QUERIES.released == ("user", "time", "query", "rank", "url")
+    assert QUERIES.order == ("user", "query", "time", "rank", "url")
+    for shape in SHAPES.values():
+        assert not set(shape.private) & set(shape.released)
+        assert set(shape.identifying) <= set(shape.released)
+        assert {name for group in shape.details for name in group} <= set(shape.released)
+
+
+@pytest.mark.parametrize(("log", "shape"), [(queries_log(), QUERIES), (visits_log(), VISITS)])
+def test_tiny_logs_have_their_shape(log, shape):
+    assert shape.check(log.frame) is log.frame
+
+
+def test_types_are_enforced_at_the_border():
+    frame = queries_log().frame
+    for wrong, column in (
+        (frame.with_columns(pl.col("rank").cast(pl.String)), "rank"),
+        (frame.drop("query"), "query"),
+        (frame.with_columns(pl.lit(1).alias("secret_column")), "secret_column"),
+    ):
+        with pytest.raises(InputError, match=column):
+            Log(frame=wrong, shape=QUERIES)

@@ -1,0 +1,184 @@
+"""Files, sidecars and records."""
+
+import json
+import os
+import stat
+import sys
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+import coterie
+from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.testing import queries_log, visits_log
+from coterie.write import kind_of
+
+WRITE = sys.modules[kind_of.__module__]  # coterie.write is the verb
+KINDS = ["tsv", "csv", "parquet", "jsonl", "tsv.gz", "csv.gz", "jsonl.gz", "tsv.zst", "csv.zst", "jsonl.zst"]
+
+
+@pytest.fixture
+def release():
+    return coterie.anonymize(queries_log(), SuppressRare(k=3), seed=1)
+
+
+@pytest.mark.parametrize("make", [queries_log, visits_log])
+@pytest.mark.parametrize("kind", KINDS)
+def test_round_trip(tmp_path, kind, make):
+    release = coterie.anonymize(make(), SuppressRare(k=3), seed=1)
+    path = tmp_path / f"safe.{kind}"
+    coterie.write(release, path)
+    again = coterie.load_release(path)
+    assert again.to_polars().equals(release.to_polars())
+    assert again.promise == release.promise
+    assert sorted(p.name for p in tmp_path.iterdir()) == [path.name, path.name + ".json"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_run_gives_the_same_bytes(tmp_path, kind):
+    for name, blocks in (("a", 1), ("b", 1), ("c", 7)):
+        made = coterie.anonymize(queries_log(), SuppressRare(k=3, users="pseudonym"), seed=1, blocks=blocks)
+        coterie.write(made, tmp_path / f"{name}.{kind}")
+    first, *others = [(tmp_path / f"{name}.{kind}").read_bytes() for name in "abc"]
+    assert all(other == first for other in others)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_release_without_rows(tmp_path, kind):
+    log = queries_log()
+    rare = replace(log, frame=log.frame.filter(pl.col("query").str.len_chars() > 18))
+    release = coterie.anonymize(replace(rare, frame=pl.concat([rare.frame] + [
+        rare.frame.head(1).with_columns(pl.lit(f"x{n}").alias("user"), pl.lit(f"q{n}").alias("query")) for n in range(3)
+    ])), SuppressRare(k=3), seed=1)  # fmt: skip
+    path = tmp_path / f"safe.{kind}"
+    coterie.write(release, path)
+    assert coterie.load_release(path).to_polars().height == 0
+    assert coterie.verify(path).broken == ()
+
+
+def test_text_looks_as_documented(release, tmp_path):
+    coterie.write(release, tmp_path / "safe.tsv")
+    lines = (tmp_path / "safe.tsv").read_text().splitlines()
+    assert lines[0] == "user\ttime\tquery\trank\turl"
+    assert lines[1] == "\t2020-02-03 00:00:00\tbread recipe\t\t"
+    coterie.write(release, tmp_path / "safe.jsonl")
+    first = json.loads((tmp_path / "safe.jsonl").read_text().splitlines()[0])
+    assert first == {"user": None, "time": "2020-02-03 00:00:00", "query": "bread recipe", "rank": None, "url": None}
+
+
+def test_quotes_are_data_in_tsv_and_quoted_in_csv(tmp_path):
+    frame = pl.DataFrame({"user": ["1", "2", "3"] * 2, "query": ['say "hi", you'] * 3 + ["'x"] * 3})
+    release = coterie.anonymize(coterie.log(frame), SuppressRare(k=3), seed=1)
+    coterie.write(release, tmp_path / "safe.tsv")
+    assert '\tsay "hi", you\t' in (tmp_path / "safe.tsv").read_text()
+    coterie.write(release, tmp_path / "safe.csv")
+    assert ',"say ""hi"", you",' in (tmp_path / "safe.csv").read_text()
+
+
+def test_an_unverified_release_is_refused(release, tmp_path):
+    for checks in ((), (replace(release.checks[0], status="failed"),), (replace(release.checks[0], status="not checked"),)):
+        with pytest.raises(BrokenPromiseError):
+            coterie.write(replace(release, checks=checks), tmp_path / "safe.tsv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_existing_file_is_refused_without_force(release, tmp_path):
+    path = tmp_path / "safe.tsv"
+    path.write_text("mine")
+    with pytest.raises(ParameterError, match="exists"):
+        coterie.write(release, path)
+    assert path.read_text() == "mine"
+    coterie.write(release, path, force=True)
+    assert path.read_text().startswith("user")
+
+
+@pytest.mark.parametrize("name", ["safe", "safe.xls", "safe.parquet.gz", "safe.gz", "tsv"])
+def test_a_name_must_say_what_to_write(release, tmp_path, name):
+    with pytest.raises(ParameterError):
+        coterie.write(release, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_kinds():
+    assert kind_of("a.b.tsv.gz") == ("tsv", "gz")
+    assert kind_of("-", "csv") == ("csv", None)
+
+
+def test_a_missing_folder(release, tmp_path):
+    with pytest.raises(MissingError, match="does not exist"):
+        coterie.write(release, tmp_path / "no" / "safe.tsv")
+
+
+def test_the_sidecar_is_public(tmp_path):
+    seed = 123456789123456789
+    release = coterie.anonymize(queries_log(), SuppressRare(k=3, users="pseudonym"), seed=seed)
+    coterie.write(release, tmp_path / "safe.tsv")
+    text = (tmp_path / "safe.tsv.json").read_text()
+    sidecar = json.loads(text)
+    assert str(seed) not in text
+    assert "weather" not in text
+    assert sidecar["method"] == "suppress_rare"
+    assert sidecar["parameters"] == {"k": 3, "users": "pseudonym", "attrs": "common"}
+    assert any("reproducible" in warning for warning in sidecar["warnings"])
+    assert any("AOL" in warning for warning in sidecar["warnings"])
+    coterie.write(coterie.anonymize(queries_log(), SuppressRare(k=3)), tmp_path / "b.tsv")
+    assert json.loads((tmp_path / "b.tsv.json").read_text())["warnings"] == []
+
+
+def test_the_record_is_private(release, tmp_path):
+    coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record")
+    for path in (tmp_path / "record").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    record = coterie.load_release(tmp_path / "safe.tsv", tmp_path / "record").record
+    assert record.run["seed"] == 1
+    assert record.rows.collect().equals(release.record.rows.collect())
+    assert set(record.subjects.collect()["original"]) == {"ann", "bob", "cyd", "dan", "eve", "fay"}
+    with pytest.raises(ParameterError, match="not empty"):
+        coterie.write(release, tmp_path / "b.tsv", record=tmp_path / "record")
+    with pytest.raises(MissingError, match="no run record"):
+        coterie.load_release(tmp_path / "safe.tsv", tmp_path)
+
+
+def test_the_digest_of_the_input_is_in_the_record(tmp_path):
+    path = tmp_path / "log.tsv"
+    path.write_text("".join(f"{u}\ttea\t2020-02-03 09:00:00\t\t\n" for u in range(3)))
+    release = coterie.anonymize(coterie.read(path), SuppressRare(k=3))
+    import hashlib
+
+    assert release.record.run["input_sha256"] == [hashlib.sha256(path.read_bytes()).hexdigest()]
+
+
+class _Boom(Exception):
+    pass
+
+
+@pytest.mark.parametrize("where", ["_sink", "_compare", "sidecar_data"])
+def test_nothing_is_left_when_writing_fails(release, tmp_path, monkeypatch, where):
+    def fail(*args, **kwargs):
+        raise _Boom
+
+    monkeypatch.setattr(WRITE, where, fail)
+    with pytest.raises(_Boom):
+        coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk(release, tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(WRITE, "_sink", fail)
+    with pytest.raises(InputError, match="full"):
+        coterie.write(release, tmp_path / "safe.tsv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_reads_back_differently_is_not_left(release, tmp_path, monkeypatch):
+    from coterie.errors import InternalError
+
+    monkeypatch.setattr(WRITE, "_sink", lambda frame, path, *a: frame.tail(-1).sink_csv(path, separator="\t"))
+    with pytest.raises(InternalError):
+        coterie.write(release, tmp_path / "safe.tsv")
+    assert not list(tmp_path.iterdir())
