@@ -39,20 +39,23 @@ def table(given: argparse.Namespace) -> None:
     if given.log is None:
         given.log = given.work / "log.tsv"
         made = job("synth", given)
-        lines.append(f"| synth | {made['rows']:,} rows | {made['seconds']:.1f} s | | {made['peak']:.2f} GiB |")
+        lines.append(f"| synth | {made['rows']:,} rows | {made['seconds']:.2f} s | | {made['peak']:.2f} GiB |")
     bare, ours, check = (job(name, given) for name in ("polars", "coterie", "verify"))
     if bare["fingerprint"] != ours["fingerprint"]:
         sys.exit("The two outputs differ: the comparison is void.")
-    ratio = ours["seconds"] / bare["seconds"]
-    lines += [
-        f"| bare polars, TSV to Parquet, k = {K} | {bare['rows']:,} rows out | {bare['seconds']:.1f} s | 1 | {bare['peak']:.2f} GiB |",
-        f"| coterie: read, normalize, plan, release, write | same rows | {ours['seconds']:.1f} s | {ratio:.2f} | {ours['peak']:.2f} GiB |",
-        f"| coterie: verify inside anonymize | | {ours['verify']:.1f} s | {ours['verify'] / ours['seconds']:.2f} of the line above | |",
-        f"| coterie verify OUT --original LOG | | {check['seconds']:.1f} s | {check['seconds'] / ours['seconds']:.2f} of the same | {check['peak']:.2f} GiB |",
-    ]
-    lines += [f"| coterie, {name} | | {ours['steps'][name]:.1f} s | | |" for name in ours["steps"]]
+    release, check_inside = ours["seconds"], ours["verify"]
+    rows = [
+        (f"bare polars, TSV to Parquet, k = {K}", f"{bare['rows']:,} rows out", bare["seconds"], "1", bare["peak"]),
+        ("coterie: read, normalize, plan, release, write", "same", release, f"{release / bare['seconds']:.2f}", ours["peak"]),
+        ("coterie: verify inside anonymize", "", check_inside, f"{check_inside / release:.2f} of that", None),
+        ("coterie verify OUT --original LOG", "", check["seconds"], f"{check['seconds'] / release:.2f}", check["peak"]),
+        *((f"coterie, {name}", "", seconds, "", None) for name, seconds in ours["steps"].items()),
+    ]  # fmt: skip
     for row in job("measures", given)["rows"]:
-        lines.append(f"| {row['name']}, {row['lines']:,} rows | | {row['seconds']:.3f} s | {row['per_million']:.2f} s per million rows | |")
+        pace = f"{row['per_million']:.2f} s per million rows"
+        rows.append((row["name"], f"{row['lines']:,} rows", row["seconds"], pace, None))
+    for name, what, seconds, ratio, memory in rows:
+        lines.append(f"| {name} | {what} | {seconds:.2f} s | {ratio} | {f'{memory:.2f} GiB' if memory else ''} |")
     print("| job | what | time | ratio | peak memory |\n|---|---|---:|---:|---:|")
     print("\n".join(lines))
 
@@ -177,13 +180,7 @@ def measures(given: argparse.Namespace) -> dict:  # noqa: ARG001
     return {"rows": sorted(rows, key=lambda row: row["name"])}
 
 
-JOBS = {
-    "synth": synth,
-    "polars": bare_polars,
-    "coterie": coterie_run,
-    "verify": coterie_verify,
-    "measures": measures,
-}
+JOBS = {"synth": synth, "polars": bare_polars, "coterie": coterie_run, "verify": coterie_verify, "measures": measures}
 
 if __name__ == "__main__":
     main()

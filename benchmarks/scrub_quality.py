@@ -26,9 +26,7 @@ def load() -> pl.DataFrame | None:
     path = Path(os.environ.get("COTERIE_DATA", "../shared/data")) / NAME
     if not path.exists():
         return None
-    frame = pl.read_csv(
-        path, separator="\t", quote_char=None, schema_overrides={"query": pl.String}
-    )
+    frame = pl.read_csv(path, separator="\t", quote_char=None, schema_overrides={"query": pl.String})
     return frame.with_row_index("row").with_columns(kind=find(frame["query"]))
 
 

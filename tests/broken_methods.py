@@ -22,7 +22,7 @@ class ReleasesRare(SuppressRare):
 class CountsRows(SuppressRare):
     """Counts rows instead of users, the mistake of every first version."""
 
-    def plan(self, log, run):
+    def plan(self, log, run):  # noqa: ARG002
         item = pl.col(log.shape.item).alias("item")
         counts = log.frame.group_by(item).len("degree")
         return counts.filter(pl.col("degree") >= self.k)

@@ -1,12 +1,12 @@
 """Coterie makes search logs safe to keep, share and publish.
 
-    import coterie
-    from coterie.methods.suppress_rare import SuppressRare
+import coterie
+from coterie.methods.suppress_rare import SuppressRare
 
-    log = coterie.read("log.tsv.gz")
-    log = coterie.prepare(log, ["normalize", "drop_empty"])
-    release = coterie.anonymize(log, SuppressRare(k=5))
-    coterie.write(release, "safe.parquet")
+log = coterie.read("log.tsv.gz")
+log = coterie.prepare(log, ["normalize", "drop_empty"])
+release = coterie.anonymize(log, SuppressRare(k=5))
+coterie.write(release, "safe.parquet")
 """
 
 import sys

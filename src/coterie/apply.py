@@ -12,8 +12,7 @@ from coterie.prepare.sessions import sessions
 from coterie.run import Draft, Run
 
 USER_COSTS = {
-    "session": "Rows are linked within sessions: everything one person asked within half an hour can be "
-    "read together.",
+    "session": "Rows are linked within sessions: everything one person asked within half an hour can be read together.",
     "pseudonym": "Rows are linked by person: everything one person asked can be read together. This is "
     "how people were found in the AOL log of 2006. Use users=drop unless you must not.",
 }
@@ -25,14 +24,14 @@ ATTR_COSTS = {
 
 def keep_items(log: Log, keep: pl.LazyFrame) -> Log:
     """The rows whose item is in the KEEP table."""
-    item = log.shape.item or ""
+    item = log.shape.item
     frame = log.frame.join(keep.select(pl.col("item").alias(item)), on=item, how="semi")
     return replace(log, frame=frame)
 
 
 def common_details(log: Log, k: int, run: Run) -> Log:
     """Details of an item only where at least k subjects share item and detail; times cut to the day."""
-    subject, item = log.shape.subject or "", log.shape.item or ""
+    subject, item = log.shape.subject, log.shape.item
 
     def mark(frame: pl.LazyFrame) -> pl.LazyFrame:
         for first, *others in log.shape.details:
@@ -66,7 +65,7 @@ def _emptied(log: Log, names: Sequence[str]) -> Log:
 
 def rename_subjects(log: Log, original: Log, users: str, run: Run) -> Draft:
     """Rows with their subjects dropped, or under a fresh name for each session or person."""
-    subject = log.shape.subject or ""
+    subject = log.shape.subject
     columns = ["row", *log.shape.released]
     people = original.frame.select(pl.col(subject).alias("original")).drop_nulls().unique()
     if users == "drop":
@@ -84,7 +83,9 @@ def rename_subjects(log: Log, original: Log, users: str, run: Run) -> Draft:
     renamed = log.frame.join(names.lazy(), on=key, how="left")
     frame = renamed.with_columns(pl.col("released").alias(subject)).select(columns)
     subjects = people.join(
-        names.lazy().select(pl.col(subject).alias("original"), "released"), on="original", how="left"
+        names.lazy().select(pl.col(subject).alias("original"), "released"),
+        on="original",
+        how="left",
     ).with_columns(pl.lit(None, pl.UInt32).alias("group"))
     return Draft(frame=frame, subjects=subjects, warnings=(USER_COSTS[users],))
 

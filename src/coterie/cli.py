@@ -9,24 +9,23 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from coterie import __version__
+from coterie.console import print_scores, print_verdict, progress, say
 from coterie.errors import CoterieError, InputError, InternalError, ParameterError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from coterie.log import Log
-    from coterie.verify import Verdict
 
 F = TypeVar("F", bound=Callable[..., Any])
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
-_KINDS = ("methods", "formats", "measures")
+_DEPENDENCIES = (
+    "polars pyarrow numpy numba click rich orjson jinja2 altair vl-convert-python python-stdnum phonenumbers pandas"
+)
 
 
 # --- options that several commands share -----------------------------------------------------------
@@ -90,6 +89,24 @@ _prepare = click.option(
     metavar="STEPS",
     help="Steps before the method: normalize, drop_empty, events, sessions, scrub; or 'none'.",
 )
+_output = click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="OUT",
+    help="File to write: .tsv .csv .parquet .jsonl, also .gz .zst; '-' for standard output; {k} for several k.",
+)
+_record = click.option(
+    "--record", type=click.Path(path_type=Path), metavar="DIR", help="The private run record: who became whom."
+)
+_streams = (
+    click.option("--to", metavar="KIND", help="What to write to standard output: tsv, csv, parquet, jsonl."),
+    click.option("--sidecar", metavar="FILE", help="Where to put the sidecar, with -o -."),
+    click.option("--blocks", type=click.IntRange(1), help="Work in so many blocks on disk; else chosen by size."),
+)
+_required_original = click.option(
+    "--original", "-O", multiple=True, required=True, metavar="LOG", help="The log that was anonymized."
+)
 _READING = ("format", "columns", "user_field", "date", "allow_bad")
 
 
@@ -102,7 +119,7 @@ def _read(paths: Sequence[str], options: dict[str, Any], quiet: bool) -> Log:
     log = verbs.read(list(paths), **settings)
     for step in log.history:
         for note in step.notes:
-            _say(note, quiet, style="yellow")
+            say(note, quiet, style="yellow")
     return log
 
 
@@ -111,95 +128,6 @@ def _parse_columns(text: str | None) -> dict[str, str]:
     if any(not (name and mark and column) for name, mark, column in pairs):
         raise ParameterError("--columns is written user=NAME,query=NAME, our name first.")
     return {name.strip(): column.strip() for name, _, column in pairs}
-
-
-# --- printing --------------------------------------------------------------------------------------
-
-
-def _console(stderr: bool = True) -> Any:
-    from rich.console import Console
-
-    return Console(stderr=stderr, highlight=False, soft_wrap=True)
-
-
-def _say(text: str, quiet: bool = False, style: str | None = None) -> None:
-    """A line on standard error, coloured on a terminal unless NO_COLOR is set."""
-    if not quiet:
-        _console().print(text, style=style, markup=False)
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A spinner with the current step and its time, only on a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda step: None
-        return
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=_console(), transient=True) as bar:
-        current: list[Any] = []
-
-        def step(name: str) -> None:
-            for task in current:
-                bar.update(task, total=1, completed=1)
-            current[:] = [bar.add_task(name, total=None)]
-
-        yield step
-
-
-def _print_scores(scores: pl.DataFrame, as_json: bool) -> None:
-    if as_json:
-        import orjson
-
-        click.echo(orjson.dumps(scores.to_dicts(), option=orjson.OPT_INDENT_2).decode())
-        return
-    from rich.table import Table
-
-    table = Table("measure", "key", "value", "unit", box=None, pad_edge=False)
-    table.columns[2].justify = "right"
-    labelled = "label" in scores.columns
-    if labelled:
-        table.add_column("of")
-    for row in scores.iter_rows(named=True):
-        value = "-" if row["value"] is None else f"{row['value']:,.2f}".rstrip("0").rstrip(".")
-        table.add_row(row["name"], row["key"], value, row["unit"], *([row["label"]] if labelled else []))
-    _console(stderr=False).print(table)
-
-
-def _print_verdict(verdict: Verdict, as_json: bool) -> None:
-    import polars as pl
-
-    rows: list[tuple[str, str, float | None, str]] = []
-    for check in verdict.checks:
-        rows.append(("verify", check.name, {"passed": 1.0, "failed": 0.0}.get(check.status), check.status))
-        if check.broken:
-            rows.append(("verify", f"{check.name}.broken", float(check.broken), "count"))
-    rows.append(("verify", "largest_k", verdict.largest_k, "users"))
-    if as_json:
-        names = ("name", "key", "value", "unit")
-        schema = dict(zip(names, (pl.String, pl.String, pl.Float64, pl.String), strict=True))
-        _print_scores(pl.DataFrame(rows, schema=schema, orient="row"), as_json=True)
-        return
-    out = _console(stderr=False)
-    out.print(verdict.promise.sentence, markup=False)
-    marks = {"passed": ("ok  ", "green"), "failed": ("FAIL", "bold red"), "not checked": ("?   ", "yellow")}
-    for check in verdict.checks:
-        mark, style = marks[check.status]
-        where = " [original]" if check.needs_original and check.status != "not checked" else ""
-        out.print(f"  {mark} {check.name}: {check.detail}{where}", style=style, markup=False)
-    out.print(_conclusion(verdict), style="bold", markup=False)
-
-
-def _conclusion(verdict: Verdict) -> str:
-    best = verdict.largest_k
-    largest = "" if best is None else f" The largest k that holds is {best}."
-    if verdict.broken:
-        worst = ", ".join(f"{check.name} ({check.broken:,})" for check in verdict.broken)
-        return f"The promise is BROKEN: {worst}.{largest}"
-    if not verdict.promise_checked:
-        return "The promise could not be checked with what was given. Give the original with --original LOG."
-    return f"The promise holds.{largest}"
 
 
 # --- commands --------------------------------------------------------------------------------------
@@ -222,7 +150,7 @@ def demo(output: Path, users: int, quiet: bool) -> None:
     """Synthetic log -> releases for several k -> verify -> report."""
     from coterie.demo import run_demo
 
-    with _progress(quiet) as step:
+    with progress(quiet) as step:
         lines = run_demo(output, users, step)
     if not quiet:
         click.echo("\n".join(lines))
@@ -241,12 +169,12 @@ def inspect(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **op
     from coterie.prepare import parse_steps
 
     steps = parse_steps(prepare)
-    with _progress(quiet) as step:
+    with progress(quiet) as step:
         step("read")
         read = _read(log, options, quiet)
         step("inspect")
         scores = verbs.inspect(verbs.prepare(read, steps))
-    _print_scores(scores, as_json)
+    print_scores(scores, as_json)
 
 
 def _list(kind: str, name: str | None) -> None:
@@ -296,7 +224,7 @@ def measures(name: str | None) -> None:
     _list("measures", name)
 
 
-class _Whole(click.ParamType):
+class _Whole(click.ParamType[list[int]]):
     """Whole numbers separated by commas."""
 
     name = "integer[,integer...]"
@@ -332,16 +260,7 @@ class _Methods(click.Group):
             params=[click.Argument(["log"], nargs=-1, required=True), *_method_options(cmd_name)],
             context_settings=_CONTEXT,
         )
-        output = click.option("-o", "--output", required=True, metavar="OUT", help="File to write: .tsv .csv .parquet .jsonl, also .gz .zst; '-' for standard output; with {k} for several k.")
-        more = (
-            output, _reading, _prepare, _seed,
-            click.option("--record", type=click.Path(path_type=Path), metavar="DIR", help="Write the private run record (who became whom) there."),
-            click.option("--to", metavar="KIND", help="What to write to standard output: tsv, csv, parquet, jsonl."),
-            click.option("--sidecar", metavar="FILE", help="Where to put the sidecar, with -o -."),
-            click.option("--blocks", type=click.IntRange(1), help="Work in so many blocks on disk; chosen by size if not given."),
-            _force, _json, _quiet, _config,
-        )  # fmt: skip
-        for add in reversed(more):
+        for add in reversed((_output, _reading, _prepare, _seed, _record, *_streams, _force, _json, _quiet, _config)):
             command = add(command)
         return command
 
@@ -386,7 +305,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, **options: Any) -> 
     for target, where in zip(targets, records, strict=True):
         _check_targets(target, where, options)
     steps = parse_steps(options["prepare"])
-    with _progress(quiet) as step:
+    with progress(quiet) as step:
         step("read")
         read = _read(log, options, quiet)
         prepared = verbs.prepare(read, steps)
@@ -450,20 +369,20 @@ def _report_runs(log: Log, runs: list[tuple[str, Any]], as_json: bool, quiet: bo
         if as_json:
             continue
         for warning in release.warnings:
-            _say(f"Cost: {warning}", quiet, style="yellow")
+            say(f"Cost: {warning}", quiet, style="yellow")
         if count == 0:
-            _say(f"Nothing survives at k = {release.promise.k}: {target} has a header and no rows.", quiet, "yellow")
-        _say(f"{target}: {count:,} rows. {release.promise.sentence}", quiet)
+            say(f"Nothing survives at k = {release.promise.k}: {target} has a header and no rows.", quiet, "yellow")
+        say(f"{target}: {count:,} rows. {release.promise.sentence}", quiet)
         holds = "there are no rows to check" if best is None else f"the largest k that holds is {best}"
-        _say(f"  {len(release.checks)} checks passed; {holds}.", quiet)
+        say(f"  {len(release.checks)} checks passed; {holds}.", quiet)
     removed = {k: v for step in log.history if step.name == "scrub" for k, v in step.counts.items()}
     if removed and not as_json:
-        _say("Scrubbed rows: " + ", ".join(f"{kind} {count:,}" for kind, count in removed.items()), quiet)
+        say("Scrubbed rows: " + ", ".join(f"{kind} {count:,}" for kind, count in removed.items()), quiet)
     if "scrub" not in log.steps and not as_json:
-        _say("Tip: --prepare normalize,drop_empty,scrub also leaves out what looks like personal data.", quiet, "dim")
+        say("Tip: --prepare normalize,drop_empty,scrub also leaves out what looks like personal data.", quiet, "dim")
     if as_json:
         schema = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
-        _print_scores(pl.DataFrame(rows, schema=schema, orient="row"), as_json=True)
+        print_scores(pl.DataFrame(rows, schema=schema, orient="row"), as_json=True)
 
 
 @cli.command()
@@ -479,6 +398,7 @@ def _report_runs(log: Log, runs: list[tuple[str, Any]], as_json: bool, quiet: bo
 @click.pass_context
 def verify(
     ctx: click.Context,
+    /,
     out: str,
     original: tuple[str, ...],
     promise: str | None,
@@ -497,7 +417,7 @@ def verify(
     from coterie.write import sidecar_path
 
     steps = None if prepare is None else parse_steps(prepare)
-    with _progress(quiet) as step:
+    with progress(quiet) as step:
         step("read")
         log = _read(original, options, quiet) if original else None
         if log is not None and steps is not None:
@@ -508,15 +428,15 @@ def verify(
         step("verify")
         verdict = verbs.verify(rows, log, promise=promise, k=k)
     if not quiet or as_json:
-        _print_verdict(verdict, as_json)
+        print_verdict(verdict, as_json)
     ctx.exit(verdict.exit_code)
 
 
 @cli.command()
 @click.argument("out")
 @click.argument("names", nargs=-1)
-@click.option("--original", "-O", multiple=True, required=True, metavar="LOG", help="The log that was anonymized.")
-@click.option("--record", type=click.Path(path_type=Path), metavar="DIR", help="The private run record.")
+@_required_original
+@_record
 @_seed
 @_show_values
 @_reading
@@ -539,7 +459,7 @@ def measure(
 
     for name in names:
         registry.module("measures", name)
-    with _progress(quiet) as step:
+    with progress(quiet) as step:
         step("read")
         release = verbs.load_release(out, record)
         log = _read(original, options, quiet)
@@ -547,8 +467,8 @@ def measure(
         scores = verbs.measure(log, release, list(names) or None, seed=seed, show_values=show_values)
     if not names and record is None:
         left = [n for n in registry.names("measures") if registry.module("measures", n).needs_record]
-        _say(f"Left out, because they need --record DIR: {', '.join(left)}.", quiet, style="yellow")
-    _print_scores(scores, as_json)
+        say(f"Left out, because they need --record DIR: {', '.join(left)}.", quiet, style="yellow")
+    print_scores(scores, as_json)
 
 
 @cli.command()
@@ -565,21 +485,29 @@ def study(file: Path, as_json: bool, quiet: bool) -> None:
     def told(label: str, known: bool) -> None:
         nonlocal done
         done += 1
-        _say(f"[{done}/{len(plan.cells)}] {label}{' (known)' if known else ''}", quiet)
+        say(f"[{done}/{len(plan.cells)}] {label}{' (known)' if known else ''}", quiet)
 
     scores = run_study(plan, told)
     if as_json:
-        _print_scores(scores, as_json=True)
-    _say(f"Scores: {plan.folder / 'scores.csv'}", quiet)
+        print_scores(scores, as_json=True)
+    say(f"Scores: {plan.folder / 'scores.csv'}", quiet)
     if plan.report is not None:
-        _say(f"Report: {plan.report}", quiet)
+        say(f"Report: {plan.report}", quiet)
 
 
 @cli.command()
 @click.argument("out", nargs=-1, required=True)
-@click.option("--original", "-O", multiple=True, required=True, metavar="LOG", help="The log that was anonymized.")
-@click.option("--record", multiple=True, type=click.Path(path_type=Path), metavar="DIR", help="Private run records, one for each OUT, in the same order.")  # fmt: skip
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json.")  # fmt: skip
+@_required_original
+@click.option(
+    "--record",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Private run records, one for each OUT, in the same order.",
+)
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json."
+)
 @_show_values
 @_seed
 @_reading
@@ -605,7 +533,7 @@ def report(
         raise ParameterError(f"Give one --record for each of the {len(out)} files, or none.")
     verbs.report_kind(output)
     refuse_existing(output, force)
-    with _progress(quiet) as step:
+    with progress(quiet) as step:
         step("read")
         releases = [verbs.load_release(path, record[i] if record else None) for i, path in enumerate(out)]
         log = _read(original, options, quiet)
@@ -613,7 +541,7 @@ def report(
         releases = [verbs.recheck(release, path, log) for release, path in zip(releases, out, strict=True)]
         step("report")
         verbs.report(log, releases, output, show_values=show_values, seed=seed, force=force)
-    _say(f"Report: {output}", quiet)
+    say(f"Report: {output}", quiet)
 
 
 @cli.command()
@@ -628,11 +556,11 @@ def synth(output: Path, users: int, seed: int, force: bool, quiet: bool) -> None
     from coterie.write import refuse_existing, temporary
 
     refuse_existing(output, force)
-    with temporary(output.parent, output.name) as part, _progress(quiet) as step:
+    with temporary(output.parent, output.name) as part, progress(quiet) as step:
         step("synth")
         rows = write_aol(part, users, seed, lambda count: step(f"synth: {count:,} rows"))
         part.replace(output)
-    _say(f"{output}: {rows:,} rows of {users:,} made-up users.", quiet)
+    say(f"{output}: {rows:,} rows of {users:,} made-up users.", quiet)
 
 
 @cli.command()
@@ -643,7 +571,7 @@ def doctor() -> None:
 
     click.echo(f"coterie {__version__}")
     click.echo(f"python {platform.python_version()} on {platform.system()} {platform.machine()}")
-    for name in ("polars", "pyarrow", "numpy", "numba", "altair", "vl-convert-python", "python-stdnum", "phonenumbers", "pandas"):  # fmt: skip
+    for name in _DEPENDENCIES.split():
         try:
             click.echo(f"{name} {version(name)}")
         except PackageNotFoundError:
@@ -727,5 +655,5 @@ def _unexpected(error: BaseException) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    _say(message, style="red")
+    say(message, style="red")
     return code

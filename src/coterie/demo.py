@@ -43,7 +43,7 @@ def run_demo(folder: Path, users: int, progress: Callable[[str], None]) -> list[
         "Try next:",
         f"  coterie inspect {folder}/log.tsv",
         f"  coterie verify {folder}/safe.5.tsv --original {folder}/log.tsv",
-        f"  coterie anonymize suppress_rare YOUR-LOG -o safe.parquet --k 5",
+        "  coterie anonymize suppress_rare YOUR-LOG -o safe.parquet --k 5",
         "  coterie methods suppress_rare",
     ]
 

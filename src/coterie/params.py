@@ -1,7 +1,7 @@
 """Parameters: one annotation checks a value, documents it and becomes a command-line option.
 
-    k: Annotated[int, Range(2)] = 5
-    users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
+k: Annotated[int, Range(2)] = 5
+users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ class QueryKAnonymity:
     def sentence(self) -> str:
         """The promise in plain words."""
         attrs = {
-            "common": f" The same holds for what accompanies it (clicked page, request details); "
-            f"times are cut to the day.",
+            "common": " The same holds for what accompanies it (clicked page, request details); "
+            "times are cut to the day.",
             "keep": " Nothing is promised about times, ranks and clicked pages, which were kept.",
             "drop": " Times, ranks and clicked pages were removed.",
         }[self.attrs]
@@ -48,13 +48,17 @@ class QueryKAnonymity:
     @property
     def limits(self) -> tuple[str, ...]:
         """What the promise does not say."""
-        linked = () if self.users == "drop" else (
-            "Queries linked by a random name can point to a person together, even where each of "
-            "them is common.",
+        linked = (
+            ()
+            if self.users == "drop"
+            else ("Queries linked by a random name can point to a person together, even where each of them is common.",)
         )
-        kept = () if self.attrs != "keep" else (
-            "Exact times and clicked pages were kept: somebody who knows when a person searched "
-            "can find the row.",
+        kept = (
+            ()
+            if self.attrs != "keep"
+            else (
+                "Exact times and clicked pages were kept: somebody who knows when a person searched can find the row.",
+            )
         )
         return (
             *linked,
@@ -62,8 +66,7 @@ class QueryKAnonymity:
             f"A query typed by {self.k} users can still name a person (a celebrity, a neighbour in "
             "the news) or be sensitive in itself.",
             f"Somebody who can make {self.k} accounts type the same words can have them released.",
-            "The promise is about this release alone, not about it together with other releases of "
-            "the same log.",
+            "The promise is about this release alone, not about it together with other releases of the same log.",
         )
 
 
@@ -90,8 +93,7 @@ class UserKAnonymity:
     def limits(self) -> tuple[str, ...]:
         """What the promise does not say."""
         return (
-            "A query that names a person by itself is released as it is where it is part of a "
-            "shared profile.",
+            "A query that names a person by itself is released as it is where it is part of a shared profile.",
             "Users of one group may all share a sensitive interest.",
         )
 
@@ -132,9 +134,7 @@ def from_dict(data: Mapping[str, Any]) -> Promise:
     """The promise that `to_dict` wrote."""
     name = data.get("name")
     if name not in PROMISES:
-        raise UnknownNameError(
-            f"No promise is called {name!r}. Known promises: {', '.join(PROMISES)}."
-        )
+        raise UnknownNameError(f"No promise is called {name!r}. Known promises: {', '.join(PROMISES)}.")
     cls = PROMISES[name]
     known = {field.name for field in fields(cls)}
     try:

@@ -39,9 +39,7 @@ def module(kind: str, name: str) -> ModuleType:
             return importlib.import_module(point.module)
     close = difflib.get_close_matches(name, names(kind), n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise UnknownNameError(
-        f"No {_SINGULAR[kind]} is called {name!r}.{hint} Known: {', '.join(names(kind))}."
-    )
+    raise UnknownNameError(f"No {_SINGULAR[kind]} is called {name!r}.{hint} Known: {', '.join(names(kind))}.")
 
 
 def method(name: str) -> Any:

@@ -32,9 +32,9 @@ class Shape:
     name: str
     columns: tuple[Column, ...]
     doc: str
-    subject: str | None = None
+    subject: str = ""
     """The column that says who is protected."""
-    item: str | None = None
+    item: str = ""
     """The column that says what a subject reveals."""
     private: tuple[str, ...] = ()
     """Columns that exist only inside Coterie and are never released."""
@@ -59,7 +59,7 @@ class Shape:
     @property
     def order(self) -> tuple[str, ...]:
         """What released rows are sorted by: subject, item, then the other released columns."""
-        first = [name for name in (self.subject, self.item) if name is not None]
+        first = [name for name in (self.subject, self.item) if name]
         return (*first, *(name for name in self.released if name not in first))
 
     def check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -76,8 +76,7 @@ class Shape:
                 )
             if found[column.name] != column.dtype:
                 raise InputError(
-                    f"Column {column.name!r} of a {self.name} table must be {column.dtype}, "
-                    f"not {found[column.name]}."
+                    f"Column {column.name!r} of a {self.name} table must be {column.dtype}, not {found[column.name]}."
                 )
         extra = [name for name in found if name not in self.schema]
         if extra:
@@ -114,7 +113,12 @@ VISITS = Shape(
     doc="one line of a web server's access log",
     columns=(
         _ROW,
-        Column(name="user", dtype=pl.String, nullable=True, doc="visitor: logged name, or address and agent"),
+        Column(
+            name="user",
+            dtype=pl.String,
+            nullable=True,
+            doc="visitor: logged name, or address and agent",
+        ),
         Column(name="address", dtype=pl.String, nullable=True, doc="network address or host name"),
         Column(name="time", dtype=TIME, nullable=True, doc="when, in UTC if a zone was given"),
         Column(name="method", dtype=pl.String, nullable=True, doc="request method"),

@@ -89,7 +89,7 @@ def load_study(path: Path) -> Study:
     )
 
 
-def run_study(study: Study, progress: Callable[[str, bool], None] = lambda label, done: None) -> pl.DataFrame:
+def run_study(study: Study, progress: Callable[[str, bool], None] | None = None) -> pl.DataFrame:
     """Compute the cells that are missing, then write the scores and the report; returns all scores."""
     study.folder.mkdir(exist_ok=True)
     base = _digest_of_source(study)
@@ -98,7 +98,8 @@ def run_study(study: Study, progress: Callable[[str, bool], None] = lambda label
     for cell in study.cells:
         target = study.folder / f"{_digest(base, cell)}.json"
         known = target.exists()
-        progress(cell.label, known)
+        if progress is not None:
+            progress(cell.label, known)
         if not known:
             log = log or _read(study)
             with temporary(study.folder, "cell") as part:
@@ -122,7 +123,7 @@ def _cells(entry: Mapping[str, Any]) -> Iterator[Cell]:
     settings = dict(entry)
     name, seed = settings.pop("method", None), settings.pop("seed", 7)
     if not isinstance(name, str) or not isinstance(seed, int):
-        raise InputError("Each [[anonymize]] needs method = \"...\" and may have a whole number as seed.")
+        raise InputError('Each [[anonymize]] needs method = "..." and may have a whole number as seed.')
     method = registry.method(name)
     lists = {key: value if isinstance(value, list) else [value] for key, value in settings.items()}
     for values in itertools.product(*lists.values()):

@@ -275,9 +275,7 @@ def _modifiers(rng: np.random.Generator, topics: Ints, width: int, own_modifiers
     return np.where(rng.random(shape) < EVERYDAY_MODIFIERS, everyday, own)
 
 
-def _write_pool(
-    rng: np.random.Generator, parts: Ints, lengths: Ints, parents: Ints, first_head: int
-) -> None:
+def _write_pool(rng: np.random.Generator, parts: Ints, lengths: Ints, parents: Ints, first_head: int) -> None:
     """Put heads among the modifiers in `parts`: a query's own, an entity, or its parent refined."""
     size = len(lengths)
     row = np.arange(size)
@@ -315,9 +313,7 @@ def _join(parts: Ints, words: pl.Series) -> pl.Series:
     return pl.DataFrame(columns).select(joined).to_series()
 
 
-def _new_queries(
-    rng: np.random.Generator, topics: Ints, shared: _Vocabulary
-) -> tuple[pl.Series, Ints, Ints]:
+def _new_queries(rng: np.random.Generator, topics: Ints, shared: _Vocabulary) -> tuple[pl.Series, Ints, Ints]:
     """Texts; keys, equal for equal queries; and sites, the pool query whose host comes first."""
     from_pool = rng.random(len(topics)) < POOL_SHARE
     drawn = shared.draw(rng, topics[from_pool], GENERAL_SHARE)
@@ -520,9 +516,7 @@ def synthesize(users: int, seed: int = 7) -> pl.DataFrame:
     return pl.concat(batches(users, seed), rechunk=True)
 
 
-def write_aol(
-    path: Path, users: int, seed: int, progress: Callable[[int], None] | None = None
-) -> int:
+def write_aol(path: Path, users: int, seed: int, progress: Callable[[int], None] | None = None) -> int:
     """Write a synthetic log in the layout of AOL and return its number of rows.
 
     A path that ends in .gz or .zst is compressed. `progress` is told the rows written so far.

@@ -1,20 +1,18 @@
-"""Text: tokens and stop words."""
+"""Text: words and stop words."""
 
 from __future__ import annotations
 
 import polars as pl
 
 # Function words of English and the words of web addresses: frequent everywhere, telling nothing.
-STOP_WORDS = frozenset(
-    """
-    a about after all also am an and any are as at be because been before being between both but by can
-    could did do does doing down during each few for from further had has have having he her here hers him
-    his how i if in into is it its itself just me more most my no nor not now of off on once only or other
-    our ours out over own same she should so some such than that the their theirs them then there these
-    they this those through to too under until up very was we were what when where which while who whom
-    why will with would you your yours http https www com net org
-    """.split()
-)
+_STOP_TEXT = """
+a about after all also am an and any are as at be because been before being between both but by can could did do does
+doing down during each few for from further had has have having he her here hers him his how i if in into is it its
+itself just me more most my no nor not now of off on once only or other our ours out over own same she should so some
+such than that the their theirs them then there these they this those through to too under until up very was we were
+what when where which while who whom why will with would you your yours http https www com net org
+"""
+STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
 def words(text: pl.Expr) -> pl.Expr:

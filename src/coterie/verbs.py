@@ -79,7 +79,7 @@ def anonymize(
     """Plan, release, verify. Raises BrokenPromiseError rather than return a release that fails."""
     name = registry.name_of(method)
     _accepts(log, method, name)
-    subject = log.shape.subject or ""
+    subject = log.shape.subject
     counts = log.frame.select(pl.len(), pl.col(subject).drop_nulls().n_unique())
     rows, subjects = counts.collect(engine="streaming").row(0)
     if rows == 0:
@@ -227,9 +227,7 @@ def measure(
         if module.needs_record and release.record is None:
             if names is None:
                 continue
-            raise MissingError(
-                f"The measure {name!r} must know who became whom. Give the run record: --record DIR."
-            )
+            raise MissingError(f"The measure {name!r} must know who became whom. Give the run record: --record DIR.")
         rows += [(name, score.key, score.value, score.unit, score.label) for score in module.measure(comparison)]
     table = pl.DataFrame(rows, schema=SCORES, orient="row")
     return table if comparison.show_values else table.drop("label")
@@ -239,7 +237,7 @@ def inspect(log: Log) -> pl.DataFrame:
     """What is in a log and how exposed it is before any protection: name, key, value, unit."""
     rows = overview(log)
     rows += [("uniqueness", *score) for score in uniqueness(_subjects_and_items(log))]
-    items = log.frame.group_by(pl.col(log.shape.item or "").alias("item")).len("n")
+    items = log.frame.group_by(pl.col(log.shape.item).alias("item")).len("n")
     counted = items.collect(engine="streaming")
     kinds = counted.with_columns(find(counted["item"]).alias("kind")).drop_nulls("kind")
     found = kinds.group_by("kind").agg(pl.col("n").sum()).sort("n", "kind", descending=[True, False])
@@ -249,7 +247,7 @@ def inspect(log: Log) -> pl.DataFrame:
 
 def overview(log: Log) -> list[tuple[str, str, float | None, str]]:
     """The size of a log in a few numbers, as score rows."""
-    user, item = pl.col(log.shape.subject or ""), pl.col(log.shape.item or "")
+    user, item = pl.col(log.shape.subject), pl.col(log.shape.item)
     row = log.frame.select(
         pl.len().alias("rows"),
         user.drop_nulls().n_unique().alias("users"),
@@ -311,9 +309,7 @@ def log_view(log: Log) -> LogView:
         steps=log.steps,
         shape=log.shape.name,
         synthetic=log.synthetic,
-        exposure=pl.DataFrame(
-            rows, schema={n: SCORES[n] for n in ("name", "key", "value", "unit")}, orient="row"
-        ),
+        exposure=pl.DataFrame(rows, schema={n: SCORES[n] for n in ("name", "key", "value", "unit")}, orient="row"),
     )
 
 
@@ -341,13 +337,11 @@ def release_view(
 
 
 def _subjects_and_items(log: Log) -> pl.DataFrame:
-    columns = [pl.col(log.shape.subject or "").alias("subject"), pl.col(log.shape.item or "").alias("item")]
+    columns = [pl.col(log.shape.subject).alias("subject"), pl.col(log.shape.item).alias("item")]
     return log.frame.select(columns).collect(engine="streaming")
 
 
-def _settle(
-    frame: pl.LazyFrame, shape: Shape, run: Run, keep_rows: bool
-) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
+def _settle(frame: pl.LazyFrame, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
     """Released rows in the order of their values, and which original row each one is."""
     has_rows = keep_rows and "row" in frame.collect_schema()
     columns = [*shape.released, *(["row"] if has_rows else [])]
@@ -383,7 +377,7 @@ def _verify_foreign(rows: Log, original: Log | None, name: str | None, k: int | 
     _same_shape(rows.shape, original)
     if original is not None and not original.steps:
         original = prepare(original, rows.steps)
-    linked = rows.frame.select(pl.col(rows.shape.subject or "").count()).collect(engine="streaming").item()
+    linked = rows.frame.select(pl.col(rows.shape.subject).count()).collect(engine="streaming").item()
     numbers: dict[str, Any] = {"name": name, "k": k}
     if name == QueryKAnonymity.name:
         numbers |= {"users": "pseudonym" if linked else "drop", "attrs": "keep"}

@@ -59,16 +59,9 @@ class Verdict:
 
 
 def verify_rows(
-    frame: pl.LazyFrame,
-    shape: Shape,
-    promise: Promise,
-    original: Log | None = None,
-    *,
-    foreign: bool = False,
+    frame: pl.LazyFrame, shape: Shape, promise: Promise, original: Log | None = None, *, foreign: bool = False
 ) -> Verdict:
     """Check released rows; `foreign` rows were not made by Coterie and need not keep its house rules."""
-    checker: Callable[..., Iterator[Check]]
-    checker = _query_checks if isinstance(promise, QueryKAnonymity) else _user_checks
     checks: list[Check] = []
     if not foreign:
         checks += [_columns(frame, shape)]
@@ -76,7 +69,10 @@ def verify_rows(
             return Verdict(promise=promise, checks=tuple(checks))
         checks += [_order(frame, shape), _names(frame, shape, promise)]
     checks += [_ids(frame, shape, original)]
-    checks += checker(frame, shape, promise, original, foreign)
+    if isinstance(promise, QueryKAnonymity):
+        checks += _query_checks(frame, shape, promise, original, foreign)
+    else:
+        checks += _user_checks(frame, shape, promise)
     return Verdict(promise=promise, checks=tuple(checks))
 
 
@@ -106,7 +102,7 @@ def _order(frame: pl.LazyFrame, shape: Shape) -> Check:
 
 
 def _names(frame: pl.LazyFrame, shape: Shape, promise: Promise) -> Check:
-    subject = pl.col(shape.subject or "")
+    subject = pl.col(shape.subject)
     users = promise.users if isinstance(promise, QueryKAnonymity) else "pseudonym"
     if users == "drop":
         wrong = frame.select(subject.is_not_null().sum())
@@ -121,7 +117,7 @@ def _ids(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:
     detail = "no original subject is named in the release"
     if original is None:
         return _not_checked("ids", detail)
-    subject = shape.subject or ""
+    subject = shape.subject
     released = frame.select(subject).drop_nulls().unique()
     found = released.join(original.frame.select(subject).drop_nulls(), on=subject, how="semi")
     count = found.select(pl.len()).collect(engine="streaming").item()
@@ -134,7 +130,7 @@ def _ids(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:
 def _query_checks(
     frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, original: Log | None, foreign: bool
 ) -> Iterator[Check]:
-    item = shape.item or ""
+    item = shape.item
     yield _crowds(frame, [item], shape, promise, original, foreign)
     if original is not None:
         yield _no_more_rows(frame, item, original)
@@ -157,7 +153,7 @@ def _crowds(
     name = ".".join(("crowd", *key))
     what = " and ".join(key)
     detail = f"at least {promise.k} users behind each released {what}"
-    subject = pl.col(shape.subject or "")
+    subject = pl.col(shape.subject)
     released = frame.select(key).drop_nulls().unique()
     if original is not None:
         rows = original.frame.select(*key, subject).join(released, on=key, how="semi")
@@ -208,13 +204,11 @@ def _identifying(frame: pl.LazyFrame, shape: Shape) -> Check:
     return _check("identifying", count, detail, unit="rows with a value", carries_promise=True)
 
 
-def _details(
-    frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, original: Log | None
-) -> Iterator[Check]:
+def _details(frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, original: Log | None) -> Iterator[Check]:
     """What accompanies an item: shared by k users, or absent, as the promise says."""
     if promise.attrs == "keep":
         return
-    item = shape.item or ""
+    item = shape.item
     if promise.attrs == "drop":
         others = [n for n in shape.released if n not in (shape.subject, item)]
         count = frame.select(
@@ -237,16 +231,12 @@ def _details(
 # --- user k-anonymity ----------------------------------------------------------------------------
 
 
-def _user_checks(
-    frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity, original: Log | None, foreign: bool  # noqa: ARG001
-) -> Iterator[Check]:
+def _user_checks(frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity) -> Iterator[Check]:
     """Profiles are multisets of everything published under one name; each must have k owners."""
-    subject = shape.subject or ""
+    subject = shape.subject
     anonymous = frame.select(pl.col(subject).is_null().sum()).collect(engine="streaming").item()
     if anonymous:
-        yield _check(
-            "profiles", anonymous, "every row has a name", unit="rows without", carries_promise=True
-        )
+        yield _check("profiles", anonymous, "every row has a name", unit="rows without", carries_promise=True)
         return
     others = pl.struct(name for name in shape.released if name != subject)
     # Two sums of hashes under fresh secret keys stand for a multiset: nobody can prepare a collision.

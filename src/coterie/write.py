@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,8 @@ REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
 def kind_of(path: str | Path, kind: str | None = None) -> tuple[str, str | None]:
     """File kind and compression from a name, or from `kind` such as `tsv.gz`."""
     text = kind or Path(path).name
-    parts = [""] * 2 + (["", *text.split(".")] if kind else text.split("."))[1:]
-    stem, suffix = parts[-2:]
+    suffixes = text.split(".") if kind else text.split(".")[1:]
+    *_, stem, suffix = "", "", *suffixes
     compression = None
     if suffix in _COMPRESSIONS:
         compression, suffix = suffix, stem
@@ -210,7 +210,7 @@ def _sink(frame: pl.LazyFrame, path: Path, kind: str, compression: str | None) -
         frame.sink_parquet(path, engine="streaming", row_group_size=_ROW_GROUP, maintain_order=True)
         return
     times = pl.col(pl.Datetime).dt.strftime(_SECONDS)
-    text: Mapping[str, Any] = {
+    text: dict[str, Any] = {
         "compression": _COMPRESSIONS.get(compression or "", "uncompressed"),
         "engine": "streaming",
         "check_extension": False,
@@ -218,8 +218,8 @@ def _sink(frame: pl.LazyFrame, path: Path, kind: str, compression: str | None) -
     if kind == "jsonl":
         frame.with_columns(times).sink_ndjson(path, **text)
         return
-    style = {"separator": "\t", "quote_style": "never"} if kind == "tsv" else {"quote_style": "necessary"}
-    frame.with_columns(times).sink_csv(path, **text, **style)
+    text |= {"separator": "\t", "quote_style": "never"} if kind == "tsv" else {"quote_style": "necessary"}
+    frame.with_columns(times).sink_csv(path, **text)
 
 
 def _compare(path: Path, release: Release) -> None:

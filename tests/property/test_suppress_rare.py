@@ -37,9 +37,7 @@ def test_order_and_blocks_do_not_matter(log, users, blocks, random):
 
 @given(logs(min_users=5))
 def test_a_larger_k_releases_a_part(log):
-    shares = [
-        set(coterie.anonymize(log, SuppressRare(k=k), seed=1).to_polars()["query"]) for k in (2, 3, 5)
-    ]
+    shares = [set(coterie.anonymize(log, SuppressRare(k=k), seed=1).to_polars()["query"]) for k in (2, 3, 5)]
     assert shares[2] <= shares[1] <= shares[0]
 
 

@@ -1,5 +1,5 @@
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import pytest
 
@@ -14,7 +14,7 @@ class Example:
     mode: Annotated[str, Choice("a", "b")] = "a"
     note: str = ""
 
-    param_docs = {"k": "crowd"}
+    param_docs: ClassVar = {"k": "crowd"}
 
     def __post_init__(self):
         check_params(self, "example")
@@ -36,8 +36,14 @@ def test_good_values(good):
 @pytest.mark.parametrize(
     ("bad", "sentence"),
     [
-        ({"k": 1}, "The 'k' parameter of example must be a whole number of at least 2. Got 1 instead."),
-        ({"k": 2.0}, "The 'k' parameter of example must be a whole number of at least 2. Got 2.0 instead."),
+        (
+            {"k": 1},
+            "The 'k' parameter of example must be a whole number of at least 2. Got 1 instead.",
+        ),
+        (
+            {"k": 2.0},
+            "The 'k' parameter of example must be a whole number of at least 2. Got 2.0 instead.",
+        ),
         ({"k": True}, "Got True instead."),
         ({"share": 1.5}, "must be a number between 0 and 1. Got 1.5 instead."),
         ({"share": float("nan")}, "Got nan instead."),

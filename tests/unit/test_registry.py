@@ -7,9 +7,21 @@ from coterie.errors import UnknownNameError
 def test_a_name_is_a_file_name():
     assert "suppress_rare" in registry.names("methods")
     assert registry.method("suppress_rare").__name__ == "SuppressRare"
-    assert set(registry.names("measures")) >= {"exposure", "information_loss", "frequency", "release_share", "uniqueness"}
+    assert set(registry.names("measures")) >= {
+        "exposure",
+        "information_loss",
+        "frequency",
+        "release_share",
+        "uniqueness",
+    }
     assert set(registry.names("formats")) == {"aol", "clf", "excite", "sogou", "table", "ubi"}
-    assert set(registry.names("prepare")) == {"drop_empty", "events", "normalize", "scrub", "sessions"}
+    assert set(registry.names("prepare")) == {
+        "drop_empty",
+        "events",
+        "normalize",
+        "scrub",
+        "sessions",
+    }
 
 
 def test_files_that_start_with_an_underscore_are_not_members():

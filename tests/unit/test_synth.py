@@ -192,9 +192,7 @@ def test_interests_are_few() -> None:
     assert busy["kinds"].mean() < 0.5 * busy["n"].mean()
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"^\d{3}-555-01\d\d$", r"^[a-z]+\.[a-z]+@example\.com$", r"^\d+ [a-z]+ street\b"]
-)
+@pytest.mark.parametrize("pattern", [r"^\d{3}-555-01\d\d$", r"^[a-z]+\.[a-z]+@example\.com$", r"^\d+ [a-z]+ street\b"])
 def test_fake_personal_data_is_there_and_rare(pattern: str) -> None:
     share = log(20_000)["query"].str.contains(pattern).mean()
     assert 0.0001 < share < 0.01

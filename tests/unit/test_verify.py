@@ -113,8 +113,7 @@ def test_files(release, tmp_path, kind):
 def _tamper(path, change):
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(change(lines)))
-    sidecar = json.loads((path.parent / "safe.tsv.json").read_text())
-    return sidecar
+    return json.loads((path.parent / "safe.tsv.json").read_text())
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,11 @@ def test_quotes_are_data_in_tsv_and_quoted_in_csv(tmp_path):
 
 
 def test_an_unverified_release_is_refused(release, tmp_path):
-    for checks in ((), (replace(release.checks[0], status="failed"),), (replace(release.checks[0], status="not checked"),)):
+    for checks in (
+        (),
+        (replace(release.checks[0], status="failed"),),
+        (replace(release.checks[0], status="not checked"),),
+    ):
         with pytest.raises(BrokenPromiseError):
             coterie.write(replace(release, checks=checks), tmp_path / "safe.tsv")
     assert not list(tmp_path.iterdir())
@@ -150,17 +154,17 @@ def test_the_digest_of_the_input_is_in_the_record(tmp_path):
     assert release.record.run["input_sha256"] == [hashlib.sha256(path.read_bytes()).hexdigest()]
 
 
-class _Boom(Exception):
+class _BoomError(Exception):
     pass
 
 
 @pytest.mark.parametrize("where", ["_sink", "_compare", "sidecar_data"])
 def test_nothing_is_left_when_writing_fails(release, tmp_path, monkeypatch, where):
     def fail(*args, **kwargs):
-        raise _Boom
+        raise _BoomError
 
     monkeypatch.setattr(WRITE, where, fail)
-    with pytest.raises(_Boom):
+    with pytest.raises(_BoomError):
         coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record")
     assert not list(tmp_path.iterdir())
 
@@ -178,7 +182,7 @@ def test_a_full_disk(release, tmp_path, monkeypatch):
 def test_a_file_that_reads_back_differently_is_not_left(release, tmp_path, monkeypatch):
     from coterie.errors import InternalError
 
-    monkeypatch.setattr(WRITE, "_sink", lambda frame, path, *a: frame.tail(-1).sink_csv(path, separator="\t"))
+    monkeypatch.setattr(WRITE, "_sink", lambda frame, path, *a: frame.slice(1).sink_csv(path, separator="\t"))
     with pytest.raises(InternalError):
         coterie.write(release, tmp_path / "safe.tsv")
     assert not list(tmp_path.iterdir())

@@ -45,24 +45,21 @@ def read(
     options = options or Options()
     source = Source(expand(patterns))
     if not source.head():
-        raise InputError(f"{source.label} is empty: there is no log to read.")
+        verb = "is" if len(source.names) == 1 else "are"
+        raise InputError(f"{source.label} {verb} empty: there is no log to read.")
     module = registry.module("formats", format or _sniff(source, options))
     parsed = _settle(module, source, options)
     notes = _judge(parsed, module, source, allow_bad)
     return Log(
         frame=parsed.frame.filter(pl.col("bad").is_null()).drop("bad"),
         shape=parsed.shape,
-        history=(
-            Step(name="read", counts={"lines": parsed.lines, "bad": parsed.bad}, notes=notes),
-        ),
+        history=(Step(name="read", counts={"lines": parsed.lines, "bad": parsed.bad}, notes=notes),),
         resources=(source.folder,),
         sources=tuple(source.paths),
     )
 
 
-def read_release(
-    path: Path, shape: Shape = QUERIES
-) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
+def read_release(path: Path, shape: Shape = QUERIES) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
     """A released file as it is: rows with `bad`, shape, the columns it really has, resources.
 
     `shape` is that of a file without any line, which is what jsonl makes of a release without rows.
@@ -79,7 +76,10 @@ def read_release(
 def table_log(data: Any, columns: Mapping[str, str] | None = None) -> Log:
     """A log from a polars, pandas or Arrow table."""
     typed, shape = table.from_frame(_as_polars(data), Options(columns=columns or {}))
-    frame = _complete(typed, shape).collect()
+    try:
+        frame = _complete(typed, shape).collect()
+    except _FAILURES:
+        raise InputError("The table cannot be read: all text must be UTF-8.") from None
     bad = frame.filter(pl.col("bad").is_not_null()).select("row", "bad")
     if bad.height:
         row, column = bad.row(0)
@@ -100,14 +100,10 @@ def _as_polars(data: Any) -> pl.DataFrame:
         elif not isinstance(data, pl.DataFrame) and hasattr(data, "__arrow_c_stream__"):
             data = pl.DataFrame(data)
     except Exception:  # of pandas, Arrow or Polars; their messages hold values
-        raise InputError(
-            "The table cannot be read: a column holds values of mixed types."
-        ) from None
+        raise InputError("The table cannot be read: a column holds values of mixed types.") from None
     if isinstance(data, pl.DataFrame):
         return data
-    raise InputError(
-        f"A log is made from a polars, pandas or Arrow table, not from {type(data).__name__}."
-    )
+    raise InputError(f"A log is made from a polars, pandas or Arrow table, not from {type(data).__name__}.")
 
 
 def _sniff(source: Source, options: Options) -> str:
@@ -176,7 +172,7 @@ def _judge(parsed: Parsed, module: ModuleType, source: Source, allow_bad: bool) 
     """Nothing, or a note about bad lines; raises where there are too many."""
     frame, _, lines, bad = parsed
     if lines == 0:
-        raise InputError(f"{source.label} has a header at most: there is no log to read.")
+        raise InputError(f"{source.label}: a header at most, and no rows. There is no log to read.")
     if bad == 0:
         return ()
     first = frame.filter(pl.col("bad").is_not_null()).select("row", "bad").sort("row").head(_SHOWN)

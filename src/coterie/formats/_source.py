@@ -45,15 +45,13 @@ class Source:
     """The input files as one run of numbered lines, and a private folder for spooled rows."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        if [str(path) for path in paths].count(STDIN) > 1:
-            raise ParameterError("Standard input (-) can be given only once.")
         self.folder = Folder()
         self.damaged = False
         """Set when the bytes are not what the fast way needs, such as valid text: lines are then
         read in a way that marks the bad ones."""
         self.rereadable = True
         """Cleared by formats whose parsing is too dear to repeat for each pass over the rows."""
-        self.sections: Callable[[], Iterable[Section]] = self._line_sections
+        self.sections: Callable[[Source], Iterable[Section]] = _line_sections
         """Where the rows come from, in order; formats that do not number lines set their own."""
         self.names: dict[Path, str] = {}
         for path in paths:
@@ -64,9 +62,7 @@ class Source:
     @property
     def label(self) -> str:
         """What messages call the input."""
-        return (
-            next(iter(self.names.values())) if len(self.names) == 1 else f"{len(self.names)} files"
-        )
+        return next(iter(self.names.values())) if len(self.names) == 1 else f"{len(self.names)} files"
 
     @property
     def streams_well(self) -> bool:
@@ -104,17 +100,13 @@ class Source:
         wanted = list(rows)
         found: list[str] = []
         start = 0
-        for name, unit, first, count in self.sections():
+        for name, unit, first, count in self.sections(self):
             while len(found) < len(wanted) and wanted[len(found)] < start + count:
                 found.append(f"{name} {unit} {first + wanted[len(found)] - start}")
             start += count
             if len(found) == len(wanted):
                 break
         return found
-
-    def _line_sections(self) -> Iterator[Section]:
-        for path in self.paths:
-            yield self.names[path], "line", 1, count_lines(path)
 
     def _recode(self, index: int, path: Path, encoding: str) -> Path:
         """A copy of `path` in UTF-8, with damage replaced."""
@@ -142,6 +134,11 @@ class Source:
         with target.open("wb") as out:
             shutil.copyfileobj(stream, out, _CHUNK)
         return target
+
+
+def _line_sections(source: Source) -> Iterator[Section]:
+    for path in source.paths:
+        yield source.names[path], "line", 1, count_lines(path)
 
 
 def expand(patterns: Sequence[str | Path]) -> list[Path]:
@@ -181,7 +178,7 @@ def _openable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"{path} cannot be opened: {error.strerror}.") from None
+        raise InputError(f"{path} cannot be opened: {error.strerror or 'no reason given'}.") from None
 
 
 @contextmanager
@@ -282,9 +279,7 @@ def fields(frame: pl.LazyFrame, names: Sequence[str], pattern: str) -> pl.LazyFr
 def split_tabs(frame: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
     """Columns from tab-separated fields, and `_extra`, which is not null where there were more."""
     parts = pl.col("line").str.split_exact("\t", len(names))
-    return frame.with_columns(
-        parts.struct.rename_fields([*names, "_extra"]).alias("_parts")
-    ).unnest("_parts")
+    return frame.with_columns(parts.struct.rename_fields([*names, "_extra"]).alias("_parts")).unnest("_parts")
 
 
 def reason(**failures: pl.Expr) -> pl.Expr:

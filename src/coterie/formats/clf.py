@@ -49,9 +49,7 @@ def load(source: Source, options: object) -> pl.LazyFrame:  # noqa: ARG001 (same
         )
         .unnest("_request")
     )
-    zoned = pl.col("_time").str.to_datetime(
-        "%d/%b/%Y:%H:%M:%S %z", time_unit="us", strict=False, time_zone="UTC"
-    )
+    zoned = pl.col("_time").str.to_datetime("%d/%b/%Y:%H:%M:%S %z", time_unit="us", strict=False, time_zone="UTC")
     time = zoned.dt.replace_time_zone(None)
     status = pl.col("_status").cast(pl.Int16, strict=False)
     size = pl.when(pl.col("_bytes") == "-").then(pl.lit("0")).otherwise(pl.col("_bytes"))

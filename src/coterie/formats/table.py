@@ -36,9 +36,7 @@ shape = QUERIES
 expected = {
     "encoding": "text must be UTF-8",
     "columns": "as many fields as the header has, or one JSON object",
-    "user": "text",
     "time": "YYYY-MM-DD HH:MM:SS, ISO 8601, or seconds since 1970",
-    "query": "text",
     "rank": "a whole number or nothing",
     "status": "a whole number or nothing",
     "bytes": "a whole number or nothing",
@@ -80,22 +78,14 @@ def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
     for name in (name for name in shape.released if name in schema):
         value, dtype, target = pl.col(name), schema[name], shape.schema[name]
         if dtype.is_nested() or dtype == pl.Object:
-            raise InputError(
-                f"The column for {name!r} holds {dtype.base_type()}, not single values."
-            )
+            raise InputError(f"The column for {name!r} holds {dtype.base_type()}, not single values.")
         if isinstance(dtype, (pl.Categorical, pl.Enum)):
             value, dtype = value.cast(pl.String), pl.String()
         if target == pl.String:
             text = as_text(value, dtype)
-            if dtype == pl.Binary:
-                failures[name] = value.is_not_null() & text.is_null()
-            columns[name] = (
-                text.fill_null("") if name == shape.item else pl.when(text != "").then(text)
-            )
+            columns[name] = text.fill_null("") if name == shape.item else pl.when(text != "").then(text)
             continue
-        columns[name] = (
-            as_time(value, dtype) if name == "time" else as_integer(value, dtype, target)
-        )
+        columns[name] = as_time(value, dtype) if name == "time" else as_integer(value, dtype, target)
         failures[name] = ~missing(value, dtype) & columns[name].is_null()
     return raw.select(
         "row",
@@ -149,9 +139,7 @@ def _names(head: list[str]) -> list[str]:
     return list(names)
 
 
-def _picked(
-    names: list[str], options: Options, complete: bool = True
-) -> tuple[Shape, dict[str, str]]:
+def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[Shape, dict[str, str]]:
     """The shape, and for each of its columns that the file has the file's name for it.
 
     Where the names may be not `complete`, other columns of the shape are looked for as well.
@@ -217,13 +205,14 @@ def _numbered(frame: pl.LazyFrame, picked: Mapping[str, str]) -> pl.LazyFrame:
 
 
 def _load_parquet(source: Source, picked: dict[str, str]) -> pl.LazyFrame:
-    def sections() -> Iterator[Section]:
-        for path in source.paths:
-            rows = pl.scan_parquet(str(path), glob=False).select(pl.len()).collect().item()
-            yield source.names[path], "row", 1, rows
-
-    source.sections = sections
+    source.sections = _row_sections
     return _numbered(pl.scan_parquet(list(map(str, source.paths)), glob=False), picked)
+
+
+def _row_sections(source: Source) -> Iterator[Section]:
+    for path in source.paths:
+        rows = pl.scan_parquet(str(path), glob=False).select(pl.len()).collect().item()
+        yield source.names[path], "row", 1, rows
 
 
 def _load_tsv(source: Source, names: list[str], picked: dict[str, str]) -> pl.LazyFrame:
@@ -244,7 +233,7 @@ def _load_csv(source: Source, names: list[str], picked: dict[str, str]) -> pl.La
     """Polars reads a tidy file; one with ragged, damaged or longer records goes through Python."""
     at = [names.index(column) for column in picked.values()]
     records = partial(_csv_records, names=names, at=at)
-    source.sections = partial(_sections, source, records)
+    source.sections = partial(_record_sections, records=records)
     if source.damaged or not _is_tidy(source, len(names)):
         return _by_record(source, picked, records)
     inner = [f"_{i}" for i in range(len(names))]
@@ -276,14 +265,14 @@ def _load_jsonl(source: Source, picked: dict[str, str]) -> pl.LazyFrame:
     """Polars reads a clean file; one with lines that are not objects goes through Python."""
     columns = list(picked.values())
     records = partial(_json_records, columns=columns)
-    source.sections = partial(_sections, source, records)
+    source.sections = partial(_record_sections, records=records)
     if source.damaged:
         return _by_record(source, picked, records)
     paths = list(map(str, source.paths))
     return _numbered(pl.scan_ndjson(paths, schema=dict.fromkeys(columns, pl.String)), picked)
 
 
-def _sections(source: Source, records: Records) -> Iterator[Section]:
+def _record_sections(source: Source, records: Records) -> Iterator[Section]:
     for path in source.paths:
         for number, *_ in records(path):
             yield source.names[path], "line", number, 1
@@ -319,9 +308,7 @@ def _csv_records(path: Path, names: list[str], at: list[int]) -> Iterator[Record
             header = not fields and not bad
             continue
         text = "".join(fields)
-        if not bad and (
-            fields == names or (not text.strip(" ") and (len(names) > 1 or not fields))
-        ):
+        if not bad and (fields == names or (not text.strip(" ") and (len(names) > 1 or not fields))):
             yield start, [], None
             continue
         if DAMAGE in text:

@@ -44,7 +44,7 @@ def sniff(head: list[str]) -> bool:
 def load(source: Source, options: Options) -> pl.LazyFrame:
     """Parse the documents, then join clicks to their queries."""
     source.rereadable = False
-    source.sections = lambda: (section for section, _ in _documents(source))
+    source.sections = lambda source: (section for section, _ in _documents(source))
     queries, clicks = Spool(source, _QUERY), Spool(source, _CLICK)
     for row, (_, document) in enumerate(_documents(source)):
         if document is None:
@@ -70,9 +70,7 @@ def load(source: Source, options: Options) -> pl.LazyFrame:
             "query",
             "rank",
             "url",
-            pl.coalesce("bad", reason(time=pl.col("time").is_not_null() & time.is_null())).alias(
-                "bad"
-            ),
+            pl.coalesce("bad", reason(time=pl.col("time").is_not_null() & time.is_null())).alias("bad"),
         )
     )
 

@@ -16,9 +16,7 @@ Ints = NDArray[np.int64]
 
 
 @jit
-def singled_out_by_two(
-    item_start: Ints, items: Ints, owner_start: Ints, owners: Ints
-) -> NDArray[np.bool_]:
+def singled_out_by_two(item_start: Ints, items: Ints, owner_start: Ints, owners: Ints) -> NDArray[np.bool_]:
     """For each subject, whether one or two of its items belong to it alone together.
 
     `items[item_start[u]:item_start[u + 1]]` are the distinct items of u, sorted by number of owners;

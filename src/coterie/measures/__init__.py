@@ -48,17 +48,11 @@ class Comparison:
     def of(cls, original: Log, release: Release, seed: int, show_values: bool) -> Comparison:
         """Prepare the original as the release was, and take the columns."""
         if original.shape is not release.log.shape:
-            raise InputError(
-                f"The release has the shape {release.log.shape.name}, the original {original.shape.name}."
-            )
+            raise InputError(f"The release has the shape {release.log.shape.name}, the original {original.shape.name}.")
         if not original.steps:
             original = prepare(original, release.log.steps)
         shape = original.shape
-        columns = [
-            pl.col(shape.subject or "").alias("subject"),
-            pl.col(shape.item or "").alias("item"),
-            pl.col("time"),
-        ]
+        columns = [pl.col(shape.subject).alias("subject"), pl.col(shape.item).alias("item"), pl.col("time")]
         return cls(
             original=original.frame.select("row", *columns).collect(engine="streaming"),
             released=release.log.frame.select(columns).collect(engine="streaming"),

@@ -9,5 +9,5 @@ from coterie.log import Log, Step
 
 def drop_empty(log: Log) -> Log:
     """The log without empty items."""
-    item = pl.col(log.shape.item or "")
+    item = pl.col(log.shape.item)
     return log.then(log.frame.filter(~item.is_in(["", "-"])), Step(name="drop_empty"))

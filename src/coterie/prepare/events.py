@@ -14,7 +14,7 @@ from coterie.log import Log, Step
 def events(log: Log) -> Log:
     """The log with one row for each event."""
     shape = log.shape
-    key = [name for name in (shape.subject, shape.item, "time") if name is not None]
+    key = [shape.subject, shape.item, "time"]
     order = [name for group in shape.details for name in reversed(group)]
     timed = log.frame.filter(pl.col("time").is_not_null())
     first = timed.sort(*order, "row", nulls_last=True).unique(key, keep="first", maintain_order=True)

@@ -17,7 +17,6 @@ _NORMAL = r"^[!-@\[-~]+(?: [!-@\[-~]+)*$"
 
 def normalize(log: Log) -> Log:
     """The log with its items in one spelling."""
-    assert log.shape.item is not None  # noqa: S101 (every log shape has an item)
     item = pl.col(log.shape.item)
     if log.shape is QUERIES:
         # Most lines need no work, and telling so is four times cheaper than doing it.

@@ -43,9 +43,7 @@ class Recognizer:
     check: Check | None = None
 
 
-def _shaped(
-    name: str, doc: str, shape: str, valid: Check | None = None, edge: str = "[0-9A-Za-z]"
-) -> Recognizer:
+def _shaped(name: str, doc: str, shape: str, valid: Check | None = None, edge: str = "[0-9A-Za-z]") -> Recognizer:
     """A recognizer for texts of one written shape that ``valid`` accepts.
 
     A finding may not touch a character of the class ``edge``.  The shape sits in a lookahead so
@@ -168,9 +166,7 @@ _PHONE_FORM = re.compile(
     _FLAGS,
 )
 _PHONE_US = re.compile(rf"(?<![0-9])(?=1?{_GAP}([2-9][0-9]{{2}}{_GAP}[2-9][0-9]{{6}})(?![0-9]))")
-_PHONE_WORLD = re.compile(
-    rf"(?<![0-9])(?:\+|0011|011|00){_GAP}([1-9](?:{_GAP}[0-9]){{6,14}})(?![0-9])"
-)
+_PHONE_WORLD = re.compile(rf"(?<![0-9])(?:\+|0011|011|00){_GAP}([1-9](?:{_GAP}[0-9]){{6,14}})(?![0-9])")
 _PHONE_TRUNK = re.compile(rf"(?<![0-9])\(?0[0-9]{{1,4}}\)?(?:{_SEP}{{1,2}}[0-9]{{2,8}}){{1,4}}")
 _TRUNK_REGIONS = ("GB", "FR", "DE", "NL", "AU", "BE", "CH", "AT", "SE")
 
@@ -187,10 +183,7 @@ def _is_trunk_number(text: str) -> bool:
     if len(re.sub("[^0-9]", "", text)) < 8:  # short ones are more often something else
         return False
     strict = phonenumbers.Leniency.EXACT_GROUPING
-    return any(
-        phonenumbers.PhoneNumberMatcher(text, region, strict).has_next()
-        for region in _TRUNK_REGIONS
-    )
+    return any(phonenumbers.PhoneNumberMatcher(text, region, strict).has_next() for region in _TRUNK_REGIONS)
 
 
 def _has_phone(text: str) -> bool:
@@ -206,13 +199,8 @@ def _has_phone(text: str) -> bool:
 
 # --- street addresses ---------------------------------------------------------------------------
 
-_STRONG = (
-    "street|st|avenue|ave|road|rd|boulevard|blvd|lane|ln|parkway|pkwy|turnpike|tpke|highway|hwy"
-)
-_WEAK = (
-    "drive|dr|court|ct|place|pl|way|circle|cir|square|sq|terrace|ter|trail|trl|loop|pike|run|cove"
-    "|crescent|plaza"
-)
+_STRONG = "street|st|avenue|ave|road|rd|boulevard|blvd|lane|ln|parkway|pkwy|turnpike|tpke|highway|hwy"
+_WEAK = "drive|dr|court|ct|place|pl|way|circle|cir|square|sq|terrace|ter|trail|trl|loop|pike|run|cove|crescent|plaza"
 _UNIT = "(?:apartment|apt|suite|ste|unit)[. #]{1,3}[0-9]{1,5}"
 _NUMBERED = "(?:route|rt|rte|highway|hwy|county road|state road)[. ]{1,2}[0-9]{1,4}"
 _ADDRESS = (
@@ -345,7 +333,7 @@ def find(texts: pl.Series) -> pl.Series:
 
 def scrub(log: Log) -> Log:
     """The log without rows whose item looks like personal data; the step counts what it removed."""
-    item = log.shape.item or ""
+    item = log.shape.item
     items = log.frame.group_by(item).len().collect(engine="streaming")
     found = items.with_columns(find(items[item]).alias("kind")).drop_nulls("kind")
     counts = dict(found.group_by("kind").agg(pl.col("len").sum()).sort("kind").iter_rows())

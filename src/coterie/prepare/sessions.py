@@ -17,7 +17,7 @@ PAUSE = timedelta(minutes=30)
 
 def sessions(log: Log) -> Log:
     """The log with the number of the session within its user."""
-    subject = log.shape.subject or ""
+    subject = log.shape.subject
     pause = pl.col("time").diff() > PAUSE
     number = pause.fill_null(False).cum_sum().cast(pl.UInt32).over(subject, order_by="time")
     session = pl.when(pl.col(subject).is_not_null()).then(number).alias("session")

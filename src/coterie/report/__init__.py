@@ -86,17 +86,14 @@ def verdict(release: ReleaseView) -> str:
     if failed:
         return f"{failed} of {total} checks failed. This release must not be shared."
     if state(release) == "not checked":
-        reason = (
-            f"{skipped} of {total} checks need the original log" if skipped else "no check was made"
-        )
+        needed = f"{skipped} of {total} checks need the original log"
+        reason = needed if skipped else "no check was made of what it rests on"
         return f"Whether the promise holds was not checked: {reason}."
     done = f"{total - skipped} of {total} checks were made and passed" if skipped else (
         f"All {total} checks passed"
     )  # fmt: skip
     if value(release, "release_share", "rows.count") == 0:
-        return (
-            f"{done}. Nothing was released, so there is nothing to find in it and nothing to use."
-        )
+        return f"{done}. Nothing was released, so there is nothing to find in it and nothing to use."
     holds = f"; the promise holds up to k = {release.largest_k}" if release.largest_k else ""
     return f"{done}{holds}."
 
@@ -165,8 +162,7 @@ LIMITS = (
     "Knowledge from elsewhere (other data sets, social media, inside knowledge) is not modelled "
     "beyond what the promise says.",
     "What many people do stays visible on purpose, and may be held against each of them.",
-    "The original log and the private run record are not protected by a release and need care of "
-    "their own.",
+    "The original log and the private run record are not protected by a release and need care of their own.",
 )
 
 

@@ -34,9 +34,7 @@ class Panel:
     alt: str
 
 
-def bars(
-    title: str, points: Sequence[tuple[str, float | None, str]], lines: Sequence[str]
-) -> Panel:
+def bars(title: str, points: Sequence[tuple[str, float | None, str]], lines: Sequence[str]) -> Panel:
     """A share per log as bars with their numbers: (label, share, line); the original is grey."""
     data = [{"label": n, "value": v or 0, "text": shown(v, "%"), "line": s} for n, v, s in points]
     base = _chart(data).encode(
@@ -84,9 +82,7 @@ def trade_off(title: str, points: Sequence[tuple[str, str, float, float]]) -> Pa
     drawn: Any = _marks(base, lines)
     if len(lines) == 1:
         drawn += base.mark_text(align="right", dx=-8, fontSize=12, color=INK).encode(text="label:N")
-    says = "; ".join(
-        f"{n} exposure {shown(x, '%')}, rows kept {shown(y, '%')}" for _, n, x, y in points
-    )
+    says = "; ".join(f"{n} exposure {shown(x, '%')}, rows kept {shown(y, '%')}" for _, n, x, y in points)
     return Panel(title, _svg(drawn, SMALL, _height(lines)), f"{title}: {says}.")
 
 
@@ -103,7 +99,8 @@ def dots(title: str, labels: Sequence[str], columns: Mapping[str, Sequence[float
     shades = [SHADES[2]] if len(rest) == 1 else [*_cycle(SHADES, rest)]
     colours = alt.Scale(domain=names, range=[GREY, *shades])
     marks = alt.Scale(domain=names, range=["circle", *_cycle(MARKS[1:], rest)])
-    legend = alt.Legend(orient="top", title=None, columns=4, labelLimit=130, symbolSize=60)
+    across = 4 if max(map(len, names)) <= len(ORIGINAL) else 2
+    legend = alt.Legend(orient="top", title=None, columns=across, labelLimit=170, symbolSize=60)
     base = _chart(data).encode(
         y=alt.Y("label:N", sort=None, title=None, axis=_names_axis(150)),
         x=alt.X("value:Q", title=None, scale=alt.Scale(zero=True), axis=_axis_of_shares()),
@@ -114,11 +111,10 @@ def dots(title: str, labels: Sequence[str], columns: Mapping[str, Sequence[float
         shape=alt.Shape("log:N", legend=legend, scale=marks),
     )
     says = "; ".join(
-        f"{label} "
-        + ", ".join(f"{name} {shown(shares[i], '%', 2)}" for name, shares in columns.items())
+        f"{label} " + ", ".join(f"{name} {shown(shares[i], '%', 2)}" for name, shares in columns.items())
         for i, label in enumerate(labels)
     )
-    height = 60 + 22 * len(labels) + 18 * ((len(names) - 1) // 4)
+    height = 60 + 22 * len(labels) + 18 * ((len(names) - 1) // across)
     return Panel(title, _svg(span + drawn, WIDE, height), f"{title}: {says}.")
 
 
@@ -174,9 +170,7 @@ def _names_axis(limit: int) -> alt.Axis:
 
 def _svg(chart: Any, width: int, height: int) -> str:
     """The drawing as SVG that stands inside a page and takes its font from there."""
-    fitted = chart.properties(
-        width=width, height=height, autosize=alt.AutoSizeParams(type="fit", contains="padding")
-    )
+    fitted = chart.properties(width=width, height=height, autosize=alt.AutoSizeParams(type="fit", contains="padding"))
     spec = fitted.configure(
         font=FONT,
         background="transparent",
@@ -204,8 +198,6 @@ def slim(svg: str) -> str:
 
 
 def _slim_tag(tag: str) -> str:
-    dull = (
-        r"xmlns(?::\w+)?|version|class|role|aria-[\w]+|pointer-events|font-family|stroke-miterlimit"
-    )
+    dull = r"xmlns(?::\w+)?|version|class|role|aria-[\w]+|pointer-events|font-family|stroke-miterlimit"
     tag = re.sub(rf' (?:{dull})="[^"]*"', "", tag)
     return re.sub(r"(\.\d\d)\d+", r"\1", tag.replace(' opacity="1"', ""))

@@ -69,18 +69,14 @@ def html(log: LogView, releases: Sequence[ReleaseView]) -> str:
     starts = range(0, len(releases), max(1, size))
     batches = [(names[i : i + size], releases[i : i + size]) for i in starts]
     tables = {
-        title: [(some, _table(log, batch, figures)) for some, batch in batches]
-        for title, figures in _figures(releases)
+        title: [(some, _table(log, batch, figures)) for some, batch in batches] for title, figures in _figures(releases)
     }
     page = _template().render(
         log=log,
         releases=list(zip(releases, names, states, strict=True)),
         counts=[(s, states.count(s)) for s in ("kept", "not checked", "broken") if s in states],
         verdict=verdict,
-        checks=[
-            (some, check_rows(batch, some), [release.largest_k for release in batch])
-            for some, batch in batches
-        ],
+        checks=[(some, check_rows(batch, some), [release.largest_k for release in batch]) for some, batch in batches],
         tables=tables,
         dashes=any(NONE in r for t in tables.values() for _, rows in t for _, _, r in rows),
         compare=[group for group in (_overview(releases), _over_k(releases)) if group],
@@ -159,8 +155,7 @@ def _overview(releases: Sequence[ReleaseView]) -> Group | None:
     lines, names = series(releases), short_labels(releases)
     every = list(dict.fromkeys(lines))
     panels = [
-        bars(f.title, list(zip(names, [_value(r, f) for r in releases], lines, strict=True)), every)
-        for f in figures
+        bars(f.title, list(zip(names, [_value(r, f) for r in releases], lines, strict=True)), every) for f in figures
     ]
     reading = {EXPOSURE: "Less exposure is safer.", KEPT: "More rows are more useful."}
     both = [
@@ -173,8 +168,7 @@ def _overview(releases: Sequence[ReleaseView]) -> Group | None:
         panels.append(trade_off("Rows kept against exposure", both))
         said.append("Where both are drawn against each other, the best corner is at the top left.")
     rows = tuple(
-        (name, line, *(cell(r, f) for f in figures))
-        for name, line, r in zip(names, lines, releases, strict=True)
+        (name, line, *(cell(r, f) for f in figures)) for name, line, r in zip(names, lines, releases, strict=True)
     )
     head = ("Release", "Method", *(figure.title for figure in figures))
     return Group("Exposure and share kept", " ".join(said), tuple(panels), head, rows)
@@ -182,15 +176,8 @@ def _overview(releases: Sequence[ReleaseView]) -> Group | None:
 
 def _over_k(releases: Sequence[ReleaseView]) -> Group | None:
     """Curves for the methods that were run with several k."""
-    found = [
-        (s, getattr(r.promise, "k", None), r)
-        for s, r in zip(series(releases), releases, strict=True)
-    ]
-    several = [
-        (s, k, r)
-        for s, k, r in found
-        if k is not None and len({j for t, j, _ in found if t == s}) > 1
-    ]
+    found = [(s, getattr(r.promise, "k", None), r) for s, r in zip(series(releases), releases, strict=True)]
+    several = [(s, k, r) for s, k, r in found if k is not None and len({j for t, j, _ in found if t == s}) > 1]
     lines = list(dict.fromkeys(s for s, _, _ in several))
     several.sort(key=lambda item: (lines.index(item[0]), item[1]))
     figures = _known([r for _, _, r in several], OVER_K)

@@ -135,9 +135,7 @@ def top(
     if not ranked:
         return [], {}
     first = ranked[0][0]
-    ranks = [
-        i for i in range(1, 11) if value(first, "frequency", f"{kind}.{i}.original") is not None
-    ]
+    ranks = [i for i in range(1, 11) if value(first, "frequency", f"{kind}.{i}.original") is not None]
     shares = {ORIGINAL: [value(first, "frequency", f"{kind}.{i}.original") for i in ranks]}
     shares |= {n: [value(r, "frequency", f"{kind}.{i}") for i in ranks] for r, n in ranked}
     names: dict[str, str | None] = {}
@@ -215,9 +213,7 @@ def _utility(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
         yield from _figures(log, releases, rest)
 
 
-def _figures(
-    log: LogView, releases: Sequence[ReleaseView], figures: Sequence[Figure]
-) -> Iterator[str]:
+def _figures(log: LogView, releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> Iterator[str]:
     rows = [(f.title, before(log, releases, f), *(cell(r, f) for r in releases)) for f in figures]
     yield from _table(("Figure", "Original", *short_labels(releases)), rows)
     yield ""
@@ -233,10 +229,7 @@ def _limits(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
 
 def _again(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## Parameters, and how to check again", "")
-    rows = [
-        (r.label, r.method, ", ".join(f"{key} = {entry}" for key, entry in r.params.items()))
-        for r in releases
-    ]
+    rows = [(r.label, r.method, ", ".join(f"{key} = {entry}" for key, entry in r.params.items())) for r in releases]
     yield from _table(("Release", "Method", "Parameters"), rows, numbers=False)
     yield from ("", "    coterie verify FILE --original LOG", "")
     yield "It exits with 0 when the promise holds, 1 when it is broken, 3 when it is not checkable."
@@ -270,9 +263,7 @@ def _plain(text: str) -> str:
     return re.sub(r"([\\`*|\[\]<>&])", r"\\\1", re.sub(r"\s+", " ", text.replace(THIN, ",")))
 
 
-def _table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], numbers: bool = True
-) -> Iterator[str]:
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: bool = True) -> Iterator[str]:
     """A table whose columns line up in a terminal too."""
     cells = [[_plain(str(text)) for text in row] for row in (head, *rows)]
     widths = [max(3, *(len(row[i]) for row in cells)) for i in range(len(head))]

@@ -1,7 +1,7 @@
 """The testing kit: what every method, measure and format must pass, also those of third parties.
 
-    from coterie.testing import check_method
-    check_method(MyMethod)
+from coterie.testing import check_method
+check_method(MyMethod)
 """
 
 from coterie.testing._logs import SAMPLES, queries_log, visits_log

@@ -78,5 +78,5 @@ SAMPLES: dict[str, str] = {
     '"event_attributes": {"position": {"ordinal": 3}, "object": {"object_id": "pot-7"}}}\n',
     "clf": '192.0.2.7 - - [03/Feb/2020:09:00:00 +0100] "GET /tea HTTP/1.1" 200 512 "http://ref.example/" "Browser/1"\n'
     '192.0.2.8 - kim [03/Feb/2020:09:00:01 +0100] "POST /trains HTTP/1.1" 304 - "-" "Browser/2"\n',
-    "table": "user,time,query,rank,url\n17,2020-02-03 09:00:00,blue teapot,,\n18,2020-02-03 09:01:00,\"a, b\",2,http://b.example\n",
+    "table": 'user,time,query,rank,url\n17,2020-02-03 09:00:00,blue teapot,,\n18,2020-02-03 09:01:00,"a, b",2,http://b.example\n',
 }

@@ -40,10 +40,10 @@ def check_method(cls: Any, params: Mapping[str, Any] | None = None) -> None:
         _refuses_small_logs(log, method)
 
 
-def _is_well_formed(cls: Any) -> None:
-    assert is_dataclass(cls), "a method is a dataclass"
-    settings = cls.__dataclass_params__
-    assert settings.frozen, "a method is frozen: its parameters never change"
+def _is_well_formed(method: Any) -> None:
+    assert is_dataclass(method), "a method is a dataclass"
+    cls: Any = method
+    assert cls.__dataclass_params__.frozen, "a method is frozen: its parameters never change"
     assert all(field.kw_only for field in fields(cls)), "parameters are given by name"
     assert cls.status in ("stable", "experimental", "example"), "status says how far to trust it"
     assert cls.accepts, "a method accepts at least one shape"
@@ -66,14 +66,19 @@ def _rejects_wrong_parameters(cls: Any) -> None:
         elif isinstance(param.rule, Choice):
             wrong += [param.rule.options[0].upper() + "x"]
         for value in wrong:
-            try:
-                cls(**{param.name: value})
-            except ParameterError as error:
-                expected = f"must be {param.rule.describe(param.kind)}. Got {value!r} instead."
-                assert expected in str(error), "the standard sentence"
-                assert f"The {param.name!r} parameter of" in str(error), "the standard sentence"
-            else:
-                raise AssertionError(f"{param.name}={value!r} was accepted")
+            message = _refusal(cls, param.name, value)
+            assert f"The {param.name!r} parameter of" in message, "the standard sentence"
+            expected = f"must be {param.rule.describe(param.kind)}. Got {value!r} instead."
+            assert expected in message, "the standard sentence"
+
+
+def _refusal(cls: Any, name: str, value: Any) -> str:
+    """The message with which a wrong value is refused."""
+    try:
+        cls(**{name: value})
+    except ParameterError as error:
+        return str(error)
+    raise AssertionError(f"{name}={value!r} was accepted")
 
 
 def _keeps_the_shape(log: Log, release: Release) -> None:
@@ -85,12 +90,12 @@ def _keeps_the_shape(log: Log, release: Release) -> None:
     assert release.record is not None
     subjects = release.record.subjects.collect()
     assert set(subjects.columns) == {"original", "released", "group"}
-    users = log.frame.select(log.shape.subject or "").drop_nulls().unique().collect().to_series()
+    users = log.frame.select(log.shape.subject).drop_nulls().unique().collect().to_series()
     assert set(subjects["original"]) == set(users), "the record knows every subject"
 
 
 def _names_no_original(log: Log, release: Release) -> None:
-    subject = log.shape.subject or ""
+    subject = log.shape.subject
     before = set(log.frame.select(subject).drop_nulls().collect().to_series())
     after = set(release.to_polars()[subject].drop_nulls())
     assert not before & after, "original subjects are never released"
@@ -116,7 +121,7 @@ def _depends_on_nothing_but_values(log: Log, method: Any, release: Release) -> N
 
 
 def _refuses_small_logs(log: Log, method: Any) -> None:
-    subject = pl.col(log.shape.subject or "")
+    subject = pl.col(log.shape.subject)
     names = log.frame.select(subject).drop_nulls().unique().collect().to_series().sort()
     small = {
         "an empty log": log.frame.clear(),

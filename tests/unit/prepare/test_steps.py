@@ -20,7 +20,13 @@ START = datetime(2020, 2, 3, 9)
 def _log(rows):
     frame = pl.DataFrame(
         rows,
-        schema={"user": pl.String, "time": pl.Datetime("us"), "query": pl.String, "rank": pl.Int32, "url": pl.String},
+        schema={
+            "user": pl.String,
+            "time": pl.Datetime("us"),
+            "query": pl.String,
+            "rank": pl.Int32,
+            "url": pl.String,
+        },
         orient="row",
     )
     return coterie.log(frame)

@@ -25,13 +25,16 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     levels = exposure_levels(comparison.profiles)
     yield Score("users", levels.height, "users")
     for mode in ("exposed", "channel"):
-        column = levels[mode]
-        yield Score(f"{mode}.mean", column.mean(), "%")  # type: ignore[arg-type]
-        yield Score(f"{mode}.median", column.median(), "%")  # type: ignore[arg-type]
-        for name, share in (("p10", 0.1), ("p90", 0.9)):
-            yield Score(f"{mode}.{name}", column.quantile(share, "linear"), "%")
-        above = 100 * (column > THRESHOLD).mean() if levels.height else None  # type: ignore[operator]
-        yield Score(f"{mode}.above_{THRESHOLD}", above, "% of users")
+        level = pl.col(mode)
+        found = levels.select(
+            level.mean().alias("mean"),
+            level.median().alias("median"),
+            level.quantile(0.1, "linear").alias("p10"),
+            level.quantile(0.9, "linear").alias("p90"),
+            (100 * (level > THRESHOLD).mean()).alias(f"above_{THRESHOLD}"),
+        )
+        for name, value in found.row(0, named=True).items():
+            yield Score(f"{mode}.{name}", value, "% of users" if name.startswith("above") else "%")
 
 
 def exposure_levels(profiles: pl.DataFrame) -> pl.DataFrame:

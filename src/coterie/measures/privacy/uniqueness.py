@@ -1,7 +1,7 @@
 """How many users are singled out by one query, by some two, or by their whole profile.
 
-A user is singled out by one query when she is the only one who issued some query; by two when some pair of her queries was
-issued by her alone (one query counts as well); by her profile when nobody else has the same set of queries. Before:
+A user is singled out by one query when she is the only one who issued some query; by two when some pair of her queries
+was issued by her alone (one query counts as well); by her profile when nobody else has the same set of queries. Before:
 users of the original. After: the names of the release, where it has any; a release without names singles nobody out
 by what is linked, and gives 0.
 """
@@ -50,12 +50,13 @@ def _by_two(pairs: pl.DataFrame, subjects: int) -> np.ndarray:
     """The kernel on compressed rows: items of each subject (rarest first), owners of each item."""
     by_subject = pairs.sort("subject", "owners", "item")
     by_item = pairs.sort("item", "subject")
-    return singled_out_by_two(
+    found: np.ndarray = singled_out_by_two(
         _starts(by_subject["subject"], subjects),
         by_subject["item"].to_numpy(),
         _starts(by_item["item"], by_item["item"].n_unique()),
         by_item["subject"].to_numpy(),
     )
+    return found
 
 
 def _starts(sorted_ids: pl.Series, n: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 `query.1` is the relative frequency (in percent) in the release of the query that is most frequent in the original, and
 `query.1.original` the one it had; `word.1` the same for words without stop words. `query.overlap` counts how many
-of the original's ten are among the release's ten. The strings themselves are shown only on request or for a synthetic log.
+of the original's ten are among the release's ten. The strings are shown only on request or for a synthetic log.
 """
 
 from __future__ import annotations

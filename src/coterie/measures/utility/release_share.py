@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import polars as pl
-
 from coterie.measures import Comparison, Score
 
 needs_record = False

@@ -1,0 +1,107 @@
+"""The console: what commands print. Nothing heavy is imported before something is printed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from coterie.verify import Verdict
+
+
+def console(stderr: bool = True) -> Any:
+    """Standard error or output, with colours where the terminal has them."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+
+
+def say(text: str, quiet: bool = False, style: str | None = None) -> None:
+    """A line on standard error, coloured on a terminal unless NO_COLOR is set."""
+    if not quiet:
+        console().print(text, style=style, markup=False)
+
+
+def _silent(_: str) -> None: ...
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A spinner with the current step and its time, only on a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield _silent
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console(), transient=True) as bar:
+        current: list[Any] = []
+
+        def step(name: str) -> None:
+            for task in current:
+                bar.update(task, total=1, completed=1)
+            current[:] = [bar.add_task(name, total=None)]
+
+        yield step
+
+
+def print_scores(scores: pl.DataFrame, as_json: bool) -> None:
+    """A table of scores, or one JSON array."""
+    if as_json:
+        import orjson
+
+        click.echo(orjson.dumps(scores.to_dicts(), option=orjson.OPT_INDENT_2).decode())
+        return
+    from rich.table import Table
+
+    table = Table("measure", "key", "value", "unit", box=None, pad_edge=False)
+    table.columns[2].justify = "right"
+    labelled = "label" in scores.columns
+    if labelled:
+        table.add_column("of")
+    for row in scores.iter_rows(named=True):
+        value = "-" if row["value"] is None else f"{row['value']:,.2f}".rstrip("0").rstrip(".")
+        table.add_row(row["name"], row["key"], value, row["unit"], *([row["label"]] if labelled else []))
+    console(stderr=False).print(table)
+
+
+def print_verdict(verdict: Verdict, as_json: bool) -> None:
+    """The promise, each check and the conclusion."""
+    import polars as pl
+
+    rows: list[tuple[str, str, float | None, str]] = []
+    for check in verdict.checks:
+        rows.append(("verify", check.name, {"passed": 1.0, "failed": 0.0}.get(check.status), check.status))
+        if check.broken:
+            rows.append(("verify", f"{check.name}.broken", float(check.broken), "count"))
+    rows.append(("verify", "largest_k", verdict.largest_k, "users"))
+    if as_json:
+        names = ("name", "key", "value", "unit")
+        schema = dict(zip(names, (pl.String, pl.String, pl.Float64, pl.String), strict=True))
+        print_scores(pl.DataFrame(rows, schema=schema, orient="row"), as_json=True)
+        return
+    out = console(stderr=False)
+    out.print(verdict.promise.sentence, markup=False)
+    marks = {"passed": ("ok  ", "green"), "failed": ("FAIL", "bold red"), "not checked": ("?   ", "yellow")}
+    for check in verdict.checks:
+        mark, style = marks[check.status]
+        where = " [original]" if check.needs_original and check.status != "not checked" else ""
+        out.print(f"  {mark} {check.name}: {check.detail}{where}", style=style, markup=False)
+    out.print(_conclusion(verdict), style="bold", markup=False)
+
+
+def _conclusion(verdict: Verdict) -> str:
+    best = verdict.largest_k
+    largest = "" if best is None else f" The largest k that holds is {best}."
+    if verdict.broken:
+        worst = ", ".join(f"{check.name} ({check.broken:,})" for check in verdict.broken)
+        return f"The promise is BROKEN: {worst}.{largest}"
+    if not verdict.promise_checked:
+        return "The promise could not be checked with what was given. Give the original with --original LOG."
+    return f"The promise holds.{largest}"

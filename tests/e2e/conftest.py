@@ -1,0 +1,37 @@
+"""The command line, run inside the test process for speed; signals and installs use real processes."""
+
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from coterie import cli
+from coterie.synth import write_aol
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def coterie(monkeypatch, capsys):
+    def run(*arguments, code=0):
+        monkeypatch.setattr(sys, "argv", ["coterie", *map(str, arguments)])
+        capsys.readouterr()
+        found = cli._run()
+        out, err = capsys.readouterr()
+        assert found == code, f"exit {found}, expected {code}\n{out}\n{err}"
+        return Result(found, out, err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def log(tmp_path_factory):
+    """A synthetic log of 300 people."""
+    path = tmp_path_factory.mktemp("log") / "log.tsv"
+    write_aol(path, 300, 7)
+    return path

@@ -1,0 +1,254 @@
+"""The command line from a log to a report, and what bad input gets."""
+
+import json
+
+import polars as pl
+import pytest
+
+from coterie import registry
+
+
+def test_from_a_log_to_a_report(coterie, log, tmp_path):
+    safe, record = tmp_path / "safe.{k}.tsv", tmp_path / "record.{k}"
+    done = coterie("anonymize", "suppress_rare", log, "-o", safe, "--k", "2,5", "--record", record, "--seed", "7")
+    assert "at least 5 different users" in done.err
+    assert done.out == ""
+    five = tmp_path / "safe.5.tsv"
+    assert "The promise holds. The largest k that holds is 5." in coterie("verify", five, "--original", log).out
+    checked = coterie("verify", five, code=3)
+    assert "needs the original log" in checked.out
+    scores = json.loads(coterie("measure", five, "--original", log, "--record", tmp_path / "record.5", "--json").out)
+    assert set(scores[0]) == {"name", "key", "value", "unit"}
+    assert {row["name"] for row in scores} == set(registry.names("measures"))
+    page = tmp_path / "report.html"
+    coterie("report", tmp_path / "safe.2.tsv", five, "-O", log, "--record", tmp_path / "record.2",
+            "--record", tmp_path / "record.5", "-o", page)  # fmt: skip
+    assert "at least 5 different users" in page.read_text()
+    for kind in ("md", "json"):
+        coterie("report", five, "-O", log, "-o", tmp_path / f"report.{kind}", "-q")
+    assert json.loads((tmp_path / "report.json").read_text())["releases"]
+
+
+def test_verify_a_tampered_file(coterie, log, tmp_path):
+    safe = tmp_path / "safe.tsv"
+    coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
+    safe.write_text(safe.read_text() + "\t2006-03-05 00:00:00\tzz top secret\t\t\n")
+    verdict = coterie("verify", safe, "--original", log, code=1)
+    assert "FAIL crowd.query" in verdict.out
+    assert "1 of " in verdict.out
+    assert "BROKEN" in verdict.out
+    assert "secret" not in verdict.out + verdict.err
+    rows = json.loads(coterie("verify", safe, "--original", log, "--json", code=1).out)
+    values = {row["key"]: row["value"] for row in rows}
+    assert values["crowd.query"] == 0
+    assert values["crowd.query.broken"] == 1
+    assert values["columns"] == 1
+    assert values["largest_k"] == 0
+
+
+def test_verify_any_file(coterie, log):
+    found = coterie("verify", log, "--promise", "query_k_anonymity", "--k", "5", code=1)
+    assert "The largest k that holds is 1." in found.out
+    assert "--promise" in coterie("verify", log, code=2).err
+    assert "No promise" in coterie("verify", log, "--promise", "x", "--k", "5", code=2).err
+    same = coterie("verify", log, "--promise", "user_k_anonymity", "--k", "2", code=1)
+    assert "The largest k that holds is 1." in same.out
+
+
+def test_the_same_seed_gives_the_same_file(coterie, log, tmp_path):
+    for name, more in (("a", []), ("b", ["--blocks", "5"])):
+        coterie("anonymize", "suppress_rare", log, "-o", tmp_path / f"{name}.parquet", "--seed", "1",
+                "--users", "pseudonym", *more)  # fmt: skip
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+def test_costs_are_said_and_written(coterie, log, tmp_path):
+    safe = tmp_path / "safe.tsv"
+    done = coterie("anonymize", "suppress_rare", log, "-o", safe, "--users", "pseudonym", "--attrs", "keep")
+    assert "Cost: Rows are linked by person" in done.err
+    assert "Cost: Exact times" in done.err
+    sidecar = json.loads((tmp_path / "safe.tsv.json").read_text())
+    assert len(sidecar["warnings"]) == 2
+
+
+def test_prepare_steps_reach_verify_and_measure(coterie, log, tmp_path):
+    safe = tmp_path / "safe.tsv"
+    steps = "normalize,drop_empty,events,scrub"
+    done = coterie("anonymize", "suppress_rare", log, "-o", safe, "--prepare", steps, "--record", tmp_path / "r")
+    assert "Scrubbed rows:" in done.err
+    assert json.loads((tmp_path / "safe.tsv.json").read_text())["prepare"] == steps.split(",")
+    coterie("verify", safe, "--original", log)
+    rows = json.loads(coterie("measure", safe, "-O", log, "--record", tmp_path / "r", "release_share", "--json").out)
+    events = {row["key"]: row["value"] for row in rows}
+    assert events["rows"] == pytest.approx(events["events"])  # a row is an event now
+
+
+def test_standard_input_and_output(log, tmp_path, monkeypatch, capsysbinary):
+    import io
+    import sys
+
+    class Stdin:
+        buffer = io.BytesIO(log.read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    monkeypatch.setattr(sys, "argv", ["coterie", "anonymize", "suppress_rare", "-", "-o", "-", "--to", "csv",
+                                      "--sidecar", str(tmp_path / "s.json"), "-q"])  # fmt: skip
+    from coterie import cli
+
+    assert cli._run() == 0
+    out, err = capsysbinary.readouterr()
+    assert out.startswith(b"user,time,query,rank,url\n")
+    assert err == b""
+    assert pl.read_csv(out).height > 10
+    assert json.loads((tmp_path / "s.json").read_text())["method"] == "suppress_rare"
+    assert [p.name for p in tmp_path.iterdir()] == ["s.json"]
+
+
+def test_config_file(coterie, log, tmp_path):
+    config = tmp_path / "config.toml"
+    config.write_text(f'k = [2, 4]\noutput = "{tmp_path}/c.{{k}}.tsv"\nusers = "session"\n')
+    coterie("anonymize", "suppress_rare", log, "--config", config)
+    assert json.loads((tmp_path / "c.4.tsv.json").read_text())["parameters"]["users"] == "session"
+    coterie("anonymize", "suppress_rare", log, "--config", config, "--k", "3", "-o", tmp_path / "d.tsv")
+    assert json.loads((tmp_path / "d.tsv.json").read_text())["parameters"]["k"] == 3
+    config.write_text("no_such = 1\n")
+    assert "no such option" in coterie("anonymize", "suppress_rare", log, "--config", config, code=2).err
+
+
+def test_inspect(coterie, log):
+    rows = {(r["name"], r["key"]): r["value"] for r in json.loads(coterie("inspect", log, "--json").out)}
+    assert rows["log", "users"] == 300
+    assert rows["uniqueness", "one_query"] <= rows["uniqueness", "two_queries"] <= rows["uniqueness", "profile"]
+    assert "users" in coterie("inspect", log).out
+
+
+def test_lists_and_pages(coterie):
+    for kind in ("methods", "formats", "measures"):
+        listed = coterie(kind).out
+        for name in registry.names(kind):
+            assert name in listed
+            assert (registry.module(kind, name).__doc__ or "").split("\n")[0][:20] in coterie(kind, name).out
+    assert "smallest number of users" in coterie("methods", "suppress_rare").out
+
+
+def test_demo(coterie, tmp_path):
+    folder = tmp_path / "demo"
+    done = coterie("demo", "-o", folder, "--users", "100")
+    assert "report.html" in done.out
+    assert (folder / "report.html").stat().st_size > 10_000
+    coterie("verify", folder / "safe.5.tsv", "--original", folder / "log.tsv")
+    coterie("demo", "-o", folder, "--users", "100", "-q")  # replaces its own folder
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").touch()
+    coterie("demo", "-o", tmp_path / "mine", code=2)
+    assert (tmp_path / "mine" / "file").exists()
+
+
+def test_synth(coterie, tmp_path):
+    coterie("synth", "-o", tmp_path / "a.tsv", "--users", "30")
+    coterie("synth", "-o", tmp_path / "b.tsv", "--users", "30", "--seed", "7")
+    assert (tmp_path / "a.tsv").read_bytes() == (tmp_path / "b.tsv").read_bytes()
+    assert "exists" in coterie("synth", "-o", tmp_path / "a.tsv", "--users", "30", code=2).err
+
+
+def test_doctor_version_completion(coterie):
+    assert "polars" in coterie("doctor").out
+    assert coterie("--version").out.startswith("coterie, version")
+    assert "_COTERIE_COMPLETE" in coterie("completion", "bash").out
+
+
+def test_no_colour_and_no_bars_off_a_terminal(coterie, log, tmp_path):
+    done = coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "a.tsv")
+    assert "\x1b" not in done.err + done.out
+
+
+# --- bad input: exit 2, a message with what to do, nothing written ---------------------------------
+
+
+BAD_FILES = {
+    "empty": (b"", "is empty"),
+    "header_only": (b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n", "no log to read"),
+    "wrong_columns": (b"a,b\n1,2\n", "--columns"),
+    "junk": (bytes(range(256)) * 20, "--format"),
+    "bad_times": (b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + b"1\tcanary\tyesterday\t\t\n" * 5, "line 2, time"),
+    "bad_ranks": (b"1\tcanary\t2020-02-03 09:00:00\tfirst\thttp://c\n" * 9 + b"1\tcanary\t2020-02-03 09:00:00\t1\thttp://c\n", ""),
+    "not_utf8": (b"1\tcan\xffary\t2020-02-03 09:00:00\t\t\n" * 9, "encoding"),
+    "one_user": (b"1\tcanary\t2020-02-03 09:00:00\t\t\n" * 9, "at least 5 users"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_files(coterie, tmp_path, name):
+    data, message = BAD_FILES[name]
+    path = tmp_path / "in" / f"{name}.tsv"
+    path.parent.mkdir()
+    path.write_bytes(data)
+    failed = coterie("anonymize", "suppress_rare", path, "-o", tmp_path / "safe.tsv", code=2)
+    assert message in failed.err
+    assert "canary" not in failed.err
+    assert [p.name for p in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--k", "1"], "must be a whole number of at least 2. Got 1 instead."),
+        (["--k", "301"], "needs at least 301 users, and the log has 300"),
+        (["--k", "x"], "2,5,10"),
+        (["--k", "2,3"], "{k}"),
+        (["--users", "nobody"], "not one of"),
+        (["--format", "aoll"], "Did you mean 'aol'"),
+        (["--prepare", "normalise"], "Did you mean 'normalize'"),
+        (["--columns", "user"], "--columns"),
+        (["--date", "monday", "--format", "sogou"], "YYYY-MM-DD"),
+        (["--no-such-option"], "No such option"),
+    ],
+)
+def test_bad_parameters(coterie, log, tmp_path, arguments, message):
+    failed = coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "safe.tsv", *arguments, code=2)
+    assert message in failed.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_outputs(coterie, log, tmp_path):
+    existing = tmp_path / "a.tsv"
+    existing.write_text("mine")
+    for target, message in (
+        (existing, "exists"),
+        (tmp_path / "a.doc", "does not say"),
+        (tmp_path / "no" / "a.tsv", "does not exist"),
+    ):
+        assert message in coterie("anonymize", "suppress_rare", log, "-o", target, code=2).err
+    assert "--to" in coterie("anonymize", "suppress_rare", log, "-o", "-", code=2).err
+    assert existing.read_text() == "mine"
+    coterie("anonymize", "suppress_rare", log, "-o", existing, "--force")
+
+
+def test_unknown_names(coterie, log):
+    assert "Did you mean 'suppress_rare'" in coterie("anonymize", "suppres_rare", log, "-o", "x.tsv", code=2).err
+    assert "No measure" in coterie("measures", "exposure2", code=2).err
+    assert "No such command" in coterie("anonymise", code=2).err
+
+
+def test_nothing_survives(coterie, log, tmp_path):
+    done = coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "safe.tsv", "--k", "250")
+    assert "Nothing survives" in done.err
+    assert (tmp_path / "safe.tsv").read_text() == "user\ttime\tquery\trank\turl\n"
+    coterie("verify", tmp_path / "safe.tsv", "--original", log)
+
+
+def test_a_measure_without_the_record_says_so(coterie, log, tmp_path):
+    safe = tmp_path / "safe.tsv"
+    coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
+    assert "--record" in coterie("measure", safe, "-O", log, "exposure", code=2).err
+    rest = coterie("measure", safe, "-O", log)
+    assert "Left out" in rest.err
+    assert "release_share" in rest.out
+
+
+def test_values_are_shown_on_request_only(coterie, log, tmp_path):
+    safe = tmp_path / "safe.tsv"
+    coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
+    top = pl.read_csv(log, separator="\t", quote_char=None)["Query"].mode()[0]
+    assert top not in coterie("measure", safe, "-O", log, "frequency").out
+    assert top in coterie("measure", safe, "-O", log, "frequency", "--show-values").out

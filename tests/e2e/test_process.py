@@ -1,0 +1,109 @@
+"""What only a real process shows: Ctrl-C, a full disk, start-up time's causes, a wheel in a clean place."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from coterie.synth import write_aol
+
+ROOT = Path(__file__).parents[2]
+
+
+def _environment(tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir(exist_ok=True)
+    return {**os.environ, "TMPDIR": str(scratch), "NO_COLOR": "1"}, scratch
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_nothing(tmp_path):
+    log = tmp_path / "log.tsv.gz"
+    write_aol(log, 20_000, 7)
+    env, scratch = _environment(tmp_path)
+    command = [sys.executable, "-m", "coterie", "anonymize", "suppress_rare", log, "-o", tmp_path / "safe.tsv"]
+    process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not any(scratch.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)  # rows are being spooled: the middle of the work
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Interrupted. Nothing was written." in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["log.tsv.gz", "scratch"]
+    assert not list(scratch.iterdir())
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 200 kB; needs the right to mount."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", folder], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("mounting a small file system is not allowed here")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["safe.tsv", "safe.jsonl", "safe.csv.gz"])
+def test_a_full_disk_leaves_nothing(small_disk, tmp_path, name):
+    log = tmp_path / "log.tsv"
+    write_aol(log, 3000, 7)
+    env, _ = _environment(tmp_path)
+    command = [sys.executable, "-m", "coterie", "anonymize", "suppress_rare", log, "-o", small_disk / name, "--k", "2"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    assert "full" in done.stderr
+    assert not list(small_disk.iterdir())
+
+
+@pytest.mark.slow
+def test_a_full_disk_for_scratch_files(small_disk, tmp_path):
+    log = tmp_path / "log.tsv.gz"
+    write_aol(log, 3000, 7)
+    command = [sys.executable, "-m", "coterie", "anonymize", "suppress_rare", log, "-o", tmp_path / "safe.tsv"]
+    env = {**os.environ, "TMPDIR": str(small_disk)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    assert "full" in done.stderr
+    assert not list(small_disk.iterdir())
+    assert not (tmp_path / "safe.tsv").exists()
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; sys.argv = ['coterie', '--help']\n"
+        "import coterie.cli as c\n"
+        "try: c.main()\n"
+        "except SystemExit: pass\n"
+        "print([m for m in ('polars', 'numpy', 'numba', 'rich', 'altair', 'pyarrow') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_the_wheel_runs_in_a_clean_environment(tmp_path):
+    """Build the wheel, put it alone into a new environment with the same dependencies, run the demo."""
+    built = subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr[-2000:]
+    (wheel,) = tmp_path.glob("*.whl")
+    clean = tmp_path / "clean"
+    subprocess.run([sys.executable, "-m", "venv", clean], check=True)
+    install = [Path(sys.executable).parent / "uv", "pip", "install", "--quiet", "--python", clean / "bin/python"]
+    done = subprocess.run([*install, "-c", ROOT / "constraints.txt", wheel], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    ran = subprocess.run([clean / "bin/coterie", "demo", "-o", "d", "--users", "60"], cwd=tmp_path, env=env,
+                         capture_output=True, text=True)  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "d" / "report.html").exists()

@@ -1,0 +1,152 @@
+"""Canaries: no message, log line, report or repr shows a value of a log.
+
+Each column of a log gets a string that is found nowhere else. Then every error and every report that the tests know how
+to provoke is provoked, and its text searched for the canaries.
+"""
+
+import contextlib
+import json
+import logging
+import sys
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+import coterie
+from coterie import cli
+from coterie.errors import BrokenPromiseError, CoterieError
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.testing import queries_log, visits_log
+from tests.broken_methods import CAUGHT_BY
+
+CANARIES = ("qzuserq", "qzqueryq", "qzurlq", "2017-04-13", "08:09:37", "31337")
+PEOPLE = 8
+
+
+def _rows(people=PEOPLE):
+    for n in range(people):
+        yield (f"qzuserq{n}", f"qzqueryq rare {n}", "2017-04-13 08:09:37", "31337", f"http://qzurlq{n}.example")
+        yield (f"qzuserq{n}", "qzqueryq common", "2017-04-13 08:09:37", "", "")
+
+
+def _tsv(rows):
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
+
+
+@pytest.fixture
+def log_path(tmp_path):
+    path = tmp_path / "log.tsv"
+    path.write_text(HEADER + _tsv(_rows()))
+    return path
+
+
+def _clean(text):
+    found = [canary for canary in CANARIES if canary in text]
+    assert not found, f"{found} in: {text}"
+
+
+def _run(capsys, monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["coterie", *map(str, arguments)])
+    code = cli._run()
+    out, err = capsys.readouterr()
+    _clean(out + err)
+    return code
+
+
+def test_reprs(log_path):
+    log = coterie.prepare(coterie.read(log_path), ["normalize", "drop_empty", "sessions", "scrub"])
+    release = coterie.anonymize(log, SuppressRare(k=3, users="pseudonym"), seed=1)
+    for thing in (log, log.shape, log.history, release, release.record, release.promise, release.checks):
+        _clean(repr(thing) + str(thing))
+    _clean(repr(coterie.verify(release, log)))
+
+
+def test_every_command(log_path, tmp_path, capsys, monkeypatch, caplog):
+    caplog.set_level(logging.DEBUG)
+    safe, record = tmp_path / "safe.tsv", tmp_path / "record"
+    run = [
+        ["inspect", log_path],
+        ["inspect", log_path, "--json"],
+        ["anonymize", "suppress_rare", log_path, "-o", safe, "--record", record, "--k", "3", "--users", "session"],
+        ["verify", safe, "-O", log_path],
+        ["verify", safe],
+        ["verify", safe, "-O", log_path, "--k", "100"],
+        ["measure", safe, "-O", log_path, "--record", record],
+        ["measure", safe, "-O", log_path, "--json"],
+        ["report", safe, "-O", log_path, "--record", record, "-o", tmp_path / "r.html"],
+        ["report", safe, "-O", log_path, "-o", tmp_path / "r.md"],
+        ["report", safe, "-O", log_path, "-o", tmp_path / "r.json"],
+    ]
+    for arguments in run:
+        assert _run(capsys, monkeypatch, *arguments) in (0, 1, 3)
+    for name in ("r.html", "r.md", "r.json", "safe.tsv.json"):
+        _clean((tmp_path / name).read_text())
+    _clean(caplog.text)
+    _clean(json.dumps(json.loads((record / "run.json").read_text())))
+
+
+def _variants():
+    lines = [*_rows()]
+    yield "no header", _tsv(lines)
+    yield "swapped columns", _tsv([(t, u, q, r, c) for u, q, t, r, c in lines])
+    yield "missing columns", _tsv([row[:2] for row in lines])
+    yield "too many columns", _tsv([(*row, "qzqueryq") for row in lines])
+    yield "commas", HEADER.replace("\t", ",") + "".join(",".join(row) + "\n" for row in lines)
+    yield "bad times", HEADER + _tsv([(u, q, "qzqueryq", r, c) for u, q, _, r, c in lines])
+    yield "bad ranks", HEADER + _tsv([(u, q, t, "qzqueryq", c) for u, q, t, _, c in lines])
+    yield "quotes", '"user","query"\n"qzuserq","qzqueryq\n"qzuserq",qzqueryq"\n'
+    yield "ragged", "user,query\nqzuserq,qzqueryq,extra\nqzuserq\n" * 3
+    yield "json", '{"user": "qzuserq", "query": ["qzqueryq"]}\n{"user": qzuserq}\nqzqueryq\n'
+    yield "json without query", '{"qzuserq": 1, "qzqueryq": 2}\n'
+    yield ("ubi", '{"user_query": {"qzqueryq": 1}, "client_id": ["qzuserq"]}\n{"action_name": "qzqueryq"\n')
+    yield "clf", 'qzuserq - - [qzqueryq] "GET /qzurlq" 200 1\n' * 3
+    yield "first row as header", "qzuserq\tqzqueryq\tqzurlq\n" * 3
+    yield "header named like a value", "qzuserq,qzqueryq\n1,2\n"
+    yield "one user", HEADER + _tsv(_rows(1))
+
+
+FORMATS = [None, "aol", "excite", "sogou", "ubi", "clf", "table"]
+
+
+@pytest.mark.parametrize(("name", "text"), [*_variants()])
+def test_every_input_error(tmp_path, capsys, monkeypatch, name, text):
+    path = tmp_path / "in.txt"
+    for data in (text.encode(), text.encode() + b"qzqueryq\xff\xfe\n", text.encode("utf-16")):
+        path.write_bytes(data)
+        for format in FORMATS:
+            more = ["--format", format] if format else []
+            target = tmp_path / "safe.tsv"
+            _run(capsys, monkeypatch, "anonymize", "suppress_rare", path, "-o", target, "--force", *more)
+            _run(capsys, monkeypatch, "inspect", path, "--columns", "query=query", *more)
+            with contextlib.suppress(CoterieError):
+                _clean(repr(coterie.read(path, format=format, allow_bad=True)))
+
+
+@pytest.mark.parametrize(("method", "shape", "check"), CAUGHT_BY)
+def test_every_broken_promise(method, shape, check):
+    log = {"QUERIES": queries_log, "VISITS": visits_log}[shape]()
+    text = pl.col(pl.String)
+    marked = log.frame.with_columns(pl.when(text.is_not_null()).then(pl.lit("qzqueryq") + text).name.keep())
+    with pytest.raises(BrokenPromiseError) as error:
+        coterie.anonymize(replace(log, frame=marked), method(k=3), seed=1)
+    _clean(str(error.value))
+
+
+def test_tables_in_python():
+    frame = pl.DataFrame({"user": ["qzuserq"], "query": ["qzqueryq"], "rank": ["qzqueryq"], "time": ["qzqueryq"]})
+    for broken in (frame, frame.drop("query"), frame.drop("rank"), frame.rename({"query": "qzqueryq"})):
+        with pytest.raises(CoterieError) as error:
+            coterie.log(broken)
+        _clean(str(error.value))
+
+
+def test_unexpected_errors_do_not_pass_on_their_message(log_path, tmp_path, capsys, monkeypatch):
+    def fail(*args, **kwargs):
+        raise RuntimeError("qzqueryq")
+
+    monkeypatch.setattr("coterie.verbs.anonymize", fail)
+    assert _run(capsys, monkeypatch, "anonymize", "suppress_rare", log_path, "-o", tmp_path / "x.tsv") == 70

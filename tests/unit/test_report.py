@@ -1,0 +1,326 @@
+"""The report: what it must say, what it must never show, and that it is the same every time."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+import pytest
+
+from coterie.promises import Check, QueryKAnonymity, UserKAnonymity
+from coterie.report import LogView, ReleaseView, merge, render, short_labels, shown, state, verdict
+from coterie.report._charts import slim
+
+EVIL = "<script>alert(\"1\")</script> & 'x' | `y` ![z](//q)"
+SCHEMA = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
+PERCENT = {
+    "exposure": ("exposed.mean", "exposed.median", "exposed.above_40", "channel.mean"),
+    "information_loss": ("per_user_capped.mean", "whole_log"),
+    "release_share": ("rows", "queries", "events", "users"),
+    "uniqueness": ("after.one_query", "after.two_queries", "after.profile"),
+}
+CHECKS = (
+    Check(name="order", status="passed", detail="rows are sorted by released values only"),
+    Check(
+        name="crowd",
+        status="passed",
+        detail="at least 5 users behind each released query; 1,234 looked at",
+        carries_promise=True,
+        needs_original=True,
+        largest_k=5,
+    ),
+)
+
+
+def scores(share: float | None = 40.0, label: str | None = None) -> pl.DataFrame:
+    rows: list[tuple[Any, ...]] = [(n, k, share, "%") for n, keys in PERCENT.items() for k in keys]
+    rows += [
+        ("release_share", "rows.count", None if share is None else 12345.0, "rows"),
+        ("release_share", "queries.count", None if share is None else 678.0, "queries"),
+        ("frequency", "query.overlap", 9.0, "of 10"),
+        ("frequency", "word.overlap", 8.0, "of 10"),
+    ]
+    for kind in ("query", "word"):
+        for rank in range(1, 11):
+            rows.append(("frequency", f"{kind}.{rank}", 2.0 / rank, "%"))
+            rows.append(("frequency", f"{kind}.{rank}.original", 1.0 / rank, "%"))
+    table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    if label is None:
+        return table
+    named = pl.when(pl.col("name") == "frequency").then(pl.format("{} {}", pl.lit(label), "key"))
+    return table.with_columns(named.alias("label"))
+
+
+def view(k: int = 5, **changes: Any) -> ReleaseView:
+    plain = ReleaseView(
+        label=f"suppress_rare k={k}",
+        method="suppress_rare",
+        params={"k": k, "users": "drop"},
+        promise=QueryKAnonymity(k=k),
+        checks=CHECKS,
+        warnings=(),
+        scores=scores(),
+        largest_k=k,
+    )
+    return replace(plain, **changes)
+
+
+@pytest.fixture(scope="module")
+def log() -> LogView:
+    keys = ("one_query", "two_queries", "profile")
+    rows = [("uniqueness", f"before.{key}", 90.0 + i, "% of users") for i, key in enumerate(keys)]
+    return LogView(
+        rows=1234567,
+        users=1000,
+        queries=17142,
+        days=None,
+        bad_lines=3,
+        steps=("normalize", "drop_empty"),
+        shape="QUERIES",
+        synthetic=True,
+        exposure=pl.DataFrame(rows, schema=SCHEMA, orient="row"),
+    )
+
+
+@pytest.fixture(scope="module")
+def page(log: LogView) -> str:
+    return render(log, [view(2), view(5), view(10)], "html")
+
+
+class Page(HTMLParser):
+    """Tags that are open at the end, the tags that occur, and the text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ("meta", "wbr", "br", "link", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_html_is_well_formed_and_loads_nothing(page: str) -> None:
+    parsed = Page(page)
+    assert parsed.open == []
+    assert {tag for tag, _ in parsed.seen}.isdisjoint({"script", "link", "img", "iframe", "object"})
+    for _, attrs in parsed.seen:
+        assert not {"src", "srcset", "data", "xlink:href"} & set(attrs)
+        assert (attrs.get("href") or "#").startswith("#")
+        assert not any(name.startswith("on") for name in attrs)
+    assert "http://" not in page
+    assert "https://" not in page
+    assert "@import" not in page
+    assert not re.search(r"url\((?!#)", page)
+    identifiers = [attrs["id"] for _, attrs in parsed.seen if "id" in attrs]
+    assert len(identifiers) == len(set(identifiers))
+    for _, attrs in parsed.seen:
+        if (attrs.get("href") or "#") != "#":
+            assert str(attrs["href"])[1:] in identifiers
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "json"])
+def test_same_views_give_same_bytes(log: LogView, kind: Any) -> None:
+    releases = [view(2), view(5, scores=scores(30.0, "text"))]
+    assert render(log, releases, kind) == render(log, releases, kind)
+
+
+def test_every_picture_has_a_text_and_a_table(page: str) -> None:
+    pictures = [attrs for tag, attrs in Page(page).seen if tag == "svg" and "role" in attrs]
+    assert len(pictures) == 14  # overview 3, over k 6, singled out 3, frequency 2
+    assert all(attrs["role"] == "img" and attrs["aria-label"] for attrs in pictures)
+    assert page.count("The numbers behind these pictures") == 4
+
+
+def assert_rectangular(md: str) -> None:
+    """All lines of a table have the same length and the same number of cells."""
+    tables = 0
+    for first, second in pairwise(md.splitlines()):
+        if first.startswith("|") and second.startswith("|"):
+            tables += second.startswith("| ---")
+            assert len(first) == len(second)
+            assert len(re.findall(r"(?<!\\)\|", first)) == len(re.findall(r"(?<!\\)\|", second))
+    assert tables == 8
+
+
+def test_texts_of_the_log_are_escaped(log: LogView) -> None:
+    evil = view(label=EVIL, warnings=(EVIL,), params={EVIL: EVIL}, scores=scores(40.0, EVIL))
+    html = render(log, [evil, view(2)], "html")
+    assert "<script" not in html
+    assert Page(html).open == []
+    assert EVIL in Page(html).text
+    assert f"{EVIL} query.1" in Page(html).text
+    md = render(log, [evil], "md")
+    assert "<script" not in md.replace("\\<script", "")
+    assert "![z](" not in md
+    assert_rectangular(md)
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "json"])
+def test_shows_each_promise_check_and_limit(log: LogView, kind: Any) -> None:
+    releases = [view(5), view(7, promise=UserKAnonymity(k=7), label="groups k=7")]
+    text = render(log, releases, kind)
+    text = Page(text).text if kind == "html" else text
+    text = text.replace("\u202f", ",")
+    for release in releases:
+        assert release.promise.sentence in text
+        assert release.label in text
+        assert verdict(release) in text
+        for check in release.checks:
+            assert check.name in text
+            assert check.detail in text
+        for limit in release.promise.limits:
+            assert limit in text
+    if kind != "json":
+        assert "coterie verify FILE --original LOG" in text
+        assert "Signature" in text
+
+
+FAILED = replace(CHECKS[1], status="failed", detail="3 of 9 have fewer", broken=3)
+SKIPPED = replace(CHECKS[1], status="not checked")
+CASES = [
+    (CHECKS, "kept", "All 2 checks passed; the promise holds up to k = 5."),
+    ((CHECKS[0], FAILED), "broken", "1 of 2 checks failed"),
+    ((CHECKS[0], SKIPPED), "not checked", "1 of 2 checks need the original log"),
+    ((replace(CHECKS[0], status="not checked"), CHECKS[1]), "kept", "1 of 2 checks were made"),
+    ((SKIPPED, FAILED), "broken", "must not be shared"),
+    ((), "not checked", "no check was made of what it rests on"),
+    (CHECKS[:1], "not checked", "no check was made of what it rests on"),
+]
+
+
+@pytest.mark.parametrize(("checks", "found", "words"), CASES)
+def test_verdicts(checks: tuple[Check, ...], found: str, words: str) -> None:
+    assert state(view(checks=checks)) == found
+    assert words in verdict(view(checks=checks))
+
+
+def test_a_failed_check_is_shown_as_broken_in_words(log: LogView) -> None:
+    release = view(checks=(*CHECKS, FAILED), largest_k=2)
+    text = Page(render(log, [release], "html")).text
+    for words in ("Broken", "Failed", "3 of 9 have fewer", "must not be shared", "holds is 2"):
+        assert words in text
+    md = render(log, [release], "md")
+    assert "✗ broken" in md
+    assert "✗ failed" in md  # also where two checks have one name
+    assert json.loads(render(log, [release], "json"))["releases"][0]["verdict"] == "broken"
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "json"])
+def test_missing_scores_are_explained(log: LogView, kind: Any) -> None:
+    public = scores().filter(
+        ~pl.col("name").is_in(["exposure", "information_loss"]) & ~pl.col("key").is_in(["events", "users"])
+    )
+    text = render(log, [view(scores=public)], kind)
+    assert "--record DIR" in text
+    assert "who became whom" in text
+    assert "--record DIR" not in render(log, [view()], kind)
+    assert "Not measured: exposure, frequency." in render(
+        log, [view(scores=scores().filter(~pl.col("name").is_in(["exposure", "frequency"])))], kind
+    )
+    nothing = render(log, [view(scores=scores().clear())], kind)
+    assert "Not measured: frequency, release share, uniqueness." in nothing
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "json"])
+def test_nothing_released_and_nothing_given(log: LogView, kind: Any) -> None:
+    empty = scores(None).with_columns(value=pl.when(pl.col("key") == "rows.count").then(0.0).otherwise(None))
+    release = view(scores=empty, largest_k=None)
+    assert "Nothing was released" in render(log, [release], kind)
+    assert "None" not in render(log, [release], kind)
+    strange = scores().with_columns(value=pl.lit(float("nan")))
+    assert "NaN" not in render(log, [view(scores=strange)], kind)
+    bare = replace(log, exposure=log.exposure.clear(), synthetic=False, steps=())
+    assert render(bare, [], kind)
+
+
+def test_no_text_of_the_log_without_labels(log: LogView) -> None:
+    hidden = Page(render(log, [view(2), view(scores=scores(40.0, "canary"))], "html")).text
+    assert "canary" not in hidden
+    assert "query 1" in hidden
+    shown_ = view(scores=scores(40.0, "canary"))
+    assert "canary query.1" in Page(render(log, [shown_], "html")).text
+    assert "canary query.1" in render(log, [shown_], "md")
+    assert "canary" not in render(log, [shown_], "json")
+
+
+def test_json_has_the_four_columns_of_scores(log: LogView) -> None:
+    data = json.loads(render(log, [view(5, scores=scores(40.0, "x"))], "json"))
+    assert set(data) == {"log", "releases"}
+    assert data["log"]["rows"] == 1234567
+    assert data["log"]["exposure"][0]["key"] == "before.one_query"
+    release = data["releases"][0]
+    assert release["promise"]["name"] == "query_k_anonymity"
+    assert {frozenset(score) for score in release["scores"]} == {frozenset({"name", "key", "value", "unit"})}
+    assert list(release) == sorted(release)
+
+
+def test_markdown_tables_are_rectangular(log: LogView) -> None:
+    md = render(log, [view(k) for k in range(2, 12)], "md")
+    assert_rectangular(md)
+    assert "1,234,567" in md
+
+
+def test_many_releases_and_methods(log: LogView) -> None:
+    groups = [view(k, method="groups", label=f"groups k={k}") for k in (2, 5, 10, 20)]
+    html = render(log, [*(view(k) for k in (2, 5, 10, 20)), *groups], "html")
+    assert "The first 6 releases are drawn." in html
+    assert html.count('<table class="checks several">') == 2
+
+
+def test_measures_without_a_sentence_are_shown(log: LogView) -> None:
+    more = pl.DataFrame([("linkage", "found", 12.5, "%")], schema=SCHEMA, orient="row")
+    release = view(scores=pl.concat([scores(), more]))
+    for kind in ("html", "md"):
+        text = render(log, [release], kind)
+        assert "linkage found" in text
+        assert "12.5%" in text
+
+
+def test_numbers() -> None:
+    percents = [33.716, 0.0, 0.01, 99.99, 100.0, None, float("inf")]
+    texts = ["33.7%", "0.0%", "<0.1%", ">99.9%", "100.0%", "–", "–"]
+    assert [shown(percent, "% of users") for percent in percents] == texts
+    assert shown(1234567.0, "rows") == "1\u202f234\u202f567 rows"
+    assert shown(7.0, "of 10") == "7 of 10"
+
+
+def test_texts_that_differ_in_numbers_only_become_one() -> None:
+    releases = [view(2), view(5)]
+    counts = {2: "1,000", 5: "70"}
+    said = {id(r): [f"{r.promise.k} users; {counts[r.promise.k]} seen"] for r in releases}
+    assert merge(releases, lambda r: said[id(r)]) == [("k users; 1,000 / 70 seen", ())]
+    only = merge(releases, lambda r: ["alone 5"] if r.promise.k == 5 else [])
+    assert only == [("alone 5", ("k=5",))]
+
+
+def test_short_labels_are_different() -> None:
+    assert short_labels([view(2), view(5)]) == ["k=2", "k=5"]
+    assert short_labels([view(2), view(2)]) == ["k=2", "k=2 (2)"]
+    assert short_labels([view(2, label="a b"), view(2, label="c b")]) == ["a b", "c b"]
+    assert short_labels([view(2, label=""), view(2, label="c")]) == ["–", "c"]
+
+
+def test_drawings_can_share_a_page() -> None:
+    svg = '<svg xmlns="http://x"><g clip-path="url(#clip1)"><text aria-label="a&gt;">{}</text></g>'
+    svg += '<defs><clipPath id="clip1"><path d="M1.23456,0"/></clipPath></defs></svg>'
+    one, two = slim(svg.format("id=&quot;clip1")), slim(svg.format("other"))
+    assert "http" not in one
+    assert "aria-label" not in one
+    assert "M1.23," in one
+    name = re.findall(r'id="([^"]+)"', one)
+    assert f"url(#{name[0]})" in one
+    assert set(name).isdisjoint(re.findall(r'id="([^"]+)"', two))
+    assert "id=&quot;clip1" in one
