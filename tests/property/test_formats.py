@@ -45,16 +45,21 @@ def survives(data: bytes, format: str | None) -> None:
         try:
             log = coterie.read(path, format=format, allow_bad=True)
         except CoterieError as error:
-            assert CANARY not in str(error)
-            return
-        frame = log.frame.collect()
-        step = log.history[0]
-        assert frame.height == step.counts["lines"] - step.counts["bad"]
-        assert frame["row"].n_unique() == frame.height
-        assert frame[log.shape.item].null_count() == 0
-        assert not any(CANARY in note for note in step.notes)
-        text = frame.select(pl.col(pl.String).str.contains(r"[\t\r\n]").any())
-        assert not any(text.row(0))
+            message = str(error)
+        else:
+            message = " ".join(log.history[0].notes)
+            check_log(log)
+    assert CANARY not in message
+
+
+def check_log(log) -> None:
+    """The counts are right, `row` is a key, and no value would break a line of a tsv file."""
+    frame = log.frame.collect()
+    counts = log.history[0].counts
+    assert frame.height == counts["lines"] - counts["bad"]
+    assert frame["row"].n_unique() == frame.height
+    assert frame[log.shape.item].null_count() == 0
+    assert not any(frame.select(pl.col(pl.String).str.contains(r"[\t\r\n]").any()).row(0))
 
 
 interesting = st.sampled_from(
@@ -63,7 +68,7 @@ interesting = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(
     data=st.one_of(
         st.binary(max_size=300),
@@ -75,7 +80,7 @@ def test_any_bytes(data, format):
     survives(data, format)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(head=st.sampled_from([b"PAR1", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b'{"query":', b"[{", b"query\t"]),
        data=st.binary(max_size=200), format=st.sampled_from((None, "table", "ubi")))  # fmt: skip
 def test_any_bytes_after_a_promising_start(head, data, format):
@@ -126,7 +131,7 @@ def write_as(frame: pl.DataFrame, kind: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "jsonl"])
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(rows=st.lists(row, min_size=1, max_size=6))
 @example(rows=[(None, None, "", None, None)])
 @example(rows=[(None, None, " ", None, None), ("", None, "\r", 0, "\n")])

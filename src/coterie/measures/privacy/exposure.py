@@ -1,4 +1,4 @@
-"""Profile exposure level: how much of a user's profile can be read in the release (SPEC 2.2).
+"""Profile exposure level: how much of a user's profile can be read in the release.
 
 With p(q) the share of q in a user's n queries and r(q) = min(1, after(q)/before(q)) the part of it that is released:
 

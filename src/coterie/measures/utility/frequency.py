@@ -1,4 +1,4 @@
-"""Are the frequent queries and words still the frequent ones? (SPEC 2.9)
+"""Are the frequent queries and words still the frequent ones?
 
 `query.1` is the relative frequency (in percent) in the release of the query that is most frequent in the original, and
 `query.1.original` the one it had; `word.1` the same for words without stop words. `query.overlap` counts how many

@@ -1,4 +1,4 @@
-"""Information loss ratio: how far the entropy of queries moved (SPEC 2.3).
+"""Information loss ratio: how far the entropy of queries moved.
 
     ILR = 100 |H_original - H_released| / H_original
 

@@ -1,0 +1,217 @@
+"""Write the generated parts of README.md and docs/; with --check only say whether they are up to date.
+
+A generated part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`; whole pages are generated too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+from functools import partial
+from inspect import cleandoc
+from pathlib import Path
+
+import click
+
+from coterie import cli, registry
+from coterie.params import params_of
+from coterie.prepare.scrub import RECOGNIZERS
+from coterie.promises import PROMISES
+from coterie.shapes import SHAPES
+
+ROOT = Path(__file__).parents[1]
+
+
+def method_table() -> str:
+    lines = ["| method | accepts | promise | status |", "|---|---|---|---|"]
+    for name in registry.names("methods"):
+        method = registry.method(name)
+        accepts = ", ".join(shape.name for shape in method.accepts)
+        lines.append(
+            f"| `{name}` | {accepts} | {_section(registry.module('methods', name), 'Promise')} | {method.status} |"
+        )
+    return "\n".join(lines)
+
+
+def _section(module, title: str) -> str:
+    """The first sentence of a section of a method's docstring."""
+    text = re.search(rf"^{title}: (.*?)(?=^\w+: |\Z)", cleandoc(module.__doc__), re.S | re.M)[1]
+    return " ".join(text.split()).partition(". ")[0].rstrip(".")
+
+
+def measure_table() -> str:
+    lines = ["| measure | what it tells | needs the run record |", "|---|---|---|"]
+    for name in registry.names("measures"):
+        module = registry.module("measures", name)
+        needs = "yes" if module.needs_record else "no"
+        lines.append(f"| `{name}` | {module.__doc__.strip().splitlines()[0].rstrip('.')} | {needs} |")
+    return "\n".join(lines)
+
+
+def format_table() -> str:
+    lines = ["| format | what it is |", "|---|---|"]
+    for name in registry.names("formats"):
+        lines.append(f"| `{name}` | {registry.module('formats', name).__doc__.strip().splitlines()[0]} |")
+    return "\n".join(lines)
+
+
+def methods_page() -> str:
+    parts = ["# Methods\n"]
+    for name in registry.names("methods"):
+        parts.append(f"## {name}\n\n```text\n{cleandoc(registry.module('methods', name).__doc__)}\n```\n")
+        parts.append("| parameter | default | allowed | meaning |\n|---|---|---|---|")
+        for p in params_of(registry.method(name)):
+            parts.append(f"| `{p.name}` | `{p.default}` | {p.rule.describe(p.kind)} | {p.doc} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def formats_page() -> str:
+    parts = ["# Formats\n\nThe format is sniffed from the first lines, or named with `--format`.\n"]
+    for name in registry.names("formats"):
+        parts.append(f"## {name}\n\n{cleandoc(registry.module('formats', name).__doc__)}\n")
+    return "\n".join(parts)
+
+
+def measures_page() -> str:
+    parts = ["# Measures\n\nRows are `name, key, value, unit`; percentages are on 0..100.\n"]
+    for name in registry.names("measures"):
+        module = registry.module("measures", name)
+        needs = "Needs the run record (`--record DIR`)." if module.needs_record else "Needs no run record."
+        parts.append(f"## {name}\n\n```text\n{cleandoc(module.__doc__)}\n```\n\n{needs}\n")
+    return "\n".join(parts)
+
+
+def steps_page() -> str:
+    parts = ["# Prepare steps\n\n`--prepare normalize,drop_empty` is the default; `--prepare none` for none.\n"]
+    for name in registry.names("prepare"):
+        parts.append(f"## {name}\n\n{cleandoc(registry.module('prepare', name).__doc__)}\n")
+    kinds = "\n".join(f"| `{r.name}` | {r.doc} |" for r in RECOGNIZERS)
+    parts.append(
+        f"### What scrub looks for\n\n| kind | meaning |\n|---|---|\n{kinds}\n\nMeasured in [scrub.md](scrub.md).\n"
+    )
+    return "\n".join(parts)
+
+
+def shapes_page() -> str:
+    parts = ["# Shapes\n\nEvery table has a named shape; these are all of them.\n"]
+    for shape in SHAPES.values():
+        parts.append(f"## {shape.name}\n\n{shape.doc.capitalize()}.\n")
+        parts.append("| column | type | may be null | meaning |\n|---|---|---|---|")
+        for column in shape.columns:
+            private = " (never released)" if column.name in shape.private else ""
+            private += " (points at a person)" if column.name in shape.identifying else ""
+            parts.append(
+                f"| `{column.name}` | {column.dtype} | {'yes' if column.nullable else 'no'} | {column.doc}{private} |"
+            )
+        if shape.subject:
+            parts.append(f"\nProtected: `{shape.subject}`." + (f" Revealed: `{shape.item}`." if shape.item else ""))
+        parts.append("")
+    return "\n".join(parts)
+
+
+def promises_page() -> str:
+    parts = ["# Promises\n\nWhat a release can promise, for k = 5, and what that does not say.\n"]
+    for name, cls in PROMISES.items():
+        promise = cls(k=5)
+        limits = "\n".join(f"- {limit}" for limit in promise.limits)
+        parts.append(f"## {name}\n\n{cls.__doc__}\n\n> {promise.sentence}\n\nIt does not say:\n\n{limits}\n")
+    return "\n".join(parts)
+
+
+def cli_page() -> str:
+    parts = [
+        "# Command line\n\nThe help of every command. Exit codes: 0 done, 1 the promise does not hold, 2 bad usage, bad "
+        "input or a full disk, 3 not checkable with what was given (`verify`), 70 our fault, 130 Ctrl-C.\n"
+    ]
+    for name, command in sorted(cli.cli.commands.items()):
+        parts.append(_help(command, f"coterie {name}"))
+        if isinstance(command, click.Group):
+            with click.Context(command) as ctx:
+                found = [(each, command.get_command(ctx, each)) for each in command.list_commands(ctx)]
+            parts += [_help(each, f"coterie {name} {sub}") for sub, each in found]
+    return "\n".join(parts)
+
+
+def _help(command: click.Command, path: str) -> str:
+    with click.Context(command, info_name=path, terminal_width=100, **cli._CONTEXT) as ctx:
+        return f"## {path}\n\n```text\n{command.get_help(ctx)}\n```\n"
+
+
+EXAMPLE = (
+    "coterie synth -o log.tsv.gz --users 1000",
+    "coterie inspect log.tsv.gz",
+    "coterie anonymize suppress_rare log.tsv.gz -o safe.tsv --k 5 --record record",
+    "coterie verify safe.tsv --original log.tsv.gz",
+    "coterie measure safe.tsv --original log.tsv.gz --record record release_share exposure",
+    "coterie report safe.tsv --original log.tsv.gz --record record -o report.html",
+)
+
+
+def example() -> str:
+    """The commands of the README with what they print."""
+    parts = []
+    with tempfile.TemporaryDirectory() as folder:
+        for command in EXAMPLE:
+            program, *arguments = command.split()
+            done = subprocess.run(
+                [sys.executable, "-m", program, *arguments],
+                cwd=folder,
+                env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=True,
+            )
+            lines = [textwrap.fill(line, 118, subsequent_indent="  ") for line in done.stdout.rstrip().splitlines()]
+            parts.append("\n".join([f"$ {command}", *(line.rstrip() for line in lines)]))
+    return "```console\n" + "\n\n".join(parts) + "\n```"
+
+
+PAGES = {
+    "docs/methods.md": methods_page,
+    "docs/formats.md": formats_page,
+    "docs/measures.md": measures_page,
+    "docs/prepare.md": steps_page,
+    "docs/shapes.md": shapes_page,
+    "docs/promises.md": promises_page,
+    "docs/cli.md": cli_page,
+}
+PARTS = {"README.md": {"example": example, "methods": method_table, "measures": measure_table, "formats": format_table}}
+
+
+def _filled(text: str, found: re.Match[str]) -> str:
+    return f"{found[1]}{text}\n{found[2]}"
+
+
+def generated() -> dict[Path, str]:
+    """The text that each file should have."""
+    note = "<!-- generated by tools/generate_docs.py: edit the code instead -->\n\n"
+    texts = {ROOT / name: note + make().rstrip() + "\n" for name, make in PAGES.items()}
+    for name, parts in PARTS.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for part, make in parts.items():
+            pattern = rf"(<!-- begin {part} -->\n).*?(<!-- end {part} -->)"
+            text = re.sub(pattern, partial(_filled, make()), text, flags=re.S)
+        texts[ROOT / name] = text
+    return texts
+
+
+def main() -> int:
+    texts = generated()
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    if "--check" in sys.argv:
+        print("\n".join(f"{path.relative_to(ROOT)} is stale: run make docs" for path in stale))
+        return bool(stale)
+    for path in stale:
+        path.write_text(texts[path], encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
