@@ -165,13 +165,14 @@ def test_no_colour_and_no_bars_off_a_terminal(coterie, log, tmp_path):
 # --- bad input: exit 2, a message with what to do, nothing written ---------------------------------
 
 
+HEADER = b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
 BAD_FILES = {
     "empty": (b"", "is empty"),
-    "header_only": (b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n", "no log to read"),
+    "header_only": (HEADER, "no log to read"),
     "wrong_columns": (b"a,b\n1,2\n", "--columns"),
     "junk": (bytes(range(256)) * 20, "--format"),
-    "bad_times": (b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + b"1\tcanary\tyesterday\t\t\n" * 5, "line 2, time"),
-    "bad_ranks": (b"1\tcanary\t2020-02-03 09:00:00\tfirst\thttp://c\n" * 9 + b"1\tcanary\t2020-02-03 09:00:00\t1\thttp://c\n", ""),
+    "bad_times": (HEADER + b"1\tcanary\tyesterday\t\t\n" * 5, "line 2, time"),
+    "bad_ranks": (HEADER + b"1\tcanary\t2020-02-03 09:00:00\tfirst\thttp://c\n" * 9, "line 2, rank"),
     "not_utf8": (b"1\tcan\xffary\t2020-02-03 09:00:00\t\t\n" * 9, "encoding"),
     "one_user": (b"1\tcanary\t2020-02-03 09:00:00\t\t\n" * 9, "at least 5 users"),
 }  # fmt: skip

@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import subprocess
 import sys
 from dataclasses import replace
 
@@ -42,6 +43,27 @@ def test_the_same_run_gives_the_same_bytes(tmp_path, kind):
         made = coterie.anonymize(queries_log(), SuppressRare(k=3, users="pseudonym"), seed=1, blocks=blocks)
         coterie.write(made, tmp_path / f"{name}.{kind}")
     first, *others = [(tmp_path / f"{name}.{kind}").read_bytes() for name in "abc"]
+    assert all(other == first for other in others)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["parquet", "tsv.gz", "jsonl.zst"])
+def test_the_same_bytes_for_many_rows_and_any_threads(tmp_path, kind):
+    """Large enough that rows arrive in several pieces, in an order that threads could change."""
+    code = (
+        "import sys, coterie; from coterie.methods.suppress_rare import SuppressRare\n"
+        "log = coterie.prepare(coterie.read('synth:users=8000,seed=7'))\n"
+        "coterie.write(coterie.anonymize(log, SuppressRare(k=2), seed=1, blocks=int(sys.argv[1])), sys.argv[2])"
+    )
+    files = []
+    for threads, blocks in (("1", "1"), ("2", "1"), ("2", "3")):
+        files.append(tmp_path / f"{threads}{blocks}.{kind}")
+        subprocess.run(
+            [sys.executable, "-c", code, blocks, files[-1]],
+            env={**os.environ, "POLARS_MAX_THREADS": threads},
+            check=True,
+        )
+    first, *others = [file.read_bytes() for file in files]
     assert all(other == first for other in others)
 
 

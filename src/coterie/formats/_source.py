@@ -51,7 +51,7 @@ class Source:
         read in a way that marks the bad ones."""
         self.rereadable = True
         """Cleared by formats whose parsing is too dear to repeat for each pass over the rows."""
-        self.sections: Callable[[Source], Iterable[Section]] = _line_sections
+        self.sections: Callable[[Source], Iterable[Section]] = line_sections
         """Where the rows come from, in order; formats that do not number lines set their own."""
         self.names: dict[Path, str] = {}
         for path in paths:
@@ -90,6 +90,13 @@ class Source:
             .with_columns(breaks_to_spaces(line, r"[\r]"))
             .filter(line.str.strip_chars(" ") != "")
         )
+
+    def starts(self) -> Iterator[tuple[Path, int]]:
+        """Each file with the running number of its first line."""
+        start = 0
+        for path in self.paths:
+            yield path, start
+            start += count_lines(path) if len(self.paths) > 1 else 0
 
     def damage(self, line: pl.Expr) -> pl.Expr:
         """Whether a line holds bytes that are not valid text."""
@@ -136,7 +143,8 @@ class Source:
         return target
 
 
-def _line_sections(source: Source) -> Iterator[Section]:
+def line_sections(source: Source) -> Iterator[Section]:
+    """Rows that are numbered by the lines of the files."""
     for path in source.paths:
         yield source.names[path], "line", 1, count_lines(path)
 
@@ -259,7 +267,8 @@ class Spool:
         return pl.scan_parquet(str(self._folder / "*.parquet"))
 
     def _flush(self) -> None:
-        frame = pl.DataFrame(self._rows, schema=self._schema, orient="row")
+        columns = zip(*self._rows, strict=True) if self._rows else ([] for _ in self._schema)
+        frame = pl.DataFrame(dict(zip(self._schema, columns, strict=True)), schema=self._schema)
         frame.write_parquet(self._folder / f"{self._parts:06}.parquet")
         self._parts += 1
         self._rows.clear()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,6 +26,7 @@ from coterie.formats._source import (
     Spool,
     byte_lines,
     head,
+    line_sections,
     reason,
 )
 from coterie.formats._values import as_integer, as_text, as_time, missing
@@ -42,7 +42,7 @@ expected = {
     "bytes": "a whole number or nothing",
 }
 Record: TypeAlias = tuple[int, Sequence[str | None], str | None]
-"""Line, the values that are wanted (none for a blank line), and why they could not be read."""
+"""Line, the values that are wanted, and why they could not be read."""
 Records: TypeAlias = Callable[[Path], Iterator[Record]]
 
 
@@ -196,10 +196,10 @@ def _require_same_columns(source: Source, kind: str) -> None:
             )
 
 
-def _numbered(frame: pl.LazyFrame, picked: Mapping[str, str]) -> pl.LazyFrame:
+def _numbered(frame: pl.LazyFrame, picked: Mapping[str, str], first: int = 0) -> pl.LazyFrame:
     """The picked columns under the names of the shape, with running numbers."""
     columns = frame.select(pl.col(column).alias(name) for name, column in picked.items())
-    return columns.with_row_index("row").with_columns(
+    return columns.with_row_index("row", first).with_columns(
         pl.col("row").cast(pl.UInt64), pl.lit(None, dtype=pl.String).alias("_bad")
     )
 
@@ -233,18 +233,15 @@ def _load_csv(source: Source, names: list[str], picked: dict[str, str]) -> pl.La
     """Polars reads a tidy file; one with ragged, damaged or longer records goes through Python."""
     at = [names.index(column) for column in picked.values()]
     records = partial(_csv_records, names=names, at=at)
-    source.sections = partial(_record_sections, records=records)
     if source.damaged or not _is_tidy(source, len(names)):
         return _by_record(source, picked, records)
     inner = [f"_{i}" for i in range(len(names))]
-    raw = pl.scan_csv(
-        list(map(str, source.paths)),
-        has_header=False,
-        skip_rows=1,
-        schema=dict.fromkeys(inner, pl.String),
-        glob=False,
-    )
-    rows = _numbered(raw, {name: inner[i] for name, i in zip(picked, at, strict=True)})
+    columns = {name: inner[i] for name, i in zip(picked, at, strict=True)}
+    frames = []
+    for path, start in source.starts():
+        raw = pl.scan_csv(str(path), has_header=False, skip_rows=1, schema=dict.fromkeys(inner, pl.String), glob=False)
+        frames.append(_numbered(raw, columns, start + 1))
+    rows = pl.concat(frames)
     header = pl.all_horizontal(pl.col(name) == column for name, column in picked.items())
     blank = pl.all_horizontal(pl.col(*picked).is_null())
     return rows.filter(~header.fill_null(False), ~blank)
@@ -265,29 +262,30 @@ def _load_jsonl(source: Source, picked: dict[str, str]) -> pl.LazyFrame:
     """Polars reads a clean file; one with lines that are not objects goes through Python."""
     columns = list(picked.values())
     records = partial(_json_records, columns=columns)
-    source.sections = partial(_record_sections, records=records)
     if source.damaged:
         return _by_record(source, picked, records)
+    source.sections = _filled_lines
     paths = list(map(str, source.paths))
     return _numbered(pl.scan_ndjson(paths, schema=dict.fromkeys(columns, pl.String)), picked)
 
 
-def _record_sections(source: Source, records: Records) -> Iterator[Section]:
+def _filled_lines(source: Source) -> Iterator[Section]:
     for path in source.paths:
-        for number, *_ in records(path):
-            yield source.names[path], "line", number, 1
+        for number, line in byte_lines(path):
+            if line.strip():
+                yield source.names[path], "line", number, 1
 
 
 def _by_record(source: Source, picked: Mapping[str, str], records: Records) -> pl.LazyFrame:
     """Rows through Python, spooled; a record that cannot be read says why in `_bad`."""
     source.rereadable = False
+    source.sections = line_sections
     schema = {"row": pl.UInt64, **dict.fromkeys(picked, pl.String), "_bad": pl.String}
     spool = Spool(source, schema)
     nothing = [None] * len(picked)
-    rows = chain.from_iterable(map(records, source.paths))
-    for row, (_, values, bad) in enumerate(rows):
-        if bad or values:
-            spool.add((row, *(nothing if bad else values), bad))
+    for path, start in source.starts():
+        for number, values, bad in records(path):
+            spool.add((start + number - 1, *(values or nothing), bad))
     return spool.scan()
 
 
@@ -309,7 +307,6 @@ def _csv_records(path: Path, names: list[str], at: list[int]) -> Iterator[Record
             continue
         text = "".join(fields)
         if not bad and (fields == names or (not text.strip(" ") and (len(names) > 1 or not fields))):
-            yield start, [], None
             continue
         if DAMAGE in text:
             bad = "encoding"
