@@ -28,15 +28,19 @@ class CountsRows(SuppressRare):
         return counts.filter(pl.col("degree") >= self.k)
 
 
+def _putting_back(draft, log, column, value):
+    """A draft in which a column has a value of the original row again."""
+    original = log.frame.select("row", value.alias("_original"))
+    frame = draft.frame.join(original, on="row").with_columns(pl.col("_original").alias(column))
+    return Draft(frame=frame.drop("_original"), subjects=draft.subjects)
+
+
 @dataclass(frozen=True, kw_only=True)
 class KeepsIds(SuppressRare):
     """Keeps original subjects."""
 
     def release(self, log, plan, run):
-        draft = super().release(log, plan, run)
-        users = log.frame.select("row", pl.col(log.shape.subject).alias("_id"))
-        frame = draft.frame.join(users, on="row").with_columns(pl.col("_id").alias(log.shape.subject))
-        return Draft(frame=frame.drop("_id"), subjects=draft.subjects)
+        return _putting_back(super().release(log, plan, run), log, "user", pl.col("user"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +48,7 @@ class HashesIds(SuppressRare):
     """Promises to drop subjects and releases a bare hash of them."""
 
     def release(self, log, plan, run):
-        draft = super().release(log, plan, run)
-        users = log.frame.select("row", pl.col(log.shape.subject).hash().cast(pl.String).alias("_id"))
-        frame = draft.frame.join(users, on="row").with_columns(pl.col("_id").alias(log.shape.subject))
-        return Draft(frame=frame.drop("_id"), subjects=draft.subjects)
+        return _putting_back(super().release(log, plan, run), log, "user", pl.col("user").hash().cast(pl.String))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +66,7 @@ class KeepsRanks(SuppressRare):
     """Keeps the rank of a click whose url was removed."""
 
     def release(self, log, plan, run):
-        draft = super().release(log, plan, run)
-        ranks = log.frame.select("row", pl.col("rank").alias("_rank"))
-        frame = draft.frame.join(ranks, on="row").with_columns(pl.col("_rank").alias("rank"))
-        return Draft(frame=frame.drop("_rank"), subjects=draft.subjects)
+        return _putting_back(super().release(log, plan, run), log, "rank", pl.col("rank"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +74,7 @@ class KeepsTimes(SuppressRare):
     """Keeps the second at which somebody searched."""
 
     def release(self, log, plan, run):
-        draft = super().release(log, plan, run)
-        times = log.frame.select("row", pl.col("time").alias("_time"))
-        frame = draft.frame.join(times, on="row").with_columns(pl.col("_time").alias("time"))
-        return Draft(frame=frame.drop("_time"), subjects=draft.subjects)
+        return _putting_back(super().release(log, plan, run), log, "time", pl.col("time"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,10 +82,7 @@ class KeepsAddresses(SuppressRare):
     """Keeps the address of a visit."""
 
     def release(self, log, plan, run):
-        draft = super().release(log, plan, run)
-        found = log.frame.select("row", pl.col("address").alias("_address"))
-        frame = draft.frame.join(found, on="row").with_columns(pl.col("_address").alias("address"))
-        return Draft(frame=frame.drop("_address"), subjects=draft.subjects)
+        return _putting_back(super().release(log, plan, run), log, "address", pl.col("address"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -637,7 +637,7 @@ def _unexpected(error: BaseException) -> int:
     """Errors that are not ours: the system's are told apart, and no message is passed on as it is."""
     if os.environ.get("COTERIE_DEBUG"):
         raise error
-    from coterie.write import disk_is_full
+    from coterie.scratch import disk_is_full
 
     if isinstance(error, MemoryError):
         return _fail("Error: out of memory. Use --blocks 8 or more to work on disk.", 2)

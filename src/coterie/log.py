@@ -34,6 +34,7 @@ class Log:
     """A table of a known shape, and its history."""
 
     frame: pl.LazyFrame
+    """Lazy rows. They may live in a file that goes with this object, so keep the log while you use them."""
     shape: Shape
     history: tuple[Step, ...] = ()
     resources: tuple[object, ...] = ()

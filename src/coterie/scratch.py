@@ -1,7 +1,8 @@
-"""Scratch: a private folder for rows that are too many for memory; it disappears with its owner."""
+"""Scratch: a private folder for rows that are too many for memory, and knowing when the disk is full."""
 
 from __future__ import annotations
 
+import errno
 import shutil
 import tempfile
 import weakref
@@ -14,3 +15,8 @@ class Scratch:
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="coterie-"))  # mode 0700
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+def disk_is_full(error: BaseException) -> bool:
+    """Whether an error of the system or of polars says that there is no space left."""
+    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "os error 28" in str(error)

@@ -6,7 +6,6 @@ sidecar is put in place first, the file last. A release whose checks did not all
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -23,6 +22,7 @@ from coterie.errors import BrokenPromiseError, InputError, InternalError, Missin
 from coterie.formats._read import read_release
 from coterie.log import Record, Release
 from coterie.promises import to_dict
+from coterie.scratch import disk_is_full
 
 KINDS = ("tsv", "csv", "parquet", "jsonl")
 _COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
@@ -199,11 +199,6 @@ def sha256(path: Path) -> str:
     """The SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def disk_is_full(error: BaseException) -> bool:
-    """Whether an error of the system or of polars says that there is no space left."""
-    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "os error 28" in str(error)
 
 
 def _sink(frame: pl.LazyFrame, path: Path, kind: str, compression: str | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +15,7 @@ from coterie.formats import table
 from coterie.formats._options import Options
 from coterie.formats._source import Source, expand
 from coterie.log import Log, Step
+from coterie.scratch import disk_is_full
 from coterie.shapes import QUERIES, Shape
 
 BAD_SHARE = 0.01  # more bad lines than this and the format is probably wrong
@@ -130,7 +130,7 @@ def _settle(module: ModuleType, source: Source, options: Options) -> Parsed:
         try:
             return _load(module, source, options)
         except _FAILURES as error:
-            if getattr(error, "errno", None) == errno.ENOSPC or "os error 28" in str(error):
+            if disk_is_full(error):
                 raise InputError(
                     f"The disk of {source.folder.path.parent} is full. Make room for temporary "
                     f"files, or set TMPDIR to a larger disk."
