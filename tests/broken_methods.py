@@ -117,6 +117,6 @@ CAUGHT_BY = [
     (KeepsRanks, "QUERIES", "alone.url"),
     (KeepsTimes, "QUERIES", "times"),
     (KeepsAddresses, "VISITS", "identifying"),
-    (InventsRows, "QUERIES", "rows"),
+    (InventsRows, "QUERIES", "rows.query"),
     (InventsQueries, "QUERIES", "crowd.query"),
 ]

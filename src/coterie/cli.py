@@ -552,13 +552,13 @@ def report(
 @_quiet
 def synth(output: Path, users: int, seed: int, force: bool, quiet: bool) -> None:
     """Write a synthetic log (AOL layout) with the statistics of a real one."""
-    from coterie.synth import write_aol
+    from coterie.synth import LINES_MEAN, write_aol
     from coterie.write import refuse_existing, temporary
 
     refuse_existing(output, force)
+    expected = users * LINES_MEAN
     with temporary(output.parent, output.name) as part, progress(quiet) as step:
-        step("synth")
-        rows = write_aol(part, users, seed, lambda count: step(f"synth: {count:,} rows"))
+        rows = write_aol(part, users, seed, lambda count: step("synth", min(1.0, count / expected)))
         part.replace(output)
     say(f"{output}: {rows:,} rows of {users:,} made-up users.", quiet)
 

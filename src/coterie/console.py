@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -28,25 +28,32 @@ def say(text: str, quiet: bool = False, style: str | None = None) -> None:
         console().print(text, style=style, markup=False)
 
 
-def _silent(_: str) -> None: ...
+class Steps(Protocol):
+    """Told what is being done now and, where it is known, which share of it is done."""
+
+    def __call__(self, name: str, share: float | None = None) -> None:
+        """Show that `name` is under way."""
 
 
 @contextmanager
-def progress(quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A spinner with the current step and its time, only on a terminal."""
+def progress(quiet: bool) -> Iterator[Steps]:
+    """A bar with the current step and its time on standard error, only on a terminal."""
     if quiet or not sys.stderr.isatty():
-        yield _silent
+        yield lambda name, share=None: None  # noqa: ARG005 (nobody looks)
         return
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (TextColumn("{task.description:24}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(), transient=True) as bar:
-        current: list[Any] = []
+        tasks: dict[str, Any] = {}
 
-        def step(name: str) -> None:
-            for task in current:
-                bar.update(task, total=1, completed=1)
-            current[:] = [bar.add_task(name, total=None)]
+        def step(name: str, share: float | None = None) -> None:
+            if name not in tasks:
+                for task in tasks.values():
+                    bar.update(task, total=1, completed=1)
+                tasks[name] = bar.add_task(name, total=None if share is None else 1.0)
+            if share is not None:
+                bar.update(tasks[name], completed=share)
 
         yield step
 

@@ -118,9 +118,9 @@ def _ids(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:
     if original is None:
         return _not_checked("ids", detail)
     subject = shape.subject
-    released = frame.select(subject).drop_nulls().unique()
-    found = released.join(original.frame.select(subject).drop_nulls(), on=subject, how="semi")
-    count = found.select(pl.len()).collect(engine="streaming").item()
+    names = frame.select(subject).drop_nulls().unique().collect(engine="streaming")
+    found = original.frame.select(subject).join(names.lazy(), on=subject, how="semi").unique()
+    count = _count(found.select(pl.len())) if names.height else 0
     return _check("ids", count, detail, unit="original subjects named", needs_original=True)
 
 
@@ -130,12 +130,7 @@ def _ids(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:
 def _query_checks(
     frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, original: Log | None, foreign: bool
 ) -> Iterator[Check]:
-    item = shape.item
-    yield _crowds(frame, [item], shape, promise, original, foreign)
-    if original is not None:
-        yield _no_more_rows(frame, item, original)
-    else:
-        yield _not_checked("rows", "no query has more rows than in the original")
+    yield from _crowds(frame, [shape.item], shape, promise, original, foreign)
     if not foreign:
         yield _identifying(frame, shape)
         yield from _details(frame, shape, promise, original)
@@ -148,52 +143,48 @@ def _crowds(
     promise: QueryKAnonymity,
     original: Log | None,
     foreign: bool = False,
-) -> Check:
-    """At least k distinct subjects of the original behind each released key."""
-    name = ".".join(("crowd", *key))
+) -> Iterator[Check]:
+    """At least k distinct subjects of the original behind each released key, and no more rows than there."""
     what = " and ".join(key)
     detail = f"at least {promise.k} users behind each released {what}"
+    invented = f"no {what} has more rows than in the original"
+    crowd_name, rows_name = (".".join((kind, *key)) for kind in ("crowd", "rows"))
     subject = pl.col(shape.subject)
-    released = frame.select(key).drop_nulls().unique()
+    released = frame.select(key).drop_nulls().group_by(key).len("released")
     if original is not None:
         rows = original.frame.select(*key, subject).join(released, on=key, how="semi")
-    elif promise.users == "pseudonym" or foreign:
+    else:
         rows = frame.select(*key, subject).drop_nulls()
         detail += " (counted by the names in the release)"
-        if rows.select(pl.len()).collect(engine="streaming").item() == 0 and foreign:
-            return _not_checked(name, detail, carries_promise=True)
-    else:
-        return _not_checked(name, detail, carries_promise=True)
-    crowds = rows.group_by(key).agg(subject.drop_nulls().n_unique().alias("crowd"))
-    sizes = released.join(crowds, on=key, how="left").select(pl.col("crowd").fill_null(0))
-    smallest, broken, total = (
-        sizes.select(
-            pl.col("crowd").min().alias("smallest"),
-            (pl.col("crowd") < promise.k).sum().alias("broken"),
-            pl.len().alias("total"),
-        )
-        .collect(engine="streaming")
-        .row(0)
+        named = foreign or promise.users == "pseudonym"
+        if not named or _count(rows.select(pl.len())) == 0 < _count(released.select(pl.len())):
+            yield _not_checked(crowd_name, detail, carries_promise=True)
+            yield _not_checked(rows_name, invented)
+            return
+    found = rows.group_by(key).agg(subject.drop_nulls().n_unique().alias("crowd"), pl.len().alias("rows"))
+    sizes = released.join(found, on=key, how="left").with_columns(pl.col("crowd", "rows").fill_null(0))
+    rare, excess = pl.col("crowd") < promise.k, pl.col("released") > pl.col("rows")
+    numbers = sizes.select(
+        pl.col("crowd").min().alias("smallest"), rare.sum().alias("rare"), excess.sum().alias("excess"), pl.len()
     )
-    return _check(
-        name,
+    smallest, broken, more, total = numbers.collect(engine="streaming").row(0)
+    unit = f"of {total:,} have fewer"
+    if broken:
+        exposed = rows.join(sizes.filter(rare).select(key), on=key, how="semi")
+        unit += f", which concerns {_count(exposed.select(subject.drop_nulls().n_unique())):,} users"
+    yield _check(
+        crowd_name,
         broken,
         f"{detail}; {total:,} looked at",
-        unit=f"of {total:,} have fewer",
+        unit=unit,
         needs_original=original is not None,
         carries_promise=True,
         largest_k=None if smallest is None else int(smallest),
     )
-
-
-def _no_more_rows(frame: pl.LazyFrame, item: str, original: Log) -> Check:
-    released = frame.group_by(item).len("released")
-    before = original.frame.select(item).join(frame.select(item).unique(), on=item, how="semi")
-    counts = released.join(before.group_by(item).len("original"), on=item, how="left")
-    excess = (pl.col("released") > pl.col("original").fill_null(0)).sum()
-    count = counts.select(excess).collect(engine="streaming").item()
-    detail = "no query has more rows than in the original"
-    return _check("rows", count, detail, unit="queries with invented rows", needs_original=True)
+    if original is None:
+        yield _not_checked(rows_name, invented)
+    else:
+        yield _check(rows_name, more, invented, unit=f"of {total:,} have invented rows", needs_original=True)
 
 
 def _identifying(frame: pl.LazyFrame, shape: Shape) -> Check:
@@ -225,7 +216,7 @@ def _details(frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, origin
             count = frame.select((alone & pl.col(first).is_null()).sum()).collect().item()
             detail = f"{', '.join(others)} only beside {first}"
             yield _check(f"alone.{first}", count, detail, unit="rows with one alone")
-        yield _crowds(frame, [item, first], shape, promise, original)
+        yield from _crowds(frame, [item, first], shape, promise, original)
 
 
 # --- user k-anonymity ----------------------------------------------------------------------------
@@ -264,6 +255,10 @@ def _user_checks(frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity) -> 
 
 
 # --- small helpers -------------------------------------------------------------------------------
+
+
+def _count(one_number: pl.LazyFrame) -> int:
+    return int(one_number.collect(engine="streaming").item())
 
 
 def _check(

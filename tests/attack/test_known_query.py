@@ -33,9 +33,9 @@ def found(rows: pl.DataFrame, log: Log) -> float:
 def linked(rows: pl.DataFrame, log: Log) -> float:
     """Share of people whose whole released history the adversary reads under one name."""
     owners = log.frame.select("user", "query").unique().collect()
-    alone = owners.filter(pl.len().over("query") == 1).group_by("user").first()
+    alone = owners.filter(pl.len().over("query") == 1)
     named = alone.join(rows.drop_nulls("user"), on="query", how="semi")
-    return named.height / owners["user"].n_unique()
+    return named["user"].n_unique() / owners["user"].n_unique()
 
 
 def unchecked(log: Log, method) -> pl.DataFrame:

@@ -28,7 +28,7 @@ def test_a_broken_method_is_caught(method, shape, check):
 
 def test_the_message_counts_who_is_concerned():
     # Of the tiny log only 'bread recipe' (4), 'maps' (4) and 'weather' (6) have several users.
-    with pytest.raises(BrokenPromiseError, match=r"crowd\.query: .* 2 of 3 have fewer"):
+    with pytest.raises(BrokenPromiseError, match=r"crowd\.query: .* 2 of 3 have fewer, which concerns 6 users"):
         coterie.anonymize(queries_log(), ReleasesRare(k=5), seed=1)
 
 
@@ -50,7 +50,7 @@ def test_a_release_keeps_its_promise(release):
     assert verdict.exit_code == 0
     assert verdict.largest_k == 3
     assert {c.name for c in verdict.checks if c.needs_original} == {
-        "ids", "crowd.query", "crowd.query.url", "rows",
+        "ids", "crowd.query", "crowd.query.url", "rows.query", "rows.query.url",
     }  # fmt: skip
 
 
@@ -83,7 +83,13 @@ def test_without_the_original_the_promise_is_not_checkable(release):
     verdict = coterie.verify(release)
     assert verdict.exit_code == 3
     assert verdict.largest_k is None
-    assert {check.name for check in verdict.unchecked} == {"ids", "crowd.query", "crowd.query.url", "rows"}
+    assert {check.name for check in verdict.unchecked} == {
+        "ids",
+        "crowd.query",
+        "crowd.query.url",
+        "rows.query",
+        "rows.query.url",
+    }
 
 
 def test_pseudonyms_make_the_promise_checkable_without_the_original():
@@ -121,7 +127,7 @@ def _tamper(path, change):
     [
         (lambda lines: lines[:-1], {"digest"}),
         (lambda lines: [lines[0], *lines[:0:-1]], {"digest", "order"}),
-        (lambda lines: [*lines, "\t2020-02-03 00:00:00\tzzz rare\t\t\n"], {"digest", "crowd.query", "rows"}),
+        (lambda lines: [*lines, "\t2020-02-03 00:00:00\tzzz rare\t\t\n"], {"digest", "crowd.query", "rows.query"}),
         (lambda lines: [*lines, "ann\t2020-02-03 00:00:00\tweather\t\t\n"], {"digest", "names", "ids"}),
         (lambda lines: [*lines, "\t2020-02-03 00:00:00\tweather\t9\thttp://z.example\n"], {"crowd.query.url"}),
         (lambda lines: [*lines, "\tnoon\tweather\t\t\n"], {"digest", "readable"}),
@@ -144,7 +150,7 @@ def test_a_forged_digest_does_not_help(release, tmp_path):
     from coterie.write import sha256
 
     (tmp_path / "safe.tsv.json").write_text(json.dumps({**sidecar, "sha256": sha256(path)}))
-    assert _failed(coterie.verify(path, queries_log())) == {"crowd.query", "rows"}
+    assert _failed(coterie.verify(path, queries_log())) == {"crowd.query", "rows.query"}
     assert coterie.verify(path).exit_code == 3
 
 
