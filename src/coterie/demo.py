@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -30,10 +31,12 @@ def run_demo(folder: Path, users: int, progress: Callable[[str], None]) -> list[
     for k in KS:
         progress(f"suppress_rare k={k}")
         release = verbs.anonymize(log, SuppressRare(k=k), seed=SEED)
-        verbs.write(release, folder / f"safe.{k}.tsv", record=folder / f"record.{k}")
-        releases.append(release)
+        safe, record = folder / f"safe.{k}.tsv", folder / f"record.{k}"
+        verbs.write(release, safe, record=record)
+        releases.append(verbs.load_release(safe, record))
     progress("report")
     verbs.report(log, releases, folder / "report.html", seed=SEED)
+    program = "coterie" if shutil.which("coterie") else sys.argv[0]
     return [
         f"A made-up log of {users:,} people, and {len(KS)} releases of it that keep their promise:",
         *(f"  {folder}/safe.{k}.tsv" for k in KS),
@@ -41,10 +44,10 @@ def run_demo(folder: Path, users: int, progress: Callable[[str], None]) -> list[
         f"Open   {folder}/report.html",
         "",
         "Try next:",
-        f"  coterie inspect {folder}/log.tsv",
-        f"  coterie verify {folder}/safe.5.tsv --original {folder}/log.tsv",
-        "  coterie anonymize suppress_rare YOUR-LOG -o safe.parquet --k 5",
-        "  coterie methods suppress_rare",
+        f"  {program} inspect {folder}/log.tsv",
+        f"  {program} verify {folder}/safe.5.tsv --original {folder}/log.tsv",
+        f"  {program} anonymize suppress_rare YOUR-LOG -o safe.parquet --k 5",
+        f"  {program} methods suppress_rare",
     ]
 
 

@@ -97,6 +97,8 @@ class Release:
     checks: tuple[Check, ...] = ()
     warnings: tuple[str, ...] = ()
     record: Record | None = None
+    sha256: str = ""
+    """Of the file it was loaded from; empty for a release that was not written yet."""
 
     def __repr__(self) -> str:
         passed = sum(check.status == "passed" for check in self.checks)

@@ -195,6 +195,7 @@ def load_release(path: str | Path, record: str | Path | None = None) -> Release:
         checks=tuple(Check(**check) for check in sidecar.get("checks", ())),
         warnings=tuple(sidecar.get("warnings", ())),
         record=read_record(Path(record)) if record is not None else None,
+        sha256=sidecar["sha256"],
     )
 
 
@@ -333,6 +334,7 @@ def release_view(
         warnings=release.warnings,
         scores=measure(original, release, names, seed=seed, show_values=show_values),
         largest_k=verdict.largest_k,
+        sha256=release.sha256,
     )
 
 

@@ -24,6 +24,8 @@ def test_from_a_log_to_a_report(coterie, log, tmp_path):
     coterie("report", tmp_path / "safe.2.tsv", five, "-O", log, "--record", tmp_path / "record.2",
             "--record", tmp_path / "record.5", "-o", page)  # fmt: skip
     assert "at least 5 different users" in page.read_text()
+    digest = json.loads((tmp_path / "safe.5.tsv.json").read_text())["sha256"]
+    assert digest in page.read_text()  # the page is tied to the file
     for kind in ("md", "json"):
         coterie("report", five, "-O", log, "-o", tmp_path / f"report.{kind}", "-q")
     assert json.loads((tmp_path / "report.json").read_text())["releases"]

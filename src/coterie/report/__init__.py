@@ -54,6 +54,8 @@ class ReleaseView:
     scores: pl.DataFrame
     """name, key, value, unit and, where values may be shown, label."""
     largest_k: int | None
+    sha256: str = ""
+    """Ties the page to a file; empty for a release that was not written."""
 
 
 def render(log: LogView, releases: Sequence[ReleaseView], kind: Kind) -> str:

@@ -70,6 +70,7 @@ def _release_data(release: ReleaseView) -> dict[str, Any]:
         "verdict": state(release),
         "summary": verdict(release),
         "largest_k": release.largest_k,
+        "sha256": release.sha256 or None,
         "checks": [asdict(check) for check in release.checks],
         "warnings": list(release.warnings),
         "missing": list(missing(release)),
@@ -239,8 +240,8 @@ def _sign(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## Signature", "")
     yield "I have read what is promised, what was checked and what is not protected."
     yield ""
-    rows = [(release.label, _mark(state(release)), "☐ yes   ☐ no") for release in releases]
-    yield from _table(("Release", "Promise", "May be shared"), rows, numbers=False)
+    rows = [(release.label, _mark(state(release)), release.sha256 or NONE, "☐ yes   ☐ no") for release in releases]
+    yield from _table(("Release", "Promise", "SHA-256 of the file", "May be shared"), rows, numbers=False)
     yield from (
         "",
         "Name and role: ________________   Date: __________   Signature: ________________",
