@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -104,6 +104,79 @@ class InventsQueries(SuppressRare):
         return Draft(frame=draft.frame.with_columns(changed), subjects=draft.subjects)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CountsNobody(SuppressRare):
+    """Counts a missing user as one."""
+
+    def plan(self, log, run):
+        named = replace(log, frame=log.frame.with_columns(pl.col(log.shape.subject).fill_null("nobody")))
+        return super().plan(named, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeepsDetailsUnderDrop(SuppressRare):
+    """Promises attrs = drop and keeps the url."""
+
+    attrs: str = "drop"
+
+    def release(self, log, plan, run):
+        return _putting_back(super().release(log, plan, run), log, "url", pl.col("url"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamesByHash(SuppressRare):
+    """Promises random names and releases a bare hash."""
+
+    users: str = "pseudonym"
+
+    def release(self, log, plan, run):
+        value = pl.col("user").hash().cast(pl.String)
+        return _putting_back(super().release(log, plan, run), log, "user", value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinksSessions(SuppressRare):
+    """Promises a name for each session and releases one for each person."""
+
+    users: str = "session"
+
+    def release(self, log, plan, run):
+        return SuppressRare(k=self.k, users="pseudonym").release(log, plan, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixesNames(SuppressRare):
+    """Links rows of different people under one name."""
+
+    users: str = "pseudonym"
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        one = pl.col("user").drop_nulls().min()
+        mixed = draft.frame.with_columns(pl.when(pl.col("query") == "maps").then(one).otherwise("user").alias("user"))
+        return Draft(frame=mixed, subjects=draft.subjects)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetailsOneByOne(SuppressRare):
+    """Looks at each detail of a visit alone, not at what they say together."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        for detail in log.shape.details:
+            draft = _putting_back(draft, log, detail, pl.col(detail))
+        frame = draft.frame
+        for detail in log.shape.details:
+            users = log.frame.select("user", "path", detail).drop_nulls().unique()
+            common = users.group_by("path", detail).len().filter(pl.col("len") >= self.k).drop("len")
+            kept = common.with_columns(pl.lit(True).alias("_ok"))
+            frame = frame.join(kept, on=["path", detail], how="left").with_columns(
+                pl.when("_ok").then(detail).alias(detail)
+            )
+            frame = frame.drop("_ok")
+        return Draft(frame=frame, subjects=draft.subjects)
+
+
 # method, shape, the check that must catch it
 CAUGHT_BY = [
     (ReleasesRare, "QUERIES", "crowd.query"),
@@ -113,10 +186,16 @@ CAUGHT_BY = [
     (KeepsIds, "QUERIES", "names"),
     (HashesIds, "QUERIES", "names"),
     (KeepsDetails, "QUERIES", "crowd.query.url"),
-    (KeepsDetails, "VISITS", "crowd.path.bytes"),
-    (KeepsRanks, "QUERIES", "alone.url"),
+    (KeepsDetails, "VISITS", "crowd.path.method.status.bytes"),
+    (KeepsRanks, "QUERIES", "alone.rank"),
     (KeepsTimes, "QUERIES", "times"),
     (KeepsAddresses, "VISITS", "identifying"),
+    (CountsNobody, "NOBODY", "crowd.query"),
+    (KeepsDetailsUnderDrop, "QUERIES", "details"),
+    (NamesByHash, "QUERIES", "names"),
+    (LinksSessions, "QUERIES", "links"),
+    (MixesNames, "QUERIES", "links"),
+    (DetailsOneByOne, "JOINT", "crowd.path.method.status"),
     (InventsRows, "QUERIES", "rows.query"),
     (InventsQueries, "QUERIES", "crowd.query"),
 ]

@@ -14,11 +14,13 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import cli
+from coterie import cli, verbs
 from coterie.errors import BrokenPromiseError, CoterieError
+from coterie.measures import Comparison
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.run import Run
 from coterie.testing import queries_log, visits_log
-from tests.broken_methods import CAUGHT_BY
+from tests.broken_methods import CAUGHT_BY, MixesNames
 
 CANARIES = ("qzuserq", "qzqueryq", "qzurlq", "2017-04-13", "08:09:37", "31337")
 PEOPLE = 8
@@ -63,6 +65,10 @@ def test_reprs(log_path):
     for thing in (log, log.shape, log.history, release, release.record, release.promise, release.checks):
         _clean(repr(thing) + str(thing))
     _clean(repr(coterie.verify(release, log)))
+    _clean(repr(Comparison.of(log, release, seed=1, show_values=True)))
+    _clean(repr(verbs.log_view(log)) + repr(verbs.release_view(log, release, show_values=True)))
+    method, run = SuppressRare(k=3), Run(seed=1)
+    _clean(repr(method.release(log, method.plan(log, run), run)) + repr(run))
 
 
 def test_every_command(log_path, tmp_path, capsys, monkeypatch, caplog):
@@ -128,6 +134,8 @@ def test_every_input_error(tmp_path, capsys, monkeypatch, name, text):
 
 @pytest.mark.parametrize(("method", "shape", "check"), CAUGHT_BY)
 def test_every_broken_promise(method, shape, check):
+    if shape not in ("QUERIES", "VISITS") or method is MixesNames:
+        pytest.skip("made for rows of its own; the message is that of another case")
     log = {"QUERIES": queries_log, "VISITS": visits_log}[shape]()
     text = pl.col(pl.String)
     marked = log.frame.with_columns(pl.when(text.is_not_null()).then(pl.lit("qzqueryq") + text).name.keep())

@@ -30,21 +30,24 @@ def keep_items(log: Log, keep: pl.LazyFrame) -> Log:
 
 
 def common_details(log: Log, k: int, run: Run) -> Log:
-    """Details of an item only where at least k subjects share item and detail; times cut to the day."""
-    subject, item = log.shape.subject, log.shape.item
+    """A detail stays only where k subjects share the item, it and all details before it; times become days."""
+    shape = log.shape
 
     def mark(frame: pl.LazyFrame) -> pl.LazyFrame:
-        for first, *others in log.shape.details:
-            pairs = frame.select(subject, item, first).drop_nulls().unique()
-            common = pairs.group_by(item, first).len().filter(pl.col("len") >= k)
-            flagged = common.select(item, first, pl.lit(True).alias("_common"))
-            frame = frame.join(flagged, on=[item, first], how="left").with_columns(
-                pl.when(pl.col("_common")).then(pl.col(name)).alias(name) for name in (first, *others)
-            ).drop("_common")  # fmt: skip
-        return frame
+        shared = [shape.item]
+        for detail in shape.details:
+            shared = [*shared, detail]
+            owners = frame.select(shape.subject, *shared).drop_nulls().unique()
+            common = owners.group_by(shared).len().filter(pl.col("len") >= k)
+            flagged = common.select(*shared, pl.lit(True).alias("_common"))
+            # A detail that went is null, which joins with nothing: those after it go too.
+            frame = frame.join(flagged, on=shared, how="left")
+            frame = frame.with_columns(pl.when("_common").then(detail).alias(detail)).drop("_common")
+        riders = [pl.when(pl.col(detail).is_not_null()).then(rider).alias(rider) for rider, detail in shape.riders]
+        return frame.with_columns(*riders, pl.col("time").dt.truncate("1d"))
 
-    frame = run.map(log.frame, mark, by=[item]).with_columns(pl.col("time").dt.truncate("1d"))
-    return replace(log, frame=frame)
+    # The rows are needed several times: once for each count of owners, and once for themselves.
+    return replace(log, frame=run.map(run.collect(log.frame), mark, by=[shape.item]))
 
 
 def without_details(log: Log) -> Log:

@@ -7,6 +7,7 @@ everything else to standard error.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from coterie import __version__
-from coterie.console import print_scores, print_verdict, progress, say
+from coterie.console import conclusion, print_scores, print_verdict, progress, say
 from coterie.errors import CoterieError, InputError, InternalError, ParameterError
 
 if TYPE_CHECKING:
@@ -41,15 +42,19 @@ def _load_config(ctx: click.Context, param: click.Parameter, value: Path | None)
         data = tomllib.loads(value.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise click.BadParameter(f"cannot be read: {type(error).__name__}.") from None
-    settings = {key.replace("-", "_"): item for key, item in data.items()}
-    known = {str(option.name) for option in ctx.command.params}
-    if unknown := sorted(set(settings) - known):
-        raise click.BadParameter(f"{', '.join(unknown)}: no such option of this command.")
-    for key, item in settings.items():
-        if isinstance(item, list):
-            settings[key] = ",".join(map(str, item)) if key in ("k", "prepare") else item
+    options = {flag.lstrip("-"): option for option in ctx.command.params for flag in option.opts}
+    settings: dict[str, Any] = {}
+    for key, item in data.items():
+        option = options.get(key.replace("_", "-"))
+        if option is None or option.name is None:
+            raise click.BadParameter(f"{key}: no such option of this command.")
+        if option.multiple and not isinstance(item, list):
+            item = [item]
+        elif isinstance(item, list) and not option.multiple and option.nargs == 1:
+            item = ",".join(map(str, item))
         elif isinstance(item, dict):
-            settings[key] = ",".join(f"{name}={column}" for name, column in item.items())
+            item = ",".join(f"{name}={column}" for name, column in item.items())
+        settings[option.name] = item
     ctx.default_map = {**(ctx.default_map or {}), **settings}
 
 
@@ -295,35 +300,46 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, **options: Any) -> 
     names = [param.name for param in _params(name)]
     params = {key: options[key] for key in names}
     ks = params.pop("k", [None])
-    if len(ks) > 1 and "{k}" not in output:
-        raise ParameterError("Several k need a pattern for the output, for example -o out.{k}.tsv")
+    if len(set(ks)) < len(ks):
+        raise ParameterError("--k names a number twice.")
+    for flag, value, example in (("-o", output, "out.{k}.tsv"), ("--sidecar", options["sidecar"], "side.{k}.json")):
+        if len(ks) > 1 and value is not None and "{k}" not in value:
+            raise ParameterError(f"Several k need a pattern for {flag}, for example {flag} {example}")
     runs = [registry.method(name)(**params, **({} if k is None else {"k": k})) for k in ks]
     targets = [output.replace("{k}", str(k)) for k in ks]
     records = [None if record is None else Path(str(record).replace("{k}", str(k))) for k in ks]
     if len(set(records)) < len(records) and record is not None:
         raise ParameterError("Several k need a pattern for the record, for example --record record.{k}")
-    for target, where in zip(targets, records, strict=True):
-        _check_targets(target, where, options)
+    sidecars = [options["sidecar"] and options["sidecar"].replace("{k}", str(k)) for k in ks]
+    for target, where, side in zip(targets, records, sidecars, strict=True):
+        _check_targets(log, target, where, side, options)
     steps = parse_steps(options["prepare"])
     with progress(quiet) as step:
         step("read")
         read = _read(log, options, quiet)
         prepared = verbs.prepare(read, steps)
         blocks = options["blocks"] or _blocks_for(read)
+        if len(runs) > 1:  # a k that cannot be kept is refused before anything is written
+            subjects = verbs.count(prepared)[1]
+            for method in runs:
+                method.promise(subjects)
         summaries = []
-        for method, target, where in zip(runs, targets, records, strict=True):
+        for method, target, where, side in zip(runs, targets, records, sidecars, strict=True):
             release = verbs.anonymize(
                 prepared, method, seed=options["seed"], blocks=blocks, record=where is not None, progress=step
             )
             step("write")
-            verbs.write(release, target, kind=options["to"], sidecar=options["sidecar"], record=where, force=force)
+            verbs.write(release, target, kind=options["to"], sidecar=side, record=where, force=force)
             summaries.append((target, release))
     _report_runs(prepared, summaries, options["as_json"], quiet)
 
 
-def _check_targets(target: str, record: Path | None, options: dict[str, Any]) -> None:
+def _check_targets(
+    log: tuple[str, ...], target: str, record: Path | None, sidecar: str | None, options: dict[str, Any]
+) -> None:
     """Refuse before the work what would be refused after it."""
     from coterie.errors import MissingError
+    from coterie.formats import expand
     from coterie.write import kind_of, refuse_existing, refuse_full, sidecar_path
 
     if target == "-":
@@ -334,13 +350,18 @@ def _check_targets(target: str, record: Path | None, options: dict[str, Any]) ->
     kind_of(target, options["to"])
     if record is not None:
         refuse_full(record, options["force"])
+    outputs = [Path(name) for name in (sidecar, None if target == "-" else target) if name]
+    outputs += [] if target == "-" or sidecar else [sidecar_path(Path(target))]
+    inputs = {path.resolve() for path in expand(log)}
+    for path in outputs:
+        if path.resolve() in inputs:
+            raise ParameterError(f"{path} is the input. A log is never replaced by its release.")
+        refuse_existing(path, options["force"])
     if target == "-":
         return
     path = Path(target)
     if not path.parent.is_dir():
         raise MissingError(f"The folder {path.parent} does not exist. Make it first.")
-    refuse_existing(path, options["force"])
-    refuse_existing(sidecar_path(path), options["force"])
 
 
 def _blocks_for(log: Log) -> int:
@@ -420,15 +441,15 @@ def verify(
     with progress(quiet) as step:
         step("read")
         log = _read(original, options, quiet) if original else None
-        if log is not None and steps is not None:
-            log = verbs.prepare(log, steps)
         rows: Any = out
         if not sidecar_path(Path(out)).exists():  # not made by Coterie: read it like any log
             rows = verbs.prepare(_read([out], options, quiet), DEFAULT if steps is None else steps)
         step("verify")
-        verdict = verbs.verify(rows, log, promise=promise, k=k)
+        verdict = verbs.verify(rows, log, promise=promise, k=k, steps=steps)
     if not quiet or as_json:
         print_verdict(verdict, as_json)
+    elif verdict.exit_code:
+        say(conclusion(verdict), style="red")
     ctx.exit(verdict.exit_code)
 
 
@@ -555,6 +576,8 @@ def synth(output: Path, users: int, seed: int, force: bool, quiet: bool) -> None
     from coterie.synth import LINES_MEAN, write_aol
     from coterie.write import refuse_existing, temporary
 
+    if output.suffixes[-1:] not in ([".tsv"], [".txt"], [".gz"], [".zst"]):
+        raise ParameterError("A synthetic log is text in AOL's layout: name it .tsv, .tsv.gz or .tsv.zst.")
     refuse_existing(output, force)
     expected = users * LINES_MEAN
     with temporary(output.parent, output.name) as part, progress(quiet) as step:
@@ -604,8 +627,19 @@ def completion(shell: str) -> None:
 # --- errors ----------------------------------------------------------------------------------------
 
 
+class _StoppedError(BaseException):
+    """The process was told to end; what it holds on disk is cleaned up on the way out."""
+
+
+def _stop(number: int, frame: object) -> None:  # noqa: ARG001
+    raise _StoppedError(number)
+
+
 def main() -> None:
     """Run the command line and turn every error into a sentence and an exit code."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _stop)
     sys.exit(_run())
 
 
@@ -621,6 +655,8 @@ def _run() -> int:
         return 2
     except KeyboardInterrupt:
         return _fail("Interrupted. Nothing was written.", 130)
+    except _StoppedError as stopped:
+        return _fail("Stopped. Nothing was written.", 128 + int(stopped.args[0]))
     except CoterieError as error:
         return _fail(f"Error: {error}", error.exit_code)
     except BrokenPipeError:
@@ -643,7 +679,9 @@ def _unexpected(error: BaseException) -> int:
         return _fail("Error: out of memory. Use --blocks 8 or more to work on disk.", 2)
     if disk_is_full(error):
         return _fail("Error: the disk is full. Nothing was written; make room and try again.", 2)
-    if isinstance(error, OSError) and error.strerror:
+    if isinstance(error, OSError) and not error.strerror:
+        return _fail(f"Error: a file could not be read or written ({type(error).__name__}).", InputError.exit_code)
+    if isinstance(error, OSError):
         named = f"{error.filename}: " if error.filename else ""
         return _fail(f"Error: {named}{error.strerror}.", InputError.exit_code)
     kind = type(error).__name__

@@ -66,6 +66,7 @@ def print_scores(scores: pl.DataFrame, as_json: bool) -> None:
         click.echo(orjson.dumps(scores.to_dicts(), option=orjson.OPT_INDENT_2).decode())
         return
     from rich.table import Table
+    from rich.text import Text
 
     table = Table("measure", "key", "value", "unit", box=None, pad_edge=False)
     table.columns[2].justify = "right"
@@ -74,7 +75,8 @@ def print_scores(scores: pl.DataFrame, as_json: bool) -> None:
         table.add_column("of")
     for row in scores.iter_rows(named=True):
         value = "-" if row["value"] is None else f"{row['value']:,.2f}".rstrip("0").rstrip(".")
-        table.add_row(row["name"], row["key"], value, row["unit"], *([row["label"]] if labelled else []))
+        label = [Text("".join(c for c in row["label"] or "" if c.isprintable()))] if labelled else []
+        table.add_row(row["name"], row["key"], value, row["unit"], *label)
     console(stderr=False).print(table)
 
 
@@ -94,16 +96,17 @@ def print_verdict(verdict: Verdict, as_json: bool) -> None:
         print_scores(pl.DataFrame(rows, schema=schema, orient="row"), as_json=True)
         return
     out = console(stderr=False)
-    out.print(verdict.promise.sentence, markup=False)
+    out.print(verdict.sentence, markup=False)
     marks = {"passed": ("ok  ", "green"), "failed": ("FAIL", "bold red"), "not checked": ("?   ", "yellow")}
     for check in verdict.checks:
         mark, style = marks[check.status]
         where = " [original]" if check.needs_original and check.status != "not checked" else ""
         out.print(f"  {mark} {check.name}: {check.detail}{where}", style=style, markup=False)
-    out.print(_conclusion(verdict), style="bold", markup=False)
+    out.print(conclusion(verdict), style="bold", markup=False)
 
 
-def _conclusion(verdict: Verdict) -> str:
+def conclusion(verdict: Verdict) -> str:
+    """One line: the promise holds, is broken, or could not be checked."""
     best = verdict.largest_k
     largest = "" if best is None else f" The largest k that holds is {best}."
     if verdict.broken:

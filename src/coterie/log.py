@@ -99,6 +99,8 @@ class Release:
     record: Record | None = None
     sha256: str = ""
     """Of the file it was loaded from; empty for a release that was not written yet."""
+    verified: tuple[int, ...] = ()
+    """Fingerprint of the rows that were checked; nothing else can be written."""
 
     def __repr__(self) -> str:
         passed = sum(check.status == "passed" for check in self.checks)

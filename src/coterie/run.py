@@ -61,7 +61,7 @@ class Run:
         return randomness.pseudonyms(self.seed, subjects, taken)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Draft:
     """What a method hands over: rows that nobody has checked yet, and who became whom.
 

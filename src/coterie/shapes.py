@@ -40,8 +40,10 @@ class Shape:
     """Columns that exist only inside Coterie and are never released."""
     identifying: tuple[str, ...] = ()
     """Columns that point at a person by themselves; query-level methods null them."""
-    details: tuple[tuple[str, ...], ...] = ()
-    """What accompanies an item: groups of columns of which the first decides about all of them."""
+    details: tuple[str, ...] = ()
+    """What accompanies an item. Each may stay only where enough subjects share the item, it and all before it."""
+    riders: tuple[tuple[str, str], ...] = ()
+    """Columns that stay exactly where a detail stays: (rider, detail)."""
 
     def __repr__(self) -> str:
         return f"Shape({self.name})"
@@ -105,7 +107,8 @@ QUERIES = Shape(
     subject="user",
     item="query",
     private=("row", "session"),
-    details=(("url", "rank"),),
+    details=("url",),
+    riders=(("rank", "url"),),
 )
 
 VISITS = Shape(
@@ -133,7 +136,7 @@ VISITS = Shape(
     item="path",
     private=("row", "session"),
     identifying=("address", "referrer", "agent"),
-    details=(("method",), ("status",), ("bytes",)),
+    details=("method", "status", "bytes"),
 )
 
 TERMS = Shape(

@@ -2,7 +2,8 @@
 
 Each cell of the grid is anonymized, verified and measured, and its numbers are kept in a file of its own in the folder
 `<study>.results`. A cell that is there already is not computed again; the name of its file is a digest of everything it
-depends on, so an edited study computes only what changed. Releases themselves are not kept.
+depends on, so an edited study computes only what changed. Releases themselves are not kept. A study is there to be
+repeated, so its seed is 7 unless it says otherwise.
 """
 
 from __future__ import annotations
@@ -91,6 +92,8 @@ def load_study(path: Path) -> Study:
 
 def run_study(study: Study, progress: Callable[[str, bool], None] | None = None) -> pl.DataFrame:
     """Compute the cells that are missing, then write the scores and the report; returns all scores."""
+    if study.report is not None and not study.report.parent.is_dir():
+        raise MissingError(f"The folder {study.report.parent} of the report does not exist. Make it first.")
     study.folder.mkdir(exist_ok=True)
     base = _digest_of_source(study)
     log: Log | None = None

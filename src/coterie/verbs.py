@@ -24,13 +24,12 @@ from coterie.run import Method, Run
 from coterie.shapes import QUERIES, SHAPES, Shape
 from coterie.verify import Verdict, verify_rows
 from coterie.write import (
+    fingerprint,
     read_record,
     read_sidecar,
     refuse_existing,
-    remove_record,
     sha256,
     temporary,
-    write_record,
     write_release,
 )
 
@@ -79,11 +78,11 @@ def anonymize(
     """Plan, release, verify. Raises BrokenPromiseError rather than return a release that fails."""
     name = registry.name_of(method)
     _accepts(log, method, name)
-    subject = log.shape.subject
-    counts = log.frame.select(pl.len(), pl.col(subject).drop_nulls().n_unique())
-    rows, subjects = counts.collect(engine="streaming").row(0)
+    rows, subjects, empty = count(log)
     if rows == 0:
         raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
+    if empty:
+        raise InputError(f"{empty:,} rows have no {log.shape.item}. Leave them out before anonymizing.")
     promise = method.promise(subjects)
     run = Run(seed=randomness.new_seed() if seed is None else seed, engine=Local(blocks))
     progress("plan")
@@ -117,7 +116,16 @@ def anonymize(
         checks=verdict.checks,
         warnings=draft.warnings,
         record=private,
+        verified=fingerprint(released),
     )
+
+
+def count(log: Log) -> tuple[int, int, int]:
+    """Rows, subjects, and rows without an item."""
+    subject, item = pl.col(log.shape.subject), pl.col(log.shape.item)
+    numbers = log.frame.select(pl.len(), subject.drop_nulls().n_unique(), item.null_count().alias("_empty"))
+    rows, subjects, empty = numbers.collect(engine="streaming").row(0)
+    return rows, subjects, empty
 
 
 def verify(
@@ -126,10 +134,12 @@ def verify(
     *,
     promise: str | None = None,
     k: int | None = None,
+    steps: Sequence[str] | None = None,
 ) -> Verdict:
     """Check a release again, from its rows; with the original log everything can be checked.
 
-    A file with a sidecar says itself what it promises and how the original has to be prepared. Rows that Coterie did
+    A file with a sidecar says itself what it promises and how the original has to be prepared (unless `steps` says it,
+    or the original was prepared already). Rows that Coterie did
     not make (a Log, or a file without a sidecar, which is read and prepared like any log) need `promise` and `k`.
     """
     if isinstance(release, Release):
@@ -140,14 +150,14 @@ def verify(
     path = Path(release)
     sidecar = read_sidecar(path)
     if sidecar is None:
-        return _verify_foreign(prepare(read(path)), original, promise, k)
+        return _verify_foreign(prepare(read(path), DEFAULT if steps is None else steps), original, promise, k)
     frame, shape, names, _resources = formats.read_release(path, _shape_of(sidecar))
     promised = from_dict({**sidecar["promise"], **({} if k is None else {"k": k})})
     if promise is not None and promise != promised.name:
         raise ParameterError(f"{path.name} promises {promised.name}, not {promise}.")
     _same_shape(shape, original)
     if original is not None and not original.steps:
-        original = prepare(original, sidecar.get("prepare", ()))
+        original = prepare(original, sidecar["prepare"] if steps is None else steps)
     extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
     verdict = verify_rows(frame.drop("bad").with_columns(extra), shape, promised, original)
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
@@ -168,15 +178,8 @@ def write(
     force: bool = False,
 ) -> None:
     """Write a verified release, its public sidecar and, if asked, its private record."""
-    if record is None or release.record is None:
-        write_release(release, path, kind=kind, sidecar=sidecar, force=force)
-        return
-    write_record(release.record, Path(record), force)
-    try:
-        write_release(release, path, kind=kind, sidecar=sidecar, force=force)
-    except BaseException:
-        remove_record(Path(record))  # a record without its release is of no use to anybody
-        raise
+    where = None if record is None else Path(record)
+    write_release(release, path, kind=kind, sidecar=sidecar, record=where, force=force)
 
 
 def load_release(path: str | Path, record: str | Path | None = None) -> Release:
@@ -186,15 +189,18 @@ def load_release(path: str | Path, record: str | Path | None = None) -> Release:
     if sidecar is None:
         raise MissingError(f"{path.name}.json, the sidecar of the release, is missing.")
     frame, shape, _, resources = formats.read_release(path, _shape_of(sidecar))
-    history = tuple(Step(name=name) for name in sidecar.get("prepare", ()))
+    history = tuple(Step(name=name) for name in sidecar["prepare"])
+    private = read_record(Path(record)) if record is not None else None
+    if private is not None and private.run.get("released_sha256") != sha256(path):
+        raise InputError(f"The run record in {record} belongs to another release than {path.name}.")
     return Release(
         log=Log(frame=frame.drop("bad"), shape=shape, history=history, resources=resources),
         promise=from_dict(sidecar["promise"]),
         method=sidecar["method"],
         params=sidecar.get("parameters", {}),
-        checks=tuple(Check(**check) for check in sidecar.get("checks", ())),
+        checks=_stated_checks(sidecar),
         warnings=tuple(sidecar.get("warnings", ())),
-        record=read_record(Path(record)) if record is not None else None,
+        record=private,
         sha256=sidecar["sha256"],
     )
 
@@ -216,6 +222,7 @@ def measure(
 
     Without `names` all measures are taken that what is given allows.
     """
+    _same_input(original, release)
     comparison = Comparison.of(
         original,
         release,
@@ -347,11 +354,21 @@ def _settle(frame: pl.LazyFrame, shape: Shape, run: Run, keep_rows: bool) -> tup
     """Released rows in the order of their values, and which original row each one is."""
     has_rows = keep_rows and "row" in frame.collect_schema()
     columns = [*shape.released, *(["row"] if has_rows else [])]
-    ordered = run.engine.sort(frame.select(columns), [*shape.order, *(["row"] if has_rows else [])])
+    whole_seconds = pl.col(pl.Datetime).dt.truncate("1s")  # what text files can hold
+    ordered = run.engine.sort(
+        frame.select(columns).with_columns(whole_seconds), [*shape.order, *(["row"] if has_rows else [])]
+    )
     released = ordered.select(shape.released)
     if not has_rows:
         return released, None
     return released, ordered.select("row").with_row_index("released_row")
+
+
+def _stated_checks(sidecar: Mapping[str, Any]) -> tuple[Check, ...]:
+    try:
+        return tuple(Check(**check) for check in sidecar["checks"])
+    except TypeError:
+        raise InputError("The checks in the sidecar are damaged.") from None
 
 
 def _shape_of(sidecar: Mapping[str, Any] | None) -> Shape:
@@ -385,6 +402,15 @@ def _verify_foreign(rows: Log, original: Log | None, name: str | None, k: int | 
         numbers |= {"users": "pseudonym" if linked else "drop", "attrs": "keep"}
     frame = rows.frame.select(rows.shape.released)
     return verify_rows(frame, rows.shape, from_dict(numbers), original, foreign=True)
+
+
+def _same_input(original: Log, release: Release) -> None:
+    """Refuse to compare with a log that the run record does not come from: the figures would be wrong."""
+    if release.record is None or not release.sha256 or not original.sources:
+        return
+    expected = release.record.run.get("input_sha256")
+    if expected and expected != [sha256(path) for path in original.sources]:
+        raise InputError("The run record was made from other input files than the original that was given.")
 
 
 def _same_shape(shape: Shape, original: Log | None) -> None:

@@ -8,8 +8,9 @@ check says which. Findings are counts, never values.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 import polars as pl
 
@@ -19,6 +20,7 @@ from coterie.shapes import Shape
 
 _NAME = r"^u_[a-z2-7]{16}$"
 _PARTS: tuple[Callable[[pl.Expr], pl.Expr], ...] = (lambda h: h // 2**32, lambda h: h % 2**32)
+_PAUSE = timedelta(minutes=30)
 _DAY = 86_400_000_000  # microseconds
 
 
@@ -28,6 +30,14 @@ class Verdict:
 
     promise: Promise
     checks: tuple[Check, ...]
+    foreign: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """What was checked, in plain words; of foreign rows only the number is examined, not how it came about."""
+        if self.foreign and isinstance(self.promise, QueryKAnonymity):
+            return f"To be checked: every query in the file was issued by at least {self.promise.k} different users."
+        return self.promise.sentence
 
     @property
     def broken(self) -> tuple[Check, ...]:
@@ -68,12 +78,18 @@ def verify_rows(
         if checks[0].status == "failed":
             return Verdict(promise=promise, checks=tuple(checks))
         checks += [_order(frame, shape), _names(frame, shape, promise)]
-    checks += [_ids(frame, shape, original)]
+        checks += [_ids(frame, shape, original)]
+    elif isinstance(promise, QueryKAnonymity):
+        others = [n for n in shape.released if n not in (shape.subject, shape.item)]
+        detail = (
+            f"the promise is about {shape.item} alone; nothing was looked for in {', '.join(others)} or other columns"
+        )
+        checks += [Check(name="details", status="not checked", detail=detail)]
     if isinstance(promise, QueryKAnonymity):
         checks += _query_checks(frame, shape, promise, original, foreign)
     else:
         checks += _user_checks(frame, shape, promise)
-    return Verdict(promise=promise, checks=tuple(checks))
+    return Verdict(promise=promise, checks=tuple(checks), foreign=foreign)
 
 
 # --- house rules -------------------------------------------------------------------------------
@@ -85,8 +101,11 @@ def _columns(frame: pl.LazyFrame, shape: Shape) -> Check:
     wrong = len(set(found) ^ set(expected)) + sum(
         found[name] != dtype for name, dtype in expected.items() if name in found
     )
+    if not wrong:
+        required = [c.name for c in shape.columns if not c.nullable and c.name in expected]
+        wrong = _count(frame.select(pl.sum_horizontal(pl.col(required).null_count())))
     detail = "exactly the released columns of the shape, with their types"
-    return _check("columns", wrong, detail, unit="columns missing, in excess or of another type")
+    return _check("columns", wrong, detail, unit="columns or values missing, in excess or of another type")
 
 
 def _order(frame: pl.LazyFrame, shape: Shape) -> Check:
@@ -131,6 +150,8 @@ def _query_checks(
     frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, original: Log | None, foreign: bool
 ) -> Iterator[Check]:
     yield from _crowds(frame, [shape.item], shape, promise, original, foreign)
+    if not foreign and promise.users != "drop":
+        yield _links(frame, shape, promise, original)
     if not foreign:
         yield _identifying(frame, shape)
         yield from _details(frame, shape, promise, original)
@@ -187,6 +208,48 @@ def _crowds(
         yield _check(rows_name, more, invented, unit=f"of {total:,} have invented rows", needs_original=True)
 
 
+def _links(frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, original: Log | None) -> Check:
+    """What one name links in the release is what one session (or user) of the original had of the released items."""
+    unit = "session" if promise.users == "session" else "user"
+    detail = f"each name stands for one {unit} of the original"
+    if original is None:
+        return _not_checked("links", detail)
+    kept = original.frame.join(frame.select(shape.item).unique(), on=shape.item, how="semi")
+    if unit == "user":
+        owners = kept.select(pl.col(shape.subject).alias("_owner"), shape.item)
+    elif "session" in original.frame.collect_schema():
+        owners = kept.select(pl.struct(shape.subject, "session").alias("_owner"), shape.item, shape.subject)
+    else:
+        numbered = original.frame.drop_nulls(shape.subject).select(shape.subject, "time", shape.item)
+        numbered = numbered.sort(shape.subject, "time").with_columns(
+            (
+                (pl.col(shape.subject) != pl.col(shape.subject).shift(1))
+                | (pl.col("time") - pl.col("time").shift(1) > _PAUSE)
+            )
+            .fill_null(False)
+            .cum_sum()
+            .alias("_owner")
+        )
+        owners = numbered.join(frame.select(shape.item).unique(), on=shape.item, how="semi")
+    if shape.subject in owners.collect_schema():
+        owners = owners.drop_nulls(shape.subject)
+    seeds = [secrets.randbits(63) for _ in range(2)]
+    before = _multisets(owners.drop_nulls("_owner"), "_owner", [shape.item], seeds).group_by(pl.all()).len("before")
+    names = frame.select(shape.subject, shape.item).drop_nulls()
+    after = _multisets(names, shape.subject, [shape.item], seeds).group_by(pl.all()).len("after")
+    both = after.join(before, on=[c for c in before.collect_schema() if c != "before"], how="left")
+    excess = (pl.col("after").cast(pl.Int64) - pl.col("before").fill_null(0).cast(pl.Int64)).clip(lower_bound=0)
+    count = _count(both.select(excess.sum()))
+    return _check("links", count, detail, unit="names do not", needs_original=True, carries_promise=True)
+
+
+def _multisets(frame: pl.LazyFrame, owner: str, columns: Sequence[str], seeds: Sequence[int]) -> pl.LazyFrame:
+    """One row for each owner: sums of two hashes under secret keys, which stand for the multiset of its rows."""
+    hashes = [pl.struct(columns).hash(seed=seed).alias(f"h{i}") for i, seed in enumerate(seeds)]
+    halves = [part(pl.col(h)).sum().alias(f"{h}{i}") for h in ("h0", "h1") for i, part in enumerate(_PARTS)]
+    return frame.select(owner, *hashes).group_by(owner).agg(pl.len().alias("n"), *halves).drop(owner)
+
+
 def _identifying(frame: pl.LazyFrame, shape: Shape) -> Check:
     names = shape.identifying
     given = [pl.col(name).is_not_null() for name in names] or [pl.lit(False)]
@@ -210,13 +273,15 @@ def _details(frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, origin
     inexact = (pl.col("time").cast(pl.Int64) % _DAY != 0).sum()
     count = frame.select(inexact).collect(engine="streaming").item()
     yield _check("times", count, "times are whole days", unit="rows with a time of day")
-    for first, *others in shape.details:
-        if others:
-            alone = pl.any_horizontal(pl.col(name).is_not_null() for name in others)
-            count = frame.select((alone & pl.col(first).is_null()).sum()).collect().item()
-            detail = f"{', '.join(others)} only beside {first}"
-            yield _check(f"alone.{first}", count, detail, unit="rows with one alone")
-        yield from _crowds(frame, [item, first], shape, promise, original)
+    for rider, detail in (*shape.riders, *zip(shape.details[1:], shape.details, strict=False)):
+        alone = pl.col(rider).is_not_null() & pl.col(detail).is_null()
+        yield _check(
+            f"alone.{rider}", _count(frame.select(alone.sum())), f"{rider} only beside {detail}", unit="rows without"
+        )
+    key = [item]
+    for detail in shape.details:
+        key = [*key, detail]
+        yield from _crowds(frame, key, shape, promise, original)
 
 
 # --- user k-anonymity ----------------------------------------------------------------------------
@@ -229,12 +294,9 @@ def _user_checks(frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity) -> 
     if anonymous:
         yield _check("profiles", anonymous, "every row has a name", unit="rows without", carries_promise=True)
         return
-    others = pl.struct(name for name in shape.released if name != subject)
-    # Two sums of hashes under fresh secret keys stand for a multiset: nobody can prepare a collision.
-    hashes = [others.hash(seed=secrets.randbits(63)).alias(f"h{i}") for i in range(2)]
-    halves = [part(pl.col(h)).sum().alias(f"{h}{i}") for h in ("h0", "h1") for i, part in enumerate(_PARTS)]
-    profiles = frame.select(subject, *hashes).group_by(subject).agg(pl.len().alias("n"), *halves)
-    crowds = profiles.drop(subject).group_by(pl.all()).len("crowd")
+    others = [name for name in shape.released if name != subject]
+    profiles = _multisets(frame, subject, others, [secrets.randbits(63) for _ in range(2)])
+    crowds = profiles.group_by(pl.all()).len("crowd")
     smallest, broken, total = (
         crowds.select(
             pl.col("crowd").min().alias("smallest"),

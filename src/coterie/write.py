@@ -18,11 +18,11 @@ from typing import Any
 
 import polars as pl
 
-from coterie.errors import BrokenPromiseError, InputError, InternalError, MissingError, ParameterError
+from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.formats._read import read_release
 from coterie.log import Record, Release
 from coterie.promises import to_dict
-from coterie.scratch import disk_is_full
+from coterie.scratch import Scratch, disk_is_full
 
 KINDS = ("tsv", "csv", "parquet", "jsonl")
 _COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
@@ -54,34 +54,44 @@ def write_release(
     *,
     kind: str | None = None,
     sidecar: str | Path | None = None,
+    record: Path | None = None,
     force: bool = False,
 ) -> None:
-    """Write a verified release and its sidecar; to standard output if `path` is `-`."""
+    """Write a verified release, its sidecar and its record; to standard output if `path` is `-`."""
     if not release.checks or any(check.status != "passed" for check in release.checks):
         raise BrokenPromiseError("Only a release whose checks all passed can be written.")
+    if not release.verified:
+        raise BrokenPromiseError("This release was loaded, not verified here. Anonymize the log again to write it.")
     to_stdout = str(path) == "-"
     if to_stdout and kind is None:
         raise ParameterError("Say what to write to standard output: --to tsv, csv, parquet or jsonl.")
     file_kind, compression = kind_of(path, kind)
-    target = Path(sidecar) if to_stdout and sidecar else Path(path)
+    target = Path(path)
     side = Path(sidecar) if sidecar else None if to_stdout else sidecar_path(target)
     for existing in filter(None, (None if to_stdout else target, side)):
         refuse_existing(existing, force)
-    folder = target.parent if not to_stdout or sidecar else Path.cwd()
-    with temporary(folder, f"rows.{kind or target.name}") as rows, temporary(folder, "sidecar") as meta:
+    scratch = Scratch()  # a pipe has no folder beside it for a temporary file
+    folder = scratch.path if to_stdout else target.parent
+    beside = side.parent if side is not None else scratch.path
+    with temporary(folder, f"rows.{kind or target.name}") as rows, temporary(beside, "sidecar") as meta:
         _sink(release.log.frame, rows, file_kind, compression)
         _compare(rows, release)
-        meta.write_text(json.dumps(sidecar_data(release, sha256(rows)), indent=2) + "\n")
-        if side is not None:
-            meta.replace(side)
-        if to_stdout:
-            _pour(rows)
-            return
+        digest = sha256(rows)
+        meta.write_text(json.dumps(sidecar_data(release, digest), indent=2) + "\n")
+        if record is not None and release.record is not None:
+            write_record(release.record, record, digest, force)
         try:
-            rows.replace(target)
-        except OSError:
+            if side is not None:
+                meta.replace(side)
+            if to_stdout:
+                _pour(rows)
+            else:
+                rows.replace(target)
+        except BaseException:
             if side is not None:
                 side.unlink(missing_ok=True)
+            if record is not None:
+                remove_record(record)
             raise
 
 
@@ -118,16 +128,20 @@ def read_sidecar(path: Path) -> dict[str, Any] | None:
         data = json.loads(side.read_text())
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise InputError(f"{side.name} is not a sidecar of Coterie: it is not JSON.") from None
-    if not isinstance(data, dict) or not {"promise", "sha256", "method"} <= set(data):
-        raise InputError(f"{side.name} is not a sidecar of Coterie: promise, sha256 or method is missing.")
+    if not isinstance(data, dict):
+        raise InputError(f"{side.name} is not a sidecar of Coterie: it holds no object.")
+    kinds = {"promise": dict, "sha256": str, "method": str, "parameters": dict, "checks": list, "prepare": list}
+    wrong = [name for name, kind in {**kinds, "shape": str}.items() if not isinstance(data.get(name), kind)]
+    if wrong:
+        raise InputError(f"{side.name} is not a sidecar of Coterie: {', '.join(wrong)} missing or of another type.")
     return data
 
 
 _RECORD_FILES = ("subjects.parquet", "rows.parquet", "run.json")
 
 
-def write_record(record: Record, folder: Path, force: bool = False) -> None:
-    """The private run record, readable by its owner only."""
+def write_record(record: Record, folder: Path, sha256: str = "", force: bool = False) -> None:
+    """The private run record, readable by its owner only; `sha256` is that of the release it belongs to."""
     refuse_full(folder, force)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
@@ -135,12 +149,12 @@ def write_record(record: Record, folder: Path, force: bool = False) -> None:
             (folder / name).unlink(missing_ok=True)
             if frame is not None:
                 with temporary(folder, name) as part:
+                    part.touch(mode=0o600)  # before there is anything to read in it
                     frame.sink_parquet(part, engine="streaming", row_group_size=_ROW_GROUP)
-                    part.chmod(0o600)
                     part.replace(folder / name)
         with temporary(folder, "run.json") as part:
             part.touch(mode=0o600)
-            part.write_text(json.dumps(dict(record.run), indent=2) + "\n")
+            part.write_text(json.dumps({**record.run, "released_sha256": sha256}, indent=2) + "\n")
             part.replace(folder / "run.json")
     except BaseException:
         remove_record(folder)
@@ -160,8 +174,15 @@ def read_record(folder: Path) -> Record:
     run, subjects, rows = (folder / n for n in ("run.json", "subjects.parquet", "rows.parquet"))
     if not run.exists() or not subjects.exists():
         raise MissingError(f"{folder} holds no run record. Give the folder of --record.")
+    try:
+        data = json.loads(run.read_text())
+        rows_kept = pl.scan_parquet(subjects, glob=False).collect_schema().names()
+    except (ValueError, OSError, pl.exceptions.PolarsError):
+        raise InputError(f"The run record in {folder} is damaged.") from None
+    if not isinstance(data, dict) or "original" not in rows_kept:
+        raise InputError(f"The run record in {folder} is damaged.")
     return Record(
-        run=json.loads(run.read_text()),
+        run=data,
         subjects=pl.scan_parquet(subjects, glob=False),
         rows=pl.scan_parquet(rows, glob=False) if rows.exists() else None,
     )
@@ -228,19 +249,17 @@ def _compress(plain: Path, path: Path, codec: str) -> None:
 
 def _compare(path: Path, release: Release) -> None:
     """Read the file back: its rows must be those that were verified, in the same order."""
-    frame, _, names, _resources = read_release(path, release.log.shape)
+    frame, _, names, _resources = read_release(path, release.log.shape, thorough=False)
     columns = list(release.log.shape.released)
-    same = names == columns and _fingerprint(frame, columns) == _fingerprint(release.log.frame, columns)
-    if not same:
-        raise InternalError("The written file does not read back as the rows that were verified.")
+    if names != columns or fingerprint(frame.select(columns)) != release.verified:
+        raise BrokenPromiseError("The rows to write are not the rows that were verified, so nothing was written.")
 
 
-def _fingerprint(frame: pl.LazyFrame, columns: list[str]) -> tuple[Any, ...]:
-    rows = frame.select(columns).with_row_index("_at")
+def fingerprint(rows: pl.LazyFrame) -> tuple[int, ...]:
+    """Number of rows and sums over the hashes of numbered rows: differs when a value or the order does."""
     whole = pl.struct(pl.all()).hash(seed=0)
-    return rows.select(pl.len(), (whole // 2**32).sum().alias("high"), (whole % 2**32).sum()).collect(
-        engine="streaming"
-    ).row(0)  # fmt: skip
+    sums = ((whole // 2**32).sum().alias("high"), (whole % 2**32).sum().alias("low"))
+    return rows.with_row_index("_at").select(pl.len(), *sums).collect(engine="streaming").row(0)
 
 
 def _pour(path: Path) -> None:

@@ -113,6 +113,8 @@ def test_config_file(coterie, log, tmp_path):
     assert json.loads((tmp_path / "c.4.tsv.json").read_text())["parameters"]["users"] == "session"
     coterie("anonymize", "suppress_rare", log, "--config", config, "--k", "3", "-o", tmp_path / "d.tsv")
     assert json.loads((tmp_path / "d.tsv.json").read_text())["parameters"]["k"] == 3
+    config.write_text(f'json = true\noriginal = "{log}"\n')
+    assert json.loads(coterie("verify", tmp_path / "d.tsv", "--config", config).out)
     config.write_text("no_such = 1\n")
     assert "no such option" in coterie("anonymize", "suppress_rare", log, "--config", config, code=2).err
 
@@ -225,6 +227,46 @@ def test_bad_outputs(coterie, log, tmp_path):
     assert "--to" in coterie("anonymize", "suppress_rare", log, "-o", "-", code=2).err
     assert existing.read_text() == "mine"
     coterie("anonymize", "suppress_rare", log, "-o", existing, "--force")
+
+
+def test_a_log_is_never_replaced_by_its_release(coterie, log, tmp_path):
+    mine = tmp_path / "mine.tsv"
+    mine.write_bytes(log.read_bytes())
+    assert "is the input" in coterie("anonymize", "suppress_rare", mine, "-o", mine, "--force", code=2).err
+    assert mine.read_bytes() == log.read_bytes()
+
+
+@pytest.mark.parametrize("more", [["--k", "2,1000"], ["--k", "5,5"], ["--k", "2,5", "--sidecar", "s.json"]])
+def test_several_k_write_all_or_nothing(coterie, log, tmp_path, more):
+    coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "out.{k}.tsv", *more, code=2)
+    assert not list(tmp_path.iterdir())
+
+
+def test_quiet_verify_still_says_what_is_wrong(coterie, log, tmp_path):
+    safe = tmp_path / "safe.tsv"
+    coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
+    assert coterie("verify", safe, "-O", log, "-q").err == ""
+    assert "BROKEN" in coterie("verify", safe, "-O", log, "--k", "100", "-q", code=1).err
+
+
+def test_a_report_checks_again(coterie, log, tmp_path):
+    safe = tmp_path / "safe.tsv"
+    coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
+    safe.write_text(safe.read_text() + "\t2006-03-05 00:00:00\tzz top secret\t\t\n")
+    coterie("report", safe, "-O", log, "-o", tmp_path / "r.json")
+    assert json.loads((tmp_path / "r.json").read_text())["releases"][0]["verdict"] != "kept"
+
+
+def test_markup_in_a_query_is_text(coterie, tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("user,query\n" + "".join(f"{n},[/b] [red]tea\n" for n in range(4)))
+    coterie("anonymize", "suppress_rare", path, "-o", tmp_path / "s.tsv", "--k", "3", "-q")
+    assert "[/b] [red]tea" in coterie("measure", tmp_path / "s.tsv", "-O", path, "frequency", "--show-values").out
+
+
+def test_synth_writes_text_only(coterie, tmp_path):
+    for name in ("-", "x.parquet", "x"):
+        assert ".tsv" in coterie("synth", "-o", tmp_path / name, "--users", "30", code=2).err
 
 
 def test_unknown_names(coterie, log):

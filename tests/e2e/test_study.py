@@ -56,6 +56,16 @@ def test_an_edited_study_computes_what_changed(coterie, study):
     assert coterie("study", study).err.count("(known)") == 2
 
 
+def test_a_changed_log_is_computed_anew(coterie, study, tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("user,query\n" + "".join(f"{n},tea\n" for n in range(9)))
+    study.write_text(STUDY.replace("synth:users=60,seed=7", "log.csv"))
+    coterie("study", study)
+    assert coterie("study", study).err.count("(known)") == 4
+    log.write_text(log.read_text() + "9,tea\n")
+    assert coterie("study", study).err.count("(known)") == 0
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

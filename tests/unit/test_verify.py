@@ -17,7 +17,55 @@ from coterie.testing import queries_log, visits_log
 from coterie.verify import verify_rows
 from tests.broken_methods import CAUGHT_BY, ReleasesRare
 
-LOGS = {"QUERIES": queries_log, "VISITS": visits_log}
+
+def _nobody_log():
+    """Two people and rows without a user: three different values, two users."""
+    return coterie.log(pl.DataFrame({
+        "user": ["a", "b", None, "a", "b", "c"],
+        "query": ["tea"] * 3 + ["maps"] * 3,
+    }))  # fmt: skip
+
+
+def _joint_log():
+    """GET and 404 are common for the path, but only one visitor has both."""
+    rows = [(f"v{n}", "GET", 200) for n in range(4)] + [(f"w{n}", "POST", 404) for n in range(4)] + [("x", "GET", 404)]
+    return coterie.log(
+        pl.DataFrame(rows, schema=["user", "method", "status"], orient="row").with_columns(path=pl.lit("/p"))
+    )
+
+
+LOGS = {"QUERIES": queries_log, "VISITS": visits_log, "NOBODY": _nobody_log, "JOINT": _joint_log}
+
+
+def test_details_are_judged_together():
+    rows = coterie.anonymize(_joint_log(), SuppressRare(k=3), seed=1).to_polars()
+    assert set(rows.select("method", "status").rows()) == {("GET", 200), ("POST", 404), ("GET", None)}
+
+
+def test_rows_without_a_user_count_as_nobody():
+    rows = coterie.anonymize(_nobody_log(), SuppressRare(k=3), seed=1).to_polars()
+    assert set(rows["query"]) == {"maps"}
+
+
+def test_names_link_sessions_and_people_as_promised():
+    for users, links in (("session", {("ann", 0): 2, ("ann", 1): 1}), ("pseudonym", {("ann",): 3})):
+        release = coterie.anonymize(queries_log(), SuppressRare(k=3, users=users), seed=1)
+        became = release.record.rows.collect().join(queries_log().frame.collect().select("row", "user"), on="row")
+        names = release.to_polars()["user"]
+        of_ann = [names[at] for at, user in became.select("released_row", "user").iter_rows() if user == "ann"]
+        assert sorted(of_ann.count(name) for name in set(of_ann)) == sorted(links.values())
+        assert coterie.verify(release, queries_log()).exit_code == 0
+
+
+def test_an_item_must_not_be_null(release):
+    rows = release.to_polars()
+    holed = rows.with_columns(pl.when(pl.int_range(pl.len()) > 0).then("query").alias("query"))
+    assert _failed(_verdict(release, holed)) == {"columns"}
+    log = queries_log()
+    with pytest.raises(InputError, match="no query"):
+        coterie.anonymize(
+            replace(log, frame=log.frame.with_columns(pl.lit(None, pl.String).alias("query"))), SuppressRare(k=3)
+        )
 
 
 @pytest.mark.parametrize(("method", "shape", "check"), CAUGHT_BY)
@@ -157,10 +205,31 @@ def test_a_forged_digest_does_not_help(release, tmp_path):
 def test_a_damaged_sidecar(release, tmp_path):
     path = tmp_path / "safe.tsv"
     coterie.write(release, path)
-    for text in ("", "[]", '{"promise": 1}'):
+    good = json.loads((tmp_path / "safe.tsv.json").read_text())
+    texts = ["", "[]", '{"promise": 1}']
+    texts += [json.dumps({**good, key: value}) for key, value in (("promise", "x"), ("prepare", 5), ("shape", ["a"]))]
+    for text in texts:
         (tmp_path / "safe.tsv.json").write_text(text)
         with pytest.raises(InputError, match="sidecar"):
             coterie.verify(path)
+
+
+def test_a_field_that_appears_late_is_caught(tmp_path):
+    frame = pl.DataFrame({"user": [str(n % 3) for n in range(6000)], "query": ["tea with milk"] * 6000})
+    path = tmp_path / "safe.jsonl"
+    coterie.write(coterie.anonymize(coterie.log(frame), SuppressRare(k=3), seed=1), path)
+    lines = path.read_text().splitlines()
+    lines[-1] = lines[-1][:-1] + ',"email":"x"}'
+    path.write_text("\n".join(lines) + "\n")
+    assert "columns" in _failed(coterie.verify(path, coterie.log(frame)))
+
+
+def test_the_steps_of_the_original_can_be_said(tmp_path):
+    path = tmp_path / "safe.tsv"
+    frame = pl.DataFrame({"user": ["1", "2", "3"], "query": ["Tea", "tea", "TEA"]})
+    coterie.write(coterie.anonymize(coterie.prepare(coterie.log(frame)), SuppressRare(k=3), seed=1), path)
+    assert coterie.verify(path, coterie.log(frame)).exit_code == 0
+    assert coterie.verify(path, coterie.log(frame), steps=[]).exit_code == 1
 
 
 def test_files_that_coterie_did_not_make(tmp_path):
@@ -168,6 +237,8 @@ def test_files_that_coterie_did_not_make(tmp_path):
     path.write_text("user,query\n1,Maps\n2,maps\n3,maps \n1,tea\n2,tea\n")
     verdict = coterie.verify(path, promise="query_k_anonymity", k=2)
     assert verdict.exit_code == 0
+    assert "random name" not in verdict.sentence
+    assert "details" in {check.name for check in verdict.unchecked}
     assert verdict.largest_k == 2
     assert coterie.verify(path, promise="query_k_anonymity", k=3).exit_code == 1
     with pytest.raises(MissingError, match="--promise"):

@@ -110,6 +110,63 @@ def test_an_unverified_release_is_refused(release, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_only_the_rows_that_were_verified_can_be_written(release, tmp_path):
+    log = queries_log()
+    raw = replace(release.log, frame=log.frame.select(log.shape.released))
+    with pytest.raises(BrokenPromiseError, match="not the rows that were verified"):
+        coterie.write(replace(release, log=raw), tmp_path / "raw.tsv")
+    assert not list(tmp_path.iterdir())
+    coterie.write(release, tmp_path / "safe.tsv")
+    with pytest.raises(BrokenPromiseError, match="loaded"):
+        coterie.write(coterie.load_release(tmp_path / "safe.tsv"), tmp_path / "again.tsv")
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "parquet"])
+def test_times_are_whole_seconds(tmp_path, kind):
+    times = ["2020-02-03T09:00:00.123Z", "2020-02-03T09:00:00.9Z", "2020-02-03 09:00:01"]
+    frame = pl.DataFrame({"user": ["1", "2", "3"], "query": ["tea"] * 3, "time": times})
+    release = coterie.anonymize(coterie.log(frame), SuppressRare(k=3, attrs="keep"), seed=1)
+    coterie.write(release, tmp_path / f"safe.{kind}")
+    again = coterie.load_release(tmp_path / f"safe.{kind}").to_polars()["time"]
+    assert [time.isoformat() for time in again] == ["2020-02-03T09:00:00"] * 2 + ["2020-02-03T09:00:01"]
+
+
+def test_names_with_brackets(release, tmp_path):
+    folder = tmp_path / "a[1]*"
+    folder.mkdir()
+    for kind in ("tsv", "csv", "jsonl", "parquet"):
+        coterie.write(release, folder / f"s[2]?.{kind}")
+        assert coterie.verify(folder / f"s[2]?.{kind}", queries_log()).exit_code == 0
+
+
+def test_a_record_belongs_to_its_release(release, tmp_path):
+    other = coterie.anonymize(queries_log(), SuppressRare(k=5), seed=1)
+    coterie.write(release, tmp_path / "a.tsv", record=tmp_path / "ra")
+    coterie.write(other, tmp_path / "b.tsv", record=tmp_path / "rb")
+    with pytest.raises(InputError, match="belongs to another release"):
+        coterie.load_release(tmp_path / "a.tsv", tmp_path / "rb")
+    (tmp_path / "ra" / "run.json").write_text("{")
+    with pytest.raises(InputError, match="damaged"):
+        coterie.load_release(tmp_path / "a.tsv", tmp_path / "ra")
+
+
+def test_a_record_belongs_to_its_log(tmp_path):
+    for name, query in (("one", "tea"), ("two", "maps")):
+        (tmp_path / name).write_text("".join(f"{u}\t{query}\t2020-02-03 09:00:00\t\t\n" for u in range(3)))
+    coterie.write(
+        coterie.anonymize(coterie.read(tmp_path / "one"), SuppressRare(k=3)), tmp_path / "s.tsv", record=tmp_path / "r"
+    )
+    loaded = coterie.load_release(tmp_path / "s.tsv", tmp_path / "r")
+    assert coterie.measure(coterie.read(tmp_path / "one"), loaded).height
+    with pytest.raises(InputError, match="other input files"):
+        coterie.measure(coterie.read(tmp_path / "two"), loaded)
+
+
+def test_the_sidecar_states_the_limits(release, tmp_path):
+    coterie.write(release, tmp_path / "safe.tsv")
+    assert json.loads((tmp_path / "safe.tsv.json").read_text())["limits"] == list(release.promise.limits)
+
+
 def test_an_existing_file_is_refused_without_force(release, tmp_path):
     path = tmp_path / "safe.tsv"
     path.write_text("mine")
@@ -202,9 +259,7 @@ def test_a_full_disk(release, tmp_path, monkeypatch):
 
 
 def test_a_file_that_reads_back_differently_is_not_left(release, tmp_path, monkeypatch):
-    from coterie.errors import InternalError
-
     monkeypatch.setattr(WRITE, "_sink", lambda frame, path, *a: frame.slice(1).sink_csv(path, separator="\t"))
-    with pytest.raises(InternalError):
+    with pytest.raises(BrokenPromiseError):
         coterie.write(release, tmp_path / "safe.tsv")
     assert not list(tmp_path.iterdir())

@@ -67,7 +67,7 @@ class Local:
         key = pl.PartitionBy(folder, key="_block", include_key=False)
         numbered.sink_parquet(key, compression="lz4", engine="streaming", mkdir=True)
         found = sorted(folder.iterdir(), key=lambda path: int(path.name.partition("=")[2]))
-        blocks = [pl.scan_parquet(str(path / "*.parquet"), hive_partitioning=False) for path in found]
+        blocks = [_scan(path) for path in found]
         return blocks or [frame.clear()]
 
     def _each(self, blocks: list[pl.LazyFrame], work: Work) -> pl.LazyFrame:
@@ -76,7 +76,7 @@ class Local:
         for number, block in enumerate(blocks):
             target = folder / f"{number:06}.parquet"
             work(block).sink_parquet(target, compression="lz4", engine="streaming")
-        return pl.scan_parquet(str(folder / "*.parquet"))
+        return _scan(folder)
 
     def _new_folder(self) -> Path:
         self._scratch = self._scratch or Scratch()
@@ -84,3 +84,9 @@ class Local:
         self._steps += 1
         path.mkdir()
         return path
+
+
+def _scan(folder: Path) -> pl.LazyFrame:
+    """All files of a folder in the order of their names, whatever characters its path has."""
+    files = [str(path) for path in sorted(folder.glob("*.parquet"))]
+    return pl.scan_parquet(files, glob=False, hive_partitioning=False)

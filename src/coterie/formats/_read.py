@@ -59,13 +59,15 @@ def read(
     )
 
 
-def read_release(path: Path, shape: Shape = QUERIES) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
+def read_release(
+    path: Path, shape: Shape = QUERIES, thorough: bool = True
+) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
     """A released file as it is: rows with `bad`, shape, the columns it really has, resources.
 
     `shape` is that of a file without any line, which is what jsonl makes of a release without rows.
     """
     source = Source(expand([path]))
-    names = table.column_names(source)
+    names = table.column_names(source, thorough)
     if not source.head():
         schema = {name: shape.schema[name] for name in shape.released}
         return pl.LazyFrame(schema=schema | {"bad": pl.String}), shape, list(shape.released), ()

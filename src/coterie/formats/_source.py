@@ -9,7 +9,6 @@ import os
 import shutil
 import sys
 import tempfile
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import IO, Any, TypeAlias
 import polars as pl
 
 from coterie.errors import InputError, MissingError, ParameterError
+from coterie.scratch import Scratch
 
 STDIN = "-"
 DAMAGE = "\U0010ffff"  # stands for bytes that are not text: a code point that no text holds
@@ -33,19 +33,11 @@ Section: TypeAlias = tuple[str, str, int, int]
 """File, unit (line, row, item), number of the first, and how many rows it stands for."""
 
 
-class Folder:
-    """A private temporary folder (mode 0700) that goes when nothing holds it any more."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="coterie-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
-
-
 class Source:
     """The input files as one run of numbered lines, and a private folder for spooled rows."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self.folder = Folder()
+        self.folder = Scratch()
         self.damaged = False
         """Set when the bytes are not what the fast way needs, such as valid text: lines are then
         read in a way that marks the bad ones."""
@@ -264,7 +256,8 @@ class Spool:
     def scan(self) -> pl.LazyFrame:
         """All rows."""
         self._flush()
-        return pl.scan_parquet(str(self._folder / "*.parquet"))
+        files = [str(path) for path in sorted(self._folder.glob("*.parquet"))]
+        return pl.scan_parquet(files, glob=False)
 
     def _flush(self) -> None:
         columns = zip(*self._rows, strict=True) if self._rows else ([] for _ in self._schema)

@@ -9,6 +9,7 @@ may be text (ISO 8601, with or without a zone), dates, or seconds or millisecond
 from __future__ import annotations
 
 import csv
+import glob
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -100,15 +101,31 @@ def from_frame(data: pl.DataFrame, options: Options) -> tuple[pl.LazyFrame, Shap
     return typed(_numbered(data.lazy(), picked), shape), shape
 
 
-def column_names(source: Source) -> list[str]:
-    """The columns that a file really has, also those that no shape knows."""
+def column_names(source: Source, thorough: bool = True) -> list[str]:
+    """The columns that a file really has, also those that no shape knows.
+
+    A field of JSON lines may first appear in the last line; looking there takes time.
+    """
     first = source.head()
+    if thorough and _kind(first) == "jsonl":
+        return list(dict.fromkeys((*_names(first), *_json_fields(source))))
     if _kind(first) != "parquet":
         return _names(first)
     try:
         return pl.scan_parquet(str(source.paths[0]), glob=False).collect_schema().names()
     except (pl.exceptions.PolarsError, OSError):
         raise InputError(f"{source.label} is not a whole parquet file.") from None
+
+
+def _json_fields(source: Source) -> Iterator[str]:
+    """The fields of all objects, in the order of their appearance; lines that are not objects have none."""
+    for path in source.paths:
+        for _, line in byte_lines(path):
+            try:
+                record = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                continue
+            yield from record if isinstance(record, dict) else ()
 
 
 def _kind(head: list[str]) -> str:
@@ -265,7 +282,7 @@ def _load_jsonl(source: Source, picked: dict[str, str]) -> pl.LazyFrame:
     if source.damaged:
         return _by_record(source, picked, records)
     source.sections = _filled_lines
-    paths = list(map(str, source.paths))
+    paths = [glob.escape(str(path)) for path in source.paths]  # this scan always looks for patterns
     return _numbered(pl.scan_ndjson(paths, schema=dict.fromkeys(columns, pl.String)), picked)
 
 

@@ -32,7 +32,7 @@ class Score:
     label: str | None = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Comparison:
     """An original log and a release of it, in the columns that measures look at."""
 
@@ -43,6 +43,9 @@ class Comparison:
     release: Release
     seed: int
     show_values: bool
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.original.height} rows, {self.released.height} released)"
 
     @classmethod
     def of(cls, original: Log, release: Release, seed: int, show_values: bool) -> Comparison:

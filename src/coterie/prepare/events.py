@@ -15,7 +15,7 @@ def events(log: Log) -> Log:
     """The log with one row for each event."""
     shape = log.shape
     key = [shape.subject, shape.item, "time"]
-    order = [name for group in shape.details for name in reversed(group)]
+    order = [*(rider for rider, _ in shape.riders), *shape.details]
     timed = log.frame.filter(pl.col("time").is_not_null())
     first = timed.sort(*order, "row", nulls_last=True).unique(key, keep="first", maintain_order=True)
     untimed = log.frame.filter(pl.col("time").is_null())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import polars as pl
@@ -51,7 +51,7 @@ class ReleaseView:
     promise: Promise
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
-    scores: pl.DataFrame
+    scores: pl.DataFrame = field(repr=False)
     """name, key, value, unit and, where values may be shown, label."""
     largest_k: int | None
     sha256: str = ""
