@@ -92,11 +92,14 @@ def bare_polars(given: argparse.Namespace) -> dict:
         given.log, separator="\t", has_header=False, skip_lines=1, quote_char=None,
         schema=dict.fromkeys(names, pl.String),
     )  # fmt: skip
-    query = pl.col("query").str.normalize("NFKC").str.to_lowercase().str.normalize("NFKC")
+    query = pl.col("query")
+    folded = query.str.normalize("NFKC").str.to_lowercase().str.normalize("NFKC")
+    spelled = folded.str.replace_all(r"\s+", " ").str.strip_chars()
+    normal = query.str.contains(r"^[!-@\[-~]+(?: [!-@\[-~]+)*$")  # the same short cut as ours, to be fair
     log = log.with_columns(
         pl.col("time").str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us"),
         pl.col("rank").cast(pl.Int32),
-        query.str.replace_all(r"\s+", " ").str.strip_chars(),
+        pl.when(normal).then(query).otherwise(spelled).alias("query"),
     ).filter(~pl.col("query").is_in(["", "-"]))
     degrees = log.select("user", "query").unique().group_by("query").len().filter(pl.col("len") >= K)
     keep = degrees.select("query").collect(engine="streaming")
@@ -114,7 +117,7 @@ def bare_polars(given: argparse.Namespace) -> dict:
     rows.sort("query", "time", "rank", "url").sink_parquet(target, engine="streaming")
     seconds = time.perf_counter() - start
     memory = peak()
-    return {"seconds": seconds, "peak": memory, **fingerprint(target)}
+    return {"seconds": seconds, "cpu": time.process_time(), "peak": memory, **fingerprint(target)}
 
 
 def fingerprint(path: Path) -> dict:

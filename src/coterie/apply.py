@@ -46,8 +46,9 @@ def common_details(log: Log, k: int, run: Run) -> Log:
         riders = [pl.when(pl.col(detail).is_not_null()).then(rider).alias(rider) for rider, detail in shape.riders]
         return frame.with_columns(*riders, pl.col("time").dt.truncate("1d"))
 
-    # The rows are needed several times: once for each count of owners, and once for themselves.
-    return replace(log, frame=run.map(run.collect(log.frame), mark, by=[shape.item]))
+    # Each detail needs the rows twice; with several of them it pays to compute the rows once.
+    rows = log.frame if len(shape.details) == 1 else run.collect(log.frame)
+    return replace(log, frame=run.map(rows, mark, by=[shape.item]))
 
 
 def without_details(log: Log) -> Log:

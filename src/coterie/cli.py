@@ -320,7 +320,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, **options: Any) -> 
         prepared = verbs.prepare(read, steps)
         blocks = options["blocks"] or _blocks_for(read)
         if len(runs) > 1:  # a k that cannot be kept is refused before anything is written
-            subjects = verbs.count(prepared)[1]
+            subjects = verbs.count_subjects(prepared)
             for method in runs:
                 method.promise(subjects)
         summaries = []

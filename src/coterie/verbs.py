@@ -34,6 +34,8 @@ from coterie.write import (
 )
 
 Progress = Callable[[str], None]
+_BEGINNING = 100_000  # rows that tell whether a log has many subjects
+_MANY = 1_000  # more subjects than any sensible k
 
 
 def _silent(_: str) -> None: ...
@@ -78,12 +80,8 @@ def anonymize(
     """Plan, release, verify. Raises BrokenPromiseError rather than return a release that fails."""
     name = registry.name_of(method)
     _accepts(log, method, name)
-    rows, subjects, empty = count(log)
-    if rows == 0:
-        raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
-    if empty:
-        raise InputError(f"{empty:,} rows have no {log.shape.item}. Leave them out before anonymizing.")
-    promise = method.promise(subjects)
+    counts = _counts(log, exact=record)
+    promise = method.promise(counts["subjects"])
     run = Run(seed=randomness.new_seed() if seed is None else seed, engine=Local(blocks))
     progress("plan")
     plan = method.plan(log, run)
@@ -100,8 +98,7 @@ def anonymize(
             "parameters": asdict(method),  # type: ignore[call-overload]
             "seed": run.seed,
             "seed_chosen": seed is not None,
-            "rows": rows,
-            "subjects": subjects,
+            **counts,
             "history": [asdict(step) for step in log.history],
             "input_sha256": [sha256(path) for path in log.sources] if record else [],
         },
@@ -120,12 +117,27 @@ def anonymize(
     )
 
 
-def count(log: Log) -> tuple[int, int, int]:
-    """Rows, subjects, and rows without an item."""
+def count_subjects(log: Log) -> int:
+    """How many subjects a log has."""
+    return _counts(log, exact=True)["subjects"]
+
+
+def _counts(log: Log, exact: bool) -> dict[str, int]:
+    """Rows and subjects; of a large log, unless `exact`, only those of its beginning, which are enough to go on."""
     subject, item = pl.col(log.shape.subject), pl.col(log.shape.item)
-    numbers = log.frame.select(pl.len(), subject.drop_nulls().n_unique(), item.null_count().alias("_empty"))
-    rows, subjects, empty = numbers.collect(engine="streaming").row(0)
-    return rows, subjects, empty
+    numbers = (
+        pl.len().alias("rows"),
+        subject.drop_nulls().n_unique().alias("subjects"),
+        item.null_count().alias("empty"),
+    )
+    found = log.frame.head(_BEGINNING).select(numbers).collect(engine="streaming").row(0, named=True)
+    if found["rows"] == 0:
+        raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
+    if found["rows"] == _BEGINNING and (exact or found["subjects"] < _MANY):
+        found = log.frame.select(numbers).collect(engine="streaming").row(0, named=True)
+    if empty := found.pop("empty"):
+        raise InputError(f"{empty:,} rows have no {log.shape.item}. Leave them out before anonymizing.")
+    return found
 
 
 def verify(

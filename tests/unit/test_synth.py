@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 import zstandard
@@ -27,6 +28,9 @@ TARGETS = [
     ("repeats by the user", 0.35, 0.05),
     ("events with a click", 0.47, 0.05),  # AOL: 41 % of events, 53 % of lines (SPEC 1.1)
     ("top query", 0.010, 0.002),
+    # A Zipf head is a straight line of log frequency over log rank; query logs are flatter than words.
+    ("Zipf head, slope", -0.65, 0.1),
+    ("Zipf head, straightness", 1.0, 0.02),
     ("refinements", 0.40, 0.05),
     *[(f"distinct, {n} words", share, 2.5) for n, share in zip(
         "12345", (26.64, 20.22, 20.56, 14.56, 17.99), strict=True)],
@@ -51,6 +55,9 @@ def measured(users: int) -> dict[str, float]:
         .with_columns(length=pl.col("words").list.len().clip(1, 5))
     )
     per_user = lines.group_by("user").len().select(mean=pl.mean("len"), median=pl.median("len"))
+    head = queries["events"].sort(descending=True)[9:300].log().to_numpy()
+    ranks = np.log(np.arange(10, 10 + len(head)))
+    slope, straightness = np.polyfit(ranks, head, 1)[0], np.corrcoef(ranks, head)[0, 1]
     numbers = {
         "lines per user, mean": per_user["mean"].item(),
         "lines per user, median": per_user["median"].item(),
@@ -59,6 +66,8 @@ def measured(users: int) -> dict[str, float]:
         "repeats by the user": 1 - events.select("user", "query").n_unique() / events.height,
         "events with a click": events.select(pl.mean("click")).item(),
         "top query": queries.select(pl.max("events")).item() / events.height,
+        "Zipf head, slope": slope,
+        "Zipf head, straightness": -straightness,
         "refinements": refinements(queries),
     }
     for n in range(1, 6):

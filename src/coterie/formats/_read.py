@@ -50,8 +50,10 @@ def read(
     module = registry.module("formats", format or _sniff(source, options))
     parsed = _settle(module, source, options)
     notes = _judge(parsed, module, source, allow_bad)
+    # Where no line is bad, later passes need not parse the columns that could make one bad.
+    good = parsed.frame.filter(pl.col("bad").is_null()) if parsed.bad else parsed.frame
     return Log(
-        frame=parsed.frame.filter(pl.col("bad").is_null()).drop("bad"),
+        frame=good.drop("bad"),
         shape=parsed.shape,
         history=(Step(name="read", counts={"lines": parsed.lines, "bad": parsed.bad}, notes=notes),),
         resources=(source.folder,),

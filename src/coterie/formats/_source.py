@@ -77,11 +77,10 @@ class Source:
             paths = [self._recode(i, path, encoding) for i, path in enumerate(self.paths)]
         line = pl.col("line")
         frame = pl.scan_lines(list(map(str, paths)), name="line", row_index_name="row", glob=False)
-        return (
-            frame.with_columns(pl.col("row").cast(pl.UInt64), line.str.strip_prefix(_BOM))
-            .with_columns(breaks_to_spaces(line, r"[\r]"))
-            .filter(line.str.strip_chars(" ") != "")
-        )
+        frame = frame.with_columns(pl.col("row").cast(pl.UInt64), breaks_to_spaces(line, r"[\r]"))
+        if any(starts_with_bom(path) for path in paths):
+            frame = frame.with_columns(line.str.strip_prefix(_BOM))
+        return frame.filter(line.str.strip_chars(" ") != "")
 
     def starts(self) -> Iterator[tuple[Path, int]]:
         """Each file with the running number of its first line."""
@@ -207,6 +206,12 @@ def head(path: Path) -> list[str]:
     # The last piece may be cut in the middle of a line.
     whole = lines[:-1] if len(data) >= _HEAD_BYTES and len(lines) > 1 else lines
     return [line.rstrip("\r") for line in whole if line.strip(" \r")]
+
+
+def starts_with_bom(path: Path) -> bool:
+    """Whether a file says that it is UTF-8 by a byte order mark."""
+    with open_bytes(path) as stream:
+        return stream.read(len(_BOM.encode())) == _BOM.encode()
 
 
 def byte_lines(path: Path) -> Iterator[tuple[int, bytes]]:
