@@ -9,130 +9,24 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from coterie import __version__
+from coterie import options as opt
 from coterie.console import conclusion, print_scores, print_verdict, progress, say
 from coterie.errors import CoterieError, InputError, InternalError, ParameterError
 
 if TYPE_CHECKING:
     from coterie.log import Log
 
-F = TypeVar("F", bound=Callable[..., Any])
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 _DEPENDENCIES = (
     "polars pyarrow numpy numba click rich orjson jinja2 altair vl-convert-python python-stdnum phonenumbers pandas"
 )
-
-
-# --- options that several commands share -----------------------------------------------------------
-
-
-def _load_config(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:  # noqa: ARG001
-    """Take defaults from a TOML file with the same keys as the options."""
-    if value is None:
-        return
-    import tomllib
-
-    try:
-        data = tomllib.loads(value.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise click.BadParameter(f"cannot be read: {type(error).__name__}.") from None
-    options = {flag.lstrip("-"): option for option in ctx.command.params for flag in option.opts}
-    settings: dict[str, Any] = {}
-    for key, item in data.items():
-        option = options.get(key.replace("_", "-"))
-        if option is None or option.name is None:
-            raise click.BadParameter(f"{key}: no such option of this command.")
-        if option.multiple and not isinstance(item, list):
-            item = [item]
-        elif isinstance(item, list) and not option.multiple and option.nargs == 1:
-            item = ",".join(map(str, item))
-        elif isinstance(item, dict):
-            item = ",".join(f"{name}={column}" for name, column in item.items())
-        settings[option.name] = item
-    ctx.default_map = {**(ctx.default_map or {}), **settings}
-
-
-_config = click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=_load_config,
-    is_eager=True,
-    expose_value=False,
-    help="TOML file with the same keys as the options.",
-)
-_quiet = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON array of name, key, value, unit.")
-_force = click.option("--force", is_flag=True, help="Replace existing files.")
-_seed = click.option("--seed", type=int, help="Make the run repeatable; whoever guesses it can undo pseudonyms.")
-_show_values = click.option("--show-values", is_flag=True, help="Show strings of the log. They can be personal data.")
-_original = click.option("--original", "-O", multiple=True, metavar="LOG", help="The log that was anonymized.")
-
-
-def _reading(command: F) -> F:
-    """The options that say how a log is to be read."""
-    options = (
-        click.option("--format", "format", metavar="NAME", help="Log format; else it is sniffed."),
-        click.option("--columns", metavar="user=A,query=B", help="Which column of a table holds what."),
-        click.option("--user-field", metavar="NAME", help="Field that identifies a user (ubi)."),
-        click.option("--date", metavar="YYYY-MM-DD", help="Day of times that have none (sogou)."),
-        click.option("--allow-bad", is_flag=True, help="Leave out bad lines even if they are many."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-_prepare = click.option(
-    "--prepare",
-    default="normalize,drop_empty",
-    metavar="STEPS",
-    help="Steps before the method: normalize, drop_empty, events, sessions, scrub; or 'none'.",
-)
-_output = click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="OUT",
-    help="File to write: .tsv .csv .parquet .jsonl, also .gz .zst; '-' for standard output; {k} for several k.",
-)
-_record = click.option(
-    "--record", type=click.Path(path_type=Path), metavar="DIR", help="The private run record: who became whom."
-)
-_streams = (
-    click.option("--to", metavar="KIND", help="What to write to standard output: tsv, csv, parquet, jsonl."),
-    click.option("--sidecar", metavar="FILE", help="Where to put the sidecar, with -o -."),
-    click.option("--blocks", type=click.IntRange(1), help="Work in so many blocks on disk; else chosen by size."),
-)
-_required_original = click.option(
-    "--original", "-O", multiple=True, required=True, metavar="LOG", help="The log that was anonymized."
-)
-_READING = ("format", "columns", "user_field", "date", "allow_bad")
-
-
-def _read(paths: Sequence[str], options: dict[str, Any], quiet: bool) -> Log:
-    """Read a log and say what could not be read."""
-    from coterie import verbs
-
-    settings = {name: options[name] for name in _READING}
-    settings["columns"] = _parse_columns(settings["columns"])
-    log = verbs.read(list(paths), **settings)
-    for step in log.history:
-        for note in step.notes:
-            say(note, quiet, style="yellow")
-    return log
-
-
-def _parse_columns(text: str | None) -> dict[str, str]:
-    pairs = [part.partition("=") for part in (text or "").split(",") if part]
-    if any(not (name and mark and column) for name, mark, column in pairs):
-        raise ParameterError("--columns is written user=NAME,query=NAME, our name first.")
-    return {name.strip(): column.strip() for name, _, column in pairs}
 
 
 # --- commands --------------------------------------------------------------------------------------
@@ -150,7 +44,7 @@ def cli() -> None:
 @cli.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("demo"), help="Folder to write.")
 @click.option("--users", type=click.IntRange(20), default=1000, help="Users of the synthetic log.")
-@_quiet
+@opt.quiet
 def demo(output: Path, users: int, quiet: bool) -> None:
     """Synthetic log -> releases for several k -> verify -> report."""
     from coterie.demo import run_demo
@@ -163,11 +57,11 @@ def demo(output: Path, users: int, quiet: bool) -> None:
 
 @cli.command()
 @click.argument("log", nargs=-1, required=True)
-@_reading
-@_prepare
-@_json
-@_quiet
-@_config
+@opt.reading
+@opt.prepare
+@opt.as_json
+@opt.quiet
+@opt.config
 def inspect(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """What is in a LOG, and how exposed it is before any protection."""
     from coterie import verbs
@@ -176,7 +70,7 @@ def inspect(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **op
     steps = parse_steps(prepare)
     with progress(quiet) as step:
         step("read")
-        read = _read(log, options, quiet)
+        read = opt.read(log, options, quiet)
         step("inspect")
         scores = verbs.inspect(verbs.prepare(read, steps))
     print_scores(scores, as_json)
@@ -258,16 +152,17 @@ class _Methods(click.Group):
         from coterie import registry
 
         method = registry.method(cmd_name)
-        command = click.Command(
+        shared = opt.collected(
+            opt.output, opt.reading, opt.prepare, opt.seed, opt.record, *opt.streams,
+            opt.force, opt.as_json, opt.quiet, opt.config,
+        )  # fmt: skip
+        return click.Command(
             cmd_name,
             callback=lambda **given: _anonymize(cmd_name, **given),
             help=f"{method.__doc__}\n\nMore: coterie methods {cmd_name}",
-            params=[click.Argument(["log"], nargs=-1, required=True), *_method_options(cmd_name)],
+            params=[click.Argument(["log"], nargs=-1, required=True), *_method_options(cmd_name), *shared],
             context_settings=_CONTEXT,
         )
-        for add in reversed((_output, _reading, _prepare, _seed, _record, *_streams, _force, _json, _quiet, _config)):
-            command = add(command)
-        return command
 
 
 def _method_options(name: str) -> Iterator[click.Option]:
@@ -316,7 +211,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, **options: Any) -> 
     steps = parse_steps(options["prepare"])
     with progress(quiet) as step:
         step("read")
-        read = _read(log, options, quiet)
+        read = opt.read(log, options, quiet)
         prepared = verbs.prepare(read, steps)
         blocks = options["blocks"] or _blocks_for(read)
         if len(runs) > 1:  # a k that cannot be kept is refused before anything is written
@@ -408,14 +303,14 @@ def _report_runs(log: Log, runs: list[tuple[str, Any]], as_json: bool, quiet: bo
 
 @cli.command()
 @click.argument("out")
-@_original
+@opt.original
 @click.option("--promise", metavar="NAME", help="What to check, for a file without a sidecar.")
 @click.option("--k", type=int, help="Check this k instead of the promised one.")
-@_reading
+@opt.reading
 @click.option("--prepare", metavar="STEPS", help="Steps for the original; else those of the sidecar.")
-@_json
-@_quiet
-@_config
+@opt.as_json
+@opt.quiet
+@opt.config
 @click.pass_context
 def verify(
     ctx: click.Context,
@@ -440,10 +335,10 @@ def verify(
     steps = None if prepare is None else parse_steps(prepare)
     with progress(quiet) as step:
         step("read")
-        log = _read(original, options, quiet) if original else None
+        log = opt.read(original, options, quiet) if original else None
         rows: Any = out
         if not sidecar_path(Path(out)).exists():  # not made by Coterie: read it like any log
-            rows = verbs.prepare(_read([out], options, quiet), DEFAULT if steps is None else steps)
+            rows = verbs.prepare(opt.read([out], options, quiet), DEFAULT if steps is None else steps)
         step("verify")
         verdict = verbs.verify(rows, log, promise=promise, k=k, steps=steps)
     if not quiet or as_json:
@@ -456,14 +351,14 @@ def verify(
 @cli.command()
 @click.argument("out")
 @click.argument("names", nargs=-1)
-@_required_original
-@_record
-@_seed
-@_show_values
-@_reading
-@_json
-@_quiet
-@_config
+@opt.required_original
+@opt.record
+@opt.seed
+@opt.show_values
+@opt.reading
+@opt.as_json
+@opt.quiet
+@opt.config
 def measure(
     out: str,
     names: tuple[str, ...],
@@ -483,7 +378,7 @@ def measure(
     with progress(quiet) as step:
         step("read")
         release = verbs.load_release(out, record)
-        log = _read(original, options, quiet)
+        log = opt.read(original, options, quiet)
         step("measure")
         scores = verbs.measure(log, release, list(names) or None, seed=seed, show_values=show_values)
     if not names and record is None:
@@ -494,8 +389,8 @@ def measure(
 
 @cli.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@_json
-@_quiet
+@opt.as_json
+@opt.quiet
 def study(file: Path, as_json: bool, quiet: bool) -> None:
     """Run a grid of methods and parameters; resumes where it stopped."""
     from coterie.study import load_study, run_study
@@ -518,7 +413,7 @@ def study(file: Path, as_json: bool, quiet: bool) -> None:
 
 @cli.command()
 @click.argument("out", nargs=-1, required=True)
-@_required_original
+@opt.required_original
 @click.option(
     "--record",
     multiple=True,
@@ -529,12 +424,12 @@ def study(file: Path, as_json: bool, quiet: bool) -> None:
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json."
 )
-@_show_values
-@_seed
-@_reading
-@_force
-@_quiet
-@_config
+@opt.show_values
+@opt.seed
+@opt.reading
+@opt.force
+@opt.quiet
+@opt.config
 def report(
     out: tuple[str, ...],
     original: tuple[str, ...],
@@ -557,7 +452,7 @@ def report(
     with progress(quiet) as step:
         step("read")
         releases = [verbs.load_release(path, record[i] if record else None) for i, path in enumerate(out)]
-        log = _read(original, options, quiet)
+        log = opt.read(original, options, quiet)
         step("verify")
         releases = [verbs.recheck(release, path, log) for release, path in zip(releases, out, strict=True)]
         step("report")
@@ -569,8 +464,8 @@ def report(
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, also .gz, .zst.")
 @click.option("--users", type=click.IntRange(1), required=True, help="Number of users.")
 @click.option("--seed", type=int, default=7, help="Same seed, same log.")
-@_force
-@_quiet
+@opt.force
+@opt.quiet
 def synth(output: Path, users: int, seed: int, force: bool, quiet: bool) -> None:
     """Write a synthetic log (AOL layout) with the statistics of a real one."""
     from coterie.synth import LINES_MEAN, write_aol
