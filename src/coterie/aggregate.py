@@ -1,8 +1,8 @@
 """The centroid C of SPEC 4.3 and the arrays it works on: shared by everything that builds profiles of several users.
 
-A profile is the list of a user's events (time, query, rank, url). `encode` turns sorted rows into arrays for the kernels,
-`centroids` gives the common profile of each group of users. Ties are broken by random keys of user and query string, so
-neither the order of rows nor the number of blocks or threads changes an answer.
+A profile is the list of a user's events (time, query, rank, url). `encode` turns sorted rows into arrays for the
+kernels, `centroids` gives the common profile of each group of users. Ties are broken by random keys of user and query
+string, so neither the order of rows nor the number of blocks or threads changes an answer.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@
     Hausdorff(A, B) = max(max_a min_b d(a, b), max_b min_a d(a, b))
 
 None of them is a metric, so nothing is pruned with the triangle inequality. What is used instead needs only that each
-formula grows with each of its parts, which also holds for rounded arithmetic: a minimum is given up when it can no longer
-be the smallest, a maximum when it can no longer be the largest (early break), and distances of words and queries that
-were computed before are remembered. Every result is that of the formula, to the last bit.
+formula grows with each of its parts, which also holds for rounded arithmetic: a minimum is given up when it can no
+longer be the smallest, a maximum when it can no longer be the largest (early break), and distances of words and queries
+that were computed before are remembered. Every result is that of the formula, to the last bit.
 """
 
 from __future__ import annotations
@@ -102,16 +102,16 @@ def word_code(a: int, b: int, best: int, trees: Trees, scratch: Scratch) -> int:
     first = trees.code_start[max(m, n)]
     low = trees.codes[first + abs(m - n)]
     if low >= best:
-        return low
+        return int(low)
     key = (a << 40) | (b << 16)
     place = _place(a, b, scratch.words.size)
     held = scratch.words[place]
     if held & ~np.int64(0xFFFF) == key and b < _ID_LIMIT:
-        return held & np.int64(0xFFFF)
+        return int(held & np.int64(0xFFFF))
     code = trees.codes[first + levenshtein(trees.chars, at_a, m, at_b, n, scratch.masks, scratch.row)]
     if b < _ID_LIMIT and code < _CODE_LIMIT:
         scratch.words[place] = key | code
-    return code
+    return int(code)
 
 
 @leaf
@@ -145,7 +145,7 @@ def query_code(p: int, q: int, limit: float, trees: Trees, scratch: Scratch) -> 
     place = _place(p, q, scratch.queries.size)
     held = scratch.queries[place]
     if held & ~np.int64(0xFFFF) == key and q < _ID_LIMIT:
-        return held & np.int64(0xFFFF)
+        return int(held & np.int64(0xFFFF))
     n_p = trees.query_start[p + 1] - trees.query_start[p]
     n_q = trees.query_start[q + 1] - trees.query_start[q]
     if n_p == 0 or n_q == 0:
@@ -185,12 +185,12 @@ def _domain(a: int, b: int, trees: Trees) -> float:
 
 @leaf
 def _value(others: float, length: float, h: float, widths: Floats) -> float:
-    return (others + 3.0 * ((widths[4] * length + widths[5] * h) / 3.0)) / 6.0
+    return float((others + 3.0 * ((widths[4] * length + widths[5] * h) / 3.0)) / 6.0)
 
 
 @leaf
 def _event(a: int, b: int, floor: float, best: float, trees: Trees, scratch: Scratch) -> float:
-    """The distance of two events; anything >= best where it is not below best, anything <= floor where it is not above."""
+    """The distance of two events, or anything >= best if it is not below best, or floor if it is not above floor."""
     widths = trees.widths
     others = (
         _number(trees.time[a], trees.time[b], widths[0])

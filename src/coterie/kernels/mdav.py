@@ -6,12 +6,12 @@
     the rest, k to 2k - 1 users, is the last group
 
 C(X) has round(mean |φ|) events (half up). Each user contributes |φ*|·|φ_i| / Σ|φ_j| of them and each of her query
-strings its share of that, both by largest remainders. Every event of X stands behind the nearest chosen one (chosen ones
-behind themselves), and a chosen event has the mean time, the mean rank and the common right-hand part of the hosts behind
-it; where that is one user alone, the day, no rank and no host.
+strings its share of that, both by largest remainders. Every event of X stands behind the nearest chosen one (chosen
+ones behind themselves), and a chosen event has the mean time, the mean rank and the common right-hand part of the hosts
+behind it; where that is one user alone, the day, no rank and no host.
 
-Between rounds only what changed is computed: events keep their nearest chosen one until it is no longer chosen. Ties go to
-the smallest index. The result is that of the plain version.
+Between rounds only what changed is computed: events keep their nearest chosen one until it is no longer chosen. Ties go
+to the smallest index. The result is that of the plain version.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coterie.kernels._jit import jit
 from coterie.kernels.hausdorff import (
@@ -82,7 +81,7 @@ class Averages(NamedTuple):
 def apportion(seats: int, weights: Ints) -> Ints:
     """Largest remainders: floor(seats·w / Σw) each, what is left by remainder, ties to the smallest index."""
     total = weights.sum()
-    given = seats * weights // total
+    given: Ints = seats * weights // total
     order = np.argsort(-(seats * weights % total), kind="mergesort")
     for i in range(seats - given.sum()):
         given[order[i]] += 1
