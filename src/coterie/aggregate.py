@@ -83,6 +83,7 @@ def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text") ->
     word_start, chars, lengths = _chars(words)
     fractions, code_start, codes = _codes(lengths)
     widths = (scales.time, scales.rank, scales.words, scales.size, *_WEIGHTS[eq1])
+    length = queries.str.count_matches("[^ ]+").cast(pl.Int64).to_numpy().astype(np.int64)
     trees = Trees(
         user_start=np.append(user_start, user_start[-1]),
         time=_with_room(rows.select(_seconds()).to_series().fill_null(MISSING).to_numpy(), room),
@@ -90,9 +91,9 @@ def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text") ->
         host=_with_room(host, room),
         depth=_with_room(depth, room),
         query=_with_room(query, room),
+        length=_with_room(length[query], room),
         query_start=query_start,
         query_words=query_words,
-        query_length=queries.str.count_matches("[^ ]+").cast(pl.Int64).to_numpy().copy(),
         word_start=word_start,
         chars=chars,
         host_start=host_start,
@@ -121,9 +122,7 @@ def centroids(
     sizes = groups.rle().struct.unnest()
     mode = NEAREST if attrs == "nearest" else SAME_STRING
     members = np.arange(len(groups), dtype=np.int64)
-    found = averages(
-        members, _starts(sizes["len"].to_numpy()), mode, trees, profiles.strings, new_scratch(trees, 2**18)
-    )
+    found = averages(members, _starts(sizes["len"].to_numpy()), mode, trees, profiles.strings, new_scratch(trees))
     return _decode(found, sizes["value"], profiles, attrs)
 
 

@@ -126,7 +126,7 @@ def test_centroid(rows, eq1, attrs):
     assert got["group"].unique().to_list() == [7]
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(people(most=17), st.integers(2, 5), st.sampled_from(["text", "printed"]))
 def test_the_same_partition_cluster_by_cluster(rows, k, eq1):
     frame = frame_of(rows)

@@ -44,11 +44,11 @@ class Trees(NamedTuple):
     depth: Ints
     """How many labels of the host count, from the right."""
     query: Ints
+    length: Ints
+    """Number of words of the query, with repetitions."""
     query_start: Ints
     query_words: Ints
     """Distinct words of a query, sorted."""
-    query_length: Ints
-    """Number of words, with repetitions."""
     word_start: Ints
     chars: Ints
     host_start: Ints
@@ -71,9 +71,11 @@ class Scratch(NamedTuple):
     queries: Ints
     masks: Ints
     row: Ints
+    order: Ints
+    """The events of each user, those that decided an earlier distance first."""
 
 
-def new_scratch(trees: Trees, places: int = 2**20) -> Scratch:
+def new_scratch(trees: Trees, places: int = 2**16) -> Scratch:
     """Empty memory for distances on `trees`."""
     lengths = np.diff(trees.word_start)
     longest = int(lengths.max()) if lengths.size else 0
@@ -83,6 +85,7 @@ def new_scratch(trees: Trees, places: int = 2**20) -> Scratch:
         queries=np.zeros(places, dtype=np.int64),
         masks=np.zeros(n_chars, dtype=np.int64),
         row=np.zeros(longest + 1, dtype=np.int64),
+        order=np.arange(trees.time.size),
     )
 
 
@@ -92,7 +95,7 @@ def _place(a: int, b: int, size: int) -> int:
     return (mixed >> 29) & (size - 1)
 
 
-@bare
+@leaf
 def word_code(a: int, b: int, best: int, trees: Trees, scratch: Scratch) -> int:
     """The code of the distance of two different words, or any code >= best where it is not below best."""
     if a > b:
@@ -136,7 +139,7 @@ def _directed_words(p: int, q: int, running: int, limit: float, trees: Trees, sc
     return running
 
 
-@bare
+@leaf
 def query_code(p: int, q: int, limit: float, trees: Trees, scratch: Scratch) -> int:
     """The code of the Hausdorff distance of the words of two different queries; -1 if it exceeds limit."""
     if p > q:
@@ -192,15 +195,14 @@ def _value(others: float, length: float, h: float, widths: Floats) -> float:
 def _event(a: int, b: int, floor: float, best: float, trees: Trees, scratch: Scratch) -> float:
     """The distance of two events, or anything >= best if it is not below best, or floor if it is not above floor."""
     widths = trees.widths
-    others = (
-        _number(trees.time[a], trees.time[b], widths[0])
-        + _number(trees.rank[a], trees.rank[b], widths[1])
-        + _domain(a, b, trees)
-    )
     p, q = trees.query[a], trees.query[b]
+    others = _number(trees.time[a], trees.time[b], widths[0]) + _number(trees.rank[a], trees.rank[b], widths[1])
+    length = _number(trees.length[a], trees.length[b], widths[2])
+    if _value(others, length, 0.0, widths) >= best:
+        return best
+    others += _domain(a, b, trees)
     if p == q:
         return _value(others, 0.0, 0.0, widths)
-    length = _number(trees.query_length[p], trees.query_length[q], widths[2])
     if _value(others, length, 0.0, widths) >= best:
         return best
     if _value(others, length, 1.0, widths) <= floor:
@@ -212,7 +214,7 @@ def _event(a: int, b: int, floor: float, best: float, trees: Trees, scratch: Scr
     return best if code < 0 else _value(others, length, trees.fractions[code], widths)
 
 
-@bare
+@leaf
 def event_distance(a: int, b: int, best: float, trees: Trees, scratch: Scratch) -> float:
     """The distance of two events, or anything >= best where it is not below best."""
     return _event(a, b, -1.0, best, trees, scratch)
@@ -221,23 +223,39 @@ def event_distance(a: int, b: int, best: float, trees: Trees, scratch: Scratch) 
 @bare
 def directed(a: int, b: int, low: float, high: float, trees: Trees, scratch: Scratch) -> float:
     """max(low, max over events of user a of min over events of user b); infinite as soon as it exceeds high."""
+    a0, a1 = trees.user_start[a], trees.user_start[a + 1]
     b0, b1 = trees.user_start[b], trees.user_start[b + 1]
+    order = scratch.order
     running = low
-    j = b0
+    clicked = other = b0  # where the last scan for such an event ended
     cap = high + 1e-12
-    for i in range(trees.user_start[a], trees.user_start[a + 1]):
+    witness = a0
+    for i in range(a0, a1):
         best = cap
+        event = order[i]
+        has_host = trees.host[event] != MISSING
+        j = clicked if has_host else other
         for _ in range(b1 - b0):
-            best = min(best, _event(i, j, running, best, trees, scratch))
+            best = min(best, _event(event, j, running, best, trees, scratch))
             if best <= running:
                 break
             j += 1
             if j == b1:
                 j = b0
+        if has_host:
+            clicked = j
+        else:
+            other = j
         if best > running:
             running = best
+            witness = i
             if running > high:
-                return INFINITE
+                running = INFINITE
+                break
+    event = order[witness]  # tried first next time: what is far from one user is often far from others
+    for i in range(witness, a0, -1):
+        order[i] = order[i - 1]
+    order[a0] = event
     return running
 
 

@@ -326,6 +326,7 @@ def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch) -> tuple[Ints
         _summarize(left, chosen, trees, behind, center, 0)
         for i in range(chosen.size):
             trees.query[n_events + i] = trees.query[chosen[i]]
+            trees.length[n_events + i] = trees.length[chosen[i]]
         trees.user_start[n + 1] = n_events + chosen.size
         twice = left.size >= 3 * k
         lead = _farthest(n, left, hint, trees, scratch)
