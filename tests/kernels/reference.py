@@ -198,10 +198,11 @@ def half_up(total, count):
     return (2 * total + count) // (2 * count)
 
 
-def centroid(members, scale, priority, eq1="text", attrs="nearest"):
+def centroid(members, scale, priority, eq1="text", attrs="nearest", pairs=2**26):
     """SPEC 4.3: the events of C(members), and how many of them stood for fewer than two users.
 
-    `priority(user, query)` breaks ties between queries of a user, `priority(user, None)` between users.
+    `priority(user, query)` breaks ties between queries of a user, `priority(user, None)` between users. With more than
+    `pairs` events times chosen events, `same_string` takes the place of `nearest`.
     """
     sizes = [len(events) for _, events in members]
     size = max(1, half_up(sum(sizes), len(members)))
@@ -222,7 +223,7 @@ def centroid(members, scale, priority, eq1="text", attrs="nearest"):
     def nearest(at):
         return at if at in chosen else min(chosen, key=lambda c: (event_distance(event(at), event(c), scale, eq1), c))
 
-    if attrs == "nearest":
+    if attrs == "nearest" and len(everything) * len(chosen) <= pairs:
         behind = {c: [] for c in chosen}
         for at in everything:
             behind[nearest(at)].append(at)
@@ -280,7 +281,7 @@ def mdav(records, k, distance, aggregate):
     return [*clusters, list(left)]
 
 
-def microaggregate(users, k, priority, eq1="text"):
+def microaggregate(users, k, priority, eq1="text", pairs=2**26):
     """The clusters of SPEC 3 on users, with x̄ = C(X)."""
     scale = scales(users)
     records = [(user, list(events)) for user, events in users]
@@ -288,5 +289,5 @@ def microaggregate(users, k, priority, eq1="text"):
         records,
         k,
         lambda a, b: user_distance(a[1], b[1], scale, eq1),
-        lambda some: (None, centroid(some, scale, priority, eq1)[0]),
+        lambda some: (None, centroid(some, scale, priority, eq1, pairs=pairs)[0]),
     )

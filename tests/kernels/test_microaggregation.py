@@ -127,15 +127,15 @@ def test_centroid(rows, eq1, attrs):
 
 
 @settings(max_examples=100)
-@given(people(most=17), st.integers(2, 5), st.sampled_from(["text", "printed"]))
-def test_the_same_partition_cluster_by_cluster(rows, k, eq1):
+@given(people(most=17), st.integers(2, 5), st.sampled_from(["text", "printed"]), st.sampled_from([10**6, 40]))
+def test_the_same_partition_cluster_by_cluster(rows, k, eq1, pairs):
     frame = frame_of(rows)
     users = users_of(frame)
     k = min(k, len(users))
     profiles = encoded(frame, eq1)
-    members, start = mdav.mdav(k, profiles.trees, profiles.strings, hausdorff.new_scratch(profiles.trees, 64))
+    members, start = mdav.mdav(k, profiles.trees, profiles.strings, hausdorff.new_scratch(profiles.trees, 64), pairs)
     got = [members[a:b].tolist() for a, b in pairwise(start)]
-    assert got == reference.microaggregate(users, k, priority, eq1)
+    assert got == reference.microaggregate(users, k, priority, eq1, pairs)
 
 
 @pytest.mark.slow

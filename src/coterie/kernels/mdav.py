@@ -12,6 +12,9 @@ behind it; where that is one user alone, the day, no rank and no host.
 
 Between rounds only what changed is computed: events keep their nearest chosen one until it is no longer chosen. Ties go
 to the smallest index. The result is that of the plain version.
+
+Where events times chosen events are more than `pairs`, as for a user with 100,000 queries, events stand behind the
+first chosen event with the same query string instead.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ from coterie.kernels.hausdorff import (
 )
 
 NEAREST, SAME_STRING = 0, 1
+PAIRS = 2**26
+"""Events times chosen events up to which the nearest ones are looked for."""
 _DAY = 86400
 
 
@@ -225,8 +230,13 @@ def _summarize(members: Ints, chosen: Ints, trees: Trees, behind: Behind, out: A
 
 
 @jit
+def _events_of(members: Ints, trees: Trees) -> int:
+    return int((trees.user_start[members + 1] - trees.user_start[members]).sum())
+
+
+@jit
 def averages(
-    members: Ints, group_start: Ints, attrs: int, trees: Trees, strings: Strings, scratch: Scratch
+    members: Ints, group_start: Ints, attrs: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = PAIRS
 ) -> Averages:
     """C of each group; members[group_start[g]:group_start[g+1]] are its users."""
     n_groups, n_events = group_start.size - 1, trees.time.size
@@ -246,7 +256,7 @@ def averages(
     for g in range(n_groups):
         group = np.sort(members[group_start[g] : group_start[g + 1]])
         chosen = choose(group, trees, strings)
-        if attrs == NEAREST:
+        if attrs == NEAREST and _events_of(group, trees) * chosen.size <= pairs:
             _assign(group, chosen, nothing, trees, scratch, behind)
         else:
             _assign_strings(group, chosen, trees, behind)
@@ -296,7 +306,7 @@ def _nearest(source: int, left: Ints, count: int, trees: Trees, scratch: Scratch
 
 
 @jit
-def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch) -> tuple[Ints, Ints]:
+def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = PAIRS) -> tuple[Ints, Ints]:
     """Members of all groups and where each group starts; each group is led by the user it was built around.
 
     The arrays of events have room for the average record after the last user's events.
@@ -318,12 +328,20 @@ def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch) -> tuple[Ints
     start = np.zeros(n // k + 1, dtype=np.int64)
     groups = 0
     left = np.arange(n)
-    chosen = np.empty(0, dtype=np.int64)
+    nothing = np.empty(0, dtype=np.int64)
+    assigned = nothing
     while left.size >= 2 * k:
-        before = chosen
         chosen = choose(left, trees, strings)
-        _assign(left, chosen, before, trees, scratch, behind)
-        _summarize(left, chosen, trees, behind, center, 0)
+        if _events_of(left, trees) * chosen.size <= pairs:
+            _assign(left, chosen, assigned, trees, scratch, behind)
+            assigned = chosen
+            _summarize(left, chosen, trees, behind, center, 0)
+        else:
+            _assign_strings(left, chosen, trees, behind)
+            _summarize(left, chosen, trees, behind, center, 0)
+            behind.near[:] = -1  # of the nearest nothing is known any more
+            behind.mark[:] = 0
+            assigned = nothing
         for i in range(chosen.size):
             trees.query[n_events + i] = trees.query[chosen[i]]
             trees.length[n_events + i] = trees.length[chosen[i]]
