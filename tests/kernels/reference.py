@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import cache
 from itertools import combinations
 from math import log2
 from typing import NamedTuple
@@ -129,13 +130,15 @@ def host(url):
     return text.strip(". ") or None
 
 
+@cache
 def labels(url):
     """The labels of a host from the right; what is left of the 32nd is one label."""
-    return host(url).rsplit(".", 31)[::-1]
+    found = host(url)
+    return None if found is None else found.rsplit(".", 31)[::-1]
 
 
 def domain_distance(a, b):
-    a, b = (None if host(url) is None else labels(url) for url in (a, b))
+    a, b = labels(a), labels(b)
     if a is None or b is None:
         return 0.0 if a is b else 1.0
     m = max(len(a), len(b)) - 1
@@ -152,6 +155,7 @@ def levenshtein(a, b):
     return row[-1]
 
 
+@cache
 def word_distance(a, b):
     longer = max(len(a), len(b))
     return levenshtein(a, b) / longer if longer else 0.0
@@ -160,8 +164,9 @@ def word_distance(a, b):
 def hausdorff(a, b, distance):
     if not a or not b:
         return 0.0 if not a and not b else 1.0
-    there = max(min(distance(x, y) for y in b) for x in a)
-    back = max(min(distance(x, y) for x in a) for y in b)
+    table = [[distance(x, y) for y in b] for x in a]
+    there = max(min(row) for row in table)
+    back = max(min(column) for column in zip(*table, strict=True))
     return max(there, back)
 
 
@@ -240,7 +245,7 @@ def centroid(members, scale, priority, eq1="text", attrs="nearest", pairs=2**26)
         )
         t = half_up(sum(times), len(times)) if times else None
         r = half_up(sum(ranks), len(ranks)) if ranks else None
-        u = common_suffix([labels(url) for url in urls if host(url) is not None])
+        u = common_suffix([labels(url) for url in urls if labels(url) is not None])
         if len({i for i, _ in behind[c]}) < 2:
             t, r, u = None if t is None else t // 86400 * 86400, None, None
             alone += 1

@@ -12,9 +12,10 @@ from coterie.aggregate import EVENT
 from coterie.errors import BrokenPromiseError, InputError
 from coterie.methods import microaggregate
 from coterie.methods.microaggregate import Microaggregate
-from coterie.run import Draft, Run
+from coterie.run import Run
 from coterie.shapes import QUERIES
 from coterie.testing.strategies import logs
+from tests.broken_methods import AltersOneRow
 from tests.kernels import reference
 from tests.kernels.test_microaggregation import SEED, priority, users_of
 
@@ -133,18 +134,9 @@ def test_users_with_one_query_and_one_with_very_many():
 
 
 def test_one_altered_row_is_caught():
-    class Alters(Microaggregate):
-        def release(self, log, plan, run):
-            draft = super().release(log, plan, run)
-            rows = draft.frame.collect().with_row_index()
-            changed = pl.when(pl.col("index") == rows.height // 2).then(pl.lit(99)).otherwise(pl.col("rank"))
-            rows = rows.with_columns(changed.cast(pl.Int32).alias("rank")).drop("index")
-            return Draft(frame=rows.lazy(), subjects=draft.subjects)
-
     log = coterie.prepare(coterie.read("synth:users=60,seed=2"))
-    method = Alters(k=3)
     with pytest.raises(BrokenPromiseError):
-        coterie.anonymize(log, method, seed=1)
+        coterie.anonymize(log, AltersOneRow(k=3), seed=1)
 
 
 def test_too_few_users():
