@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.run import Draft
 
@@ -177,6 +178,37 @@ class DetailsOneByOne(SuppressRare):
         return Draft(frame=frame, subjects=draft.subjects)
 
 
+@dataclass(frozen=True, kw_only=True)
+class GroupsTooFew(Microaggregate):
+    """Groups k - 1 users."""
+
+    def plan(self, log, run):
+        return Microaggregate(k=self.k - 1).plan(log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AltersOneRow(Microaggregate):
+    """Gives one member of one group another rank."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        rows = draft.frame.collect().with_row_index()
+        changed = pl.when(pl.col("index") == rows.height // 2).then(99).otherwise(pl.col("rank"))
+        rows = rows.with_columns(changed.cast(pl.Int32).alias("rank")).drop("index")
+        return Draft(frame=rows.lazy(), subjects=draft.subjects)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeepsNames(Microaggregate):
+    """Releases common profiles under the original names."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        back = draft.subjects.select("original", pl.col("released").alias("user"))
+        frame = draft.frame.join(back, on="user").with_columns(pl.col("original").alias("user")).drop("original")
+        return Draft(frame=frame, subjects=draft.subjects)
+
+
 # method, shape, the check that must catch it
 CAUGHT_BY = [
     (ReleasesRare, "QUERIES", "crowd.query"),
@@ -198,4 +230,8 @@ CAUGHT_BY = [
     (DetailsOneByOne, "JOINT", "crowd.path.method.status"),
     (InventsRows, "QUERIES", "rows.query"),
     (InventsQueries, "QUERIES", "crowd.query"),
+    (GroupsTooFew, "QUERIES", "profiles"),
+    (AltersOneRow, "QUERIES", "profiles"),
+    (KeepsNames, "QUERIES", "ids"),
+    (KeepsNames, "QUERIES", "names"),
 ]

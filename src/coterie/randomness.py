@@ -12,6 +12,7 @@ import secrets
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 _NAME_BYTES = 10  # 80 bits, 16 letters of base32
 
@@ -25,6 +26,13 @@ def stream(seed: int, purpose: str, subject: str = "") -> np.random.Generator:
     """The stream of random numbers for one purpose and subject."""
     digest = _digest(_key(seed), f"{purpose}\0{subject}", 16)
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little")))
+
+
+def keys(seed: int, purpose: str, subjects: pl.Series) -> NDArray[np.uint64]:
+    """A random number of 64 bits for each subject: for ties, where a whole stream would be too much."""
+    key = _key(seed)
+    drawn = b"".join(_digest(key, f"{purpose}\0{subject}", 8) for subject in subjects.to_list())
+    return np.frombuffer(drawn, dtype="<u8").astype(np.uint64)
 
 
 def pseudonyms(seed: int, subjects: pl.Series, taken: pl.Series) -> pl.Series:

@@ -12,6 +12,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from coterie import randomness
 from coterie.engines.local import Local
@@ -55,6 +56,10 @@ class Run:
     def stream(self, purpose: str, subject: str = "") -> np.random.Generator:
         """Random numbers that belong to a subject, not to a worker."""
         return randomness.stream(self.seed, purpose, subject)
+
+    def keys(self, purpose: str, subjects: pl.Series) -> NDArray[np.uint64]:
+        """A random number of 64 bits that belongs to each subject, to break ties with."""
+        return randomness.keys(self.seed, purpose, subjects)
 
     def pseudonyms(self, subjects: pl.Series, taken: pl.Series) -> pl.Series:
         """Fresh names for subjects, none of them in `taken`."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import cache
 from itertools import combinations
 from math import log2
+from typing import NamedTuple
 
 
 def degrees(pairs):
@@ -73,3 +75,224 @@ def singled_out(profiles):
     )
     whole = sum(list(profiles.values()).count(qs) == 1 for qs in profiles.values())
     return one, two, whole
+
+
+# --- user microaggregation: SPEC 1.3, 3 and 4 ------------------------------------------------------
+# An event is (time in whole seconds or None, query, rank or None, url or None). A user is (id, events), users in byte
+# order of their ids, events in the order of (time, query, rank, url) with nulls first.
+
+
+class Scales(NamedTuple):
+    """max - min of time, rank, words per query and events per user over the whole log (SPEC 1.3)."""
+
+    time: int
+    rank: int
+    words: int
+    size: int
+
+
+def scales(users):
+    def width(values):
+        values = [value for value in values if value is not None]
+        return max(values) - min(values) if values else 0
+
+    events = [event for _, found in users for event in found]
+    return Scales(
+        width(t for t, _, _, _ in events),
+        width(r for _, _, r, _ in events),
+        width(len(words(q)) for _, q, _, _ in events),
+        width(len(found) for _, found in users),
+    )
+
+
+def words(query):
+    return [word for word in query.split(" ") if word]
+
+
+def number_distance(a, b, width):
+    """|norm(a) - norm(b)|; both missing 0, exactly one missing 1."""
+    if a is None or b is None:
+        return 0.0 if a is b else 1.0
+    return float(abs(a - b)) / float(width) if width else 0.0
+
+
+def host(url):
+    """A url without scheme, name, port and path, in lower case; None where nothing is left."""
+    if url is None:
+        return None
+    text = url.lower().partition("://")[2] if "://" in url else url.lower()
+    for end in "/?#":
+        text = text.split(end)[0]
+    text = text.split("@")[-1]
+    head, colon, port = text.rpartition(":")
+    if colon and all(c in "0123456789" for c in port):
+        text = head
+    return text.strip(". ") or None
+
+
+@cache
+def labels(url):
+    """The labels of a host from the right; what is left of the 32nd is one label."""
+    found = host(url)
+    return None if found is None else found.rsplit(".", 31)[::-1]
+
+
+def domain_distance(a, b):
+    a, b = labels(a), labels(b)
+    if a is None or b is None:
+        return 0.0 if a is b else 1.0
+    m = max(len(a), len(b)) - 1
+    differ = [i >= len(a) or i >= len(b) or a[i] != b[i] for i in range(m + 1)]
+    return float(sum(2 ** (m - i) for i in range(m + 1) if differ[i])) / float(2 ** (m + 1) - 1)
+
+
+def levenshtein(a, b):
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        before, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (x != y))
+    return row[-1]
+
+
+@cache
+def word_distance(a, b):
+    longer = max(len(a), len(b))
+    return levenshtein(a, b) / longer if longer else 0.0
+
+
+def hausdorff(a, b, distance):
+    if not a or not b:
+        return 0.0 if not a and not b else 1.0
+    table = [[distance(x, y) for y in b] for x in a]
+    there = max(min(row) for row in table)
+    back = max(min(column) for column in zip(*table, strict=True))
+    return max(there, back)
+
+
+def query_distance(a, b, scale, eq1="text"):
+    length = number_distance(len(words(a)), len(words(b)), scale.words)
+    h = hausdorff(set(words(a)), set(words(b)), word_distance)
+    return (length + 2.0 * h) / 3.0 if eq1 == "text" else (2.0 * length + h) / 3.0
+
+
+def event_distance(a, b, scale, eq1="text"):
+    t = number_distance(a[0], b[0], scale.time)
+    r = number_distance(a[2], b[2], scale.rank)
+    u = domain_distance(a[3], b[3])
+    return (t + r + u + 3.0 * query_distance(a[1], b[1], scale, eq1)) / 6.0
+
+
+def user_distance(a, b, scale, eq1="text"):
+    """Two lists of events."""
+    size = number_distance(len(a), len(b), scale.size)
+    return (size + hausdorff(a, b, lambda x, y: event_distance(x, y, scale, eq1))) / 2.0
+
+
+def apportion(seats, weights, priorities):
+    """Largest remainders: how many of `seats` each weight gets; ties to the higher priority."""
+    total = sum(weights)
+    given = [seats * weight // total for weight in weights]
+    order = sorted(range(len(weights)), key=lambda i: (-(seats * weights[i] % total), -priorities[i], i))
+    for i in order[: seats - sum(given)]:
+        given[i] += 1
+    return given
+
+
+def half_up(total, count):
+    return (2 * total + count) // (2 * count)
+
+
+def centroid(members, scale, priority, eq1="text", attrs="nearest", pairs=2**26):
+    """SPEC 4.3: the events of C(members), and how many of them stood for fewer than two users.
+
+    `priority(user, query)` breaks ties between queries of a user, `priority(user, None)` between users. With more than
+    `pairs` events times chosen events, `same_string` takes the place of `nearest`.
+    """
+    sizes = [len(events) for _, events in members]
+    size = max(1, half_up(sum(sizes), len(members)))
+    quotas = apportion(size, sizes, [priority(user, None) for user, _ in members])
+    chosen = []  # (member, position)
+    for i, ((user, events), quota) in enumerate(zip(members, quotas, strict=True)):
+        counts = Counter(sorted(query for _, query, _, _ in events))
+        shares = apportion(quota, list(counts.values()), [priority(user, query) for query in counts])
+        for query, share in zip(counts, shares, strict=True):
+            places = [j for j, event in enumerate(events) if event[1] == query]
+            chosen += [(i, j) for j in places[:share]]
+    chosen.sort()
+    everything = [(i, j) for i, (_, events) in enumerate(members) for j in range(len(events))]
+
+    def event(at):
+        return members[at[0]][1][at[1]]
+
+    def nearest(at):
+        return at if at in chosen else min(chosen, key=lambda c: (event_distance(event(at), event(c), scale, eq1), c))
+
+    if attrs == "nearest" and len(everything) * len(chosen) <= pairs:
+        behind = {c: [] for c in chosen}
+        for at in everything:
+            behind[nearest(at)].append(at)
+    else:
+        behind = {c: [at for at in everything if event(at)[1] == event(c)[1]] for c in chosen}
+    released, alone = [], 0
+    for c in chosen:
+        query = event(c)[1]
+        if attrs == "drop":
+            released.append((None, query, None, None))
+            continue
+        times, ranks, urls = (
+            [event(at)[column] for at in behind[c] if event(at)[column] is not None] for column in (0, 2, 3)
+        )
+        t = half_up(sum(times), len(times)) if times else None
+        r = half_up(sum(ranks), len(ranks)) if ranks else None
+        u = common_suffix([labels(url) for url in urls if labels(url) is not None])
+        if len({i for i, _ in behind[c]}) < 2:
+            t, r, u = None if t is None else t // 86400 * 86400, None, None
+            alone += 1
+        released.append((t, query, r, u))
+    return released, alone
+
+
+def common_suffix(hosts):
+    """The longest common right-hand part of hosts given as labels from the right."""
+    if not hosts:
+        return None
+    common = []
+    for column in zip(*hosts, strict=False):
+        if len(set(column)) > 1:
+            break
+        common.append(column[0])
+    return ".".join(reversed(common)) or None
+
+
+def mdav(records, k, distance, aggregate):
+    """SPEC 3: clusters as lists of indices, each led by the record it was built around."""
+    left, clusters = list(range(len(records))), []
+
+    def farthest_from(record):
+        return max(left, key=lambda i: (distance(records[i], record), -i))
+
+    def cluster_around(i):
+        others = sorted((j for j in left if j != i), key=lambda j: (distance(records[j], records[i]), j))
+        clusters.append([i, *others[: k - 1]])
+        left[:] = [j for j in left if j not in clusters[-1]]
+
+    while len(left) >= 3 * k:
+        r = farthest_from(aggregate([records[i] for i in left]))
+        cluster_around(r)
+        cluster_around(farthest_from(records[r]))
+    if len(left) >= 2 * k:
+        cluster_around(farthest_from(aggregate([records[i] for i in left])))
+    return [*clusters, list(left)]
+
+
+def microaggregate(users, k, priority, eq1="text", pairs=2**26):
+    """The clusters of SPEC 3 on users, with x̄ = C(X)."""
+    scale = scales(users)
+    records = [(user, list(events)) for user, events in users]
+    return mdav(
+        records,
+        k,
+        lambda a, b: user_distance(a[1], b[1], scale, eq1),
+        lambda some: (None, centroid(some, scale, priority, eq1, pairs=pairs)[0]),
+    )

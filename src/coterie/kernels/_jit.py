@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numba
 
+F = TypeVar("F", bound=Callable[..., Any])
+_ALWAYS: dict[str, Any] = {"cache": True, "nogil": True}
+_UNCOUNTED: dict[str, Any] = {**_ALWAYS, "_nrt": False}
 
-def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+
+def jit(function: F) -> F:
     """Compile on first use and keep the result for later runs."""
-    compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
-    return compiled
+    return cast(F, numba.njit(**_ALWAYS)(function))
+
+
+def bare(function: F) -> F:
+    """Compile without reference counts, which cost more than the work of small functions; they make no arrays."""
+    return cast(F, numba.njit(**_UNCOUNTED)(function))
+
+
+def leaf(function: F) -> F:
+    """The same, compiled into the caller: for innermost functions."""
+    return cast(F, numba.njit(forceinline=True, **_UNCOUNTED)(function))

@@ -1,0 +1,259 @@
+"""The centroid C of SPEC 4.3 and the arrays it works on: shared by everything that builds profiles of several users.
+
+A profile is the list of a user's events (time, query, rank, url). `encode` turns sorted rows into arrays for the
+kernels, `centroids` gives the common profile of each group of users. Ties are broken by random keys of user and query
+string, so neither the order of rows nor the number of blocks or threads changes an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.kernels.hausdorff import MISSING, Floats, Ints, Trees, new_scratch
+from coterie.kernels.mdav import NEAREST, SAME_STRING, Averages, Strings, averages
+from coterie.shapes import QUERIES, TIME
+
+Keys = Callable[[str, pl.Series], NDArray[np.uint64]]
+"""Random keys for a purpose and each of some subjects, as `Run.keys` gives them."""
+
+EVENT = ("time", "query", "rank", "url")
+_SECOND = 1_000_000
+_MAX_LABELS = 32
+_PORT = re.compile(r":[0-9]*$")
+_WEIGHTS = {"text": (1.0, 2.0), "printed": (2.0, 1.0)}
+_CENTROID = {
+    "group": pl.UInt32,
+    **{name: QUERIES.schema[name] for name in EVENT},
+    "alone": pl.Boolean,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scales:
+    """max - min over the whole log of time (seconds), rank, words per query and events per user (SPEC 1.3)."""
+
+    time: int
+    rank: int
+    words: int
+    size: int
+
+    @classmethod
+    def of(cls, frame: pl.LazyFrame) -> Scales:
+        """The scales of a log; rows without a user are nobody's."""
+        named = frame.filter(pl.col("user").is_not_null())
+        sizes = named.group_by("user").len("size").select(_width(pl.col("size").cast(pl.Int64)))
+        others = named.select(
+            _width(_seconds()).alias("time"),
+            _width(pl.col("rank").cast(pl.Int64)).alias("rank"),
+            _width(pl.col("query").str.count_matches("[^ ]+").cast(pl.Int64)).alias("words"),
+        )
+        time, rank, words = others.collect(engine="streaming").row(0)
+        size = sizes.collect(engine="streaming").item()
+        return cls(time=time or 0, rank=rank or 0, words=words or 0, size=size or 0)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Profiles:
+    """Users and their events as arrays, and what the numbers in them stand for."""
+
+    trees: Trees
+    strings: Strings
+    users: pl.Series
+    queries: pl.Series
+    hosts: list[list[str]]
+    """Labels of each host from the right."""
+
+
+def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text") -> Profiles:
+    """Rows (user, time, query, rank, url), those of a user together and in the order of EVENT, as arrays."""
+    owner = rows["user"].rle_id().cast(pl.Int64).to_numpy()
+    user_start = _starts(np.bincount(owner))
+    users = rows["user"].gather(user_start[:-1])
+    queries = rows["query"].unique().sort()
+    query = _numbers(rows["query"])
+    room = int(np.diff(user_start).max())  # the average record has at most as many events as the largest user
+    host, depth, hosts, host_start, host_labels = _hosts(rows["url"])
+    query_start, query_words, words = _words(queries)
+    word_start, chars, lengths = _chars(words)
+    fractions, code_start, codes = _codes(lengths)
+    widths = (scales.time, scales.rank, scales.words, scales.size, *_WEIGHTS[eq1])
+    length = queries.str.count_matches("[^ ]+").cast(pl.Int64).to_numpy().astype(np.int64)
+    trees = Trees(
+        user_start=np.append(user_start, user_start[-1]),
+        time=_with_room(rows.select(_seconds()).to_series().fill_null(MISSING).to_numpy(), room),
+        rank=_with_room(rows["rank"].cast(pl.Int64).fill_null(MISSING).to_numpy(), room),
+        host=_with_room(host, room),
+        depth=_with_room(depth, room),
+        query=_with_room(query, room),
+        length=_with_room(length[query], room),
+        query_start=query_start,
+        query_words=query_words,
+        word_start=word_start,
+        chars=chars,
+        host_start=host_start,
+        host_labels=host_labels,
+        fractions=fractions,
+        code_start=code_start,
+        codes=codes,
+        widths=np.array(widths, dtype=np.float64),
+    )
+    strings = _strings(owner, query, keys("tie between users", users), keys("tie between queries", queries))
+    return Profiles(trees=trees, strings=strings, users=users, queries=queries, hosts=hosts)
+
+
+def centroids(
+    rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text", attrs: str = "nearest"
+) -> pl.DataFrame:
+    """The common profile of each group: group, time, query, rank, url, and whether one user alone stands behind it.
+
+    `rows` has group, user and EVENT, sorted by all of them.
+    """
+    if rows.is_empty():
+        return pl.DataFrame(schema=_CENTROID)
+    profiles = encode(rows, scales, keys, eq1)
+    trees = profiles.trees
+    groups = rows["group"].gather(trees.user_start[:-2])
+    sizes = groups.rle().struct.unnest()
+    mode = NEAREST if attrs == "nearest" else SAME_STRING
+    members = np.arange(len(groups), dtype=np.int64)
+    found = averages(members, _starts(sizes["len"].to_numpy()), mode, trees, profiles.strings, new_scratch(trees))
+    return _decode(found, sizes["value"], profiles, attrs)
+
+
+def host_of(url: str) -> str:
+    """A url without scheme, user, port and path, in lower case."""
+    text = url.lower()
+    text = text.partition("://")[2] if "://" in text else text
+    text = re.split("[/?#]", text, maxsplit=1)[0].rpartition("@")[2]
+    return _PORT.sub("", text).strip(". ")
+
+
+def _decode(found: Averages, groups: pl.Series, profiles: Profiles, attrs: str) -> pl.DataFrame:
+    total = int(found.start[-1])
+    query = profiles.trees.query[found.event[:total]]
+    pairs = np.stack([found.host[:total], found.depth[:total]])
+    different, which = np.unique(pairs, axis=1, return_inverse=True)
+    names = [
+        None if host == MISSING else ".".join(reversed(profiles.hosts[host][:depth])) for host, depth in different.T
+    ]
+    frame = pl.DataFrame(
+        {
+            "group": groups.gather(np.repeat(np.arange(len(groups)), np.diff(found.start))),
+            "time": _nullable(found.time[:total]) * _SECOND,
+            "query": profiles.queries.gather(query),
+            "rank": _nullable(found.rank[:total]),
+            "url": pl.Series(names, dtype=pl.String).gather(which.reshape(-1)),
+            "alone": found.alone[:total] == 1,
+        },
+        strict=False,
+    ).with_columns(pl.col("time").cast(TIME), pl.col("rank").cast(pl.Int32), pl.col("group").cast(pl.UInt32))
+    if attrs == "drop":
+        frame = frame.with_columns(
+            *(pl.lit(None, dtype=_CENTROID[name]).alias(name) for name in ("time", "rank", "url")),
+            pl.lit(False).alias("alone"),
+        )
+    return frame
+
+
+def _nullable(values: Ints) -> pl.Series:
+    series = pl.Series(values, dtype=pl.Int64)
+    return series.set(series == MISSING, None)
+
+
+def _seconds() -> pl.Expr:
+    return pl.col("time").cast(pl.Int64) // _SECOND
+
+
+def _width(values: pl.Expr) -> pl.Expr:
+    return values.max() - values.min()
+
+
+def _starts(counts: NDArray[np.integer]) -> Ints:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _with_room(values: Ints, room: int) -> Ints:
+    return np.concatenate([values, np.zeros(room, dtype=np.int64)]).astype(np.int64)
+
+
+def _numbers(values: pl.Series) -> Ints:
+    """The place of each value among the distinct ones, sorted."""
+    return (values.rank("dense").cast(pl.Int64) - 1).to_numpy().astype(np.int64)
+
+
+def _words(queries: pl.Series) -> tuple[Ints, Ints, pl.Series]:
+    """Distinct words of each query, sorted, as numbers; and the words."""
+    pairs = (
+        pl.DataFrame({"query": np.arange(len(queries)), "word": queries.str.split(" ")})
+        .explode("word")
+        .filter(pl.col("word") != "")
+        .unique()
+        .sort("query", "word")
+    )
+    counts = np.bincount(pairs["query"].to_numpy(), minlength=len(queries))
+    return _starts(counts), _numbers(pairs["word"]), pairs["word"].unique().sort()
+
+
+def _chars(words: pl.Series) -> tuple[Ints, Ints, Ints]:
+    """Where each word starts, its characters as small numbers, and its length."""
+    lengths = words.str.len_chars().cast(pl.Int64).to_numpy().astype(np.int64)
+    points = np.frombuffer("".join(words.to_list()).encode("utf-32-le"), dtype="<u4")
+    chars = np.unique(points, return_inverse=True)[1].astype(np.int64)
+    return _starts(lengths), chars, lengths
+
+
+def _codes(lengths: Ints) -> tuple[Floats, Ints, Ints]:
+    """All distances that words of these lengths can have, sorted, and the place of each d / L among them."""
+    present = np.union1d(lengths, [1])
+    values = np.concatenate([np.arange(n + 1) / n for n in present])
+    fractions, codes = np.unique(values, return_inverse=True)
+    start = np.zeros(int(present[-1]) + 1, dtype=np.int64)
+    start[present] = _starts(present + 1)[:-1]
+    return fractions, start, codes.astype(np.int64)
+
+
+def _hosts(urls: pl.Series) -> tuple[Ints, Ints, list[list[str]], Ints, Ints]:
+    """Host and number of labels of each row, the labels of each host from the right, and these as numbers."""
+    known = urls.drop_nulls().unique().sort()
+    labels = [host_of(url).rsplit(".", _MAX_LABELS - 1)[::-1] for url in known.to_list()]
+    depths = np.array([0 if found == [""] else len(found) for found in labels], dtype=np.int64)
+    host = urls.rank("dense").cast(pl.Int64).fill_null(0).to_numpy().astype(np.int64) - 1
+    depth = np.append(depths, 0)[host]
+    host = np.where(depth == 0, MISSING, host)
+    number: dict[str, int] = {}
+    flat = [number.setdefault(label, len(number)) for found in labels for label in found]
+    return host, depth, labels, _starts(np.array([len(f) for f in labels], np.int64)), np.array(flat, dtype=np.int64)
+
+
+def _strings(owner: Ints, query: Ints, user_keys: NDArray[np.uint64], query_keys: NDArray[np.uint64]) -> Strings:
+    """The distinct query strings of each user by decreasing priority, and the events of each."""
+    order = np.lexsort((query, owner))  # stable: events of a string stay in order
+    change = np.flatnonzero((np.diff(owner[order]) != 0) | (np.diff(query[order]) != 0)) + 1
+    first = np.concatenate([[0], change])
+    count = np.diff(np.append(first, owner.size))
+    who, what = owner[order[first]], query[order[first]]
+    priority = mixed(user_keys[who] ^ query_keys[what])
+    ranked = np.lexsort((what, ~priority, who))
+    event_start = _starts(count[ranked])
+    offsets = np.repeat(first[ranked] - event_start[:-1], count[ranked])
+    place = np.empty(user_keys.size, dtype=np.int64)
+    place[np.argsort(~user_keys, kind="stable")] = np.arange(user_keys.size)
+    return Strings(
+        user_place=place,
+        string_start=_starts(np.bincount(who, minlength=user_keys.size)),
+        event_start=event_start,
+        events=order[np.arange(owner.size) + offsets].astype(np.int64),
+    )
+
+
+def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finalizer of splitmix64: every bit of the result depends on every bit of the value."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

@@ -1,0 +1,289 @@
+"""Distances between words, queries, events and users (SPEC 4.2), all in [0, 1].
+
+    words    lev(a, b) / max(|a|, |b|)
+    queries  (wl·|words(p) - words(q)| / range + wh·H) / 3, H = Hausdorff distance of the sets of words
+    events   (time + rank + domain + 3·queries) / 6
+    users    (|size(a) - size(b)| / range + Hausdorff distance of the events) / 2
+    Hausdorff(A, B) = max(max_a min_b d(a, b), max_b min_a d(a, b))
+
+None of them is a metric, so nothing is pruned with the triangle inequality. What is used instead needs only that each
+formula grows with each of its parts, which also holds for rounded arithmetic: a minimum is given up when it can no
+longer be the smallest, a maximum when it can no longer be the largest (early break), and distances of words and queries
+that were computed before are remembered. Every result is that of the formula, to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.kernels._jit import bare, leaf
+from coterie.kernels.levenshtein import levenshtein
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MISSING = -(2**62)
+"""Stands for a missing time, rank or host."""
+INFINITE = np.inf
+_ID_LIMIT = 2**23
+_CODE_LIMIT = 2**16
+_MIX_A, _MIX_B = -7046029254386353131, -4658895280553007687
+
+
+class Trees(NamedTuple):
+    """Users, their events, queries, words and hosts as arrays; X_start[i]:X_start[i+1] are the parts of i."""
+
+    user_start: Ints
+    """Events of a user. After the last user stands one more, the average record, which is rewritten."""
+    time: Ints
+    rank: Ints
+    host: Ints
+    depth: Ints
+    """How many labels of the host count, from the right."""
+    query: Ints
+    length: Ints
+    """Number of words of the query, with repetitions."""
+    query_start: Ints
+    query_words: Ints
+    """Distinct words of a query, sorted."""
+    word_start: Ints
+    chars: Ints
+    host_start: Ints
+    host_labels: Ints
+    """Labels of a host from the right."""
+    fractions: Floats
+    """All values a word distance can have, sorted: a distance is kept as its place here, its code."""
+    code_start: Ints
+    codes: Ints
+    """The code of d / L is codes[code_start[L] + d]."""
+    widths: Floats
+    """Ranges of time, rank, words per query, events per user, then the weights wl and wh."""
+
+
+class Scratch(NamedTuple):
+    """What is remembered between distances; makes them faster and never changes them."""
+
+    words: Ints
+    """Word distances: pair and code in one number, at the place that the pair hashes to."""
+    queries: Ints
+    masks: Ints
+    row: Ints
+    order: Ints
+    """The events of each user, those that decided an earlier distance first."""
+
+
+def new_scratch(trees: Trees, places: int = 2**16) -> Scratch:
+    """Empty memory for distances on `trees`."""
+    lengths = np.diff(trees.word_start)
+    longest = int(lengths.max()) if lengths.size else 0
+    n_chars = int(trees.chars.max()) + 1 if trees.chars.size else 1
+    return Scratch(
+        words=np.zeros(places, dtype=np.int64),
+        queries=np.zeros(places, dtype=np.int64),
+        masks=np.zeros(n_chars, dtype=np.int64),
+        row=np.zeros(longest + 1, dtype=np.int64),
+        order=np.arange(trees.time.size),
+    )
+
+
+@leaf
+def _place(a: int, b: int, size: int) -> int:
+    mixed = (a * _MIX_A) ^ (b * _MIX_B)
+    return (mixed >> 29) & (size - 1)
+
+
+@leaf
+def word_code(a: int, b: int, best: int, trees: Trees, scratch: Scratch) -> int:
+    """The code of the distance of two different words, or any code >= best where it is not below best."""
+    if a > b:
+        a, b = b, a
+    at_a, at_b = trees.word_start[a], trees.word_start[b]
+    m, n = trees.word_start[a + 1] - at_a, trees.word_start[b + 1] - at_b
+    first = trees.code_start[max(m, n)]
+    low = trees.codes[first + abs(m - n)]
+    if low >= best:
+        return int(low)
+    key = (a << 40) | (b << 16)
+    place = _place(a, b, scratch.words.size)
+    held = scratch.words[place]
+    if held & ~np.int64(0xFFFF) == key and b < _ID_LIMIT:
+        return int(held & np.int64(0xFFFF))
+    code = trees.codes[first + levenshtein(trees.chars, at_a, m, at_b, n, scratch.masks, scratch.row)]
+    if b < _ID_LIMIT and code < _CODE_LIMIT:
+        scratch.words[place] = key | code
+    return int(code)
+
+
+@leaf
+def _directed_words(p: int, q: int, running: int, limit: float, trees: Trees, scratch: Scratch) -> int:
+    """max(running, max over words of p of min over words of q), or -1 as soon as it exceeds limit."""
+    q0, q1 = trees.query_start[q], trees.query_start[q + 1]
+    for i in range(trees.query_start[p], trees.query_start[p + 1]):
+        word = trees.query_words[i]
+        best = trees.fractions.size
+        for j in range(q0, q1):
+            other = trees.query_words[j]
+            if word == other:
+                best = 0
+                break
+            best = min(best, word_code(word, other, best, trees, scratch))
+            if best <= running:
+                break
+        if best > running:
+            running = best
+            if trees.fractions[running] > limit:
+                return -1
+    return running
+
+
+@leaf
+def query_code(p: int, q: int, limit: float, trees: Trees, scratch: Scratch) -> int:
+    """The code of the Hausdorff distance of the words of two different queries; -1 if it exceeds limit."""
+    if p > q:
+        p, q = q, p
+    key = (p << 40) | (q << 16)
+    place = _place(p, q, scratch.queries.size)
+    held = scratch.queries[place]
+    if held & ~np.int64(0xFFFF) == key and q < _ID_LIMIT:
+        return int(held & np.int64(0xFFFF))
+    n_p = trees.query_start[p + 1] - trees.query_start[p]
+    n_q = trees.query_start[q + 1] - trees.query_start[q]
+    if n_p == 0 or n_q == 0:
+        return 0 if n_p == n_q else trees.fractions.size - 1
+    code = _directed_words(p, q, 0, limit, trees, scratch)
+    if code >= 0:
+        code = _directed_words(q, p, code, limit, trees, scratch)
+    if code >= 0 and q < _ID_LIMIT and code < _CODE_LIMIT:
+        scratch.queries[place] = key | code
+    return code
+
+
+@leaf
+def _number(a: int, b: int, width: float) -> float:
+    if a == MISSING or b == MISSING:
+        return 0.0 if a == b else 1.0
+    return float(abs(a - b)) / width if width > 0.0 else 0.0
+
+
+@leaf
+def _domain(a: int, b: int, trees: Trees) -> float:
+    """Σ 2^(m-i)·[labels i differ] / (2^(m+1) - 1), labels from the right, m + 1 of them in the longer host."""
+    host_a, host_b = trees.host[a], trees.host[b]
+    if host_a == MISSING or host_b == MISSING:
+        return 0.0 if host_a == host_b else 1.0
+    n_a, n_b = trees.depth[a], trees.depth[b]
+    if host_a == host_b and n_a == n_b:
+        return 0.0
+    at_a, at_b = trees.host_start[host_a], trees.host_start[host_b]
+    differ, all_bits = 0, 0
+    for i in range(max(n_a, n_b)):
+        same = i < n_a and i < n_b and trees.host_labels[at_a + i] == trees.host_labels[at_b + i]
+        differ = 2 * differ + (0 if same else 1)
+        all_bits = 2 * all_bits + 1
+    return float(differ) / float(all_bits)
+
+
+@leaf
+def _value(others: float, length: float, h: float, widths: Floats) -> float:
+    return float((others + 3.0 * ((widths[4] * length + widths[5] * h) / 3.0)) / 6.0)
+
+
+@leaf
+def _event(a: int, b: int, floor: float, best: float, trees: Trees, scratch: Scratch) -> float:
+    """The distance of two events, or anything >= best if it is not below best, or floor if it is not above floor."""
+    widths = trees.widths
+    p, q = trees.query[a], trees.query[b]
+    others = _number(trees.time[a], trees.time[b], widths[0]) + _number(trees.rank[a], trees.rank[b], widths[1])
+    length = _number(trees.length[a], trees.length[b], widths[2])
+    if _value(others, length, 0.0, widths) >= best:
+        return best
+    others += _domain(a, b, trees)
+    if p == q:
+        return _value(others, 0.0, 0.0, widths)
+    if _value(others, length, 0.0, widths) >= best:
+        return best
+    if _value(others, length, 1.0, widths) <= floor:
+        return floor
+    limit = INFINITE
+    if best < INFINITE:
+        limit = (6.0 * best - others - widths[4] * length) / widths[5] + 1e-9
+    code = query_code(p, q, limit, trees, scratch)
+    return best if code < 0 else _value(others, length, trees.fractions[code], widths)
+
+
+@leaf
+def event_distance(a: int, b: int, best: float, trees: Trees, scratch: Scratch) -> float:
+    """The distance of two events, or anything >= best where it is not below best."""
+    return _event(a, b, -1.0, best, trees, scratch)
+
+
+@bare
+def directed(a: int, b: int, low: float, high: float, trees: Trees, scratch: Scratch) -> float:
+    """max(low, max over events of user a of min over events of user b); infinite as soon as it exceeds high."""
+    a0, a1 = trees.user_start[a], trees.user_start[a + 1]
+    b0, b1 = trees.user_start[b], trees.user_start[b + 1]
+    order = scratch.order
+    running = low
+    clicked = other = b0  # where the last scan for such an event ended
+    cap = high + 1e-12
+    witness = a0
+    for i in range(a0, a1):
+        best = cap
+        event = order[i]
+        has_host = trees.host[event] != MISSING
+        j = clicked if has_host else other
+        for _ in range(b1 - b0):
+            best = min(best, _event(event, j, running, best, trees, scratch))
+            if best <= running:
+                break
+            j += 1
+            if j == b1:
+                j = b0
+        if has_host:
+            clicked = j
+        else:
+            other = j
+        if best > running:
+            running = best
+            witness = i
+            if running > high:
+                running = INFINITE
+                break
+    event = order[witness]  # tried first next time: what is far from one user is often far from others
+    for i in range(witness, a0, -1):
+        order[i] = order[i - 1]
+    order[a0] = event
+    return running
+
+
+@leaf
+def size_distance(a: int, b: int, trees: Trees) -> float:
+    """|size(a) - size(b)| / range."""
+    size_a = trees.user_start[a + 1] - trees.user_start[a]
+    size_b = trees.user_start[b + 1] - trees.user_start[b]
+    return _number(size_a, size_b, trees.widths[3])
+
+
+@bare
+def user_distance_below(a: int, b: int, bound: float, trees: Trees, scratch: Scratch) -> float:
+    """The distance of two users, or infinite where it is certainly above bound."""
+    size = size_distance(a, b, trees)
+    high = 2.0 * bound - size + 1e-9
+    if high < 0.0:
+        return INFINITE
+    there = directed(a, b, -1.0, high, trees, scratch)
+    if there == INFINITE:
+        return INFINITE
+    return (size + directed(b, a, there, high, trees, scratch)) / 2.0
+
+
+@bare
+def user_distance_above(a: int, b: int, bound: float, trees: Trees, scratch: Scratch) -> float:
+    """The distance of two users, or -1 where it is certainly below bound."""
+    size = size_distance(a, b, trees)
+    low = max(-1.0, 2.0 * bound - size - 1e-9)
+    found = directed(b, a, directed(a, b, low, INFINITE, trees, scratch), INFINITE, trees, scratch)
+    return -1.0 if found == low else (size + found) / 2.0

@@ -1,0 +1,364 @@
+"""The average of users (SPEC 4.3) and the partition of users into groups of similar ones, MDAV (SPEC 3).
+
+    while |X| >= 3k:  x̄ = C(X);  x_r = argmax d(x, x̄);  group x_r with its k - 1 nearest;
+                      x_s = argmax d(x, x_r);            group x_s with its k - 1 nearest
+    if |X| >= 2k:     once more with x̄ and x_r alone
+    the rest, k to 2k - 1 users, is the last group
+
+C(X) has round(mean |φ|) events (half up). Each user contributes |φ*|·|φ_i| / Σ|φ_j| of them and each of her query
+strings its share of that, both by largest remainders. Every event of X stands behind the nearest chosen one (chosen
+ones behind themselves), and a chosen event has the mean time, the mean rank and the common right-hand part of the hosts
+behind it; where that is one user alone, the day, no rank and no host.
+
+Between rounds only what changed is computed: events keep their nearest chosen one until it is no longer chosen. Ties go
+to the smallest index. The result is that of the plain version.
+
+Where events times chosen events are more than `pairs`, as for a user with 100,000 queries, events stand behind the
+first chosen event with the same query string instead.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from coterie.kernels._jit import jit
+from coterie.kernels.hausdorff import (
+    INFINITE,
+    MISSING,
+    Floats,
+    Ints,
+    Scratch,
+    Trees,
+    event_distance,
+    size_distance,
+    user_distance_above,
+    user_distance_below,
+)
+
+NEAREST, SAME_STRING = 0, 1
+PAIRS = 2**26
+"""Events times chosen events up to which the nearest ones are looked for."""
+_DAY = 86400
+
+
+class Strings(NamedTuple):
+    """The distinct query strings of each user, in the order in which ties between them are broken."""
+
+    user_place: Ints
+    """The place of each user in the order in which ties between users are broken."""
+    string_start: Ints
+    """Strings of a user."""
+    event_start: Ints
+    """Events of a string, into `events`."""
+    events: Ints
+
+
+class Behind(NamedTuple):
+    """Which chosen event each event stands behind."""
+
+    near: Ints
+    """-1 where that is not known yet."""
+    gap: Floats
+    """The distance to it; -1 for chosen events."""
+    mark: Ints
+    """1 chosen, 2 chosen before."""
+    slot: Ints
+    """The number of a chosen event among the chosen ones."""
+
+
+class Averages(NamedTuple):
+    """Chosen events of several groups with what stands behind them."""
+
+    start: Ints
+    event: Ints
+    """The event whose query string was chosen."""
+    time: Ints
+    rank: Ints
+    host: Ints
+    depth: Ints
+    alone: Ints
+    """1 where a single user stands behind it."""
+
+
+@jit
+def apportion(seats: int, weights: Ints) -> Ints:
+    """Largest remainders: floor(seats·w / Σw) each, what is left by remainder, ties to the smallest index."""
+    total = weights.sum()
+    given: Ints = seats * weights // total
+    order = np.argsort(-(seats * weights % total), kind="mergesort")
+    for i in range(seats - given.sum()):
+        given[order[i]] += 1
+    return given
+
+
+@jit
+def choose(members: Ints, trees: Trees, strings: Strings) -> Ints:
+    """Steps 1-3 of C: the chosen events, sorted."""
+    ranked = members[np.argsort(strings.user_place[members])]
+    sizes = trees.user_start[ranked + 1] - trees.user_start[ranked]
+    total = sizes.sum()
+    size = max(1, (2 * total + members.size) // (2 * members.size))
+    quotas = apportion(size, sizes)
+    chosen = np.empty(size, dtype=np.int64)
+    n = 0
+    for i in range(ranked.size):
+        if quotas[i] == 0:
+            continue
+        s0, s1 = strings.string_start[ranked[i]], strings.string_start[ranked[i] + 1]
+        shares = apportion(quotas[i], strings.event_start[s0 + 1 : s1 + 1] - strings.event_start[s0:s1])
+        for s in range(s0, s1):
+            first = strings.event_start[s]
+            for e in range(first, first + shares[s - s0]):
+                chosen[n] = strings.events[e]
+                n += 1
+    chosen.sort()
+    return chosen
+
+
+@jit
+def new_behind(n_events: int) -> Behind:
+    """Nothing is known yet."""
+    return Behind(
+        np.full(n_events, -1, dtype=np.int64),
+        np.zeros(n_events, dtype=np.float64),
+        np.zeros(n_events, dtype=np.int64),
+        np.zeros(n_events, dtype=np.int64),
+    )
+
+
+@jit
+def _assign(members: Ints, chosen: Ints, before: Ints, trees: Trees, scratch: Scratch, behind: Behind) -> None:
+    """Step 4 of C: the nearest chosen event of each event, given that of an earlier choice."""
+    near, gap, mark = behind.near, behind.gap, behind.mark
+    for c in before:
+        mark[c] = 2
+    added = np.empty(chosen.size, dtype=np.int64)
+    n_added = 0
+    for c in chosen:
+        if mark[c] != 2:
+            added[n_added] = c
+            n_added += 1
+        mark[c] = 1
+    for u in members:
+        for e in range(trees.user_start[u], trees.user_start[u + 1]):
+            if mark[e] == 1:
+                near[e], gap[e] = e, -1.0
+                continue
+            known = near[e] >= 0 and mark[near[e]] != 2
+            if not known:
+                near[e], gap[e] = -1, INFINITE
+            others = added[:n_added] if known else chosen
+            for c in others:
+                slack = 1e-12 if c < near[e] else 0.0  # a tie is won by the smaller index
+                d = event_distance(e, c, gap[e] + slack, trees, scratch)
+                if d < gap[e] or (d == gap[e] and c < near[e]):
+                    near[e], gap[e] = c, d
+    for c in before:
+        if mark[c] == 2:
+            mark[c] = 0
+
+
+@jit
+def _assign_strings(members: Ints, chosen: Ints, trees: Trees, behind: Behind) -> None:
+    """The cheaper step 4: an event stands behind the first chosen event with its query string."""
+    first = {np.int64(-1): np.int64(-1)}
+    for c in chosen:
+        if trees.query[c] not in first:
+            first[trees.query[c]] = c
+    for u in members:
+        for e in range(trees.user_start[u], trees.user_start[u + 1]):
+            behind.near[e] = first.get(trees.query[e], np.int64(-1))
+
+
+@jit
+def _common_labels(a: int, n_a: int, b: int, n_b: int, trees: Trees) -> int:
+    """How many labels two hosts have in common from the right."""
+    n = 0
+    at_a, at_b = trees.host_start[a], trees.host_start[b]
+    while n < n_a and n < n_b and trees.host_labels[at_a + n] == trees.host_labels[at_b + n]:
+        n += 1
+    return n
+
+
+@jit
+def _half_up(total: int, count: int) -> int:
+    return (2 * total + count) // (2 * count)
+
+
+@jit
+def _summarize(members: Ints, chosen: Ints, trees: Trees, behind: Behind, out: Averages, at: int) -> None:
+    """Step 4 of C: time, rank and host of each chosen event, written to out from `at` on."""
+    n = chosen.size
+    times, n_times = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    ranks, n_ranks = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    hosts, depths = np.full(n, MISSING, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    user, several = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+    for i in range(n):
+        behind.slot[chosen[i]] = i
+    for u in members:
+        for e in range(trees.user_start[u], trees.user_start[u + 1]):
+            if behind.near[e] < 0:
+                continue
+            s = behind.slot[behind.near[e]]
+            if user[s] >= 0 and user[s] != u:
+                several[s] = True
+            user[s] = u
+            if trees.time[e] != MISSING:
+                times[s] += trees.time[e]
+                n_times[s] += 1
+            if trees.rank[e] != MISSING:
+                ranks[s] += trees.rank[e]
+                n_ranks[s] += 1
+            if trees.host[e] != MISSING:
+                if hosts[s] == MISSING:
+                    hosts[s], depths[s] = trees.host[e], trees.depth[e]
+                else:
+                    depths[s] = _common_labels(hosts[s], depths[s], trees.host[e], trees.depth[e], trees)
+    for i in range(n):
+        s = behind.slot[behind.near[chosen[i]]]
+        o = at + i
+        out.event[o] = chosen[i]
+        out.alone[o] = 0 if several[s] else 1
+        out.time[o] = _half_up(times[s], n_times[s]) if n_times[s] > 0 else MISSING
+        if not several[s] and n_times[s] > 0:
+            out.time[o] = out.time[o] // _DAY * _DAY
+        out.rank[o] = _half_up(ranks[s], n_ranks[s]) if several[s] and n_ranks[s] > 0 else MISSING
+        out.host[o] = hosts[s] if several[s] and depths[s] > 0 else MISSING
+        out.depth[o] = depths[s]
+
+
+@jit
+def _events_of(members: Ints, trees: Trees) -> int:
+    return int((trees.user_start[members + 1] - trees.user_start[members]).sum())
+
+
+@jit
+def averages(
+    members: Ints, group_start: Ints, attrs: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = PAIRS
+) -> Averages:
+    """C of each group; members[group_start[g]:group_start[g+1]] are its users."""
+    n_groups, n_events = group_start.size - 1, trees.time.size
+    behind = new_behind(n_events)
+    room = n_events + n_groups
+    out = Averages(
+        np.zeros(n_groups + 1, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+    )
+    nothing = np.empty(0, dtype=np.int64)
+    at = 0
+    for g in range(n_groups):
+        group = np.sort(members[group_start[g] : group_start[g + 1]])
+        chosen = choose(group, trees, strings)
+        if attrs == NEAREST and _events_of(group, trees) * chosen.size <= pairs:
+            _assign(group, chosen, nothing, trees, scratch, behind)
+        else:
+            _assign_strings(group, chosen, trees, behind)
+        _summarize(group, chosen, trees, behind, out, at)
+        at += chosen.size
+        out.start[g + 1] = at
+    return out
+
+
+@jit
+def _farthest(source: int, left: Ints, hint: Floats, trees: Trees, scratch: Scratch) -> int:
+    """The user with the largest distance to source; those that were far before are tried first."""
+    best, found = -1.0, -1
+    for i in np.argsort(-hint[left], kind="mergesort"):
+        x = left[i]
+        d = user_distance_above(source, x, best, trees, scratch)
+        if d >= 0.0:
+            hint[x] = d
+            if d > best or (d == best and x < found):
+                best, found = d, x
+    return found
+
+
+@jit
+def _nearest(source: int, left: Ints, count: int, trees: Trees, scratch: Scratch) -> Ints:
+    """The `count` users with the smallest distance to source, nearest first; source is none of them."""
+    sizes = np.empty(left.size, dtype=np.float64)
+    for i in range(left.size):
+        sizes[i] = size_distance(source, left[i], trees)
+    best = np.full(count, INFINITE, dtype=np.float64)
+    found = np.full(count, -1, dtype=np.int64)
+    for i in np.argsort(sizes, kind="mergesort"):
+        x = left[i]
+        if x == source:
+            continue
+        d = user_distance_below(source, x, best[count - 1], trees, scratch)
+        if d == INFINITE:
+            continue
+        j = count - 1
+        if d > best[j] or (d == best[j] and x > found[j]):
+            continue
+        while j > 0 and (d < best[j - 1] or (d == best[j - 1] and x < found[j - 1])):
+            best[j], found[j] = best[j - 1], found[j - 1]
+            j -= 1
+        best[j], found[j] = d, x
+    return found
+
+
+@jit
+def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = PAIRS) -> tuple[Ints, Ints]:
+    """Members of all groups and where each group starts; each group is led by the user it was built around.
+
+    The arrays of events have room for the average record after the last user's events.
+    """
+    n = trees.user_start.size - 2
+    n_events = trees.user_start[n]
+    behind = new_behind(n_events)
+    center = Averages(
+        np.zeros(2, dtype=np.int64),
+        trees.query[n_events:].copy(),
+        trees.time[n_events:],
+        trees.rank[n_events:],
+        trees.host[n_events:],
+        trees.depth[n_events:],
+        trees.depth[n_events:].copy(),
+    )
+    hint = np.zeros(n, dtype=np.float64)
+    members = np.empty(n, dtype=np.int64)
+    start = np.zeros(n // k + 1, dtype=np.int64)
+    groups = 0
+    left = np.arange(n)
+    nothing = np.empty(0, dtype=np.int64)
+    assigned = nothing
+    while left.size >= 2 * k:
+        chosen = choose(left, trees, strings)
+        if _events_of(left, trees) * chosen.size <= pairs:
+            _assign(left, chosen, assigned, trees, scratch, behind)
+            assigned = chosen
+            _summarize(left, chosen, trees, behind, center, 0)
+        else:
+            _assign_strings(left, chosen, trees, behind)
+            _summarize(left, chosen, trees, behind, center, 0)
+            behind.near[:] = -1  # of the nearest nothing is known any more
+            behind.mark[:] = 0
+            assigned = nothing
+        for i in range(chosen.size):
+            trees.query[n_events + i] = trees.query[chosen[i]]
+            trees.length[n_events + i] = trees.length[chosen[i]]
+        trees.user_start[n + 1] = n_events + chosen.size
+        twice = left.size >= 3 * k
+        lead = _farthest(n, left, hint, trees, scratch)
+        for again in range(2 if twice else 1):
+            if again == 1:
+                lead = _farthest(lead, left, hint, trees, scratch)
+            at = start[groups]
+            members[at] = lead
+            members[at + 1 : at + k] = _nearest(lead, left, k - 1, trees, scratch)
+            groups += 1
+            start[groups] = at + k
+            kept = np.ones(n, dtype=np.bool_)
+            kept[members[at : at + k]] = False
+            left = left[kept[left]]
+    members[start[groups] :] = left
+    start[groups + 1] = n
+    return members, start[: groups + 2]

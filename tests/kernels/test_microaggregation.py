@@ -1,0 +1,153 @@
+"""The kernels of user microaggregation are their plain versions, to the last bit."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie import aggregate, randomness
+from coterie.kernels import hausdorff, mdav
+from coterie.kernels.levenshtein import levenshtein_pairs
+from coterie.shapes import QUERIES
+from tests.kernels import reference
+
+SEED = 5
+START = datetime(1969, 12, 31, 23, 59)
+LONG = "ab" * 40
+WORDS = ["a", "b", "ab", "ba", "aba", "maps", "map", "天气", "天", "ärger", LONG, LONG + "x", "x" + LONG[:-3] + "yy"]
+words = st.one_of(st.sampled_from(WORDS), st.text(min_size=1, max_size=70).map(lambda w: w.replace(" ", "_")))
+queries = st.one_of(
+    st.sampled_from(["", " ", "maps", "maps maps", "map  ab"]), st.lists(words, min_size=1, max_size=4).map(" ".join)
+)
+URLS = ["http://www.x.org/a", "https://X.org:80", "y.org", "a.b.c.y.org", "com", "http://", "me@x.com", "[::1]:80"]
+events = st.tuples(
+    st.one_of(st.none(), st.integers(0, 4), st.integers(0, 200_000)).map(
+        lambda s: None if s is None else START + timedelta(seconds=s)
+    ),
+    queries,
+    st.one_of(st.none(), st.integers(1, 4), st.integers(1, 500)),
+    st.one_of(st.none(), st.sampled_from(URLS)),
+)
+
+
+@st.composite
+def people(draw, least=2, most=13):
+    """Rows (user, time, query, rank, url); some users are alike."""
+    profiles = draw(st.lists(st.lists(events, min_size=1, max_size=5), min_size=1, max_size=5))
+    owners = draw(st.lists(st.integers(0, len(profiles) - 1), min_size=least, max_size=most))
+    extra = draw(st.lists(st.tuples(st.integers(0, len(owners) - 1), events), max_size=6))
+    rows = [(f"u{i}", *event) for i, which in enumerate(owners) for event in profiles[which]]
+    return rows + [(f"u{i}", *event) for i, event in extra]
+
+
+def frame_of(rows):
+    schema = {name: QUERIES.schema[name] for name in QUERIES.released}
+    return pl.DataFrame(rows, schema=schema, orient="row").sort("user", *aggregate.EVENT)
+
+
+def users_of(frame):
+    """The log as the plain version takes it."""
+    users = {}
+    for user, time, query, rank, url in frame.rows():
+        seconds = (
+            None
+            if time is None
+            else int((time.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(seconds=1))
+        )
+        users.setdefault(user, []).append((seconds, query, rank, url))
+    return list(users.items())
+
+
+def keys(purpose, subjects):
+    return randomness.keys(SEED, purpose, subjects)
+
+
+def priority(user, query):
+    u = keys("tie between users", pl.Series([user]))
+    if query is None:
+        return int(u[0])
+    return int(aggregate.mixed(u ^ keys("tie between queries", pl.Series([query])))[0])
+
+
+def encoded(frame, eq1="text"):
+    return aggregate.encode(frame, aggregate.Scales.of(frame.lazy()), keys, eq1)
+
+
+@given(st.lists(st.one_of(st.sampled_from(["", *WORDS]), st.text(max_size=80)), min_size=1, max_size=6))
+def test_levenshtein(found):
+    start = np.concatenate([[0], np.cumsum([len(w) for w in found])]).astype(np.int64)
+    chars = np.array([ord(c) for w in found for c in w], dtype=np.int64)
+    points, chars = np.unique(chars, return_inverse=True)
+    n = len(found)
+    left, right = (a.ravel().astype(np.int64) for a in np.meshgrid(np.arange(n), np.arange(n)))
+    got = levenshtein_pairs(chars.astype(np.int64), start, left, right, points.size + 1)
+    expected = [reference.levenshtein(found[a], found[b]) for a, b in zip(left, right, strict=True)]
+    assert got.tolist() == expected
+
+
+@settings(max_examples=30)
+@given(people(most=6), st.sampled_from(["text", "printed"]))
+def test_distances(rows, eq1):
+    frame = frame_of(rows)
+    users = users_of(frame)
+    scale = reference.scales(users)
+    trees = encoded(frame, eq1).trees
+    scratch = hausdorff.new_scratch(trees, 4)  # so small that pairs push each other out
+    everything = [event for _, found in users for event in found]
+    for a in range(len(everything)):
+        for b in range(len(everything)):
+            expected = reference.event_distance(everything[a], everything[b], scale, eq1)
+            assert hausdorff.event_distance(a, b, np.inf, trees, scratch) == expected
+            low = hausdorff.event_distance(a, b, expected, trees, scratch)
+            assert low >= expected
+    for a, (_, x) in enumerate(users):
+        for b, (_, y) in enumerate(users):
+            expected = reference.user_distance(x, y, scale, eq1)
+            assert hausdorff.user_distance_below(a, b, expected, trees, scratch) == expected
+            assert hausdorff.user_distance_above(a, b, expected, trees, scratch) == expected
+            assert hausdorff.user_distance_below(a, b, expected - 0.01, trees, scratch) >= expected
+            assert hausdorff.user_distance_above(a, b, expected + 0.01, trees, scratch) in (-1.0, expected)
+
+
+@given(people(), st.sampled_from(["text", "printed"]), st.sampled_from(["nearest", "same_string", "drop"]))
+def test_centroid(rows, eq1, attrs):
+    frame = frame_of(rows)
+    users = users_of(frame)
+    expected, alone = reference.centroid(users, reference.scales(users), priority, eq1, attrs)
+    grouped = frame.with_columns(pl.lit(7, pl.UInt32).alias("group"))
+    got = aggregate.centroids(grouped, aggregate.Scales.of(frame.lazy()), keys, eq1, attrs)
+    found = [event for _, event in users_of(got.select("group", *aggregate.EVENT))]
+    assert found == [expected]
+    assert got["alone"].sum() == alone
+    assert got["group"].unique().to_list() == [7]
+
+
+@settings(max_examples=100)
+@given(people(most=17), st.integers(2, 5), st.sampled_from(["text", "printed"]), st.sampled_from([10**6, 40]))
+def test_the_same_partition_cluster_by_cluster(rows, k, eq1, pairs):
+    frame = frame_of(rows)
+    users = users_of(frame)
+    k = min(k, len(users))
+    profiles = encoded(frame, eq1)
+    members, start = mdav.mdav(k, profiles.trees, profiles.strings, hausdorff.new_scratch(profiles.trees, 64), pairs)
+    got = [members[a:b].tolist() for a, b in pairwise(start)]
+    assert got == reference.microaggregate(users, k, priority, eq1, pairs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_same_partition_on_a_synthetic_log(k):
+    from coterie import verbs
+
+    log = verbs.prepare(verbs.read("synth:users=30,seed=3"))
+    frame = log.frame.select(QUERIES.released).collect().sort("user", *aggregate.EVENT)
+    frame = frame.filter(pl.int_range(pl.len()).over("user") < 12)
+    users = users_of(frame)
+    profiles = encoded(frame)
+    members, start = mdav.mdav(k, profiles.trees, profiles.strings, hausdorff.new_scratch(profiles.trees))
+    got = [members[a:b].tolist() for a, b in pairwise(start)]
+    assert got == reference.microaggregate(users, k, priority)

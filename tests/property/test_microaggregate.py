@@ -1,0 +1,160 @@
+"""Laws of microaggregate: groups of k, equal profiles, the plain answer, whatever the order, blocks and threads."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import coterie
+from coterie.aggregate import EVENT
+from coterie.errors import BrokenPromiseError, InputError
+from coterie.methods import microaggregate
+from coterie.methods.microaggregate import Microaggregate
+from coterie.run import Run
+from coterie.shapes import QUERIES
+from coterie.testing.strategies import logs
+from tests.broken_methods import AltersOneRow
+from tests.kernels import reference
+from tests.kernels.test_microaggregation import SEED, priority, users_of
+
+MODES = [
+    {},
+    {"eq1": "printed"},
+    {"attrs": "same_string"},
+    {"attrs": "drop"},
+    {"partition": "random"},
+    {"block_users": 4},
+]
+
+
+def _log(rows):
+    schema = {name: QUERIES.schema[name] for name in ("row", *QUERIES.released)}
+    return coterie.log(pl.DataFrame(rows, schema=schema, orient="row").drop("row"))
+
+
+def _profiles(rows):
+    """Each released name with everything published under it."""
+    found = {}
+    for user, *event in rows.select("user", *EVENT).rows():
+        found.setdefault(user, []).append(tuple(event))
+    return found
+
+
+@settings(max_examples=50)
+@given(logs(min_users=4), st.integers(2, 4), st.sampled_from(["text", "printed"]))
+def test_it_is_the_plain_reference(log, k, eq1):
+    frame = log.frame.select(QUERIES.released).collect().drop_nulls("user").sort("user", *EVENT)
+    users = users_of(frame)
+    scale = reference.scales(users)
+    expected = []
+    for cluster in reference.microaggregate(users, k, priority, eq1):
+        events, _ = reference.centroid([users[i] for i in sorted(cluster)], scale, priority, eq1)
+        expected += [events] * len(cluster)
+    release = coterie.anonymize(log, Microaggregate(k=k, eq1=eq1), seed=SEED)
+    got = [events for _, events in users_of(release.to_polars().select("user", *EVENT))]
+
+    def ordered(profiles):
+        return sorted(sorted(map(repr, profile)) for profile in profiles)
+
+    assert ordered(got) == ordered(expected)
+
+
+@settings(max_examples=30)
+@given(logs(min_users=8, max_rows=60), st.sampled_from(MODES), st.integers(2, 9), st.randoms())
+def test_order_and_blocks_do_not_matter(log, mode, blocks, random):
+    method = Microaggregate(k=2, **mode)
+    expected = coterie.anonymize(log, method, seed=1).to_polars()
+    assert coterie.anonymize(log, method, seed=1, blocks=blocks).to_polars().equals(expected)
+    rows = log.frame.collect()
+    order = random.sample(range(rows.height), rows.height)
+    shuffled = rows[order].with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
+    assert coterie.anonymize(replace(log, frame=shuffled.lazy()), method, seed=1).to_polars().equals(expected)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_groups_have_k_members_and_one_profile(mode, k):
+    log = coterie.prepare(coterie.read("synth:users=60,seed=2"))
+    release = coterie.anonymize(log, Microaggregate(k=k, **mode), seed=3)
+    subjects = release.record.subjects.collect()
+    sizes = subjects.group_by("group").len()["len"]
+    assert sizes.min() >= k
+    assert sizes.max() <= 2 * k - 1
+    assert sorted(subjects["group"].unique()) == list(range(len(sizes)))
+    profiles = _profiles(release.to_polars())
+    assert set(profiles) == set(subjects["released"])
+    for _, names in subjects.group_by("group").agg("released").rows():
+        assert len({tuple(sorted(profiles[name], key=repr)) for name in names}) == 1
+
+
+def test_released_queries_come_from_the_group():
+    log = coterie.prepare(coterie.read("synth:users=40,seed=2"))
+    release = coterie.anonymize(log, Microaggregate(k=4), seed=3)
+    subjects = release.record.subjects.collect()
+    typed = log.frame.collect().join(subjects, left_on="user", right_on="original").select("group", "query").unique()
+    shown = release.to_polars().join(subjects, left_on="user", right_on="released").select("group", "query").unique()
+    assert shown.join(typed, on=["group", "query"], how="anti").is_empty()
+
+
+def test_threads_and_slices_do_not_matter(monkeypatch):
+    log = coterie.prepare(coterie.read("synth:users=120,seed=2"))
+    method = Microaggregate(k=3, block_users=10)
+    expected = coterie.anonymize(log, method, seed=3).to_polars()
+    monkeypatch.setattr(microaggregate.os, "cpu_count", lambda: 7)
+    monkeypatch.setattr(microaggregate, "_ROWS_AT_ONCE", 1)
+    assert coterie.anonymize(log, method, seed=3).to_polars().equals(expected)
+
+
+@pytest.mark.parametrize(("users", "wanted", "k", "sizes"), [
+    (100, 0, 3, {100}),
+    (2000, 0, 3, {2000}),
+    (2001, 0, 3, {200, 201}),
+    (100, 30, 3, {33, 34}),
+    (100, 1, 7, {14, 15}),  # never fewer than 2k
+    (13, 6, 3, {6, 7}),
+    (5, 1, 5, {5}),
+])  # fmt: skip
+def test_blocks(users, wanted, k, sizes):
+    table = pl.DataFrame({"user": [f"u{i}" for i in range(users)], "size": [1 + i % 9 for i in range(users)]})
+    table = table.with_columns(pl.col("user").hash().alias("word"))
+    blocks = Microaggregate(k=k, block_users=wanted)._with_blocks(table)
+    assert set(blocks.group_by("block").len()["len"]) == sizes
+    again = Microaggregate(k=k, block_users=wanted)._with_blocks(table.reverse())
+    assert again.equals(blocks)
+
+
+@pytest.mark.slow
+def test_users_with_one_query_and_one_with_very_many():
+    rows = [(0, f"u{i}", None, f"word{i % 5}", None, None) for i in range(12)]
+    rows += [(0, "busy", None, f"word{i} other{i % 977}", None, None) for i in range(100_000)]
+    release = coterie.anonymize(_log(rows), Microaggregate(k=3), seed=1)
+    assert all(check.status == "passed" for check in release.checks)
+
+
+def test_one_altered_row_is_caught():
+    log = coterie.prepare(coterie.read("synth:users=60,seed=2"))
+    with pytest.raises(BrokenPromiseError):
+        coterie.anonymize(log, AltersOneRow(k=3), seed=1)
+
+
+def test_too_few_users():
+    with pytest.raises(InputError, match="needs at least 3 users"):
+        coterie.anonymize(_log([(0, "a", None, "x", None, None), (1, "b", None, "x", None, None)]), Microaggregate(k=3))
+
+
+def test_ties_are_broken_by_the_seed():
+    rows = [(0, f"u{i}", None, f"q{i}{j}", None, None) for i in range(9) for j in range(4)]
+    releases = {
+        tuple(coterie.anonymize(_log(rows), Microaggregate(k=3), seed=s).to_polars()["query"]) for s in range(4)
+    }
+    assert len(releases) > 1
+
+
+def test_the_plan_is_a_table_of_groups():
+    log = coterie.prepare(coterie.read("synth:users=30,seed=2"))
+    plan = Microaggregate(k=3).plan(log, Run(seed=1)).collect()
+    assert plan.columns == ["subject", "group"]
+    assert plan["subject"].is_sorted()
+    assert plan["subject"].n_unique() == 30
