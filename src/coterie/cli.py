@@ -288,7 +288,7 @@ def _report_runs(log: Log, runs: list[tuple[str, Any]], as_json: bool, quiet: bo
             say(f"Cost: {warning}", quiet, style="yellow")
         if count == 0:
             say(f"Nothing survives at k = {release.promise.k}: {target} has a header and no rows.", quiet, "yellow")
-        say(f"{target}: {count:,} rows. {release.promise.sentence}", quiet)
+        say(f"{target}: {count:,} rows{_share(count, log)}. {release.promise.sentence}", quiet)
         holds = "there are no rows to check" if best is None else f"the largest k that holds is {best}"
         say(f"  {len(release.checks)} checks passed; {holds}.", quiet)
     removed = {k: v for step in log.history if step.name == "scrub" for k, v in step.counts.items()}
@@ -301,12 +301,20 @@ def _report_runs(log: Log, runs: list[tuple[str, Any]], as_json: bool, quiet: bo
         print_scores(pl.DataFrame(rows, schema=schema, orient="row"), as_json=True)
 
 
+def _share(rows: int, log: Log) -> str:
+    """How much of what was read is left, in words."""
+    read = sum(step.counts["lines"] - step.counts["bad"] for step in log.history if step.name == "read")
+    return f" of {read:,} ({100 * rows / read:.1f} %)" if read else ""
+
+
 @cli.command()
 @click.argument("out")
 @opt.original
 @click.option("--promise", metavar="NAME", help="What to check, for a file without a sidecar.")
 @click.option("--k", type=int, help="Check this k instead of the promised one.")
 @opt.reading
+@click.option("--original-format", metavar="NAME", help="Format of the original, where OUT has another one.")
+@click.option("--original-columns", metavar="user=A,query=B", help="Columns of the original, where OUT has others.")
 @click.option("--prepare", metavar="STEPS", help="Steps for the original; else those of the sidecar.")
 @opt.as_json
 @opt.quiet
@@ -335,9 +343,13 @@ def verify(
     steps = None if prepare is None else parse_steps(prepare)
     with progress(quiet) as step:
         step("read")
-        log = opt.read(original, options, quiet) if original else None
+        foreign = not sidecar_path(Path(out)).exists()  # not made by Coterie: read it like any log
+        of_original = {**options, "format": options.pop("original_format"), "columns": options.pop("original_columns")}
+        if not foreign:  # then only the original has to be described
+            of_original = {**of_original, **{k: of_original[k] or options[k] for k in ("format", "columns")}}
+        log = opt.read(original, of_original, quiet) if original else None
         rows: Any = out
-        if not sidecar_path(Path(out)).exists():  # not made by Coterie: read it like any log
+        if foreign:
             rows = verbs.prepare(opt.read([out], options, quiet), DEFAULT if steps is None else steps)
         step("verify")
         verdict = verbs.verify(rows, log, promise=promise, k=k, steps=steps)

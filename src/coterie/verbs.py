@@ -154,6 +154,11 @@ def verify(
     or the original was prepared already). Rows that Coterie did
     not make (a Log, or a file without a sidecar, which is read and prepared like any log) need `promise` and `k`.
     """
+    if original is not None and not _named(original):
+        raise InputError(
+            f"The original has no {original.shape.subject} in any row, so nothing can be counted. Say which column "
+            f"holds it: --original-columns user=NAME (in Python: columns=...)."
+        )
     if isinstance(release, Release):
         promised = release.promise if k is None else replace(release.promise, k=k)
         return verify_rows(release.log.frame, release.log.shape, promised, original)
@@ -408,7 +413,7 @@ def _verify_foreign(rows: Log, original: Log | None, name: str | None, k: int | 
     _same_shape(rows.shape, original)
     if original is not None and not original.steps:
         original = prepare(original, rows.steps)
-    linked = rows.frame.select(pl.col(rows.shape.subject).count()).collect(engine="streaming").item()
+    linked = _named(rows)
     numbers: dict[str, Any] = {"name": name, "k": k}
     if name == QueryKAnonymity.name:
         numbers |= {"users": "pseudonym" if linked else "drop", "attrs": "keep"}
@@ -425,9 +430,17 @@ def _same_input(original: Log, release: Release) -> None:
         raise InputError("The run record was made from other input files than the original that was given.")
 
 
+def _named(log: Log) -> bool:
+    """Whether any row says whose it is."""
+    subject = pl.col(log.shape.subject)
+    return log.frame.select(subject).drop_nulls().head(1).collect(engine="streaming").height > 0
+
+
 def _same_shape(shape: Shape, original: Log | None) -> None:
     if original is not None and original.shape is not shape:
-        raise InputError(f"The release has the shape {shape.name}, the original {original.shape.name}.")
+        raise InputError(
+            f"The release has the shape {shape.name}, the original {original.shape.name}: is it another log?"
+        )
 
 
 def _file_check(name: str, broken: int, detail: str) -> Check:

@@ -176,12 +176,12 @@ def _crowds(
         rows = original.frame.select(*key, subject).join(released, on=key, how="semi")
     else:
         rows = frame.select(*key, subject).drop_nulls()
-        detail += " (counted by the names in the release)"
         named = foreign or promise.users == "pseudonym"
         if not named or _count(rows.select(pl.len())) == 0 < _count(released.select(pl.len())):
             yield _not_checked(crowd_name, detail, carries_promise=True)
             yield _not_checked(rows_name, invented)
             return
+        detail += " (counted by the names in the release)"
     found = rows.group_by(key).agg(subject.drop_nulls().n_unique().alias("crowd"), pl.len().alias("rows"))
     sizes = released.join(found, on=key, how="left").with_columns(pl.col("crowd", "rows").fill_null(0))
     rare, excess = pl.col("crowd") < promise.k, pl.col("released") > pl.col("rows")

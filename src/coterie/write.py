@@ -191,7 +191,7 @@ def read_record(folder: Path) -> Record:
 def refuse_existing(path: Path, force: bool) -> None:
     """Raise ParameterError rather than overwrite somebody's file."""
     if path.exists() and not force:
-        raise ParameterError(f"{path} exists. Choose another name or replace it with --force.")
+        raise ParameterError(f"{path} exists. Choose another name or replace it with --force (in Python: force=True).")
 
 
 def refuse_full(folder: Path, force: bool) -> None:

@@ -57,6 +57,25 @@ def test_verify_any_file(coterie, log):
     assert "The largest k that holds is 1." in same.out
 
 
+def test_a_foreign_file_and_an_original_with_other_columns(coterie, tmp_path):
+    theirs, original = tmp_path / "theirs.csv", tmp_path / "original.tsv"
+    theirs.write_text("q\ntea\ntea\n")
+    original.write_text("cookie\tsearch\n" + "".join(f"{n}\ttea\n" for n in range(4)))
+    check = ["verify", theirs, "--promise", "query_k_anonymity", "--k", "3", "--columns", "query=q", "-O", original]
+    found = coterie(*check, "--original-columns", "user=cookie,query=search")
+    assert "The largest k that holds is 4." in found.out
+    assert "details" in found.out
+    # Without its users nothing can be counted, and that is said rather than called broken.
+    assert "--original-columns" in coterie(*check, "--original-columns", "query=search", code=2).err
+
+
+def test_anonymize_says_how_much_is_left(coterie, log, tmp_path):
+    done = coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "safe.tsv")
+    rows = len((tmp_path / "safe.tsv").read_text().splitlines()) - 1
+    lines = len(log.read_text().splitlines()) - 1
+    assert f"{rows:,} rows of {lines:,} ({100 * rows / lines:.1f} %)" in done.err
+
+
 def test_the_same_seed_gives_the_same_file(coterie, log, tmp_path):
     for name, more in (("a", []), ("b", ["--blocks", "5"])):
         coterie("anonymize", "suppress_rare", log, "-o", tmp_path / f"{name}.parquet", "--seed", "1",

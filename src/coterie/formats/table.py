@@ -171,7 +171,7 @@ def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[
     if item not in mapped:
         raise InputError(
             f"The table has {len(names)} columns, none of them called 'query' (or 'path' for an "
-            f"access log). Say which one it is: --columns query=NAME,user=NAME,time=NAME"
+            f"access log). Say which one it is: --columns query=NAME,user=NAME,time=NAME (in Python: columns={{...}})"
         )
     if not complete:
         mapped = {**{name: name for name in shape.released}, **mapped}
