@@ -35,7 +35,7 @@ from coterie.write import (
 
 Progress = Callable[[str], None]
 _BEGINNING = 100_000  # rows that tell whether a log has many subjects
-_MANY = 1_000  # more subjects than any sensible k
+_MANY = 1_000  # subjects in the beginning that make counting all of them needless
 
 
 def _silent(_: str) -> None: ...
@@ -80,7 +80,7 @@ def anonymize(
     """Plan, release, verify. Raises BrokenPromiseError rather than return a release that fails."""
     name = registry.name_of(method)
     _accepts(log, method, name)
-    counts = _counts(log, exact=record)
+    counts = _counts(log, exact=record, enough=max(_MANY, getattr(method, "k", 0)))
     promise = method.promise(counts["subjects"])
     run = Run(seed=randomness.new_seed() if seed is None else seed, engine=Local(blocks))
     progress("plan")
@@ -122,8 +122,8 @@ def count_subjects(log: Log) -> int:
     return _counts(log, exact=True)["subjects"]
 
 
-def _counts(log: Log, exact: bool) -> dict[str, int]:
-    """Rows and subjects; of a large log, unless `exact`, only those of its beginning, which are enough to go on."""
+def _counts(log: Log, exact: bool, enough: int = _MANY) -> dict[str, int]:
+    """Rows and subjects; unless `exact`, only those of the beginning of a large log where these are `enough`."""
     subject, item = pl.col(log.shape.subject), pl.col(log.shape.item)
     numbers = (
         pl.len().alias("rows"),
@@ -133,7 +133,7 @@ def _counts(log: Log, exact: bool) -> dict[str, int]:
     found = log.frame.head(_BEGINNING).select(numbers).collect(engine="streaming").row(0, named=True)
     if found["rows"] == 0:
         raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
-    if found["rows"] == _BEGINNING and (exact or found["subjects"] < _MANY):
+    if found["rows"] == _BEGINNING and (exact or found["subjects"] < enough):
         found = log.frame.select(numbers).collect(engine="streaming").row(0, named=True)
     if empty := found.pop("empty"):
         raise InputError(f"{empty:,} rows have no {log.shape.item}. Leave them out before anonymizing.")

@@ -1,4 +1,7 @@
-"""Worked examples of SPEC section 16 for paper 000: distances and MDAV, the plain version and the kernels."""
+"""Worked examples of SPEC section 16 for paper 000: distances and MDAV, on the plain version.
+
+The kernels are compared with the plain version in tests/kernels/test_microaggregation.py.
+"""
 
 from functools import partial
 

@@ -314,3 +314,15 @@ def test_a_compressed_file_that_was_changed(release, tmp_path):
     text = gzip.decompress(path.read_bytes())
     path.write_bytes(gzip.compress(text + b"\t2020-02-03 00:00:00\tzzz rare\t\t\n"))
     assert {"digest", "crowd.query"} <= _failed(coterie.verify(path, queries_log()))
+
+
+def test_a_k_above_the_users_of_the_beginning_is_not_refused(monkeypatch):
+    """Of a large log only the beginning is counted, unless that leaves a doubt."""
+    from coterie import verbs
+
+    monkeypatch.setattr(verbs, "_BEGINNING", 5)
+    monkeypatch.setattr(verbs, "_MANY", 1)
+    log = queries_log()  # the first five rows have two users, the log has six
+    assert coterie.anonymize(log, SuppressRare(k=6), seed=1, record=False).to_polars().height > 0
+    with pytest.raises(InputError, match="needs at least 7 users, and the log has 6"):
+        coterie.anonymize(log, SuppressRare(k=7), seed=1, record=False)
