@@ -97,12 +97,12 @@ def _equal_users(users: int):
     import polars as pl
 
     import coterie
-    from coterie.aggregate import EVENT
+    from coterie.aggregate import EVENT, EVENT_ORDER
 
     log = coterie.prepare(coterie.read(f"synth:users={5 * max(users, 100)},seed={SEED}"))
     rows = log.frame.select("user", *EVENT).collect().sort("user", *EVENT)
     rows = rows.filter(pl.len().over("user") >= ROWS).filter(pl.int_range(pl.len()).over("user") < ROWS)
-    return rows.filter(pl.col("user").rank("dense") <= users)
+    return rows.filter(pl.col("user").rank("dense") <= users).sort("user", *EVENT_ORDER)
 
 
 def _groups(frame) -> list[list[int]]:

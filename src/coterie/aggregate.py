@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.kernels.hausdorff import MISSING, Floats, Ints, Trees, new_scratch
+from coterie.kernels.hausdorff import MISSING, STEPS, Floats, Ints, Masks, Trees, new_scratch
 from coterie.kernels.mdav import NEAREST, SAME_STRING, Averages, Strings, averages
 from coterie.shapes import QUERIES, TIME
 
@@ -23,6 +23,8 @@ Keys = Callable[[str, pl.Series], NDArray[np.uint64]]
 """Random keys for a purpose and each of some subjects, as `Run.keys` gives them."""
 
 EVENT = ("time", "query", "rank", "url")
+EVENT_ORDER = ("query", "time", "rank", "url")
+"""How the events of a user are sorted; the first of several equals is the first in this order."""
 _SECOND = 1_000_000
 _MAX_LABELS = 32
 _PORT = re.compile(r":[0-9]*$")
@@ -71,7 +73,7 @@ class Profiles:
 
 
 def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text") -> Profiles:
-    """Rows (user, time, query, rank, url), those of a user together and in the order of EVENT, as arrays."""
+    """Rows (user, time, query, rank, url), those of a user together and in EVENT_ORDER, as arrays."""
     owner = rows["user"].rle_id().cast(pl.Int64).to_numpy()
     user_start = _starts(np.bincount(owner))
     users = rows["user"].gather(user_start[:-1])
@@ -82,10 +84,14 @@ def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text") ->
     query_start, query_words, words = _words(queries)
     word_start, chars, lengths = _chars(words)
     fractions, code_start, codes = _codes(lengths)
+    run_first = np.flatnonzero(np.diff(owner, prepend=-1) | np.diff(query, prepend=-1))
+    user_runs = np.searchsorted(run_first, user_start)
     widths = (scales.time, scales.rank, scales.words, scales.size, *_WEIGHTS[eq1])
     length = queries.str.count_matches("[^ ]+").cast(pl.Int64).to_numpy().astype(np.int64)
     trees = Trees(
         user_start=np.append(user_start, user_start[-1]),
+        user_runs=np.append(user_runs, user_runs[-1]).astype(np.int64),
+        run_start=_with_room(np.append(run_first, owner.size), room),
         time=_with_room(rows.select(_seconds()).to_series().fill_null(MISSING).to_numpy(), room),
         rank=_with_room(rows["rank"].cast(pl.Int64).fill_null(MISSING).to_numpy(), room),
         host=_with_room(host, room),
@@ -96,11 +102,13 @@ def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text") ->
         query_words=query_words,
         word_start=word_start,
         chars=chars,
+        letters=_letters(chars, word_start),
         host_start=host_start,
         host_labels=host_labels,
         fractions=fractions,
         code_start=code_start,
         codes=codes,
+        below=np.searchsorted(fractions, np.arange(STEPS + 2) / STEPS, side="right").astype(np.int64) - 1,
         widths=np.array(widths, dtype=np.float64),
     )
     strings = _strings(owner, query, keys("tie between users", users), keys("tie between queries", queries))
@@ -112,7 +120,7 @@ def centroids(
 ) -> pl.DataFrame:
     """The common profile of each group: group, time, query, rank, url, and whether one user alone stands behind it.
 
-    `rows` has group, user and EVENT, sorted by all of them.
+    `rows` has group, user and EVENT, sorted by group, user and EVENT_ORDER.
     """
     if rows.is_empty():
         return pl.DataFrame(schema=_CENTROID)
@@ -206,6 +214,11 @@ def _chars(words: pl.Series) -> tuple[Ints, Ints, Ints]:
     points = np.frombuffer("".join(words.to_list()).encode("utf-32-le"), dtype="<u4")
     chars = np.unique(points, return_inverse=True)[1].astype(np.int64)
     return _starts(lengths), chars, lengths
+
+
+def _letters(chars: Ints, word_start: Ints) -> Masks:
+    bits = np.uint64(1) << (chars % 64).astype(np.uint64)
+    return np.bitwise_or.reduceat(bits, word_start[:-1]) if word_start.size > 1 else bits
 
 
 def _codes(lengths: Ints) -> tuple[Floats, Ints, Ints]:

@@ -37,7 +37,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 import polars as pl
 
-from coterie.aggregate import EVENT, Scales, centroids, encode
+from coterie.aggregate import EVENT, EVENT_ORDER, Scales, centroids, encode
 from coterie.kernels.hausdorff import new_scratch
 from coterie.kernels.mdav import mdav
 from coterie.log import Log
@@ -88,7 +88,7 @@ class Microaggregate:
         rows = _rows(log).join(users.lazy().select("user", "block"), on="user")
 
         def work(frame: pl.LazyFrame) -> pl.LazyFrame:
-            found = frame.collect(engine="streaming").sort("block", "user", *EVENT)
+            found = frame.collect(engine="streaming").sort("block", "user", *EVENT_ORDER)
             blocks = sorted(found.partition_by("block", maintain_order=True), key=lambda b: -b.height)
             return pl.concat([_NO_GROUPS, *_in_threads(group, blocks)]).lazy()
 
@@ -114,7 +114,7 @@ class Microaggregate:
         rows = _rows(log).join(groups.lazy().rename({"subject": "user"}), on="user")
 
         def work(frame: pl.LazyFrame) -> pl.LazyFrame:
-            found = frame.collect(engine="streaming").sort("group", "user", *EVENT)
+            found = frame.collect(engine="streaming").sort("group", "user", *EVENT_ORDER)
             return pl.concat([profiles(found.clear()), *_in_threads(profiles, list(_slices(found)))]).lazy()
 
         def profiles(some: pl.DataFrame) -> pl.DataFrame:
