@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from coterie.kernels._jit import first_use
 from coterie.kernels.hausdorff import MISSING, STEPS, Floats, Ints, Masks, Trees, new_scratch
-from coterie.kernels.mdav import NEAREST, SAME_STRING, Averages, Strings, averages
+from coterie.kernels.mdav import NEAREST, SAME_STRING, Averages, Strings, averages, mdav
 from coterie.shapes import QUERIES, TIME
 
 Keys = Callable[[str, pl.Series], NDArray[np.uint64]]
@@ -48,16 +49,17 @@ class Scales:
     @classmethod
     def of(cls, frame: pl.LazyFrame) -> Scales:
         """The scales of a log; rows without a user are nobody's."""
-        named = frame.filter(pl.col("user").is_not_null())
-        sizes = named.group_by("user").len("size").select(_width(pl.col("size").cast(pl.Int64)))
-        others = named.select(
-            _width(_seconds()).alias("time"),
-            _width(pl.col("rank").cast(pl.Int64)).alias("rank"),
-            _width(pl.col("query").str.count_matches("[^ ]+").cast(pl.Int64)).alias("words"),
-        )
-        time, rank, words = others.collect(engine="streaming").row(0)
-        size = sizes.collect(engine="streaming").item()
-        return cls(time=time or 0, rank=rank or 0, words=words or 0, size=size or 0)
+        values = {
+            "time": _seconds(),
+            "rank": pl.col("rank").cast(pl.Int64),
+            "words": pl.col("query").str.count_matches("[^ ]+").cast(pl.Int64),
+        }
+        ends = [end.alias(f"{n}.{i}") for n, v in values.items() for i, end in enumerate((v.min(), v.max()))]
+        users = frame.filter(pl.col("user").is_not_null()).group_by("user").agg(pl.len().cast(pl.Int64), *ends)
+        widths = [(pl.col(f"{name}.1").max() - pl.col(f"{name}.0").min()).alias(name) for name in values]
+        found = users.select(*widths, (pl.col("len").max() - pl.col("len").min()).alias("size"))
+        row = found.collect(engine="streaming").row(0, named=True)
+        return cls(**{name: width or 0 for name, width in row.items()})
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -134,6 +136,17 @@ def centroids(
     return _decode(found, sizes["value"], profiles, attrs)
 
 
+def load_kernels() -> None:
+    """Compile the kernels, or load them where they are compiled, before threads need them."""
+    row = {"user": ["a", "b"], "query": ["a", "b c"], "time": [None, None], "rank": [None, None], "url": [None, None]}
+    rows = pl.DataFrame(row, schema={name: QUERIES.schema[name] for name in ("user", *EVENT)})
+    with first_use():
+        profiles = encode(rows, Scales.of(rows.lazy()), lambda _, subjects: np.arange(len(subjects), dtype=np.uint64))
+        trees, members = profiles.trees, np.arange(2)
+        mdav(2, trees, profiles.strings, new_scratch(trees))
+        averages(members, members, NEAREST, trees, profiles.strings, new_scratch(trees))
+
+
 def host_of(url: str) -> str:
     """A url without scheme, user, port and path, in lower case."""
     text = url.lower()
@@ -176,10 +189,6 @@ def _nullable(values: Ints) -> pl.Series:
 
 def _seconds() -> pl.Expr:
     return pl.col("time").cast(pl.Int64) // _SECOND
-
-
-def _width(values: pl.Expr) -> pl.Expr:
-    return values.max() - values.min()
 
 
 def _starts(counts: NDArray[np.integer]) -> Ints:

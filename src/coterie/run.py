@@ -37,12 +37,17 @@ class Engine(Protocol):
         """The rows in order, computed once and for all."""
 
 
+def _nobody_listens(_: float) -> None: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One run: an engine and a seed."""
+    """One run: an engine, a seed, and somebody who may be told how far a step is."""
 
     seed: int = field(default_factory=randomness.new_seed, repr=False)
     engine: Engine = field(default_factory=Local)
+    tell: Callable[[float], None] = field(default=_nobody_listens, repr=False)
+    """Takes the share of the current step that is done, from any thread."""
 
     def map(self, frame: pl.LazyFrame, work: Work, by: Sequence[str], out: Shape | None = None) -> pl.LazyFrame:
         """`work` over blocks of rows that share `by`; the result has the shape `out`, if given."""
@@ -80,7 +85,11 @@ class Draft:
 
 
 class Method(Protocol):
-    """An anonymizer: a frozen dataclass whose fields are the parameters of its paper."""
+    """An anonymizer: a frozen dataclass whose fields are the parameters of its paper.
+
+    With `holds_rows = True` it says that it works on rows in memory rather than through polars: a large log is then
+    read once and cut into engine blocks.
+    """
 
     accepts: ClassVar[tuple[Shape, ...]]
     status: ClassVar[str]

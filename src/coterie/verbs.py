@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,12 +34,13 @@ from coterie.write import (
     write_release,
 )
 
-Progress = Callable[[str], None]
+Progress = Callable[..., None]
+"""Told the name of each step and, while it lasts, its share that is done."""
 _BEGINNING = 100_000  # rows that tell whether a log has many subjects
 _MANY = 1_000  # subjects in the beginning that make counting all of them needless
 
 
-def _silent(_: str) -> None: ...
+def _silent(_step: str, _share: float | None = None) -> None: ...
 
 
 def read(
@@ -83,10 +85,13 @@ def anonymize(
     counts = _counts(log, exact=record, enough=max(_MANY, getattr(method, "k", 0)))
     promise = method.promise(counts["subjects"])
     run = Run(seed=randomness.new_seed() if seed is None else seed, engine=Local(blocks))
+    if getattr(method, "holds_rows", False):
+        progress("read")
+        log = replace(log, frame=run.collect(log.frame))
     progress("plan")
-    plan = method.plan(log, run)
+    plan = method.plan(log, replace(run, tell=partial(progress, "plan")))
     progress("release")
-    draft = method.release(log, plan, run)
+    draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
     released, row_map = _settle(draft.frame, log.shape, run, record)
     progress("verify")
     verdict = verify_rows(released, log.shape, promise, log)

@@ -140,6 +140,22 @@ def test_the_same_partition_cluster_by_cluster(rows, k, eq1, pairs):
     assert got == reference.microaggregate(users, k, priority, eq1, pairs)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_same_partition_where_the_average_record_shrinks(seed):
+    """Large users are far from the rest and leave first, so that each average record has fewer events."""
+    draw = np.random.default_rng(seed)
+    rows = [
+        (f"u{user:02}", START + timedelta(hours=int(draw.integers(2000))), f"{draw.choice(WORDS)} {draw.choice(WORDS)}",
+         int(draw.integers(1, 99)), str(draw.choice(URLS)))
+        for user in range(26) for _ in range(2 + max(0, 18 - 2 * user))
+    ]  # fmt: skip
+    frame = frame_of(rows)
+    profiles = encoded(frame)
+    members, start = mdav.mdav(2, profiles.trees, profiles.strings, hausdorff.new_scratch(profiles.trees), 10**6)
+    got = [members[a:b].tolist() for a, b in pairwise(start)]
+    assert got == reference.microaggregate(users_of(frame), 2, priority, "text", 10**6)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_same_partition_on_a_synthetic_log(k):

@@ -383,6 +383,7 @@ def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = 
             trees.query[n_events + i] = trees.query[chosen[i]]
             trees.length[n_events + i] = trees.length[chosen[i]]
             trees.run_start[trees.user_runs[n] + 1 + i] = n_events + 1 + i
+            scratch.order[n_events + i] = n_events + i  # another record: what decided about the last one is over
         trees.user_start[n + 1] = n_events + chosen.size
         trees.user_runs[n + 1] = trees.user_runs[n] + chosen.size
         twice = left.size >= 3 * k
