@@ -18,7 +18,6 @@ from coterie.report import (
     ORIGINAL,
     PRIVACY,
     THIN,
-    UTILITY,
     Figure,
     LogView,
     ReleaseView,
@@ -30,6 +29,7 @@ from coterie.report import (
     short_labels,
     shown,
     state,
+    utility,
     value,
     value_before,
     verdict,
@@ -115,7 +115,7 @@ def _drawn(panel: Panel) -> Markup:
 
 def _figures(releases: Sequence[ReleaseView]) -> Iterator[tuple[str, Sequence[Figure]]]:
     yield "privacy", PRIVACY
-    yield "utility", UTILITY
+    yield "utility", utility(releases)
     yield "others", others(releases)
 
 

@@ -22,7 +22,6 @@ from coterie.report import (
     ORIGINAL,
     PRIVACY,
     THIN,
-    UTILITY,
     Figure,
     LogView,
     ReleaseView,
@@ -34,6 +33,7 @@ from coterie.report import (
     short_labels,
     shown,
     state,
+    utility,
     value,
     verdict,
 )
@@ -201,7 +201,7 @@ def _privacy(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
 
 def _utility(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## How useful is it?", "")
-    yield from _figures(log, releases, UTILITY)
+    yield from _figures(log, releases, utility(releases))
     for kind, title in (("query", "Most frequent queries"), ("word", "Most frequent words")):
         labels, columns = top(releases, kind)
         if labels:
