@@ -135,6 +135,22 @@ PRIVACY = (
     Figure("uniqueness", "after.profile", "Singled out by all queries",
            "Users (names) whose set of queries nobody else has.", "before.profile"),
 )  # fmt: skip
+ATTACKS = (
+    *(Figure("linkage", f"after.{key}", f"Found by {what}",
+             f"Users whose name in the release somebody finds who knows {what}. Lower is safer; in "
+             "brackets the range that holds for all users with 95% confidence.", f"before.{key}")
+      for key, what in (("one_query", "one of their queries"), ("two_queries", "two of their queries"),
+                        ("five_queries", "five of their queries"), ("half", "half of their queries"))),
+    Figure("linkage", "bound", "Promised: found at most",
+           "One in k, where the release promises that k users share each profile: also somebody who "
+           "knows everything about a person cannot do better than guess among the k."),
+    Figure("simattack", "after.precision", "SimAttack: guesses that are right",
+           "Somebody who knows the earlier searches of the most active users guesses who is behind "
+           "the later ones. What was attacked are profiles where the release has names, and single "
+           "queries where it has none.", "before.precision"),
+    Figure("simattack", "after.recall", "SimAttack: profiles or queries linked",
+           "The same as a share of all that was attacked, also where no guess was made.", "before.recall"),
+)  # fmt: skip
 UTILITY = (
     Figure("release_share", "rows.count", "Number of rows", "Lines of the log.", "rows"),
     Figure("release_share", "rows", "Rows kept", "Share of the original's lines.", "100.0%"),
@@ -157,8 +173,8 @@ UTILITY = (
     Figure("frequency", "word.overlap", "Top words that stayed on top",
            "The same for words.", "all"),
 )  # fmt: skip
-_KNOWN = {figure.name for figure in (*PRIVACY, *UTILITY)}
-_RECORD = ("exposure", "information_loss")
+_KNOWN = {figure.name for figure in (*PRIVACY, *ATTACKS, *UTILITY)}
+_RECORD = ("exposure", "information_loss", "linkage", "simattack")
 LIMITS = (
     "A release cannot be called back: whoever has a copy keeps it, whatever is learned later.",
     "Knowledge from elsewhere (other data sets, social media, inside knowledge) is not modelled "
@@ -175,8 +191,7 @@ def value(release: ReleaseView, name: str, key: str) -> float | None:
 
 def cell(release: ReleaseView, figure: Figure) -> str:
     """A figure of a release as text with its unit."""
-    number, unit = _look(release.scores, figure.name, figure.key)
-    return shown(number, "" if figure.key.endswith(".count") else unit)
+    return _text(release.scores, figure.name, figure.key)
 
 
 def before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> str:
@@ -184,15 +199,18 @@ def before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> str
     if figure.before in ("rows", "queries"):
         return shown(getattr(log, figure.before), "")
     if figure.before.startswith("before."):
-        return shown(value_before(log, releases, figure), "%")
+        return next((_text(table, figure.name, figure.before) for table in _measured(log, releases, figure)), NONE)
     return figure.before or NONE
 
 
 def value_before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> float | None:
     """What the original log has for a figure that was measured on it."""
+    return next((_look(table, figure.name, figure.before)[0] for table in _measured(log, releases, figure)), None)
+
+
+def _measured(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> Iterator[pl.DataFrame]:
     tables = (log.exposure, *(release.scores for release in releases))
-    found = (_look(table, figure.name, figure.before)[0] for table in tables)
-    return next((number for number in found if number is not None), None)
+    return (table for table in tables if _look(table, figure.name, figure.before)[0] is not None)
 
 
 def others(releases: Sequence[ReleaseView]) -> list[Figure]:
@@ -210,11 +228,13 @@ def missing(release: ReleaseView) -> Iterator[str]:
         yield f"Not measured: {', '.join(asked).replace('_', ' ')}."
     if without_record:
         yield (
-            "Exposure, information loss and the shares of searches and users kept are missing: "
+            "Exposure, attacks, information loss and the shares of searches and users kept are missing: "
             "they must know who became whom. Give the private run record with --record DIR."
         )
     elif "release_share" not in absent and not _look(release.scores, "release_share", "events")[1]:
         yield "Shares of searches and users kept exist only for methods that keep original rows."
+    if value(release, "linkage", "after.names") == 0:
+        yield "Nobody can be found by name: no row of the release carries one."
 
 
 def merge(
@@ -274,6 +294,14 @@ def shown(number: float | None, unit: str, digits: int = 1) -> str:
         return f"{number:.{digits}f}%"
     whole = f"{number:,.0f}" if float(number).is_integer() else f"{number:,.3f}"
     return f"{whole.replace(',', THIN)} {unit}".strip()
+
+
+def _text(scores: pl.DataFrame, name: str, key: str) -> str:
+    """A score with its unit and, where it has one, its interval."""
+    number, unit = _look(scores, name, key)
+    text = shown(number, "" if key.endswith(".count") else unit)
+    low, high = (_look(scores, name, f"{key}.{end}")[0] for end in ("low", "high"))
+    return text if low is None or high is None else f"{text} ({shown(low, unit)} to {shown(high, unit)})"
 
 
 def _look(scores: pl.DataFrame, name: str, key: str) -> tuple[float | None, str]:
