@@ -19,7 +19,7 @@ SCHEMA = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.S
 PERCENT = {
     "exposure": ("exposed.mean", "exposed.median", "exposed.above_40", "channel.mean"),
     "linkage": ("after.half", "after.half.low", "after.half.high", "before.half", "bound"),
-    "simattack": ("after.precision", "after.recall"),
+    "simattack": ("after.profiles.precision", "after.profiles.recall"),
     "information_loss": ("per_user_capped.mean", "whole_log"),
     "release_share": ("rows", "queries", "events", "users"),
     "uniqueness": ("after.one_query", "after.two_queries", "after.profile"),

@@ -136,20 +136,28 @@ PRIVACY = (
            "Users (names) whose set of queries nobody else has.", "before.profile"),
 )  # fmt: skip
 ATTACKS = (
-    *(Figure("linkage", f"after.{key}", f"Found by {what}",
-             f"Users whose name in the release somebody finds who knows {what}. Lower is safer; in "
-             "brackets the range that holds for all users with 95% confidence.", f"before.{key}")
-      for key, what in (("one_query", "one of their queries"), ("two_queries", "two of their queries"),
-                        ("five_queries", "five of their queries"), ("half", "half of their queries"))),
+    Figure("linkage", "after.one_query", "Found by one query",
+           "Users whose name somebody finds in the release who knows one of their queries, drawn at "
+           "random. In brackets the 95% interval. Lower is safer.", "before.one_query"),
+    Figure("linkage", "after.two_queries", "Found by two queries",
+           "The same for somebody who knows two of their queries.", "before.two_queries"),
+    Figure("linkage", "after.five_queries", "Found by five queries",
+           "The same for five.", "before.five_queries"),
+    Figure("linkage", "after.half", "Found by half of their queries",
+           "The same for a random half of all their queries.", "before.half"),
     Figure("linkage", "bound", "Promised: found at most",
-           "One in k, where the release promises that k users share each profile: also somebody who "
-           "knows everything about a person cannot do better than guess among the k."),
-    Figure("simattack", "after.precision", "SimAttack: guesses that are right",
-           "Somebody who knows the earlier searches of the most active users guesses who is behind "
-           "the later ones. What was attacked are profiles where the release has names, and single "
-           "queries where it has none.", "before.precision"),
-    Figure("simattack", "after.recall", "SimAttack: profiles or queries linked",
-           "The same as a share of all that was attacked, also where no guess was made.", "before.recall"),
+           "One in k, where the release promises that k users share each profile: even somebody who "
+           "knows everything about a person can only guess among the k."),
+    Figure("simattack", "after.profiles.precision", "SimAttack on profiles: guesses that are right",
+           "Somebody who knows the earlier searches of the most active users guesses to whom the later "
+           "ones under one name belong. For releases with names.", "before.profiles.precision"),
+    Figure("simattack", "after.profiles.recall", "SimAttack on profiles: linked",
+           "The same as a share of all profiles, also those without a guess.", "before.profiles.recall"),
+    Figure("simattack", "after.queries.precision", "SimAttack on queries: guesses that are right",
+           "The same adversary guesses for each later query who typed it. For releases without names.",
+           "before.queries.precision"),
+    Figure("simattack", "after.queries.recall", "SimAttack on queries: linked",
+           "The same as a share of all queries, also those without a guess.", "before.queries.recall"),
 )  # fmt: skip
 UTILITY = (
     Figure("release_share", "rows.count", "Number of rows", "Lines of the log.", "rows"),

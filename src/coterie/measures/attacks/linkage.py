@@ -44,7 +44,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     known = draw(original, _sample(people, comparison.seed), comparison.seed)
     n = known["user"].n_unique()
     yield Score("users", n, "users attacked")
-    yield Score("bound", bound(comparison.release), "% of users")
+    if (most := bound(comparison.release)) is not None:
+        yield Score("bound", most, "% of users")
     yield from _scores("before", attack(known, original, people.select(original="subject", released="subject")), n)
     yield Score("after.names", released["subject"].n_unique(), "names")
     if released.is_empty():

@@ -1,6 +1,7 @@
-"""SimAttack: somebody who knows what people searched earlier guesses who searched later (SPEC 13.6).
+"""SimAttack: somebody who knows what people searched earlier guesses who searched later.
 
-Queries become sets of keywords, without stop words. For a query q and a user whose known queries are q_1 .. q_n:
+The attack of SPEC 13.6. Queries become sets of keywords, without stop words. For a query q and a user whose known
+queries are q_1 .. q_n:
 
     s_i = |q ∩ q_i| / √(|q| |q_i|), in ascending order
     S = s_1, then S ← α s_i + (1 - α) S for i = 2 .. n, α = 0.6
@@ -8,17 +9,17 @@ Queries become sets of keywords, without stop words. For a query q and a user wh
 The adversary knows the first two thirds (in time) of the original rows of the 200 most active users, and names one of
 them:
 
-    release with names      for each profile of these users. Each query in its last third, at most its last 50, has one
-                            vote, which goes to users in proportion to S (a sum of S itself would favour those of whom
-                            much is known); the user with most votes is named. A guess among m users with equally many
-                            counts 1 / m when right. Where s names have the same queries it does not say which of
-                            them is hers, and counts 1 / s of that.
-    release without names   for each released query from the last third of these users: the user with the largest S.
-                            Needs a method that keeps rows.
+    profiles    In a release with names, for each profile of these users: each query in its last third, at most its
+                last 50, has one vote, which goes to users in proportion to S (a sum of S itself would favour those of
+                whom much is known), and the user with most votes is named. A guess among m users with equally many
+                counts 1 / m when right. Where s names have the same queries it does not say which of them is hers,
+                and counts 1 / s of that.
+    queries     In a release without names, for each released query from the last third of these users: the user with
+                the largest S is named. Needs a method that keeps rows.
 
-Nobody is named where all S are 0. `precision` is the share of right guesses among guesses, `recall` among all that was
-attacked; `before` is the same attack on the original. `bound` is 100 / k where the release promises that k users share
-each profile. Up to 2,000 profiles or queries, drawn by the seed, are attacked.
+Nobody is named where all S are 0. `after.profiles.precision` is the share of right guesses among guesses, `recall`
+among all that was attacked; `before` is the same attack on the original. `bound` is 100 / k where the release promises
+that k users share each profile. Up to 2,000 profiles or queries, drawn by the seed, are attacked.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     known = own.filter("early").select(pl.col("subject").alias("user"), _KEYWORDS)
     names = comparison.names.join(users, left_on="original", right_on="subject", how="semi")
     yield Score("users", users.height, "users known")
-    yield Score("bound", bound(comparison.release), "%")
+    if (most := bound(comparison.release)) is not None:
+        yield Score("bound", most, "%")
     if comparison.released["subject"].null_count() < comparison.released.height:
         same = users.select(original="subject", released="subject")
         yield from _scores("before", known, _profiles(rows, same, comparison.seed), "profiles")
@@ -74,20 +76,22 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     record = comparison.release.record
     if record is None or record.rows is None:
         why = "does not apply: neither names nor original rows"
-        yield from (Score(f"after.{key}", None, why) for key in ("attacked", "precision", "recall"))
+        yield from (Score(f"after.queries{key}", None, why) for key in ("", ".precision", ".recall"))
     else:
         text = comparison.released.select("item").with_row_index("released_row")
         became = late.drop("item").join(comparison.rows, on="row").join(text, on="released_row")
         yield from _scores("after", known, _single(became, comparison.seed), "queries")
 
 
-def _scores(moment: str, known: pl.DataFrame, targets: Targets, unit: str) -> Iterator[Score]:
+def _scores(moment: str, known: pl.DataFrame, targets: Targets, kind: str) -> Iterator[Score]:
     attacked = targets.names.height
     guesses = attack(known, targets)
     right = float(guesses["success"].sum())
-    yield Score(f"{moment}.attacked", attacked, unit)
-    yield Score(f"{moment}.precision", 100 * right / guesses.height if guesses.height else None, "% of guesses")
-    yield Score(f"{moment}.recall", 100 * right / attacked if attacked else None, f"% of {unit}")
+    precision = 100 * right / guesses.height if guesses.height else None
+    recall = 100 * right / attacked if attacked else None
+    yield Score(f"{moment}.{kind}", attacked, f"{kind} attacked")
+    yield Score(f"{moment}.{kind}.precision", precision, "% of guesses")
+    yield Score(f"{moment}.{kind}.recall", recall, f"% of {kind}")
 
 
 # --- what is attacked ----------------------------------------------------------------------------
