@@ -17,6 +17,7 @@ import polars as pl
 from coterie import __version__
 from coterie.promises import Check, to_dict
 from coterie.report import (
+    ATTACKS,
     LIMITS,
     NONE,
     ORIGINAL,
@@ -38,6 +39,10 @@ from coterie.report import (
     verdict,
 )
 
+ATTACKS_SAY = (
+    "Adversaries tried to find people in the original under other names, and in the release. What they did not find, "
+    "another attack or more knowledge may find."
+)
 MARKS = {"kept": "✓", "passed": "✓", "broken": "✗", "failed": "✗"}
 
 
@@ -197,6 +202,8 @@ def _privacy(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
     for text, names in merge(releases, missing):
         yield from (f"**Missing.** {_about(names)}{_plain(text)}", "")
     yield from _figures(log, releases, PRIVACY)
+    yield from ("", "### Attacks", "", ATTACKS_SAY, "")
+    yield from _figures(log, releases, ATTACKS)
 
 
 def _utility(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
