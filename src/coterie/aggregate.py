@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.kernels._jit import first_use
 from coterie.kernels.hausdorff import MISSING, STEPS, Floats, Ints, Masks, Trees, new_scratch
 from coterie.kernels.mdav import NEAREST, SAME_STRING, Averages, Strings, averages, mdav
+from coterie.run import first_use
 from coterie.shapes import QUERIES, TIME
 
 Keys = Callable[[str, pl.Series], NDArray[np.uint64]]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import randomness
-from coterie.aggregate import EVENT
+from coterie.aggregate import EVENT, EVENT_ORDER
 from coterie.errors import NotApplicableError
 from coterie.measures import Comparison
 from coterie.measures.users import users_of as pairs_of
@@ -55,7 +55,7 @@ def test_with_large_groups_jaccard_cannot_be_high():
 
 
 def _plain(rows):
-    return users_of(rows.select("user", *EVENT).drop_nulls("user").sort("user", *EVENT))
+    return users_of(rows.select("user", *EVENT).drop_nulls("user").sort("user", *EVENT_ORDER))
 
 
 def _before_and_after(log, release):

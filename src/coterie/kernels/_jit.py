@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ALWAYS: dict[str, Any] = {"cache": True, "nogil": True}
-_NOTICED = 1.5  # seconds after which people begin to wonder
 _UNCOUNTED: dict[str, Any] = {**_ALWAYS, "_nrt": False}
 
 
@@ -29,16 +25,3 @@ def bare(function: F) -> F:
 def leaf(function: F) -> F:
     """The same, compiled into the caller: for innermost functions."""
     return cast(F, numba.njit(forceinline=True, **_UNCOUNTED)(function))
-
-
-@contextmanager
-def first_use() -> Iterator[None]:
-    """Around the first call of kernels: where it takes long because they are compiled, say so."""
-    text = "Compiling, on first use only: about half a minute. Later runs start at once."
-    message = threading.Timer(_NOTICED, logging.getLogger("coterie").info, [text])
-    message.daemon = True
-    message.start()
-    try:
-        yield
-    finally:
-        message.cancel()

@@ -110,12 +110,17 @@ def _averages(clusters: Sequence[Ints], trees: Trees, strings: Strings, scratch:
 
 
 def _with_centres(trees: Trees, n_users: int, centres: Sequence[Ints]) -> Trees:
-    """The trees with the centres as further users."""
-    n_events = int(trees.user_start[n_users])
-    ends = n_events + np.cumsum([centre.shape[1] for centre in centres])
+    """The trees with the centres as further users, each event a run of its own."""
+    n_events, n_runs = int(trees.user_start[n_users]), int(trees.user_runs[n_users])
+    sizes = np.cumsum([centre.shape[1] for centre in centres])
     columns = np.concatenate(centres, axis=1)
     fields = {
         name: np.concatenate([getattr(trees, name)[:n_events], column])
         for name, column in zip(_FIELDS, columns, strict=True)
     }
-    return trees._replace(user_start=np.concatenate([trees.user_start[: n_users + 1], ends, ends[-1:]]), **fields)
+    return trees._replace(
+        user_start=np.concatenate([trees.user_start[: n_users + 1], n_events + sizes]),
+        user_runs=np.concatenate([trees.user_runs[: n_users + 1], n_runs + sizes]),
+        run_start=np.concatenate([trees.run_start[:n_runs], np.arange(n_events, n_events + sizes[-1] + 1)]),
+        **fields,
+    )

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie import randomness
-from coterie.aggregate import EVENT, Scales
+from coterie.aggregate import EVENT, EVENT_ORDER, Scales
 from coterie.errors import MissingError, NotApplicableError
 from coterie.measures import Comparison
 from coterie.shapes import QUERIES
@@ -57,8 +57,8 @@ def users_of(comparison: Comparison, most: int) -> Users:
     renamed = after.rename({"user": "released"}).join(names.select("user", "released"), on="released")
     return Users(
         members=chosen.select("user", "group"),
-        before=before.join(names, on="user", how="semi").collect(engine="streaming").sort("user", *EVENT),
-        after=renamed.select("user", *EVENT).collect(engine="streaming").sort("user", *EVENT),
+        before=before.join(names, on="user", how="semi").collect(engine="streaming").sort("user", *EVENT_ORDER),
+        after=renamed.select("user", *EVENT).collect(engine="streaming").sort("user", *EVENT_ORDER),
         scales_before=Scales.of(before),
         scales_after=Scales.of(after),
         total=everybody.height,

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie.aggregate import EVENT, centroids, encode
+from coterie.aggregate import EVENT, EVENT_ORDER, centroids, encode
 from coterie.errors import NotApplicableError
 from coterie.kernels.hausdorff import new_scratch
 from coterie.kernels.kmeans import distances
@@ -43,7 +43,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     released = users.after.join(first, on="user").select("group", *EVENT)
     ours = sums(users, users.members, released, eq1)
     shuffled = random_groups(users)
-    grouped = users.before.join(shuffled, on="user").sort("group", "user", *EVENT)
+    grouped = users.before.join(shuffled, on="user").sort("group", "user", *EVENT_ORDER)
     random = sums(users, shuffled, centroids(grouped, users.scales_before, users.keys, eq1, attrs), eq1)
     yield Score("users", users.members.height, users.unit)
     yield Score("groups", groups.n_unique(), "groups")
@@ -71,8 +71,8 @@ def sums(users: Users, members: pl.DataFrame, profiles: pl.DataFrame, eq1: str) 
     overall = centroids(everybody, users.scales_before, users.keys, eq1)
     numbered = [
         _numbered(users.before, "user", 0),
-        _numbered(profiles.sort("group", *EVENT), "group", n),
-        _numbered(overall.sort("group", *EVENT), "group", n + sizes.size),
+        _numbered(profiles.sort("group", *EVENT_ORDER), "group", n),
+        _numbered(overall.sort("group", *EVENT_ORDER), "group", n + sizes.size),
     ]
     trees = encode(pl.concat(numbered), users.scales_before, users.keys, eq1).trees
     scratch = new_scratch(trees)
