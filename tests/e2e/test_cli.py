@@ -48,6 +48,28 @@ def test_measures_of_common_profiles(coterie, tmp_path):
     assert coterie(*arguments, "--seed", "1").out == measured.out
 
 
+@pytest.mark.parametrize(("users", "k", "code", "words"), [
+    (4, 5, 2, "needs at least 5 users, and the log has 4"),
+    (1, 2, 2, "needs at least 2 users, and the log has 1"),
+    (4, 1, 2, "k"),
+])  # fmt: skip
+def test_groups_that_cannot_be(coterie, tmp_path, users, k, code, words):
+    log, safe = tmp_path / "log.tsv", tmp_path / "safe.tsv"
+    lines = "".join(f"{u}\tword{u}\t2006-03-01 10:00:0{u}\t\t\n" for u in range(1, users + 1))
+    log.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + lines)
+    said = coterie("anonymize", "microaggregate", log, "-o", safe, "--k", k, code=code)
+    assert words in " ".join(said.err.split())
+    assert list(tmp_path.iterdir()) == [log]
+
+
+def test_users_with_one_query_each(coterie, tmp_path):
+    log, safe = tmp_path / "log.tsv", tmp_path / "safe.tsv"
+    lines = "".join(f"{u}\tword{u}\t2006-03-01 10:00:0{u}\t\t\n" for u in range(1, 8))
+    log.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + lines)
+    coterie("anonymize", "microaggregate", log, "-o", safe, "--k", "3")
+    assert "The largest k that holds is 3" in coterie("verify", safe, "--original", log).out
+
+
 def test_verify_a_tampered_file(coterie, log, tmp_path):
     safe = tmp_path / "safe.tsv"
     coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
