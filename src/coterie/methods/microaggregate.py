@@ -15,12 +15,13 @@ Differs: E-000-1 (normalization by minimum), E-000-2 (weights of domain labels s
     words of two queries weigh twice as much as their number; `printed` is the formula as printed), E-000-4 (sum of
     weights 6), E-000-6 (the size of C is the rounded mean), E-000-7 (shares of query strings by largest remainders),
     E-000-8 (nothing is pruned by the triangle inequality), E-000-12 (x̄ = C(X)). The paper does not say what times,
-    ranks and pages are averaged over: each event of the group counts for the chosen event nearest to it. A chosen event
-    that stands for one user alone loses its page, its rank and its time of day, whatever `attrs` is. Pages are released
-    as host names. x̄ is made with `attrs = nearest` always. Of a host the part left of its 32nd label counts as one.
-    Where a group has more than 67 million pairs of events and chosen events (a user with 14,000 rows and more),
-    averages are over the same query string. Above 2,000 users MDAV runs within blocks of about 200 users of similar
-    size and with common words (`block_users`); a block has at least 2k users.
+    ranks and pages are averaged over: each event of the group counts for the chosen event nearest to it, of several the
+    first by query, time, rank and page. A chosen event that stands for one user alone loses its page, its rank and its
+    time of day, whatever `attrs` is. Pages are released as host names. x̄ is made with `attrs = nearest` always. Of a
+    host the part left of its 32nd label counts as one. Where a group has more than 67 million pairs of events and
+    chosen events (a user with 14,000 rows and more), averages are over the same query string. Above 2,000 users MDAV
+    runs within blocks of about 200 users of similar size and with common words (`block_users`); a block has at least 2k
+    users. What that costs is measured in `docs/benchmarks.md`.
 
 Cost: exact MDAV needs about n² / k distances of users for a block of n; with blocks of fixed size the cost for each
     user is constant. Memory: the rows of one engine block, and some tens of megabytes for each thread.
