@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie.aggregate import EVENT, EVENT_ORDER
+from coterie import synth
+from coterie.aggregate import EVENT, EVENT_ORDER, mixed
 from coterie.errors import BrokenPromiseError, InputError
 from coterie.methods import microaggregate
 from coterie.methods.microaggregate import Microaggregate
@@ -158,3 +160,37 @@ def test_the_plan_is_a_table_of_groups():
     assert plan.columns == ["subject", "group"]
     assert plan["subject"].is_sorted()
     assert plan["subject"].n_unique() == 30
+
+
+def test_shares_of_the_work_are_told():
+    log = coterie.prepare(coterie.read("synth:users=60,seed=2"))
+    told = []
+    method = Microaggregate(k=3, block_users=10)
+    run = Run(seed=1, tell=told.append)
+    plan = method.plan(log, run)
+    assert len(told) == 6
+    assert sorted(told) == told
+    assert told[-1] == 1.0
+    method.release(log, plan, run)
+    assert told[-1] == 1.0
+    assert len(told) > 6
+
+
+def test_engine_blocks_of_a_file(tmp_path):
+    path = tmp_path / "log.tsv"
+    synth.write_aol(path, 40, 3)
+    log = coterie.prepare(coterie.read(path))
+    whole, cut = (coterie.anonymize(log, Microaggregate(k=3), seed=1, blocks=blocks).to_polars() for blocks in (1, 3))
+    assert whole.equals(cut)
+
+
+@given(st.lists(st.text(alphabet="ab é天 ", max_size=12), min_size=1, max_size=8))
+def test_the_smallest_hash_of_words(texts):
+    def hashed(word):
+        value = 0xCBF29CE484222325
+        for byte in word.encode():
+            value = (value ^ byte) * 0x100000001B3 % 2**64
+        return int(mixed(np.array([value], dtype=np.uint64))[0])
+
+    got = microaggregate._word_hashes(pl.Series(["zzz", *texts])[1:]).to_list()
+    assert got == [min((hashed(w) for w in text.split(" ") if w), default=2**64 - 1) for text in texts]
