@@ -80,7 +80,11 @@ class Draft:
 
 
 class Method(Protocol):
-    """An anonymizer: a frozen dataclass whose fields are the parameters of its paper."""
+    """An anonymizer: a frozen dataclass whose fields are the parameters of its paper.
+
+    A method that groups users also has `baseline(self) -> Method | None`: the same method with random groups of the
+    same size, or None where its groups are random already. Reports and studies show it beside the method.
+    """
 
     accepts: ClassVar[tuple[Shape, ...]]
     status: ClassVar[str]
@@ -93,6 +97,12 @@ class Method(Protocol):
 
     def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
         """Apply the decision to all rows."""
+
+
+def baseline_of(method: Method) -> Method | None:
+    """The same method with random groups; None for a method that groups nobody, or at random."""
+    make = getattr(method, "baseline", None)
+    return None if make is None else make()
 
 
 def enough_subjects(owner: str, k: int, n_subjects: int) -> None:

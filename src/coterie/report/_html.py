@@ -17,6 +17,8 @@ from coterie.report import (
     NONE,
     ORIGINAL,
     PRIVACY,
+    RANDOM,
+    RANDOM_READING,
     THIN,
     UTILITY,
     Figure,
@@ -29,6 +31,7 @@ from coterie.report import (
     others,
     short_labels,
     shown,
+    side_by_side,
     state,
     value,
     value_before,
@@ -65,11 +68,14 @@ def html(log: LogView, releases: Sequence[ReleaseView]) -> str:
     """The page."""
     names = short_labels(releases)
     states = [state(release) for release in releases]
-    size = math.ceil(len(releases) / max(1, math.ceil(len(releases) / COLUMNS)))
+    most = COLUMNS // 2 if any(release.baseline for release in releases) else COLUMNS
+    size = math.ceil(len(releases) / max(1, math.ceil(len(releases) / most)))
     starts = range(0, len(releases), max(1, size))
     batches = [(names[i : i + size], releases[i : i + size]) for i in starts]
+    columns = [side_by_side(batch, some) for some, batch in batches]
     tables = {
-        title: [(some, _table(log, batch, figures)) for some, batch in batches] for title, figures in _figures(releases)
+        title: [([name for name, _ in some], _table(log, releases, some, figures)) for some in columns]
+        for title, figures in _figures(releases)
     }
     page = _template().render(
         log=log,
@@ -83,6 +89,7 @@ def html(log: LogView, releases: Sequence[ReleaseView]) -> str:
         singled=_singled_out(log, releases),
         frequency=_frequency(releases),
         missing=merge(releases, missing),
+        random=RANDOM_READING if any(release.baseline for release in releases) else "",
         limits=merge(releases, lambda release: release.promise.limits),
         general=LIMITS,
         version=__version__,
@@ -120,9 +127,12 @@ def _figures(releases: Sequence[ReleaseView]) -> Iterator[tuple[str, Sequence[Fi
 
 
 def _table(
-    log: LogView, releases: Sequence[ReleaseView], figures: Sequence[Figure]
+    log: LogView,
+    releases: Sequence[ReleaseView],
+    columns: Sequence[tuple[str, ReleaseView]],
+    figures: Sequence[Figure],
 ) -> list[tuple[Figure, str, list[str]]]:
-    return [(f, before(log, releases, f), [cell(r, f) for r in releases]) for f in figures]
+    return [(f, before(log, releases, f), [cell(r, f) for _, r in columns]) for f in figures]
 
 
 # --- groups of drawings --------------------------------------------------------------------------
@@ -183,11 +193,15 @@ def _over_k(releases: Sequence[ReleaseView]) -> Group | None:
     figures = _known([r for _, _, r in several], OVER_K)
     if not figures:
         return None
+    grouped = list(dict.fromkeys(s for s, _, r in several if r.baseline))
+    random = {s: RANDOM if len(grouped) == 1 else f"{RANDOM}, {s}" for s in grouped}
+    several += [(random[s], k, r.baseline) for s, k, r in several if r.baseline]
+    quiet = list(random.values())
     return Group(
         "What a larger k changes",
         "A larger k hides each searcher among more people and keeps less of the log. Exposure "
         "should fall faster than what is kept.",
-        tuple(curves(f.title, [(s, k, _value(r, f)) for s, k, r in several]) for f in figures),
+        tuple(curves(f.title, [(s, k, _value(r, f)) for s, k, r in several], quiet) for f in figures),
         ("Method", "k", *(f.title for f in figures)),
         tuple((s, str(k), *(cell(r, f) for f in figures)) for s, k, r in several),
     )
