@@ -265,6 +265,18 @@ def short_labels(releases: Sequence[ReleaseView]) -> list[str]:
     return [f"{n} ({names[:i].count(n) + 1})" if n in names[:i] else n for i, n in enumerate(names)]
 
 
+def series(releases: Sequence[ReleaseView]) -> list[str]:
+    """The line a release belongs to: its method, and the settings in which those differ."""
+    names = []
+    for release in releases:
+        same = [other.params for other in releases if other.method == release.method]
+        keys = dict.fromkeys(key for params in same for key in params if key != "k")
+        differing = [key for key in keys if len({str(params.get(key)) for params in same}) > 1]
+        settings = ", ".join(f"{key}={release.params.get(key)}" for key in differing)
+        names.append(f"{release.method} ({settings})" if settings else release.method)
+    return names
+
+
 def side_by_side(releases: Sequence[ReleaseView], names: Sequence[str]) -> list[tuple[str, ReleaseView]]:
     """The columns of a table of figures: each release and, beside it, its random groups."""
     columns = []

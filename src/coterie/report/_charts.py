@@ -69,6 +69,27 @@ def curves(title: str, points: Sequence[tuple[str, int, float | None]], quiet: S
     return Panel(title, _svg(drawn, SMALL, _height(lines)), f"{title} over k: {says}.")
 
 
+def lines(
+    title: str, over: str, points: Sequence[tuple[str, float, float]], quiet: Sequence[str], percent: bool
+) -> str:
+    """A picture of its own, for a file: (line, x, value); those in `quiet` are grey and dashed."""
+    names = list(dict.fromkeys(line for line, _, _ in points))
+    xs = sorted({x for _, x, _ in points}) or [1.0]
+    x = alt.X(
+        "x:Q",
+        title=over,
+        scale=alt.Scale(type="log", domain=[xs[0] / 1.1, xs[-1] * 1.1], nice=False),
+        axis=alt.Axis(values=xs, grid=False, format="d", labelOverlap="greedy", domain=True),
+    )
+    axis = _axis_of_shares() if percent else alt.Axis(tickCount=5, domain=False)
+    y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True), axis=axis)
+    base = _chart([{"line": s, "x": x, "value": v} for s, x, v in points]).encode(x=x, y=y)
+    drawn = _strokes(base, names, quiet) + _marks(base, names, quiet)
+    height = _height(names) + 60
+    titled = drawn.properties(title=alt.TitleParams(title, anchor="start", fontSize=14, color=INK))
+    return _drawn(titled, WIDE, height, background="white")
+
+
 def trade_off(title: str, points: Sequence[tuple[str, str, float, float]]) -> Panel:
     """Two shares of each release against each other: (line, label, exposure, rows kept)."""
     lines = list(dict.fromkeys(s for s, _, _, _ in points))
@@ -179,10 +200,14 @@ def _names_axis(limit: int) -> alt.Axis:
 
 def _svg(chart: Any, width: int, height: int) -> str:
     """The drawing as SVG that stands inside a page and takes its font from there."""
+    return slim(_drawn(chart, width, height, background="transparent"))
+
+
+def _drawn(chart: Any, width: int, height: int, background: str) -> str:
     fitted = chart.properties(width=width, height=height, autosize=alt.AutoSizeParams(type="fit", contains="padding"))
     spec = fitted.configure(
         font=FONT,
-        background="transparent",
+        background=background,
         padding={"left": 8, "top": 2, "right": 2, "bottom": 2},
         view=alt.ViewConfig(stroke=None),
         axis=alt.AxisConfig(
@@ -192,7 +217,8 @@ def _svg(chart: Any, width: int, height: int) -> str:
         ),
         legend=alt.LegendConfig(labelColor=INK, labelFontSize=12),
     ).to_dict()  # fmt: skip
-    return slim(vl_convert.vegalite_to_svg(spec))
+    svg: str = vl_convert.vegalite_to_svg(spec)
+    return svg
 
 
 def slim(svg: str) -> str:

@@ -29,6 +29,7 @@ from coterie.report import (
     merge,
     missing,
     others,
+    series,
     short_labels,
     shown,
     side_by_side,
@@ -136,18 +137,6 @@ def _table(
 
 
 # --- groups of drawings --------------------------------------------------------------------------
-
-
-def series(releases: Sequence[ReleaseView]) -> list[str]:
-    """The line a release belongs to: its method, and the settings in which those differ."""
-    names = []
-    for release in releases:
-        same = [other.params for other in releases if other.method == release.method]
-        keys = dict.fromkeys(key for params in same for key in params if key != "k")
-        differing = [key for key in keys if len({str(params.get(key)) for params in same}) > 1]
-        settings = ", ".join(f"{key}={release.params.get(key)}" for key in differing)
-        names.append(f"{release.method} ({settings})" if settings else release.method)
-    return names
 
 
 def _value(release: ReleaseView, figure: Figure) -> float | None:
