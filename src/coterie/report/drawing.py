@@ -64,8 +64,8 @@ def draw(drawing: Drawing, releases: Sequence[ReleaseView]) -> str:
     from coterie.report._charts import lines
 
     beside = [release.baseline for release in releases if release.baseline is not None] if drawing.baseline else []
-    found = list(_points(drawing, releases))
-    random = [(_random(line, found), x, y) for line, x, y in _points(drawing, beside)]
+    found = list(dict.fromkeys(_points(drawing, releases)))
+    random = [(_random(line, found), x, y) for line, x, y in dict.fromkeys(_points(drawing, beside))]
     units = {
         unit
         for release in releases
