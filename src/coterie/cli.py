@@ -392,10 +392,15 @@ def measure(
         release = verbs.load_release(out, record)
         log = opt.read(original, options, quiet)
         step("measure")
-        scores = verbs.measure(log, release, list(names) or None, seed=seed, show_values=show_values)
+        no_meaning: list[str] = []
+        scores = verbs.measure(
+            log, release, list(names) or None, seed=seed, show_values=show_values, left_out=no_meaning.append
+        )
     if not names and record is None:
         left = [n for n in registry.names("measures") if registry.module("measures", n).needs_record]
         say(f"Left out, because they need --record DIR: {', '.join(left)}.", quiet, style="yellow")
+    for reason in no_meaning:
+        say(f"Left out: {reason}", quiet, style="yellow")
     print_scores(scores, as_json)
 
 

@@ -11,7 +11,14 @@ import polars as pl
 
 from coterie import formats, randomness, registry
 from coterie.engines.local import Local
-from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, UnknownNameError
+from coterie.errors import (
+    BrokenPromiseError,
+    InputError,
+    MissingError,
+    NotApplicableError,
+    ParameterError,
+    UnknownNameError,
+)
 from coterie.log import Log, Record, Release, Step
 from coterie.measures import SCORES, Comparison
 from coterie.measures.privacy.uniqueness import uniqueness
@@ -234,10 +241,12 @@ def measure(
     *,
     seed: int | None = None,
     show_values: bool = False,
+    left_out: Progress = _silent,
 ) -> pl.DataFrame:
     """Scores of a release as a table: name, key, value, unit (and label, where values may be shown).
 
-    Without `names` all measures are taken that what is given allows.
+    Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning
+    for this release, and why.
     """
     _same_input(original, release)
     comparison = Comparison.of(
@@ -253,7 +262,12 @@ def measure(
             if names is None:
                 continue
             raise MissingError(f"The measure {name!r} must know who became whom. Give the run record: --record DIR.")
-        rows += [(name, score.key, score.value, score.unit, score.label) for score in module.measure(comparison)]
+        try:
+            rows += [(name, score.key, score.value, score.unit, score.label) for score in module.measure(comparison)]
+        except NotApplicableError as reason:
+            if names is not None:
+                raise
+            left_out(f"{name}: {reason}")
     table = pl.DataFrame(rows, schema=SCORES, orient="row")
     return table if comparison.show_values else table.drop("label")
 

@@ -3,7 +3,7 @@
 A measure is a module with
 
     needs_record                whether it must know who became whom (the private run record)
-    measure(comparison)         yields Score(key, value, unit)
+    measure(comparison)         yields Score(key, value, unit), or raises NotApplicableError with the reason
 
 Percentages are on 0..100. A label holds a string of the log and is given only where values may be shown.
 """
@@ -40,6 +40,8 @@ class Comparison:
     """row, subject, item, time"""
     released: pl.DataFrame
     """subject, item, time"""
+    log: Log
+    """The original as it was prepared, for measures that look at other columns too."""
     release: Release
     seed: int
     show_values: bool
@@ -59,6 +61,7 @@ class Comparison:
         return cls(
             original=original.frame.select("row", *columns).collect(engine="streaming"),
             released=release.log.frame.select(columns).collect(engine="streaming"),
+            log=original,
             release=release,
             seed=seed,
             show_values=show_values,
