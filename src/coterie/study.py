@@ -90,6 +90,11 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
     names = data.get("measure", {}).get("names")
     for name in names or ():
         registry.module("measures", name)
+    figures = tuple(parse_drawing(entry) for entry in data.get("figure", ()))
+    for figure in figures:
+        if names is not None and figure.measure not in names:
+            raise InputError(f"{path.name}: {figure.file} draws {figure.measure}, which [measure] does not name.")
+        registry.module("measures", figure.measure)
     to = data.get("report", {}).get("to")
     if to is not None:
         verbs.report_kind(Path(to))
@@ -100,7 +105,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         cells=tuple(cell for entry in data["anonymize"] for cell in _cells(entry)),
         measures=None if names is None else tuple(names),
         report=None if to is None else (folder or path.parent) / to,
-        figures=tuple(parse_drawing(entry) for entry in data.get("figure", ())),
+        figures=figures,
         folder=folder or path.with_suffix(".results"),
     )
 

@@ -24,6 +24,24 @@ to = "report.html"
 """
 
 
+GROUPS = """
+[read]
+source = "synth:users=24,seed=7"
+[[anonymize]]
+method = "microaggregate"
+k = [2, 3]
+[measure]
+names = ["exposure", "release_share"]
+[report]
+to = "report.html"
+[[figure]]
+file = "exposure.svg"
+title = "Exposure"
+measure = "exposure"
+keys = ["exposed.mean"]
+"""
+
+
 @pytest.fixture
 def study(tmp_path):
     path = tmp_path / "study.toml"
@@ -81,6 +99,7 @@ def test_a_changed_log_is_computed_anew(coterie, study, tmp_path):
         (STUDY.replace("k = [2, 3]", "kk = 3"), "no such parameter"),
         (STUDY.replace("report.html", "report.pdf"), ".html"),
         (STUDY + '[[figure]]\nfile = "a.svg"\n', "A [[figure]] has"),
+        (GROUPS.replace('measure = "exposure"', 'measure = "uniqueness"'), "which [measure] does not name"),
         (STUDY.replace("synth:users=60,seed=7", "synth:people=60"), "synth:users=1000,seed=7"),
         (STUDY.replace("synth:users=60,seed=7", "missing.tsv"), "no such file"),
     ],
@@ -88,24 +107,6 @@ def test_a_changed_log_is_computed_anew(coterie, study, tmp_path):
 def test_mistakes_are_found_before_the_work(coterie, study, text, message):
     study.write_text(text)
     assert message in coterie("study", study, code=2).err
-
-
-GROUPS = """
-[read]
-source = "synth:users=24,seed=7"
-[[anonymize]]
-method = "microaggregate"
-k = [2, 3]
-[measure]
-names = ["exposure", "release_share"]
-[report]
-to = "report.html"
-[[figure]]
-file = "exposure.svg"
-title = "Exposure"
-measure = "exposure"
-keys = ["exposed.mean"]
-"""
 
 
 def _scores(folder):
