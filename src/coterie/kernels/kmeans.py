@@ -84,7 +84,9 @@ def kmeans(start: Ints, same: Ints, trees: Trees, strings: Strings) -> Ints:
         farthest = different[np.argsort(-gap[different], kind="stable")]
         for c, u in zip(empty, farthest, strict=False):
             centres[c] = _profile(u, trees)
-        for c, centre in zip(rebuilt, _averages([np.flatnonzero(near == c) for c in rebuilt], trees, strings), strict=True):
+        for c, centre in zip(
+            rebuilt, _averages([np.flatnonzero(near == c) for c in rebuilt], trees, strings), strict=True
+        ):
             centres[c] = centre
         changed = np.zeros(kappa, dtype=np.bool_)
         changed[empty] = changed[rebuilt] = True

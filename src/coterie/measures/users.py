@@ -77,7 +77,9 @@ def _names(comparison: Comparison, before: pl.LazyFrame, after: pl.LazyFrame) ->
     )  # fmt: skip
     names = known.select("user", "released", "group").collect(engine="streaming").sort("user", "released")
     if names.is_empty():
-        raise NotApplicableError("It compares users with their released profiles, and no row of the release has a name.")
+        raise NotApplicableError(
+            "It compares users with their released profiles, and no row of the release has a name."
+        )
     if names["user"].is_duplicated().any():
         raise NotApplicableError(
             "It compares users with their released profiles, and users have several names in this release."

@@ -164,6 +164,23 @@ UTILITY = (
     Figure("frequency", "word.overlap", "Top words that stayed on top",
            "The same for words.", "all"),
 )  # fmt: skip
+PROFILES = (
+    Figure("homogeneity", "mean_distance", "Distance of users to their profile",
+           "How far users are from the common profile they got, from 0 (the same) to 1; mean over users.", "0"),
+    Figure("homogeneity", "sse.ratio", "Spread within groups",
+           "Squared distances of users to their common profile, compared with random groups of the same sizes. Below 1 "
+           "the groups are of similar users; near 1 grouping at random would have done as well.", NONE),
+    Figure("partition_agreement", "adjusted_rand_10", "Same 10 clusters, adjusted Rand",
+           "Users are sorted into 10 clusters by what they search for, in the original and in the release: 1 is the "
+           "same clusters, 0 no better than chance.", "1 of 1"),
+    Figure("partition_agreement", "rand_10", "Same 10 clusters, Rand",
+           "Share of pairs of users that are together in both or apart in both. It is high for many clusters "
+           "whatever the release is like.", "1 of 1"),
+    Figure("partition_agreement", "jaccard_10", "Same 10 clusters, Jaccard",
+           "Of the pairs of users together in either, the share together in both. Users of one group always are "
+           "together in the release, so large groups lower it.", "1 of 1"),
+)  # fmt: skip
+"""Figures of releases that give users profiles; shown where they were measured."""
 _KNOWN = {figure.name for figure in (*PRIVACY, *UTILITY)}
 _RECORD = ("exposure", "information_loss")
 LIMITS = (
@@ -202,10 +219,17 @@ def value_before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) 
     return next((number for number in found if number is not None), None)
 
 
+def utility(releases: Sequence[ReleaseView]) -> list[Figure]:
+    """The figures of utility, with those of profiles where a release has them."""
+    measured = {name for release in releases for name in release.scores["name"]}
+    return [*UTILITY, *(figure for figure in PROFILES if figure.name in measured)]
+
+
 def others(releases: Sequence[ReleaseView]) -> list[Figure]:
     """Scores of measures that this module has no sentence for."""
     keys = [row for r in releases for row in r.scores.select("name", "key").iter_rows()]
-    return [Figure(n, k, f"{n} {k}", "") for n, k in dict.fromkeys(keys) if n not in _KNOWN]
+    known = _KNOWN | {figure.name for figure in PROFILES}
+    return [Figure(n, k, f"{n} {k}", "") for n, k in dict.fromkeys(keys) if n not in known]
 
 
 def missing(release: ReleaseView) -> Iterator[str]:

@@ -20,7 +20,6 @@ from coterie.report import (
     RANDOM,
     RANDOM_READING,
     THIN,
-    UTILITY,
     Figure,
     LogView,
     ReleaseView,
@@ -34,6 +33,7 @@ from coterie.report import (
     shown,
     side_by_side,
     state,
+    utility,
     value,
     value_before,
     verdict,
@@ -123,7 +123,7 @@ def _drawn(panel: Panel) -> Markup:
 
 def _figures(releases: Sequence[ReleaseView]) -> Iterator[tuple[str, Sequence[Figure]]]:
     yield "privacy", PRIVACY
-    yield "utility", UTILITY
+    yield "utility", utility(releases)
     yield "others", others(releases)
 
 

@@ -23,7 +23,6 @@ from coterie.report import (
     PRIVACY,
     RANDOM_READING,
     THIN,
-    UTILITY,
     Figure,
     LogView,
     ReleaseView,
@@ -36,6 +35,7 @@ from coterie.report import (
     shown,
     side_by_side,
     state,
+    utility,
     value,
     verdict,
 )
@@ -216,7 +216,7 @@ def _privacy(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
 
 def _utility(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## How useful is it?", "")
-    yield from _figures(log, releases, UTILITY)
+    yield from _figures(log, releases, utility(releases))
     for kind, title in (("query", "Most frequent queries"), ("word", "Most frequent words")):
         labels, columns = top(releases, kind)
         if labels:

@@ -52,7 +52,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         yield Score(key, value, unit)
         yield Score(f"{key}.random", random[key], unit)
     for key in ("sse", "mean_distance"):
-        yield Score(f"{key}.ratio", ours[key] / random[key] if random[key] else None, "times random groups")
+        yield Score(f"{key}.ratio", ours[key] / random[key] if random[key] else None, "× random")
 
 
 def random_groups(users: Users) -> pl.DataFrame:
