@@ -266,7 +266,7 @@ def measure(
             rows += [(name, score.key, score.value, score.unit, score.label) for score in module.measure(comparison)]
         except NotApplicableError as reason:
             if names is not None:
-                raise
+                raise NotApplicableError(f"The measure {name!r} does not apply here. {reason}") from None
             left_out(f"{name}: {reason}")
     table = pl.DataFrame(rows, schema=SCORES, orient="row")
     return table if comparison.show_values else table.drop("label")

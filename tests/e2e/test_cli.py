@@ -19,9 +19,13 @@ def test_from_a_log_to_a_report(coterie, log, tmp_path):
     assert "The promise holds. The largest k that holds is 5." in coterie("verify", five, "--original", log).out
     checked = coterie("verify", five, code=3)
     assert "needs the original log" in checked.out
-    scores = json.loads(coterie("measure", five, "--original", log, "--record", tmp_path / "record.5", "--json").out)
+    measured = coterie("measure", five, "--original", log, "--record", tmp_path / "record.5", "--json")
+    scores = json.loads(measured.out)
     assert set(scores[0]) == {"name", "key", "value", "unit"}
-    assert {row["name"] for row in scores} == set(registry.names("measures"))
+    about_profiles = {"homogeneity", "partition_agreement"}
+    assert {row["name"] for row in scores} == set(registry.names("measures")) - about_profiles
+    for name in about_profiles:
+        assert f"Left out: {name}: It compares users with their released profiles" in " ".join(measured.err.split())
     page = tmp_path / "report.html"
     coterie("report", tmp_path / "safe.2.tsv", five, "-O", log, "--record", tmp_path / "record.2",
             "--record", tmp_path / "record.5", "-o", page)  # fmt: skip
@@ -31,6 +35,19 @@ def test_from_a_log_to_a_report(coterie, log, tmp_path):
     for kind in ("md", "json"):
         coterie("report", five, "-O", log, "-o", tmp_path / f"report.{kind}", "-q")
     assert json.loads((tmp_path / "report.json").read_text())["releases"]
+
+
+def test_measures_of_common_profiles(coterie, tmp_path):
+    log, safe, record = tmp_path / "log.tsv", tmp_path / "safe.tsv", tmp_path / "record"
+    coterie("synth", "-o", log, "--users", "30", "-q")
+    coterie("anonymize", "microaggregate", log, "-o", safe, "--k", "3", "--record", record, "-q")
+    arguments = ("measure", safe, "--original", log, "--record", record)
+    measured = coterie(*arguments, "--seed", "1")
+    assert "Left out" not in measured.err
+    for key in ("rand_20", "jaccard_2", "adjusted_rand_5", "sse.random", "mean_distance.ratio"):
+        assert key in measured.out
+    assert "rand_50" not in measured.out  # only 30 users
+    assert coterie(*arguments, "--seed", "1").out == measured.out
 
 
 def test_verify_a_tampered_file(coterie, log, tmp_path):

@@ -1,5 +1,7 @@
 """κ-means of users is its plain version, user by user."""
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -38,6 +40,23 @@ def test_it_stops_after_some_rounds(rows, rounds):
         patch.setattr(kmeans, "ROUNDS", rounds)
         got = kmeans.kmeans(np.array(start), same_profile(users), profiles.trees, profiles.strings)
     assert got.tolist() == reference.kmeans(users, start, priority, rounds=rounds)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_many_rounds_and_ties(seed):
+    """Few words and no times: equal distances are frequent, and users keep moving."""
+    draw = random.Random(seed)
+    rows = [
+        (f"u{user:02}", None, draw.choice(["maps", "map", "tea", "tea pot", "rain", "train"]), None, None)
+        for user in range(16)
+        for _ in range(draw.randint(1, 4))
+    ]
+    frame = frame_of(rows)
+    users = users_of(frame)
+    start = draw.sample(range(16), draw.randint(2, 6))
+    profiles = encoded(frame)
+    got = kmeans.kmeans(np.array(start), same_profile(users), profiles.trees, profiles.strings)
+    assert got.tolist() == reference.kmeans(users, start, priority)
 
 
 def test_a_cluster_without_users_starts_again():

@@ -245,6 +245,21 @@ def test_missing_scores_are_explained(log: LogView, kind: Any) -> None:
     assert "Not measured: frequency, release share, uniqueness." in nothing
 
 
+@pytest.mark.parametrize("kind", ["html", "md"])
+def test_figures_of_profiles_are_shown_where_they_were_measured(log: LogView, kind: Any) -> None:
+    assert "Spread within groups" not in render(log, [view()], kind)
+    assert "partition" not in render(log, [view()], kind)  # nor called missing
+    measured = pl.DataFrame(
+        [("homogeneity", "sse.ratio", 0.636, "× random"), ("partition_agreement", "jaccard_10", 0.25, "of 1")],
+        schema=SCHEMA,
+        orient="row",
+    )
+    text = render(log, [view(), view(scores=scores().vstack(measured))], kind)
+    for words in ("Spread within groups", "0.636 × random", "Same 10 clusters, Jaccard", "0.250 of 1", "at random"):
+        assert words in text
+    assert "Other measures" not in text
+
+
 @pytest.mark.parametrize("kind", ["html", "md", "json"])
 def test_nothing_released_and_nothing_given(log: LogView, kind: Any) -> None:
     empty = scores(None).with_columns(value=pl.when(pl.col("key") == "rows.count").then(0.0).otherwise(None))

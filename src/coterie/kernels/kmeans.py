@@ -69,9 +69,11 @@ def kmeans(start: Ints, same: Ints, trees: Trees, strings: Strings) -> Ints:
     near = np.full(same.size, -1, dtype=np.int64)
     gap = np.zeros(same.size, dtype=np.float64)
     seen: set[bytes] = set()
+    scratch = new_scratch(trees)
     for _ in range(ROUNDS):
         before = near.copy()
         placed = _with_centres(trees, same.size, centres)
+        # What is remembered is about events, and those of the centres are new: it begins anew.
         nearest_centres(different, same.size, changed, near, gap, placed, new_scratch(placed))
         near, gap = near[same], gap[same]
         if near.tobytes() in seen:
@@ -84,9 +86,8 @@ def kmeans(start: Ints, same: Ints, trees: Trees, strings: Strings) -> Ints:
         farthest = different[np.argsort(-gap[different], kind="stable")]
         for c, u in zip(empty, farthest, strict=False):
             centres[c] = _profile(u, trees)
-        for c, centre in zip(
-            rebuilt, _averages([np.flatnonzero(near == c) for c in rebuilt], trees, strings), strict=True
-        ):
+        members = [np.flatnonzero(near == c) for c in rebuilt]
+        for c, centre in zip(rebuilt, _averages(members, trees, strings, scratch), strict=True):
             centres[c] = centre
         changed = np.zeros(kappa, dtype=np.bool_)
         changed[empty] = changed[rebuilt] = True
@@ -99,10 +100,10 @@ def _profile(user: int, trees: Trees) -> Ints:
     return np.stack([getattr(trees, name)[events] for name in _FIELDS])
 
 
-def _averages(clusters: Sequence[Ints], trees: Trees, strings: Strings) -> list[Ints]:
+def _averages(clusters: Sequence[Ints], trees: Trees, strings: Strings, scratch: Scratch) -> list[Ints]:
     """C of each cluster, as `_profile` gives users."""
     start = np.cumsum([0, *(members.size for members in clusters)])
-    found = averages(np.concatenate(clusters), start, NEAREST, trees, strings, new_scratch(trees))
+    found = averages(np.concatenate(clusters), start, NEAREST, trees, strings, scratch)
     query, length = trees.query[found.event], trees.length[found.event]
     columns = np.stack([found.time, found.rank, found.host, found.depth, query, length])
     return [columns[:, found.start[i] : found.start[i + 1]] for i in range(len(clusters))]

@@ -13,7 +13,7 @@ profiles (`clusters_κ`, and `clusters_κ.original`), and with k = 50 and many c
 similar the groups are. `largest_κ` is the share of users in the largest cluster: where it is near 100%, agreement says
 little.
 
-Above 1,000 users it is taken on a random sample of whole groups; `users` says so. Users with nothing in the release are
+Above 300 users it is taken on a random sample of whole groups; `users` says so. Users with nothing in the release are
 left out.
 """
 
@@ -36,7 +36,7 @@ from coterie.measures.users import Users, users_of
 
 needs_record = True
 KAPPAS = (2, 5, 10, 20, 50, 100)
-MOST_USERS = 1_000
+MOST_USERS = 300
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
