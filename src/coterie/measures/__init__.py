@@ -16,7 +16,7 @@ from functools import cached_property
 import polars as pl
 
 from coterie.errors import InputError, MissingError
-from coterie.log import Log, Release
+from coterie.log import Log, Record, Release
 from coterie.prepare import prepare
 
 SCORES = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String, "label": pl.String}
@@ -67,6 +67,17 @@ class Comparison:
             show_values=show_values,
         )
 
+    @property
+    def _record(self) -> Record:
+        if self.release.record is None:
+            raise MissingError("This must know who became whom. Give the run record: --record DIR.")
+        return self.release.record
+
+    @cached_property
+    def names(self) -> pl.DataFrame:
+        """original, released: who became whom; nobody whose rows were released without a name."""
+        return self._record.subjects.select("original", "released").drop_nulls().collect(engine="streaming")
+
     @cached_property
     def rows(self) -> pl.DataFrame:
         """row, released_row: what became of the original rows; methods that keep rows only."""
@@ -81,19 +92,15 @@ class Comparison:
 
         After: in the rows that came from the subject, or in what was released under its new name.
         """
-        record = self.release.record
-        if record is None:
-            raise MissingError("This must know who became whom. Give the run record: --record DIR.")
         key = ["subject", "item"]
         before = self.original.group_by(key).len("before")
-        if record.rows is not None:
+        if self._record.rows is not None:
             became = self.original.select("row", "subject").join(self.rows, on="row")
             items = self.released.select("item").with_row_index("released_row")
             after = became.join(items, on="released_row").group_by(key).len("after")
         else:
-            names = record.subjects.collect(engine="streaming").select("original", subject="released")
             after = (
-                self.released.join(names.drop_nulls(), on="subject")
+                self.released.join(self.names.rename({"released": "subject"}), on="subject")
                 .group_by("original", "item")
                 .len("after")
                 .rename({"original": "subject"})

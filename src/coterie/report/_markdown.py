@@ -17,6 +17,7 @@ import polars as pl
 from coterie import __version__
 from coterie.promises import Check, to_dict
 from coterie.report import (
+    ATTACKS,
     LIMITS,
     NONE,
     ORIGINAL,
@@ -40,6 +41,10 @@ from coterie.report import (
     verdict,
 )
 
+ATTACKS_SAY = (
+    "Adversaries tried to find people in the original under other names, and in the release. What they did not find, "
+    "another attack or more knowledge may find."
+)
 MARKS = {"kept": "✓", "passed": "✓", "broken": "✗", "failed": "✗"}
 
 
@@ -212,6 +217,8 @@ def _privacy(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
     if any(release.baseline for release in releases):
         yield from (RANDOM_READING, "")
     yield from _figures(log, releases, PRIVACY)
+    yield from ("", "### Attacks", "", ATTACKS_SAY, "")
+    yield from _figures(log, releases, ATTACKS)
 
 
 def _utility(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
