@@ -150,7 +150,7 @@ def test_the_study_of_paper_000(coterie, tmp_path):
     shipped = Path(__file__).parents[2] / "studies" / "paper_000.toml"
     text = re.sub(r"k = \[.*\]", "k = [3, 50]", shipped.read_text(), count=1)
     (tmp_path / "paper.toml").write_text(text)
-    coterie("study", tmp_path / "paper.toml", "-o", tmp_path / "out", "--input", "synth:users=110,seed=7")
+    coterie("study", tmp_path / "paper.toml", "-o", tmp_path / "out", "--input", "synth:users=60,seed=7")
     figures = {figure["file"] for figure in tomllib.loads(text)["figure"]}
     assert {path.name for path in (tmp_path / "out").glob("*.svg")} == figures
     for name in figures:
