@@ -368,6 +368,7 @@ def verify(
 @click.argument("names", nargs=-1)
 @opt.required_original
 @opt.record
+@click.option("--kappa", "kappas", type=_Whole(), help="Numbers of clusters for partition_agreement.")
 @opt.seed
 @opt.show_values
 @opt.reading
@@ -379,6 +380,7 @@ def measure(
     names: tuple[str, ...],
     original: tuple[str, ...],
     record: Path | None,
+    kappas: list[int] | None,
     seed: int | None,
     show_values: bool,
     as_json: bool,
@@ -397,7 +399,13 @@ def measure(
         step("measure")
         no_meaning: list[str] = []
         scores = verbs.measure(
-            log, release, list(names) or None, seed=seed, show_values=show_values, left_out=no_meaning.append
+            log,
+            release,
+            list(names) or None,
+            seed=seed,
+            show_values=show_values,
+            kappas=kappas or (),
+            left_out=no_meaning.append,
         )
     if not names and record is None:
         left = [n for n in registry.names("measures") if registry.module("measures", n).needs_record]

@@ -54,6 +54,8 @@ class Study:
     steps: tuple[str, ...]
     cells: tuple[Cell, ...]
     measures: tuple[str, ...] | None
+    kappas: tuple[int, ...]
+    """Numbers of clusters, for measures that compare clusters."""
     report: Path | None
     figures: tuple[Drawing, ...]
     folder: Path
@@ -104,6 +106,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         steps=tuple(data.get("prepare", {}).get("steps", ("normalize", "drop_empty"))),
         cells=tuple(cell for entry in data["anonymize"] for cell in _cells(entry)),
         measures=None if names is None else tuple(names),
+        kappas=tuple(data.get("measure", {}).get("kappas", ())),
         report=None if to is None else (folder or path.parent) / to,
         figures=figures,
         folder=folder or path.with_suffix(".results"),
@@ -204,7 +207,7 @@ def _digest_of_source(study: Study) -> str:
         [s] if s.startswith("synth:") else [sha256(path) for path in formats.expand([s])]
         for s in settings.pop("source")
     ]
-    return json.dumps([inputs, settings, study.steps, study.measures, __version__], sort_keys=True)
+    return json.dumps([inputs, settings, study.steps, study.measures, study.kappas, __version__], sort_keys=True)
 
 
 def _digest(base: str, cell: Cell) -> str:
@@ -215,7 +218,7 @@ def _digest(base: str, cell: Cell) -> str:
 
 def _compute(study: Study, log: Log, cell: Cell) -> dict[str, Any]:
     release = verbs.anonymize(log, registry.method(cell.method)(**cell.params), seed=cell.seed)
-    view = verbs.release_view(log, release, cell.label, names=study.measures, seed=cell.seed)
+    view = verbs.release_view(log, release, cell.label, names=study.measures, seed=cell.seed, kappas=study.kappas)
     return {
         "label": view.label,
         "method": view.method,

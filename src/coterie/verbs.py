@@ -246,12 +246,13 @@ def measure(
     *,
     seed: int | None = None,
     show_values: bool = False,
+    kappas: Sequence[int] = (),
     left_out: Progress = _silent,
 ) -> pl.DataFrame:
     """Scores of a release as a table: name, key, value, unit (and label, where values may be shown).
 
     Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning
-    for this release, and why.
+    for this release, and why. `kappas`: numbers of clusters, for `partition_agreement`.
     """
     _same_input(original, release)
     comparison = Comparison.of(
@@ -259,6 +260,7 @@ def measure(
         release,
         seed=randomness.new_seed() if seed is None else seed,
         show_values=show_values or original.synthetic,
+        kappas=kappas,
     )
     rows: list[tuple[str, str, float | None, str, str | None]] = []
     for name in names if names is not None else registry.names("measures"):
@@ -369,6 +371,7 @@ def release_view(
     names: Sequence[str] | None = None,
     show_values: bool = False,
     seed: int | None = None,
+    kappas: Sequence[int] = (),
 ) -> ReleaseView:
     """A release in promises, checks and numbers, for a report."""
     verdict = Verdict(promise=release.promise, checks=release.checks)
@@ -379,7 +382,7 @@ def release_view(
         promise=release.promise,
         checks=release.checks,
         warnings=release.warnings,
-        scores=measure(original, release, names, seed=seed, show_values=show_values),
+        scores=measure(original, release, names, seed=seed, show_values=show_values, kappas=kappas),
         largest_k=verdict.largest_k,
         sha256=release.sha256,
     )

@@ -48,6 +48,11 @@ def test_measures_of_common_profiles(coterie, tmp_path):
         assert key in measured.out
     assert "rand_50" not in measured.out  # only 30 users
     assert coterie(*arguments, "--seed", "1").out == measured.out
+    some = coterie(*arguments, "partition_agreement", "--kappa", "3,7,40").out
+    assert "rand_3" in some
+    assert "jaccard_7" in some
+    assert "rand_2 " not in some
+    assert "rand_40" not in some  # only 30 users
 
 
 @pytest.mark.parametrize(("users", "k", "code", "words"), [

@@ -10,6 +10,7 @@ Percentages are on 0..100. A label holds a string of the log and is given only w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -45,12 +46,16 @@ class Comparison:
     release: Release
     seed: int
     show_values: bool
+    kappas: tuple[int, ...] = ()
+    """Numbers of clusters that were asked for; where there are none, a measure chooses."""
 
     def __repr__(self) -> str:
         return f"Comparison({self.original.height} rows, {self.released.height} released)"
 
     @classmethod
-    def of(cls, original: Log, release: Release, seed: int, show_values: bool) -> Comparison:
+    def of(
+        cls, original: Log, release: Release, seed: int, show_values: bool, kappas: Sequence[int] = ()
+    ) -> Comparison:
         """Prepare the original as the release was, and take the columns."""
         if original.shape is not release.log.shape:
             raise InputError(f"The release has the shape {release.log.shape.name}, the original {original.shape.name}.")
@@ -65,6 +70,7 @@ class Comparison:
             release=release,
             seed=seed,
             show_values=show_values,
+            kappas=tuple(kappas),
         )
 
     @property

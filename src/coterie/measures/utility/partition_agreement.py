@@ -1,8 +1,8 @@
 """Does a clustering of users find the same clusters in the release as in the original?
 
 κ-means with the distance of users and the common profile of paper 000 (SPEC 4.2, 4.3) runs on both logs, from the same
-κ random users, for κ = 2, 5, 10, 20, 50, 100 as far as there are more users. Of all pairs of users, r are together in
-both, s only in the original, t only in the release, u in neither:
+κ random users, for κ = 2, 5, 10, 20, 50, 100 (or those of `--kappa`) as far as there are more users. Of all pairs of
+users, r are together in both, s only in the original, t only in the release, u in neither:
 
     rand_κ = (r + u) / (r + s + t + u)        jaccard_κ = r / (r + s + t)
     adjusted_rand_κ = (rand - e) / (1 - e)    e = what Rand is expected to be when clusters of these sizes are random
@@ -44,7 +44,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     users = users_of(comparison, MOST_USERS)
     n = users.members.height
     yield Score("users", n, users.unit)
-    kappas = [kappa for kappa in KAPPAS if kappa < n]
+    kappas = [kappa for kappa in sorted(set(comparison.kappas or KAPPAS)) if 1 < kappa < n]
     for kappa, (before, after) in zip(kappas, clusterings(users, kappas), strict=True):
         rand, jaccard, adjusted = agreement(before.tolist(), after.tolist())
         yield Score(f"rand_{kappa}", rand, "of 1")
