@@ -30,6 +30,7 @@ _SECOND = 1_000_000
 _MAX_LABELS = 32
 _PORT = re.compile(r":[0-9]*$")
 _WEIGHTS = {"text": (1.0, 2.0), "printed": (2.0, 1.0)}
+_ROWS = {name: QUERIES.schema[name] for name in ("user", *EVENT)}
 _CENTROID = {
     "group": pl.UInt32,
     **{name: QUERIES.schema[name] for name in EVENT},
@@ -138,13 +139,14 @@ def centroids(
 
 def load_kernels() -> None:
     """Compile the kernels, or load them where they are compiled, before threads need them."""
-    row = {"user": ["a", "b"], "query": ["a", "b c"], "time": [None, None], "rank": [None, None], "url": [None, None]}
-    rows = pl.DataFrame(row, schema={name: QUERIES.schema[name] for name in ("user", *EVENT)})
+    four = {"user": ["a", "b", "c", "d"], "query": ["a", "b", "a b", "c d"]}
+    rows = pl.DataFrame([four.get(name, [None] * 4) for name in ("user", *EVENT)], schema=_ROWS)
     with first_use():
         profiles = encode(rows, Scales.of(rows.lazy()), lambda _, subjects: np.arange(len(subjects), dtype=np.uint64))
-        trees, members = profiles.trees, np.arange(2)
-        mdav(2, trees, profiles.strings, new_scratch(trees))
-        averages(members, members, NEAREST, trees, profiles.strings, new_scratch(trees))
+        trees, strings = profiles.trees, profiles.strings
+        members, start = mdav(2, trees, strings, new_scratch(trees))
+        for attrs in (NEAREST, SAME_STRING):
+            averages(members, start, attrs, trees, strings, new_scratch(trees))
 
 
 def host_of(url: str) -> str:

@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coterie.kernels._jit import bare, jit
 from coterie.kernels.hausdorff import (
@@ -87,11 +88,17 @@ class Averages(NamedTuple):
 
 
 @jit
+def sorting(values: NDArray[np.generic]) -> Ints:
+    """The order of numbers below 2^53, equal ones by index. One sort for all of them: sorts are slow to compile."""
+    return np.argsort(values.astype(np.float64), kind="mergesort")
+
+
+@jit
 def apportion(seats: int, weights: Ints) -> Ints:
     """Largest remainders: floor(seats·w / Σw) each, what is left by remainder, ties to the smallest index."""
     total = weights.sum()
     given: Ints = seats * weights // total
-    order = np.argsort(-(seats * weights % total), kind="mergesort")
+    order = sorting(-(seats * weights % total))
     for i in range(seats - given.sum()):
         given[order[i]] += 1
     return given
@@ -100,7 +107,7 @@ def apportion(seats: int, weights: Ints) -> Ints:
 @jit
 def choose(members: Ints, trees: Trees, strings: Strings) -> Ints:
     """Steps 1-3 of C: the chosen events, sorted."""
-    ranked = members[np.argsort(strings.user_place[members])]
+    ranked = members[sorting(strings.user_place[members])]
     sizes = trees.user_start[ranked + 1] - trees.user_start[ranked]
     total = sizes.sum()
     size = max(1, (2 * total + members.size) // (2 * members.size))
@@ -117,11 +124,9 @@ def choose(members: Ints, trees: Trees, strings: Strings) -> Ints:
             for e in range(first, first + shares[s - s0]):
                 chosen[n] = strings.events[e]
                 n += 1
-    chosen.sort()
-    return chosen
+    return chosen[sorting(chosen)]
 
 
-@jit
 def new_behind(n_events: int) -> Behind:
     """Nothing is known yet."""
     return Behind(
@@ -266,12 +271,10 @@ def _summarize(members: Ints, chosen: Ints, trees: Trees, behind: Behind, out: A
         out.depth[o] = depths[s]
 
 
-@jit
 def _events_of(members: Ints, trees: Trees) -> int:
     return int((trees.user_start[members + 1] - trees.user_start[members]).sum())
 
 
-@jit
 def averages(
     members: Ints, group_start: Ints, attrs: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = PAIRS
 ) -> Averages:
@@ -279,15 +282,7 @@ def averages(
     n_groups, n_events = group_start.size - 1, trees.time.size
     behind = new_behind(n_events)
     room = n_events + n_groups
-    out = Averages(
-        np.zeros(n_groups + 1, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-    )
+    out = Averages(np.zeros(n_groups + 1, dtype=np.int64), *np.zeros((6, room), dtype=np.int64))
     nothing = np.empty(0, dtype=np.int64)
     at = 0
     for g in range(n_groups):
@@ -307,7 +302,7 @@ def averages(
 def _farthest(source: int, left: Ints, hint: Floats, trees: Trees, scratch: Scratch) -> int:
     """The user with the largest distance to source; those that were far before are tried first."""
     best, found = -1.0, -1
-    for i in np.argsort(-hint[left], kind="mergesort"):
+    for i in sorting(-hint[left]):
         x = left[i]
         d = user_distance_above(source, x, best, trees, scratch)
         if d >= 0.0:
@@ -325,7 +320,7 @@ def _nearest(source: int, left: Ints, count: int, trees: Trees, scratch: Scratch
         sizes[i] = size_distance(source, left[i], trees)
     best = np.full(count, INFINITE, dtype=np.float64)
     found = np.full(count, -1, dtype=np.int64)
-    for i in np.argsort(sizes, kind="mergesort"):
+    for i in sorting(sizes):
         x = left[i]
         if x == source:
             continue
@@ -342,28 +337,19 @@ def _nearest(source: int, left: Ints, count: int, trees: Trees, scratch: Scratch
     return found
 
 
-@jit
 def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = PAIRS) -> tuple[Ints, Ints]:
     """Members of all groups and where each group starts; each group is led by the user it was built around.
 
     The arrays of events have room for the average record after the last user's events.
     """
     n = trees.user_start.size - 2
-    n_events = trees.user_start[n]
+    n_events, n_runs = trees.user_start[n], trees.user_runs[n]
     behind = new_behind(n_events)
-    center = Averages(
-        np.zeros(2, dtype=np.int64),
-        trees.query[n_events:].copy(),
-        trees.time[n_events:],
-        trees.rank[n_events:],
-        trees.host[n_events:],
-        trees.depth[n_events:],
-        trees.depth[n_events:].copy(),
-    )
+    of_center = [array[n_events:] for array in (trees.time, trees.rank, trees.host, trees.depth)]
+    others = np.zeros((3, trees.time.size - n_events + 2), dtype=np.int64)  # which are not used of x̄
+    center = Averages(others[0], others[1], of_center[0], of_center[1], of_center[2], of_center[3], others[2])
     hint = np.zeros(n, dtype=np.float64)
-    members = np.empty(n, dtype=np.int64)
-    start = np.zeros(n // k + 1, dtype=np.int64)
-    groups = 0
+    groups: list[Ints] = []
     left = np.arange(n)
     nothing = np.empty(0, dtype=np.int64)
     assigned = nothing
@@ -379,26 +365,16 @@ def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = 
             behind.near[:] = -1  # of the nearest nothing is known any more
             behind.mark[:] = 0
             assigned = nothing
-        for i in range(chosen.size):
-            trees.query[n_events + i] = trees.query[chosen[i]]
-            trees.length[n_events + i] = trees.length[chosen[i]]
-            trees.run_start[trees.user_runs[n] + 1 + i] = n_events + 1 + i
-            scratch.order[n_events + i] = n_events + i  # another record: what decided about the last one is over
-        trees.user_start[n + 1] = n_events + chosen.size
-        trees.user_runs[n + 1] = trees.user_runs[n] + chosen.size
-        twice = left.size >= 3 * k
-        lead = _farthest(n, left, hint, trees, scratch)
-        for again in range(2 if twice else 1):
-            if again == 1:
-                lead = _farthest(lead, left, hint, trees, scratch)
-            at = start[groups]
-            members[at] = lead
-            members[at + 1 : at + k] = _nearest(lead, left, k - 1, trees, scratch)
-            groups += 1
-            start[groups] = at + k
-            kept = np.ones(n, dtype=np.bool_)
-            kept[members[at : at + k]] = False
-            left = left[kept[left]]
-    members[start[groups] :] = left
-    start[groups + 1] = n
-    return members, start[: groups + 2]
+        end = n_events + chosen.size
+        trees.query[n_events:end] = trees.query[chosen]
+        trees.length[n_events:end] = trees.length[chosen]
+        trees.run_start[n_runs : n_runs + chosen.size + 1] = np.arange(n_events, end + 1)
+        trees.user_start[n + 1], trees.user_runs[n + 1] = end, n_runs + chosen.size
+        scratch.order[n_events:end] = np.arange(n_events, end)  # what decided about the last record is over
+        source = n
+        for _ in range(2 if left.size >= 3 * k else 1):
+            source = _farthest(source, left, hint, trees, scratch)
+            groups.append(np.append(source, _nearest(source, left, k - 1, trees, scratch)))
+            left = left[~np.isin(left, groups[-1])]
+    groups.append(left)
+    return np.concatenate(groups), np.cumsum([0, *(group.size for group in groups)])
