@@ -33,7 +33,14 @@ def test_a_query_alone_has_its_own_users(users):
 
 
 def test_weights_count_events_and_totals_per_order():
-    rows = [("a", 1, "x y"), ("a", 1, "x y"), ("a", 2, "x y"), ("b", 1, "x y z"), ("b", None, "z z"), ("b", None, "z z")]
+    rows = [
+        ("a", 1, "x y"),
+        ("a", 1, "x y"),
+        ("a", 2, "x y"),
+        ("b", 1, "x y z"),
+        ("b", None, "z z"),
+        ("b", None, "z z"),
+    ]
     # Events: x y twice (one line is a second click), x y z once, z z twice. T1 = 4 + 3 + 4, T2 = 2 + 2 + 2.
     found, users = plain.weights(rows, min_users=2)
     assert users == {"x": 2, "y": 2, "z": 1}
