@@ -166,7 +166,7 @@ class _Methods(click.Group):
 
 
 def _method_options(name: str) -> Iterator[click.Option]:
-    from coterie.params import Choice
+    from coterie.params import Choice, Flag
 
     for param in _params(name):
         kind: Any = param.kind
@@ -175,7 +175,8 @@ def _method_options(name: str) -> Iterator[click.Option]:
         elif param.name == "k":
             kind = _Whole()
         flag = f"--{param.name.replace('_', '-')}"
-        yield click.Option([flag], type=kind, default=param.default, help=param.doc)
+        is_flag = isinstance(param.rule, Flag)
+        yield click.Option([flag], type=kind, is_flag=is_flag, default=param.default, help=param.doc)
 
 
 @cli.command(cls=_Methods, name="anonymize", subcommand_metavar="METHOD LOG... -o OUT [OPTIONS]")
@@ -219,9 +220,16 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, **options: Any) -> 
             for method in runs:
                 method.promise(subjects)
         summaries = []
+        known: dict[Any, Any] = {}
         for method, target, where, side in zip(runs, targets, records, sidecars, strict=True):
             release = verbs.anonymize(
-                prepared, method, seed=options["seed"], blocks=blocks, record=where is not None, progress=step
+                prepared,
+                method,
+                seed=options["seed"],
+                blocks=blocks,
+                record=where is not None,
+                progress=step,
+                known=known if len(runs) > 1 else None,
             )
             step("write")
             verbs.write(release, target, kind=options["to"], sidecar=side, record=where, force=force)
@@ -316,6 +324,7 @@ def _share(rows: int, log: Log) -> str:
 @click.option("--original-format", metavar="NAME", help="Format of the original, where OUT has another one.")
 @click.option("--original-columns", metavar="user=A,query=B", help="Columns of the original, where OUT has others.")
 @click.option("--prepare", metavar="STEPS", help="Steps for the original; else those of the sidecar.")
+@opt.record
 @opt.as_json
 @opt.quiet
 @opt.config
@@ -328,6 +337,7 @@ def verify(
     promise: str | None,
     k: int | None,
     prepare: str | None,
+    record: Path | None,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -352,7 +362,7 @@ def verify(
         if foreign:
             rows = verbs.prepare(opt.read([out], options, quiet), DEFAULT if steps is None else steps)
         step("verify")
-        verdict = verbs.verify(rows, log, promise=promise, k=k, steps=steps)
+        verdict = verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record)
     if not quiet or as_json:
         print_verdict(verdict, as_json)
     elif verdict.exit_code:

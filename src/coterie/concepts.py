@@ -13,8 +13,10 @@ and users, so that nothing depends on the order of rows.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -92,31 +94,34 @@ class Affinity:
     degree: Ints
 
 
-def affinity(
-    log: Log,
-    run: Run,
-    *,
-    theta: float,
-    min_users: int,
-    min_term_users: int,
-    strict: bool,
-    max_degree: int,
-    v_max: int | None = None,
-) -> Affinity:
-    """Steps 1 to 4; with `v_max` the approximate procedure of SPEC 6.5 instead of exact cores."""
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What degrees depend on beside the log; the names are those of the method's parameters."""
+
+    theta: float = 0.9
+    min_users: int = 0
+    min_term_users: int = 2
+    strict: bool = False
+    max_degree: int = 1000
+    v_max: int | None = None
+    """With a number, the approximate procedure of SPEC 6.5 instead of exact cores."""
+
+
+def affinity(log: Log, run: Run, settings: Settings) -> Affinity:
+    """Steps 1 to 4."""
     queries = gather(log, run)
-    found = mine(queries, min_users, min_term_users)
-    start, neighbours = connect(found, theta)
-    n_users, levels = len(queries.people), max_degree - 1
+    found = mine(queries, settings.min_users, settings.min_term_users)
+    start, neighbours = connect(found, settings.theta)
+    n_users, levels = len(queries.people), settings.max_degree - 1
     shape = (start, neighbours, found.user_start, found.users, n_users)
     core = cores.cores(*shape, np.full(start.size - 1, levels, dtype=np.int32), levels)
-    if v_max is not None:
+    if settings.v_max is not None:
         # A query leaves the levels that those who cover it left: covers must be inside the release.
-        core = cores.cores(*shape, cores.local_cores(*shape, core, levels, v_max), levels)
+        core = cores.cores(*shape, cores.local_cores(*shape, core, levels, settings.v_max), levels)
     degree = queries.crowd
     inside = found.vertex >= 0
     degree[inside] = np.maximum(degree[inside], core[found.vertex[inside]] + 1)
-    if strict:
+    if settings.strict:
         degree[found.rare] = 0
     return Affinity(
         queries=queries, vectors=found, start=start, neighbours=neighbours, core=core, degree=degree
@@ -145,55 +150,18 @@ def gather(log: Log, run: Run) -> Queries:
 
 def mine(queries: Queries, min_users: int, min_term_users: int) -> Vectors:
     """Step 2: concepts, weights and vectors."""
-    people = len(queries.people)
-    tau = min_users or max(2, people // 10_000)
-    n = len(queries.names)
-    # Function words get their numbers in one pass with the others, as a last query that nobody asked.
-    last = pl.Series("query", [" ".join(sorted(FUNCTION_WORDS))])
-    text, text_start = _bytes(pl.concat([queries.names, last]))
-    token_start, tokens, n_words = grams.words(text, text_start)
-    del text
-    function = np.zeros(n_words, dtype=np.bool_)
-    function[tokens[token_start[n] :]] = True
-    token_start, tokens = token_start[: n + 1], tokens[: token_start[n]]
-    counted = (queries.events, queries.user_start, queries.users, people)
-    lengths = np.diff(token_start)
-    totals = [float((queries.events * np.maximum(lengths - i, 0)).sum()) for i in range(3)]
-
-    # Words. `at[i]` is the number of the frequent n-gram that begins at position i.
-    owners, *counts = grams.tally(token_start, tokens, n_words, *counted, max(tau, min_term_users))
-    rare = _any(owners[tokens] < min_term_users, token_start)
-    frequent = _numbered(owners >= tau)
-    at = frequent[tokens]
-    function, (occurrences, containing, shown) = function[frequent >= 0], (c[frequent >= 0] for c in counts)
-    first = _Grams(at, np.log2(containing + 1.0), shown, ~function)
-    p_word = occurrences / totals[0]
-
-    # Pairs of frequent words, then pairs of frequent pairs: an n-gram has at most the users of its parts.
-    at, key = grams.pairs(token_start, at, function.size)
-    owners, *counts = grams.tally(token_start, at, key.size, *counted, tau)
-    frequent = _numbered(owners >= tau)
-    at = _renumbered(frequent, at)
-    occurrences, _, shown = (c[frequent >= 0] for c in counts)
-    x, y = np.divmod(key[frequent >= 0], max(function.size, 1))
-    p_pair = occurrences / totals[1]
-    second = _Grams(at, np.log2(p_pair / (p_word[x] * p_word[y]) + 1), shown, ~(function[x] & function[y]))
-
-    at, key = grams.pairs(token_start, at, x.size)
-    owners, *counts = grams.tally(token_start, at, key.size, *counted, tau)
-    frequent = _numbered(owners >= tau)
-    occurrences, _, shown = (c[frequent >= 0] for c in counts)
-    left, right = np.divmod(key[frequent >= 0], max(x.size, 1))
-    a, b, c = p_word[x[left]], p_word[y[left]], p_word[y[right]]
-    chance = a * b * c + a * p_pair[right] + p_pair[left] * c
-    content = ~(function[x[left]] & function[y[left]] & function[y[right]])
-    third = _Grams(_renumbered(frequent, at), np.log2(occurrences / totals[2] / chance + 1), shown, content)
-
-    feature, weight = _features(first, second, third)
-    places = [_renumbered(f, g.at) for f, g in zip(feature, (first, second, third), strict=True)]
-    vertex, start, features = vectors.collapse(token_start, *places, ~rare)
+    n_users = len(queries.people)
+    tau = min_users or max(2, n_users // 10_000)
+    token_start, tokens, function = _tokens(queries.names)
+    words = _count(queries, token_start, tokens, function.size, max(tau, min_term_users))
+    rare = _any(words.owners[tokens] < min_term_users, token_start)
+    orders = _orders(queries, token_start, tokens, function, words, tau)
+    feature, weight = _features(orders)
+    places = (_renumbered(numbers, order.at) for numbers, order in zip(feature, orders, strict=True))
+    first, second, third = places
+    vertex, start, features = vectors.collapse(token_start, first, second, third, ~rare)
     member_start, members = vectors.members(vertex, start.size - 1)
-    user_start, users = vectors.union(member_start, members, queries.user_start, queries.users, people)
+    user_start, users = vectors.union(member_start, members, queries.user_start, queries.users, n_users)
     return Vectors(
         tau=tau,
         rare=rare,
@@ -232,9 +200,47 @@ def connect(found: Vectors, theta: float) -> tuple[Ints, Short]:
     return cosine_join.adjacency(left, right, found.start.size - 1)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Grams:
-    """Frequent n-grams of one order: where they are, what they weigh, and which of them are concepts."""
+def certificate(found: Affinity, kept: pl.LazyFrame, k: int) -> pl.DataFrame:
+    """Who covers whom if the items of `kept` are released: item, by, user; for each rare item enough to make k users.
+
+    `by` is a released query affine to the item and `user` one of its users who did not ask the item; without a user,
+    `by` has k users itself.
+    """
+    queries, of = found.queries, found.vectors
+    numbered = pl.LazyFrame({"item": queries.names}).with_row_index("at")
+    at = numbered.join(kept, on="item", how="semi").select("at").collect(engine="streaming")["at"].sort().to_numpy()
+    released = np.zeros(len(queries.names), dtype=np.bool_)
+    released[at] = True
+    wanted = np.flatnonzero(released & (queries.crowd < k) & (of.vertex >= 0)).astype(np.int32)
+    item, by, user = cores.covers(
+        wanted, k, of.vertex, of.member_start, of.members, found.start, found.neighbours,
+        released, queries.user_start, queries.users, len(queries.people),
+    )  # fmt: skip
+    nobody = pl.Series(user) < 0
+    return pl.DataFrame({
+        "item": queries.names.gather(item),
+        "by": queries.names.gather(by),
+        "user": queries.people.gather(np.maximum(user, 0)),
+    }).with_columns(pl.when(~nobody).then("user").alias("user"))  # fmt: skip
+
+
+class _Counts(NamedTuple):
+    """Numbers about n-grams of one order."""
+
+    owners: Short
+    """Distinct users, up to the number that is enough."""
+    occurrences: Ints
+    containing: Ints
+    """Events that contain it."""
+    queries: Short
+
+    def of(self, kept: NDArray[np.bool_]) -> _Counts:
+        """The numbers about some of them."""
+        return _Counts(self.owners[kept], self.occurrences[kept], self.containing[kept], self.queries[kept])
+
+
+class _Order(NamedTuple):
+    """Frequent n-grams of one order: which begins at each position, what they weigh, and which are concepts."""
 
     at: Short
     weight: Floats
@@ -242,7 +248,63 @@ class _Grams:
     concept: NDArray[np.bool_]
 
 
-def _features(*orders: _Grams) -> tuple[list[Short], Floats]:
+def _tokens(names: pl.Series) -> tuple[Ints, Short, NDArray[np.bool_]]:
+    """Where the tokens of each query begin, the words they are, and which words are function words."""
+    # Function words get their numbers in one pass with the others, as a last query that nobody asked.
+    last = pl.Series(names.name, [" ".join(sorted(FUNCTION_WORDS))])
+    text, text_start = _bytes(pl.concat([names, last]))
+    token_start, tokens, n_words = grams.words(text, text_start)
+    end = token_start[-2]
+    function = np.zeros(n_words, dtype=np.bool_)
+    function[tokens[end:]] = True
+    return token_start[:-1], tokens[:end], function
+
+
+def _count(queries: Queries, token_start: Ints, at: Short, n_grams: int, enough: int) -> _Counts:
+    people = (queries.events, queries.user_start, queries.users, len(queries.people))
+    return _Counts(*grams.tally(token_start, at, n_grams, *people, enough))
+
+
+def _orders(
+    queries: Queries, token_start: Ints, tokens: Short, function: NDArray[np.bool_], words: _Counts, tau: int
+) -> tuple[_Order, _Order, _Order]:
+    """Frequent n-grams of one, two and three words.
+
+    Those of two words are pairs of frequent words, and those of three are pairs of frequent pairs: an n-gram has at most
+    the users of its parts.
+    """
+    lengths = np.diff(token_start)
+    totals = [float((queries.events * np.maximum(lengths - i, 0)).sum()) for i in range(3)]
+
+    frequent = words.owners >= tau
+    at, words, function = _numbered(frequent)[tokens], words.of(frequent), function[frequent]
+    p_word = words.occurrences / totals[0]
+    first = _Order(at, np.log2(words.containing + 1.0), words.queries, ~function)
+
+    at, x, y, pairs = _pairs(queries, token_start, at, function.size, tau)
+    p_pair = pairs.occurrences / totals[1]
+    weight = np.log2(p_pair / (p_word[x] * p_word[y]) + 1)
+    second = _Order(at, weight, pairs.queries, ~(function[x] & function[y]))
+
+    at, left, right, triples = _pairs(queries, token_start, at, x.size, tau)
+    a, b, c = x[left], y[left], y[right]
+    chance = p_word[a] * p_word[b] * p_word[c] + p_word[a] * p_pair[right] + p_pair[left] * p_word[c]
+    weight = np.log2(triples.occurrences / totals[2] / chance + 1)
+    return first, second, _Order(at, weight, triples.queries, ~(function[a] & function[b] & function[c]))
+
+
+def _pairs(
+    queries: Queries, token_start: Ints, part: Short, n_parts: int, tau: int
+) -> tuple[Short, Ints, Ints, _Counts]:
+    """Frequent n-grams of two neighbouring parts: which begins where, their left and right parts, their numbers."""
+    at, key = grams.pairs(token_start, part, n_parts)
+    counts = _count(queries, token_start, at, key.size, tau)
+    frequent = counts.owners >= tau
+    left, right = np.divmod(key[frequent], max(n_parts, 1))
+    return _renumbered(_numbered(frequent), at), left, right, counts.of(frequent)
+
+
+def _features(orders: Sequence[_Order]) -> tuple[list[Short], Floats]:
     """The feature of each frequent n-gram (or -1), numbered from frequent to rare, and the weights of features."""
     concept = np.concatenate([each.concept for each in orders])
     queries = np.concatenate([each.queries for each in orders])
@@ -274,7 +336,7 @@ def _offsets(sizes: NDArray[np.uint32]) -> Ints:
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
-def _writable(numbers: pl.Series) -> NDArray[np.integer]:
+def _writable(numbers: pl.Series) -> NDArray[Any]:
     found = numbers.to_numpy()
     return found if found.flags.writeable else found.copy()
 

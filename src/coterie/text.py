@@ -14,7 +14,7 @@ what when where which while who whom why will with would you your yours http htt
 """
 STOP_WORDS = frozenset(_STOP_TEXT.split())
 
-# SPEC 6.2: an n-gram made only of these is no concept. Shorter than the list above, which holds words that tell something.
+# SPEC 6.2: an n-gram made only of these is no concept. The list above is longer and holds words that tell something.
 _FUNCTION_TEXT = """
 a an the and or but nor so yet if of in on at to from by for with about as into over under after before between through
 during without within against upon off out up down is are was were be been being am do does did doing have has had

@@ -5,7 +5,14 @@ import pytest
 from tests.kernels import affinity_reference as plain
 
 # Section 3.2 of the paper: weights of the running example.
-WEIGHTS = {("cell",): 14.32, ("phone",): 15.33, ("case",): 13.24, ("nokia",): 11.35, ("cell", "phone"): 10.8, ("phone", "case"): 6.95}  # fmt: skip
+WEIGHTS = {
+    ("cell",): 14.32,
+    ("phone",): 15.33,
+    ("case",): 13.24,
+    ("nokia",): 11.35,
+    ("cell", "phone"): 10.8,
+    ("phone", "case"): 6.95,
+}
 
 
 def test_the_cell_phone_case():

@@ -32,19 +32,14 @@ THETAS = st.sampled_from([0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
 
 
 def log_of(rows):
-    frame = pl.DataFrame(
-        [(at, user, time, query, None, None) for at, (user, time, query) in enumerate(rows)],
-        schema={"row": pl.UInt64, "user": pl.String, "time": pl.Int64, "query": pl.String, "rank": pl.Int32, "url": pl.String},
-        orient="row",
-    )  # fmt: skip
-    return Log(frame=frame.with_columns(pl.col("time").cast(pl.Datetime("us"))).lazy(), shape=QUERIES)
+    numbered = [(at, user, time, query, None, None) for at, (user, time, query) in enumerate(rows)]
+    schema = {name: QUERIES.schema[name] for name in ("row", *QUERIES.released)}
+    frame = pl.DataFrame(numbered, schema={**schema, "time": pl.Int64}, orient="row")
+    return Log(frame=frame.with_columns(pl.col("time").cast(schema["time"])).lazy(), shape=QUERIES)
 
 
-def fast(rows, *, theta=0.9, min_users=0, min_term_users=2, strict=False, max_degree=1000, v_max=None):
-    return concepts.affinity(
-        log_of(rows), Run(seed=1), theta=theta, min_users=min_users, min_term_users=min_term_users, strict=strict,
-        max_degree=max_degree, v_max=v_max,
-    )  # fmt: skip
+def fast(rows, **options):
+    return concepts.affinity(log_of(rows), Run(seed=1), concepts.Settings(**options))
 
 
 def degrees(found):
@@ -59,8 +54,8 @@ def edges(found):
     return {q: {r for w in near[v] for r in groups[w]} - {q} for v, group in enumerate(groups) for q in group}
 
 
-@given(ROWS, st.integers(0, 3))
-def test_queries_have_their_users_and_events(rows, _):
+@given(ROWS)
+def test_queries_have_their_users_and_events(rows):
     found = concepts.gather(log_of(rows), Run(seed=1))
     users, events = plain.users_of(rows), plain.events_of(rows)
     assert found.names.to_list() == sorted(users)
@@ -77,9 +72,17 @@ def test_edges_are_all_pairs_with_enough_affinity(rows, theta, min_users, min_te
     assert edges(found) == plain.graph(expanded, theta)
 
 
-@given(ROWS, THETAS, st.integers(0, 3), st.integers(1, 4), st.booleans(), st.sampled_from([2, 3, 1000]))
-def test_degrees_are_those_of_the_definition(rows, theta, min_users, min_term_users, strict, max_degree):
-    options = {"theta": theta, "min_users": min_users, "min_term_users": min_term_users, "strict": strict, "max_degree": max_degree}  # fmt: skip
+OPTIONS = st.fixed_dictionaries({
+    "theta": THETAS,
+    "min_users": st.integers(0, 3),
+    "min_term_users": st.integers(1, 4),
+    "strict": st.booleans(),
+    "max_degree": st.sampled_from([2, 3, 1000]),
+})  # fmt: skip
+
+
+@given(ROWS, OPTIONS)
+def test_degrees_are_those_of_the_definition(rows, options):
     assert degrees(fast(rows, **options)) == plain.degrees(rows, **options)
 
 
@@ -108,7 +111,8 @@ def test_the_order_of_rows_does_not_matter(rows, random):
 
 
 def _random_vectors(rng, n, n_features, longest):
-    sets = {tuple(sorted({int(f) for f in rng.zipf(1.3, size=rng.integers(1, longest)) if f <= n_features})) for _ in range(n)}  # fmt: skip
+    drawn = (rng.zipf(1.3, size=rng.integers(1, longest)) for _ in range(n))
+    sets = {tuple(sorted({int(f) for f in some if f <= n_features})) for some in drawn}
     sets |= {s[:at] + s[at + 1 :] for s in sorted(sets) for at in rng.integers(0, len(s) + 1, 2)}  # close to another
     sets = sorted(s for s in sets if s)
     start = np.cumsum([0, *map(len, sets)])

@@ -296,5 +296,5 @@ def _hub(
         for m in range(member_start[w], member_start[w + 1]):
             r = members[m]
             if released[r] and user_start[r + 1] - user_start[r] >= k:
-                return r
+                return int(r)
     return -1

@@ -5,12 +5,12 @@ cos(x, y) = W(x ∩ y) / (|x| |y|), and W(x ∩ y) is at most the mass of either
 
 Features are numbered from frequent to rare, vectors hold them ascending, and P_f(x) is the mass of x up to f.
     cos(x, y) >= θ  =>  |y| >= θ|x|  =>  P_f(x) >= θ²W(x) for f, the rarest common feature, and likewise for y.
-So x enters the list of f only if P_f(x) >= θ²W(x), and each pair is found in the list of its rarest common feature and in
-no other. A list is sorted by |x|: for x the scan over y ends where P_f(x) < θ|x||y|. Lists of many vectors are split once
-more, by the second rarest common feature.
+So x enters the list of f only if P_f(x) >= θ²W(x), and each pair is found in the list of its rarest common feature and
+in no other. A list is sorted by |x|: for x the scan over y ends where P_f(x) < θ|x||y|. Lists of many vectors are split
+once more, by the second rarest common feature.
 
-Masses are whole numbers, so sums do not depend on the order of features, and no bound cuts off what the sum would admit:
-each compares a number that is at least the sum with the very same product θ|x||y|.
+Masses are whole numbers, so sums do not depend on the order of features, and no bound cuts off what the sum would
+admit: each compares a number that is at least the sum with the very same product θ|x||y|.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def _common(features: Short, a: int, a_end: int, b: int, b_end: int) -> bool:
 
 
 @leaf
-def _shared(features: Short, mass: Ints, a: int, a_end: int, b: int, b_end: int) -> int:
+def _shared(features: Short, mass: Ints, a: int, a_end: int, b: int, b_end: int) -> np.int64:
     """The mass that two stretches of ascending features share."""
     total = np.int64(0)
     while a < a_end and b < b_end:

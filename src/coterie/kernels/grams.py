@@ -127,7 +127,7 @@ def _slot(key: np.uint64, number: int) -> np.uint64:
 
 
 @leaf
-def _free(slots: NDArray[np.uint64], key: np.uint64) -> int:
+def _free(slots: NDArray[np.uint64], key: np.uint64) -> np.int64:
     """The first empty slot for a key that is not in the table."""
     mask = np.uint64(slots.size - 1)
     place = np.int64(key & mask)
@@ -139,7 +139,7 @@ def _free(slots: NDArray[np.uint64], key: np.uint64) -> int:
 @leaf
 def _place(
     slots: NDArray[np.uint64], key: np.uint64, text: Bytes, first: int, last: int, begin: Ints, end: Ints
-) -> int:
+) -> np.int64:
     """The slot that holds the word text[first:last], or the empty one where it belongs."""
     mask = np.uint64(slots.size - 1)
     place = np.int64(key & mask)
@@ -161,7 +161,8 @@ def _place(
 def pairs(token_start: Ints, part: Short, n_parts: int) -> tuple[Short, Ints]:
     """Numbers of the n-grams that consist of two neighbouring parts, by position, and n_parts * left + right of each.
 
-    `part[i]` is a number below n_parts or -1 for none. With words as parts the result are bigrams, with bigrams trigrams.
+    `part[i]` is a number below n_parts or -1 for none. With words as parts the result are bigrams, with bigrams
+    trigrams.
     """
     found = np.full(part.size, -1, dtype=np.int32)
     capacity = 1 << 12
@@ -189,7 +190,7 @@ def pairs(token_start: Ints, part: Short, n_parts: int) -> tuple[Short, Ints]:
 
 
 @leaf
-def _seek(slots: Short, keys: Ints, key: int) -> int:
+def _seek(slots: Short, keys: Ints, key: int) -> np.int64:
     mask = np.uint64(slots.size - 1)
     place = np.int64(_mixed(np.uint64(key)) & mask)
     while slots[place] >= 0 and keys[slots[place]] != key:
@@ -210,8 +211,8 @@ def tally(
 ) -> tuple[Short, Ints, Ints, Short]:
     """For each n-gram: distinct users (counted up to `enough`), occurrences, events containing it, and queries.
 
-    `gram[i]` is the number of the n-gram at position i, or -1. Queries are visited n-gram by n-gram, and a stamp on each
-    user says for which n-gram she was counted.
+    `gram[i]` is the number of the n-gram at position i, or -1. Queries are visited n-gram by n-gram, and a stamp on
+    each user says for which n-gram she was counted.
     """
     queries = np.zeros(n_grams, dtype=np.int32)
     begin = np.zeros(n_grams + 1, dtype=np.int64)

@@ -105,10 +105,10 @@ def _equal(
 ) -> bool:
     if hashes[v] != h or start[v + 1] - start[v] != size:
         return False
-    for i in range(size):
-        if features[start[v] + i] != found[i]:
-            return False
-    return True
+    i = 0
+    while i < size and features[start[v] + i] == found[i]:
+        i += 1
+    return i == size
 
 
 @jit
@@ -134,7 +134,7 @@ def members(vertex: Short, n_vertices: int) -> tuple[Ints, Short]:
 def union(start: Ints, member: Short, user_start: Ints, users: Short, n_users: int) -> tuple[Ints, Short]:
     """The distinct users of all queries of each vertex."""
     n = start.size - 1
-    most = 0
+    most = np.int64(0)
     for q in member:
         most += user_start[q + 1] - user_start[q]
     found = np.empty(most, dtype=np.int32)
