@@ -270,8 +270,8 @@ def _orders(
 ) -> tuple[_Order, _Order, _Order]:
     """Frequent n-grams of one, two and three words.
 
-    Those of two words are pairs of frequent words, and those of three are pairs of frequent pairs: an n-gram has at most
-    the users of its parts.
+    Those of two words are pairs of frequent words, and those of three are pairs of frequent pairs: an n-gram has at
+    most the users of its parts.
     """
     lengths = np.diff(token_start)
     totals = [float((queries.events * np.maximum(lengths - i, 0)).sum()) for i in range(3)]

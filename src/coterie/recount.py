@@ -1,8 +1,8 @@
 """Recount: weights of n-grams and affinity of queries from the original log, for the verifier alone (SPEC 6.2, 6.3).
 
 It shares no code with `concepts` and its kernels: n-grams are strings in polars tables here, nothing is pruned, and
-weights are floating-point numbers. Only the n-grams of the queries in question are counted, which makes it linear in the
-log.
+weights are floating-point numbers. Only the n-grams of the queries in question are counted, which makes it linear in
+the log.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _matrix(items: pl.Series, found: Recount) -> NDArray[np.float64]:
 
 
 def _queries(rows: pl.LazyFrame) -> pl.DataFrame:
-    """q, query, events, crowd, words: the distinct queries; an event is a distinct (user, time), or a row without it."""
+    """q, query, events, crowd, words of all queries; an event is a distinct (user, time), or a row without a time."""
     timed = rows.filter(pl.col("time").is_not_null()).unique().select("item")
     untimed = rows.filter(pl.col("time").is_null()).select("item")
     events = pl.concat([timed, untimed]).group_by("item").len("events")
