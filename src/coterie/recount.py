@@ -31,31 +31,27 @@ class Recount:
     """item, gram, weight: the concepts of each query."""
     rare: pl.DataFrame
     """item: queries with a word of too few users."""
-
-
-def asked(original: Log) -> pl.LazyFrame:
-    """The rows of the original that have a user: user, item, time."""
-    shape = original.shape
-    columns = (pl.col(shape.subject).alias("user"), pl.col(shape.item).alias("item"), pl.col("time"))
-    return original.frame.select(columns).drop_nulls("user")
+    pairs: pl.DataFrame
+    """item, user: who asked what, for all queries of the log."""
 
 
 def recount(original: Log, items: pl.DataFrame, min_users: int, min_term_users: int) -> Recount:
     """The vectors of `items` (a column of that name)."""
-    rows = asked(original)
-    people = rows.select(pl.col("user").n_unique()).collect(engine="streaming").item()
-    tau = min_users or max(2, people // 10_000)
-    queries = _queries(rows)
-    wanted = _grams(items.with_columns(pl.col("item").alias("query")).select("query", "item"))
+    pairs = _pairs(original)
+    tau = min_users or max(2, pairs["user"].n_unique() // 10_000)
+    queries = pairs.group_by("item").agg(pl.col("events").sum(), pl.len().cast(pl.Int64).alias("crowd"))
+    queries = queries.with_columns(_words("item").list.len().cast(pl.Int64).alias("words")).with_row_index("q")
+    wanted = _grams(items.select("item"))
     kinds = wanted.select("gram", "n").unique().sort("gram").with_row_index("g")
     totals = [float((queries["events"] * (queries["words"] - n).clip(lower_bound=0)).sum()) for n in range(3)]
     counted = _counted(queries, kinds)
-    crowded = _crowded(rows, queries, counted, kinds, tau, min_term_users)
+    crowded = _crowded(pairs, queries, counted, kinds, tau, min_term_users)
     weights = _weights(kinds, counted, totals).join(crowded, on="g")
-    found = wanted.select("item", "gram", "n").unique().join(weights, on=["gram", "n"])
+    found = wanted.unique().join(weights, on=["gram", "n"])
     rare = found.filter((pl.col("n") == 1) & ~pl.col("enough_word")).select("item").unique()
     concepts = found.filter(pl.col("concept")).select("item", "gram", "weight")
-    return Recount(tau=tau, vectors=concepts.join(rare, on="item", how="anti"), rare=rare)
+    vectors = concepts.join(rare, on="item", how="anti")
+    return Recount(tau=tau, vectors=vectors, rare=rare, pairs=pairs.select("item", "user"))
 
 
 def affine(found: Recount, pairs: pl.DataFrame, theta: float) -> pl.DataFrame:
@@ -75,9 +71,7 @@ def affine(found: Recount, pairs: pl.DataFrame, theta: float) -> pl.DataFrame:
     return both.filter(close).select("item", "by").collect(engine="streaming")
 
 
-def proved(
-    original: Log, found: Recount, certificate: pl.DataFrame, sizes: pl.DataFrame, theta: float, k: int
-) -> pl.DataFrame:
+def proved(found: Recount, certificate: pl.DataFrame, sizes: pl.DataFrame, theta: float, k: int) -> pl.DataFrame:
     """item, covered: users behind each query and the queries that a certificate (item, by, user) says cover it.
 
     A line counts if both queries are in `sizes` (item, crowd: the released queries and their users), they are affine,
@@ -90,8 +84,7 @@ def proved(
     claims = claims.join(close, on=["item", "by"], how="semi")
     single = claims.filter(pl.col("user").is_not_null())
     said = pl.concat([single.select("user", pl.col(side).alias("item")) for side in ("item", "by")]).unique()
-    facts = asked(original).select("user", "item").join(said.lazy(), on=["user", "item"], how="semi").unique()
-    known = facts.collect(engine="streaming")
+    known = found.pairs.join(said, on=["user", "item"], how="semi")
     single = single.join(known, left_on=["user", "by"], right_on=["user", "item"], how="semi")
     single = single.join(known, on=["user", "item"], how="anti")
     others = single.group_by("item").agg(pl.col("user").n_unique().alias("others"))
@@ -102,10 +95,9 @@ def proved(
     return joined.select("item", shown.cast(pl.Int64).alias("covered"))
 
 
-def covered_by_all(original: Log, found: Recount, sizes: pl.DataFrame, theta: float) -> pl.DataFrame:
+def covered_by_all(found: Recount, sizes: pl.DataFrame, theta: float) -> pl.DataFrame:
     """item, covered: users behind each query and all queries of `sizes` that are affine to it; for a few queries."""
-    rows = asked(original).select("item", "user").join(sizes.lazy().select("item"), on="item", how="semi")
-    people = rows.unique().group_by("item").agg("user").collect(engine="streaming")
+    people = found.pairs.join(sizes, on="item", how="semi").group_by("item").agg("user")
     table = sizes.select("item").join(people, on="item", how="left").sort("item")
     users = [set(each or ()) for each in table["user"].to_list()]
     near = _matrix(table["item"], found) >= theta - TOLERANCE
@@ -126,31 +118,32 @@ def _matrix(items: pl.Series, found: Recount) -> NDArray[np.float64]:
     return cosines
 
 
-def _queries(rows: pl.LazyFrame) -> pl.DataFrame:
-    """q, query, events, crowd, words of all queries; an event is a distinct (user, time), or a row without a time."""
-    timed = rows.filter(pl.col("time").is_not_null()).unique().select("item")
-    untimed = rows.filter(pl.col("time").is_null()).select("item")
-    events = pl.concat([timed, untimed]).group_by("item").len("events")
-    crowd = rows.select("item", "user").unique().group_by("item").len("crowd")
-    table = events.join(crowd, on="item").collect(engine="streaming")
-    words = pl.col("item").str.split(" ").list.eval(pl.element().filter(pl.element() != "")).list.len()
-    return table.select(
-        pl.col("item").alias("query"), pl.col("events", "crowd").cast(pl.Int64), words.cast(pl.Int64).alias("words")
-    ).with_row_index("q")
+def _pairs(original: Log) -> pl.DataFrame:
+    """item, user, events; an event is a distinct time, or a row without one. Rows without a user are nobody's."""
+    shape = original.shape
+    rows = original.frame.select(pl.col(shape.item).alias("item"), pl.col(shape.subject).alias("user"), "time")
+    events = pl.col("time").drop_nulls().n_unique() + pl.col("time").null_count()
+    pairs = rows.drop_nulls("user").group_by("item", "user").agg(events.cast(pl.Int64).alias("events"))
+    return pairs.collect(engine="streaming")
+
+
+def _words(column: str) -> pl.Expr:
+    """What stands between spaces."""
+    return pl.col(column).str.split(" ").list.eval(pl.element().filter(pl.element() != ""))
 
 
 def _grams(queries: pl.DataFrame) -> pl.DataFrame:
-    """gram, n and the other columns of `queries`: one row for each n-gram of a query, with repetitions."""
-    words = queries.with_row_index("_of").with_columns(pl.col("query").str.split(" ")).explode("query")
-    words = words.filter(pl.col("query").fill_null("") != "").rename({"query": "gram"})
-    other = [name for name in words.columns if name not in ("gram", "_of")]
+    """gram, n and the columns of `queries`: one row for each n-gram of an item, with repetitions."""
+    columns = queries.columns
+    words = queries.with_row_index("_of").with_columns(_words("item").alias("_word")).explode("_word")
+    words = words.drop_nulls("_word")
     orders = []
-    phrase, whole = pl.col("gram"), pl.lit(True)
+    phrase, whole = pl.col("_word"), pl.lit(True)
     for n in (1, 2, 3):
         if n > 1:
-            phrase = pl.concat_str(phrase, pl.col("gram").shift(1 - n), separator=" ")
+            phrase = pl.concat_str(phrase, pl.col("_word").shift(1 - n), separator=" ")
             whole = (pl.col("_of").shift(1 - n) == pl.col("_of")).fill_null(False)
-        order = words.select(phrase.alias("gram"), pl.lit(n).alias("n"), *other, whole.alias("_whole"))
+        order = words.select(phrase.alias("gram"), pl.lit(n).alias("n"), *columns, whole.alias("_whole"))
         orders.append(order.filter("_whole").drop("_whole"))
     return pl.concat(orders)
 
@@ -158,7 +151,7 @@ def _grams(queries: pl.DataFrame) -> pl.DataFrame:
 def _counted(queries: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
     """g, q, times: how often each of the n-grams in question is in each query."""
     parts = [
-        _grams(queries[at : at + _QUERIES_AT_ONCE].select("query", "q"))
+        _grams(queries[at : at + _QUERIES_AT_ONCE].select("item", "q"))
         .join(kinds, on=["gram", "n"])
         .group_by("g", "q")
         .len("times")
@@ -168,7 +161,12 @@ def _counted(queries: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
 
 
 def _crowded(
-    rows: pl.LazyFrame, queries: pl.DataFrame, counted: pl.DataFrame, kinds: pl.DataFrame, tau: int, min_term_users: int
+    pairs: pl.DataFrame,
+    queries: pl.DataFrame,
+    counted: pl.DataFrame,
+    kinds: pl.DataFrame,
+    tau: int,
+    min_term_users: int,
 ) -> pl.DataFrame:
     """g, concept, enough_word: whether an n-gram has τ users, and whether a word has enough of them."""
     least, enough = min(tau, min_term_users), max(tau, min_term_users)
@@ -178,10 +176,9 @@ def _crowded(
     open_ = open_.with_columns((pl.col("most").cum_sum() // _PAIRS_AT_ONCE).alias("batch"))
     exact = [pl.DataFrame(schema={"g": pl.UInt32, "users": pl.UInt32})]
     if open_.height:
-        numbered = queries.lazy().select("q", pl.col("query").alias("item"))
-        people = rows.select("user").unique().collect(engine="streaming").with_row_index("u").lazy()
-        pairs = rows.select("user", "item").unique().join(numbered, on="item").join(people, on="user")
-        owners = pairs.select("q", "u").collect(engine="streaming")
+        people = pairs.select("user").unique().with_row_index("u")
+        asked = counted.join(open_, on="g", how="semi").select("q").unique().join(queries.select("q", "item"), on="q")
+        owners = pairs.join(asked, on="item").join(people, on="user").select("q", "u")
         for batch in open_.partition_by("batch"):
             postings = counted.select("g", "q").join(batch.select("g"), on="g", how="semi")
             distinct = postings.join(owners, on="q").select("g", "u").unique()

@@ -208,13 +208,13 @@ def _covers(
         how = ""
     elif small:
         found = recount(original, sizes, promise.min_users, promise.min_term_users)
-        covered = covered_by_all(original, found, sizes, promise.theta)
+        covered = covered_by_all(found, sizes, promise.theta)
         how = f" (concepts have {found.tau:,} users; all pairs compared)"
     elif certificate is not None:
         claims = certificate.select(pl.col("item", "by", "user").cast(pl.String)).collect(engine="streaming")
         named = pl.concat([claims["item"], claims["by"]]).unique().alias("item").to_frame()
         found = recount(original, named, promise.min_users, promise.min_term_users)
-        covered = proved(original, found, claims, sizes, promise.theta, k)
+        covered = proved(found, claims, sizes, promise.theta, k)
         how = f" (concepts have {found.tau:,} users; {claims.height:,} lines of the certificate compared)"
     else:
         yield _not_checked(cover, detail, carries_promise=True, needs="the run record of so large a release")
