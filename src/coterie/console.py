@@ -113,7 +113,7 @@ def conclusion(verdict: Verdict) -> str:
         worst = ", ".join(f"{check.name} ({check.broken:,})" for check in verdict.broken)
         return f"The promise is BROKEN: {worst}.{largest}"
     if not verdict.promise_checked:
-        return "The promise could not be checked with what was given. Give the original with --original LOG."
+        return "The promise could not be checked with what was given. The lines with ? say what it needs."
     if verdict.foreign and verdict.unchecked:
         return f"The number holds, as far as the file itself can tell; see what was not checked.{largest}"
     return f"The promise holds.{largest}"
