@@ -41,11 +41,13 @@ docs: setup ## Regenerate the generated parts of README.md and docs/
 
 check: lint types test ## Format, lint, types, tests, docs: what CI runs
 
-bench: setup ## Print the benchmark table (36 million rows; some minutes, 10 GB of disk)
+bench: setup ## Print the benchmark tables (36 million rows; some minutes, 10 GB of disk)
 	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/bench_microaggregate.py --sizes 10000,100000
 
 bench-small: setup ## The same on one million rows
 	$(BIN)/python benchmarks/bench.py --users 18000
+	$(BIN)/python benchmarks/bench_microaggregate.py
 
 clean: ## Remove what make made
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache

@@ -15,14 +15,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.kernels.hausdorff import MISSING, Floats, Ints, Trees, new_scratch
-from coterie.kernels.mdav import NEAREST, SAME_STRING, Averages, Strings, averages
+from coterie.kernels.hausdorff import MISSING, STEPS, Floats, Ints, Masks, Trees, new_scratch
+from coterie.kernels.mdav import NEAREST, SAME_STRING, Averages, Strings, averages, mdav
+from coterie.run import first_use
 from coterie.shapes import QUERIES, TIME
 
 Keys = Callable[[str, pl.Series], NDArray[np.uint64]]
 """Random keys for a purpose and each of some subjects, as `Run.keys` gives them."""
 
 EVENT = ("time", "query", "rank", "url")
+EVENT_ORDER = ("query", "time", "rank", "url")
+"""How the events of a user are sorted; the first of several equals is the first in this order."""
 _SECOND = 1_000_000
 _MAX_LABELS = 32
 _PORT = re.compile(r":[0-9]*$")
@@ -46,16 +49,17 @@ class Scales:
     @classmethod
     def of(cls, frame: pl.LazyFrame) -> Scales:
         """The scales of a log; rows without a user are nobody's."""
-        named = frame.filter(pl.col("user").is_not_null())
-        sizes = named.group_by("user").len("size").select(_width(pl.col("size").cast(pl.Int64)))
-        others = named.select(
-            _width(_seconds()).alias("time"),
-            _width(pl.col("rank").cast(pl.Int64)).alias("rank"),
-            _width(pl.col("query").str.count_matches("[^ ]+").cast(pl.Int64)).alias("words"),
-        )
-        time, rank, words = others.collect(engine="streaming").row(0)
-        size = sizes.collect(engine="streaming").item()
-        return cls(time=time or 0, rank=rank or 0, words=words or 0, size=size or 0)
+        values = {
+            "time": _seconds(),
+            "rank": pl.col("rank").cast(pl.Int64),
+            "words": pl.col("query").str.count_matches("[^ ]+").cast(pl.Int64),
+        }
+        ends = [end.alias(f"{n}.{i}") for n, v in values.items() for i, end in enumerate((v.min(), v.max()))]
+        users = frame.filter(pl.col("user").is_not_null()).group_by("user").agg(pl.len().cast(pl.Int64), *ends)
+        widths = [(pl.col(f"{name}.1").max() - pl.col(f"{name}.0").min()).alias(name) for name in values]
+        found = users.select(*widths, (pl.col("len").max() - pl.col("len").min()).alias("size"))
+        row = found.collect(engine="streaming").row(0, named=True)
+        return cls(**{name: width or 0 for name, width in row.items()})
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -71,7 +75,7 @@ class Profiles:
 
 
 def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text") -> Profiles:
-    """Rows (user, time, query, rank, url), those of a user together and in the order of EVENT, as arrays."""
+    """Rows (user, time, query, rank, url), those of a user together and in EVENT_ORDER, as arrays."""
     owner = rows["user"].rle_id().cast(pl.Int64).to_numpy()
     user_start = _starts(np.bincount(owner))
     users = rows["user"].gather(user_start[:-1])
@@ -82,10 +86,14 @@ def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text") ->
     query_start, query_words, words = _words(queries)
     word_start, chars, lengths = _chars(words)
     fractions, code_start, codes = _codes(lengths)
+    run_first = np.flatnonzero(np.diff(owner, prepend=-1) | np.diff(query, prepend=-1))
+    user_runs = np.searchsorted(run_first, user_start)
     widths = (scales.time, scales.rank, scales.words, scales.size, *_WEIGHTS[eq1])
     length = queries.str.count_matches("[^ ]+").cast(pl.Int64).to_numpy().astype(np.int64)
     trees = Trees(
         user_start=np.append(user_start, user_start[-1]),
+        user_runs=np.append(user_runs, user_runs[-1]).astype(np.int64),
+        run_start=_with_room(np.append(run_first, owner.size), room),
         time=_with_room(rows.select(_seconds()).to_series().fill_null(MISSING).to_numpy(), room),
         rank=_with_room(rows["rank"].cast(pl.Int64).fill_null(MISSING).to_numpy(), room),
         host=_with_room(host, room),
@@ -96,11 +104,13 @@ def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text") ->
         query_words=query_words,
         word_start=word_start,
         chars=chars,
+        letters=_letters(chars, word_start),
         host_start=host_start,
         host_labels=host_labels,
         fractions=fractions,
         code_start=code_start,
         codes=codes,
+        below=np.searchsorted(fractions, np.arange(STEPS + 2) / STEPS, side="right").astype(np.int64) - 1,
         widths=np.array(widths, dtype=np.float64),
     )
     strings = _strings(owner, query, keys("tie between users", users), keys("tie between queries", queries))
@@ -112,7 +122,7 @@ def centroids(
 ) -> pl.DataFrame:
     """The common profile of each group: group, time, query, rank, url, and whether one user alone stands behind it.
 
-    `rows` has group, user and EVENT, sorted by all of them.
+    `rows` has group, user and EVENT, sorted by group, user and EVENT_ORDER.
     """
     if rows.is_empty():
         return pl.DataFrame(schema=_CENTROID)
@@ -124,6 +134,17 @@ def centroids(
     members = np.arange(len(groups), dtype=np.int64)
     found = averages(members, _starts(sizes["len"].to_numpy()), mode, trees, profiles.strings, new_scratch(trees))
     return _decode(found, sizes["value"], profiles, attrs)
+
+
+def load_kernels() -> None:
+    """Compile the kernels, or load them where they are compiled, before threads need them."""
+    row = {"user": ["a", "b"], "query": ["a", "b c"], "time": [None, None], "rank": [None, None], "url": [None, None]}
+    rows = pl.DataFrame(row, schema={name: QUERIES.schema[name] for name in ("user", *EVENT)})
+    with first_use():
+        profiles = encode(rows, Scales.of(rows.lazy()), lambda _, subjects: np.arange(len(subjects), dtype=np.uint64))
+        trees, members = profiles.trees, np.arange(2)
+        mdav(2, trees, profiles.strings, new_scratch(trees))
+        averages(members, members, NEAREST, trees, profiles.strings, new_scratch(trees))
 
 
 def host_of(url: str) -> str:
@@ -170,10 +191,6 @@ def _seconds() -> pl.Expr:
     return pl.col("time").cast(pl.Int64) // _SECOND
 
 
-def _width(values: pl.Expr) -> pl.Expr:
-    return values.max() - values.min()
-
-
 def _starts(counts: NDArray[np.integer]) -> Ints:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
@@ -206,6 +223,11 @@ def _chars(words: pl.Series) -> tuple[Ints, Ints, Ints]:
     points = np.frombuffer("".join(words.to_list()).encode("utf-32-le"), dtype="<u4")
     chars = np.unique(points, return_inverse=True)[1].astype(np.int64)
     return _starts(lengths), chars, lengths
+
+
+def _letters(chars: Ints, word_start: Ints) -> Masks:
+    bits = np.uint64(1) << (chars % 64).astype(np.uint64)
+    return np.bitwise_or.reduceat(bits, word_start[:-1]) if word_start.size > 1 else bits
 
 
 def _codes(lengths: Ints) -> tuple[Floats, Ints, Ints]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from coterie.log import Log
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
+_HELD_BYTES = 128 << 20  # text of the rows that a method holds in memory at once
 _DEPENDENCIES = (
     "polars pyarrow numpy numba click rich orjson jinja2 altair vl-convert-python python-stdnum phonenumbers pandas"
 )
@@ -214,7 +215,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, **options: Any) -> 
         step("read")
         read = opt.read(log, options, quiet)
         prepared = verbs.prepare(read, steps)
-        blocks = options["blocks"] or _blocks_for(read)
+        blocks = options["blocks"] or _blocks_for(read, registry.method(name))
         if len(runs) > 1:  # a k that cannot be kept is refused before anything is written
             subjects = verbs.count_subjects(prepared)
             for method in runs:
@@ -267,9 +268,11 @@ def _check_targets(
         raise MissingError(f"The folder {path.parent} does not exist. Make it first.")
 
 
-def _blocks_for(log: Log) -> int:
+def _blocks_for(log: Log, method: type[Any]) -> int:
     """One block if the log fits into memory comfortably, else as many as make a block fit."""
     size = sum(path.stat().st_size * (6 if path.suffix in (".gz", ".zst") else 1) for path in log.sources)
+    if getattr(method, "holds_rows", False):
+        return max(1, -(-size // _HELD_BYTES))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 << 30
     # Distinct (user, query) pairs take up to three times the size of the text.
     return max(1, -(-3 * size // (memory // 2)))
@@ -402,10 +405,15 @@ def measure(
         release = verbs.load_release(out, record)
         log = opt.read(original, options, quiet)
         step("measure")
-        scores = verbs.measure(log, release, list(names) or None, seed=seed, show_values=show_values)
+        no_meaning: list[str] = []
+        scores = verbs.measure(
+            log, release, list(names) or None, seed=seed, show_values=show_values, left_out=no_meaning.append
+        )
     if not names and record is None:
         left = [n for n in registry.names("measures") if registry.module("measures", n).needs_record]
         say(f"Left out, because they need --record DIR: {', '.join(left)}.", quiet, style="yellow")
+    for reason in no_meaning:
+        say(f"Left out: {reason}", quiet, style="yellow")
     print_scores(scores, as_json)
 
 

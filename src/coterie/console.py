@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from coterie.verify import Verdict
+
+_ESTIMATE = 600.0  # seconds of work from which the remaining time is estimated
 
 
 def console(stderr: bool = True) -> Any:
@@ -37,14 +40,21 @@ class Steps(Protocol):
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Steps]:
-    """A bar with the current step and its time on standard error, only on a terminal."""
-    if quiet or not sys.stderr.isatty():
+    """A bar with the current step and its time on standard error, only on a terminal; messages everywhere."""
+    if quiet:
         yield lambda name, share=None: None  # noqa: ARG005 (nobody looks)
+        return
+    if not sys.stderr.isatty():
+        with _messages(say):
+            yield lambda name, share=None: None  # noqa: ARG005
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description:24}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(), transient=True) as bar:
+    with (
+        Progress(*columns, console=console(), transient=True, speed_estimate_period=_ESTIMATE) as bar,
+        _messages(lambda text: bar.console.print(text, markup=False)),
+    ):
         tasks: dict[str, Any] = {}
 
         def step(name: str, share: float | None = None) -> None:
@@ -53,9 +63,25 @@ def progress(quiet: bool) -> Iterator[Steps]:
                     bar.update(task, total=1, completed=1)
                 tasks[name] = bar.add_task(name, total=None if share is None else 1.0)
             if share is not None:
-                bar.update(tasks[name], completed=share)
+                bar.update(tasks[name], total=1.0, completed=share)
 
         yield step
+
+
+@contextmanager
+def _messages(show: Callable[[str], None]) -> Iterator[None]:
+    """Show what the library has to say while a command works."""
+    handler = logging.Handler()
+    handler.emit = lambda record: show(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("coterie")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def print_scores(scores: pl.DataFrame, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
     CoterieError
     ├── InputError          the data is not what was expected (file, line, column, what to do)
+    │   └── NotApplicableError  a measure has no meaning for this release
     ├── ParameterError      a parameter has a value it cannot have
     ├── UnknownNameError    no method, format, measure, step or promise of that name
     ├── MissingError        something needed is absent (a file, a record, an optional package)
@@ -22,6 +23,10 @@ class CoterieError(Exception):
 
 class InputError(CoterieError):
     """The data is not what was expected."""
+
+
+class NotApplicableError(InputError):
+    """A measure has no meaning for this release; the message says why."""
 
 
 class ParameterError(CoterieError):

@@ -6,7 +6,10 @@ anything or looks at the clock. All they get beside the log is a Run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import logging
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -23,6 +26,7 @@ from coterie.shapes import Shape
 
 Work = Callable[[pl.LazyFrame], pl.LazyFrame]
 T = TypeVar("T")
+_NOTICED = 1.5  # seconds after which people begin to wonder
 
 
 class Engine(Protocol):
@@ -38,14 +42,19 @@ class Engine(Protocol):
         """The rows in order, computed once and for all."""
 
 
+def _nobody_listens(_: float) -> None: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One run: an engine and a seed."""
+    """One run: an engine, a seed, and somebody who may be told how far a step is."""
 
     seed: int = field(default_factory=randomness.new_seed, repr=False)
     engine: Engine = field(default_factory=Local)
     known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
     """What `once` keeps."""
+    tell: Callable[[float], None] = field(default=_nobody_listens, repr=False)
+    """Takes the share of the current step that is done, from any thread."""
 
     def map(self, frame: pl.LazyFrame, work: Work, by: Sequence[str], out: Shape | None = None) -> pl.LazyFrame:
         """`work` over blocks of rows that share `by`; the result has the shape `out`, if given."""
@@ -92,7 +101,11 @@ class Draft:
 
 
 class Method(Protocol):
-    """An anonymizer: a frozen dataclass whose fields are the parameters of its paper."""
+    """An anonymizer: a frozen dataclass whose fields are the parameters of its paper.
+
+    With `holds_rows = True` it says that it works on rows in memory rather than through polars: a large log is then
+    read once and cut into engine blocks.
+    """
 
     accepts: ClassVar[tuple[Shape, ...]]
     status: ClassVar[str]
@@ -114,3 +127,16 @@ def enough_subjects(owner: str, k: int, n_subjects: int) -> None:
             f"{owner} with k = {k} needs at least {k} users, and the log has {n_subjects}. "
             f"Use a smaller k (at least 2) or a larger log."
         )
+
+
+@contextmanager
+def first_use() -> Iterator[None]:
+    """Around the first call of kernels: where it takes long because they are compiled, say so."""
+    text = "Compiling, on first use only: about half a minute. Later runs start at once."
+    message = threading.Timer(_NOTICED, logging.getLogger("coterie").info, [text])
+    message.daemon = True
+    message.start()
+    try:
+        yield
+    finally:
+        message.cancel()

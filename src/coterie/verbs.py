@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import polars as pl
 
 from coterie import formats, randomness, registry
 from coterie.engines.local import Local
-from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
+from coterie.errors import BrokenPromiseError, InputError, MissingError, NotApplicableError, ParameterError
 from coterie.log import Log, Record, Release, Step
 from coterie.measures import SCORES, Comparison
 from coterie.measures.privacy.uniqueness import uniqueness
@@ -33,12 +34,13 @@ from coterie.write import (
     write_release,
 )
 
-Progress = Callable[[str], None]
+Progress = Callable[..., None]
+"""Told the name of each step and, while it lasts, its share that is done."""
 _BEGINNING = 100_000  # rows that tell whether a log has many subjects
 _MANY = 1_000  # subjects in the beginning that make counting all of them needless
 
 
-def _silent(_: str) -> None: ...
+def _silent(_step: str, _share: float | None = None) -> None: ...
 
 
 def read(
@@ -89,10 +91,13 @@ def anonymize(
     run = Run(
         seed=randomness.new_seed() if seed is None else seed, engine=Local(blocks), known={} if known is None else known
     )
+    if getattr(method, "holds_rows", False):
+        progress("read")
+        log = replace(log, frame=run.collect(log.frame))
     progress("plan")
-    plan = method.plan(log, run)
+    plan = method.plan(log, replace(run, tell=partial(progress, "plan")))
     progress("release")
-    draft = method.release(log, plan, run)
+    draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
     if known is None:
         run.known.clear()  # it can be large, and nobody will ask again
     released, row_map = _settle(draft.frame, log.shape, run, record)
@@ -249,10 +254,12 @@ def measure(
     *,
     seed: int | None = None,
     show_values: bool = False,
+    left_out: Progress = _silent,
 ) -> pl.DataFrame:
     """Scores of a release as a table: name, key, value, unit (and label, where values may be shown).
 
-    Without `names` all measures are taken that what is given allows.
+    Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning
+    for this release, and why.
     """
     _same_input(original, release)
     comparison = Comparison.of(
@@ -268,7 +275,12 @@ def measure(
             if names is None:
                 continue
             raise MissingError(f"The measure {name!r} must know who became whom. Give the run record: --record DIR.")
-        rows += [(name, score.key, score.value, score.unit, score.label) for score in module.measure(comparison)]
+        try:
+            rows += [(name, score.key, score.value, score.unit, score.label) for score in module.measure(comparison)]
+        except NotApplicableError as reason:
+            if names is not None:
+                raise NotApplicableError(f"The measure {name!r} does not apply here. {reason}") from None
+            left_out(f"{name}: {reason}")
     table = pl.DataFrame(rows, schema=SCORES, orient="row")
     return table if comparison.show_values else table.drop("label")
 

@@ -17,9 +17,13 @@ def test_from_a_log_to_a_report(coterie, log, tmp_path):
     assert "The promise holds. The largest k that holds is 5." in coterie("verify", five, "--original", log).out
     checked = coterie("verify", five, code=3)
     assert "needs the original log" in checked.out
-    scores = json.loads(coterie("measure", five, "--original", log, "--record", tmp_path / "record.5", "--json").out)
+    measured = coterie("measure", five, "--original", log, "--record", tmp_path / "record.5", "--json")
+    scores = json.loads(measured.out)
     assert set(scores[0]) == {"name", "key", "value", "unit"}
-    assert {row["name"] for row in scores} == set(registry.names("measures"))
+    about_profiles = {"homogeneity", "partition_agreement"}
+    assert {row["name"] for row in scores} == set(registry.names("measures")) - about_profiles
+    for name in about_profiles:
+        assert f"Left out: {name}: It compares users with their released profiles" in " ".join(measured.err.split())
     page = tmp_path / "report.html"
     coterie("report", tmp_path / "safe.2.tsv", five, "-O", log, "--record", tmp_path / "record.2",
             "--record", tmp_path / "record.5", "-o", page)  # fmt: skip
@@ -29,6 +33,41 @@ def test_from_a_log_to_a_report(coterie, log, tmp_path):
     for kind in ("md", "json"):
         coterie("report", five, "-O", log, "-o", tmp_path / f"report.{kind}", "-q")
     assert json.loads((tmp_path / "report.json").read_text())["releases"]
+
+
+def test_measures_of_common_profiles(coterie, tmp_path):
+    log, safe, record = tmp_path / "log.tsv", tmp_path / "safe.tsv", tmp_path / "record"
+    coterie("synth", "-o", log, "--users", "30", "-q")
+    coterie("anonymize", "microaggregate", log, "-o", safe, "--k", "3", "--record", record, "-q")
+    arguments = ("measure", safe, "--original", log, "--record", record)
+    measured = coterie(*arguments, "--seed", "1")
+    assert "Left out" not in measured.err
+    for key in ("rand_20", "jaccard_2", "adjusted_rand_5", "sse.random", "mean_distance.ratio"):
+        assert key in measured.out
+    assert "rand_50" not in measured.out  # only 30 users
+    assert coterie(*arguments, "--seed", "1").out == measured.out
+
+
+@pytest.mark.parametrize(("users", "k", "code", "words"), [
+    (4, 5, 2, "needs at least 5 users, and the log has 4"),
+    (1, 2, 2, "needs at least 2 users, and the log has 1"),
+    (4, 1, 2, "k"),
+])  # fmt: skip
+def test_groups_that_cannot_be(coterie, tmp_path, users, k, code, words):
+    log, safe = tmp_path / "log.tsv", tmp_path / "safe.tsv"
+    lines = "".join(f"{u}\tword{u}\t2006-03-01 10:00:0{u}\t\t\n" for u in range(1, users + 1))
+    log.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + lines)
+    said = coterie("anonymize", "microaggregate", log, "-o", safe, "--k", k, code=code)
+    assert words in " ".join(said.err.split())
+    assert list(tmp_path.iterdir()) == [log]
+
+
+def test_users_with_one_query_each(coterie, tmp_path):
+    log, safe = tmp_path / "log.tsv", tmp_path / "safe.tsv"
+    lines = "".join(f"{u}\tword{u}\t2006-03-01 10:00:0{u}\t\t\n" for u in range(1, 8))
+    log.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + lines)
+    coterie("anonymize", "microaggregate", log, "-o", safe, "--k", "3")
+    assert "The largest k that holds is 3" in coterie("verify", safe, "--original", log).out
 
 
 def test_verify_a_tampered_file(coterie, log, tmp_path):

@@ -296,3 +296,50 @@ def microaggregate(users, k, priority, eq1="text", pairs=2**26):
         lambda a, b: user_distance(a[1], b[1], scale, eq1),
         lambda some: (None, centroid(some, scale, priority, eq1, pairs=pairs)[0]),
     )
+
+
+# --- clusters of users: SPEC 2.4, 2.8 and 14 (A3) ---------------------------------------------------
+
+
+def kmeans(users, start, priority, rounds=30):
+    """The cluster of each user, from the profiles of the users `start`; centres are C of their members."""
+    scale = scales(users)
+    profiles = [events for _, events in users]
+    different = [i for i, events in enumerate(profiles) if profiles.index(events) == i]
+    kappa = min(len(start), len(different))
+    centres = []
+    for i in start:
+        if profiles[i] not in centres:
+            centres.append(profiles[i])
+    earlier = []
+    for _ in range(rounds):
+        tables = [[user_distance(events, centre, scale) for centre in centres] for events in profiles]
+        clusters = [table.index(min(table)) for table in tables]
+        if clusters in earlier:
+            break
+        earlier.append(clusters)
+        farthest = sorted(different, key=lambda i: (-min(tables[i]), i))
+        centres = []
+        for c in range(kappa):
+            members = [user for user, cluster in zip(users, clusters, strict=True) if cluster == c]
+            centres.append(centroid(members, scale, priority)[0] if members else profiles[farthest.pop(0)])
+    return clusters
+
+
+def partition_agreement(one, other):
+    """Rand, Jaccard and adjusted Rand by looking at every pair."""
+    pairs = list(combinations(range(len(one)), 2))
+    a = [one[i] == one[j] for i, j in pairs]
+    b = [other[i] == other[j] for i, j in pairs]
+    r, s, t, u = (sum((x, y) == kind for x, y in zip(a, b, strict=True)) for kind in ((1, 1), (1, 0), (0, 1), (0, 0)))
+    rand = (r + u) / len(pairs) if pairs else 1.0
+    jaccard = r / (r + s + t) if r + s + t else 1.0
+    expected = ((r + s) * (r + t) + (u + s) * (u + t)) / len(pairs) ** 2 if pairs else 1.0
+    return rand, jaccard, 1.0 if expected == 1 else (rand - expected) / (1 - expected)
+
+
+def homogeneity(users, groups, profiles, middle, scale, eq1="text"):
+    """SSE, mean distance and SSA of users, the number of each one's group and the profiles of the groups."""
+    gaps = [user_distance(e, profiles[g], scale, eq1) for (_, e), g in zip(users, groups, strict=True)]
+    between = [user_distance(profiles[g], middle, scale, eq1) for g in groups]
+    return sum(gap**2 for gap in gaps), sum(gaps) / len(gaps), sum(gap**2 for gap in between)

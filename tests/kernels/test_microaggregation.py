@@ -46,7 +46,7 @@ def people(draw, least=2, most=13):
 
 def frame_of(rows):
     schema = {name: QUERIES.schema[name] for name in QUERIES.released}
-    return pl.DataFrame(rows, schema=schema, orient="row").sort("user", *aggregate.EVENT)
+    return pl.DataFrame(rows, schema=schema, orient="row").sort("user", *aggregate.EVENT_ORDER)
 
 
 def users_of(frame):
@@ -100,10 +100,12 @@ def test_distances(rows, eq1):
     everything = [event for _, found in users for event in found]
     for a in range(len(everything)):
         for b in range(len(everything)):
-            expected = reference.event_distance(everything[a], everything[b], scale, eq1)
-            assert hausdorff.event_distance(a, b, np.inf, trees, scratch) == expected
-            low = hausdorff.event_distance(a, b, expected, trees, scratch)
-            assert low >= expected
+            p, q = trees.query[a], trees.query[b]
+            code = 0 if p == q else hausdorff.query_code(p, q, 0, trees.fractions.size - 1, trees, scratch)
+            others = hausdorff.others_distance(a, b, trees)
+            length = hausdorff.length_distance(a, b, trees)
+            got = hausdorff.event_value(others, length, trees.fractions[code], trees.widths)
+            assert got == reference.event_distance(everything[a], everything[b], scale, eq1)
     for a, (_, x) in enumerate(users):
         for b, (_, y) in enumerate(users):
             expected = reference.user_distance(x, y, scale, eq1)
@@ -138,13 +140,29 @@ def test_the_same_partition_cluster_by_cluster(rows, k, eq1, pairs):
     assert got == reference.microaggregate(users, k, priority, eq1, pairs)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_same_partition_where_the_average_record_shrinks(seed):
+    """Large users are far from the rest and leave first, so that each average record has fewer events."""
+    draw = np.random.default_rng(seed)
+    rows = [
+        (f"u{user:02}", START + timedelta(hours=int(draw.integers(2000))), f"{draw.choice(WORDS)} {draw.choice(WORDS)}",
+         int(draw.integers(1, 99)), str(draw.choice(URLS)))
+        for user in range(26) for _ in range(2 + max(0, 18 - 2 * user))
+    ]  # fmt: skip
+    frame = frame_of(rows)
+    profiles = encoded(frame)
+    members, start = mdav.mdav(2, profiles.trees, profiles.strings, hausdorff.new_scratch(profiles.trees), 10**6)
+    got = [members[a:b].tolist() for a, b in pairwise(start)]
+    assert got == reference.microaggregate(users_of(frame), 2, priority, "text", 10**6)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_same_partition_on_a_synthetic_log(k):
     from coterie import verbs
 
     log = verbs.prepare(verbs.read("synth:users=30,seed=3"))
-    frame = log.frame.select(QUERIES.released).collect().sort("user", *aggregate.EVENT)
+    frame = log.frame.select(QUERIES.released).collect().sort("user", *aggregate.EVENT_ORDER)
     frame = frame.filter(pl.int_range(pl.len()).over("user") < 12)
     users = users_of(frame)
     profiles = encoded(frame)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie.aggregate import EVENT
+from coterie.aggregate import EVENT, EVENT_ORDER
 from coterie.errors import BrokenPromiseError, InputError
 from coterie.methods import microaggregate
 from coterie.methods.microaggregate import Microaggregate
@@ -45,7 +45,7 @@ def _profiles(rows):
 @settings(max_examples=50)
 @given(logs(min_users=4), st.integers(2, 4), st.sampled_from(["text", "printed"]))
 def test_it_is_the_plain_reference(log, k, eq1):
-    frame = log.frame.select(QUERIES.released).collect().drop_nulls("user").sort("user", *EVENT)
+    frame = log.frame.select(QUERIES.released).collect().drop_nulls("user").sort("user", *EVENT_ORDER)
     users = users_of(frame)
     scale = reference.scales(users)
     expected = []

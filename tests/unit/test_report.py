@@ -18,6 +18,8 @@ EVIL = "<script>alert(\"1\")</script> & 'x' | `y` ![z](//q)"
 SCHEMA = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
 PERCENT = {
     "exposure": ("exposed.mean", "exposed.median", "exposed.above_40", "channel.mean"),
+    "linkage": ("after.half", "after.half.low", "after.half.high", "before.half", "bound"),
+    "simattack": ("after.profiles.precision", "after.profiles.recall"),
     "information_loss": ("per_user_capped.mean", "whole_log"),
     "release_share": ("rows", "queries", "events", "users"),
     "uniqueness": ("after.one_query", "after.two_queries", "after.profile"),
@@ -152,7 +154,7 @@ def assert_rectangular(md: str) -> None:
             tables += second.startswith("| ---")
             assert len(first) == len(second)
             assert len(re.findall(r"(?<!\\)\|", first)) == len(re.findall(r"(?<!\\)\|", second))
-    assert tables == 8
+    assert tables == 9
 
 
 def test_texts_of_the_log_are_escaped(log: LogView) -> None:
@@ -221,7 +223,8 @@ def test_a_failed_check_is_shown_as_broken_in_words(log: LogView) -> None:
 @pytest.mark.parametrize("kind", ["html", "md", "json"])
 def test_missing_scores_are_explained(log: LogView, kind: Any) -> None:
     public = scores().filter(
-        ~pl.col("name").is_in(["exposure", "information_loss"]) & ~pl.col("key").is_in(["events", "users"])
+        ~pl.col("name").is_in(["exposure", "information_loss", "linkage", "simattack"])
+        & ~pl.col("key").is_in(["events", "users"])
     )
     text = render(log, [view(scores=public)], kind)
     assert "--record DIR" in text
@@ -232,6 +235,21 @@ def test_missing_scores_are_explained(log: LogView, kind: Any) -> None:
     )
     nothing = render(log, [view(scores=scores().clear())], kind)
     assert "Not measured: frequency, release share, uniqueness." in nothing
+
+
+@pytest.mark.parametrize("kind", ["html", "md"])
+def test_figures_of_profiles_are_shown_where_they_were_measured(log: LogView, kind: Any) -> None:
+    assert "Spread within groups" not in render(log, [view()], kind)
+    assert "partition" not in render(log, [view()], kind)  # nor called missing
+    measured = pl.DataFrame(
+        [("homogeneity", "sse.ratio", 0.636, "× random"), ("partition_agreement", "jaccard_10", 0.25, "of 1")],
+        schema=SCHEMA,
+        orient="row",
+    )
+    text = render(log, [view(), view(scores=scores().vstack(measured))], kind)
+    for words in ("Spread within groups", "0.636 × random", "Same 10 clusters, Jaccard", "0.250 of 1", "at random"):
+        assert words in text
+    assert "Other measures" not in text
 
 
 @pytest.mark.parametrize("kind", ["html", "md", "json"])
@@ -281,12 +299,24 @@ def test_many_releases_and_methods(log: LogView) -> None:
 
 
 def test_measures_without_a_sentence_are_shown(log: LogView) -> None:
-    more = pl.DataFrame([("linkage", "found", 12.5, "%")], schema=SCHEMA, orient="row")
+    more = pl.DataFrame([("my_measure", "found", 12.5, "%")], schema=SCHEMA, orient="row")
     release = view(scores=pl.concat([scores(), more]))
     for kind in ("html", "md"):
         text = render(log, [release], kind)
-        assert "linkage found" in text
+        assert "my_measure found" in text
         assert "12.5%" in text
+
+
+@pytest.mark.parametrize("kind", ["html", "md"])
+def test_attacks_have_intervals_and_the_original_beside_them(log: LogView, kind: Any) -> None:
+    found = {"after.half": 12.5, "after.half.low": 10.0, "after.half.high": 15.25, "before.half": 99.0, "bound": 20.0}
+    rows = pl.DataFrame([("linkage", k, v, "% of users") for k, v in found.items()], schema=SCHEMA, orient="row")
+    text = Page(render(log, [view(scores=rows)], kind)).text
+    assert "12.5% (10.0% to 15.2%)" in text
+    for said in ("Attacks", "Found by half of their queries", "99.0%", "20.0%"):
+        assert said in text
+    nameless = pl.DataFrame([("linkage", "after.names", 0.0, "names")], schema=SCHEMA, orient="row")
+    assert "no row of the release carries one" in render(log, [view(scores=nameless)], kind)
 
 
 def test_numbers() -> None:

@@ -304,6 +304,34 @@ def test_one_altered_value_breaks_a_profile(column):
     assert verdict.largest_k == 1
 
 
+@pytest.mark.parametrize("column", ["query", "time", "rank", "url"])
+def test_one_altered_row_in_a_million_breaks_a_profile(column):
+    rows, users = 200, 5_000
+    letters = pl.Series([chr(97 + i) for i in range(20)])
+    numbers = pl.DataFrame({"n": range(users)}).select(
+        pl.concat_str(
+            pl.lit("u_" + "a" * 12),
+            *(pl.lit(letters).gather((pl.col("n") // 20**digit) % 20) for digit in range(3, -1, -1)),
+        ).alias("user"),
+        (pl.col("n") // 5).alias("group"),
+    )
+    profile = pl.DataFrame({"item": range(rows)}).select(
+        pl.concat_str(pl.lit("q"), pl.col("item") % 90).alias("query"),
+        (pl.datetime(2006, 3, 1) + pl.duration(minutes="item")).cast(QUERIES.schema["time"]).alias("time"),
+        (pl.col("item") % 10).cast(pl.Int32).alias("rank"),
+        pl.concat_str(pl.col("item") % 7, pl.lit(".org")).alias("url"),
+    )
+    release = numbers.join(profile, how="cross").with_columns(pl.format("{} {}", "query", "group").alias("query"))
+    release = release.select(QUERIES.released).sort(QUERIES.order)
+    assert release.height == 1_000_000
+    assert verify_rows(release.lazy(), QUERIES, UserKAnonymity(k=5)).largest_k == 5
+    other = release.with_row_index("at").with_columns(
+        pl.when(pl.col("at") == 654_321).then(pl.col(column).shift(-1)).otherwise(column).alias(column)
+    ).drop("at").sort(QUERIES.order)  # fmt: skip
+    assert not other.equals(release)
+    assert verify_rows(other.lazy(), QUERIES, UserKAnonymity(k=5)).exit_code == 1
+
+
 def test_a_repeated_row_breaks_a_profile():
     rows = _profiles([3])
     again = pl.concat([rows, rows[:1]]).sort(QUERIES.order)

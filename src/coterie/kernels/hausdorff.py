@@ -8,8 +8,9 @@
 
 None of them is a metric, so nothing is pruned with the triangle inequality. What is used instead needs only that each
 formula grows with each of its parts, which also holds for rounded arithmetic: a minimum is given up when it can no
-longer be the smallest, a maximum when it can no longer be the largest (early break), and distances of words and queries
-that were computed before are remembered. Every result is that of the formula, to the last bit.
+longer be the smallest, a maximum when it can no longer be the largest (early break), down to the words; events of a
+user with the same query are compared together; words that share too few letters are not compared; and distances of
+words and queries that were computed before are remembered. Every result is that of the formula, to the last bit.
 """
 
 from __future__ import annotations
@@ -24,10 +25,13 @@ from coterie.kernels.levenshtein import levenshtein
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Masks = NDArray[np.uint64]
 
 MISSING = -(2**62)
 """Stands for a missing time, rank or host."""
 INFINITE = np.inf
+STEPS = 1024
+"""How finely distances of words are told apart where a bound for them is looked up."""
 _ID_LIMIT = 2**23
 _CODE_LIMIT = 2**16
 _MIX_A, _MIX_B = -7046029254386353131, -4658895280553007687
@@ -38,6 +42,9 @@ class Trees(NamedTuple):
 
     user_start: Ints
     """Events of a user. After the last user stands one more, the average record, which is rewritten."""
+    user_runs: Ints
+    """Runs of a user: her events with the same query, which stand together."""
+    run_start: Ints
     time: Ints
     rank: Ints
     host: Ints
@@ -51,6 +58,8 @@ class Trees(NamedTuple):
     """Distinct words of a query, sorted."""
     word_start: Ints
     chars: Ints
+    letters: Masks
+    """A bit for each character of a word; several characters share a bit."""
     host_start: Ints
     host_labels: Ints
     """Labels of a host from the right."""
@@ -59,6 +68,8 @@ class Trees(NamedTuple):
     code_start: Ints
     codes: Ints
     """The code of d / L is codes[code_start[L] + d]."""
+    below: Ints
+    """below[i] is the code of the largest distance <= i / STEPS."""
     widths: Floats
     """Ranges of time, rank, words per query, events per user, then the weights wl and wh."""
 
@@ -96,6 +107,15 @@ def _place(a: int, b: int, size: int) -> int:
 
 
 @leaf
+def _bits(mask: np.uint64) -> np.int64:
+    """How many bits are set."""
+    mask = mask - ((mask >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    mask = (mask & np.uint64(0x3333333333333333)) + ((mask >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    mask = (mask + (mask >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((mask * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@leaf
 def word_code(a: int, b: int, best: int, trees: Trees, scratch: Scratch) -> int:
     """The code of the distance of two different words, or any code >= best where it is not below best."""
     if a > b:
@@ -103,7 +123,8 @@ def word_code(a: int, b: int, best: int, trees: Trees, scratch: Scratch) -> int:
     at_a, at_b = trees.word_start[a], trees.word_start[b]
     m, n = trees.word_start[a + 1] - at_a, trees.word_start[b + 1] - at_b
     first = trees.code_start[max(m, n)]
-    low = trees.codes[first + abs(m - n)]
+    only_a, only_b = trees.letters[a] & ~trees.letters[b], trees.letters[b] & ~trees.letters[a]
+    low = trees.codes[first + max(abs(m - n), _bits(only_a), _bits(only_b))]  # each needs an edit of its own
     if low >= best:
         return int(low)
     key = (a << 40) | (b << 16)
@@ -118,12 +139,12 @@ def word_code(a: int, b: int, best: int, trees: Trees, scratch: Scratch) -> int:
 
 
 @leaf
-def _directed_words(p: int, q: int, running: int, limit: float, trees: Trees, scratch: Scratch) -> int:
-    """max(running, max over words of p of min over words of q), or -1 as soon as it exceeds limit."""
+def _directed_words(p: int, q: int, running: int, high: int, trees: Trees, scratch: Scratch) -> int:
+    """max(running, max over words of p of min over words of q), or -1 as soon as it exceeds high."""
     q0, q1 = trees.query_start[q], trees.query_start[q + 1]
     for i in range(trees.query_start[p], trees.query_start[p + 1]):
         word = trees.query_words[i]
-        best = trees.fractions.size
+        best = high + 1
         for j in range(q0, q1):
             other = trees.query_words[j]
             if word == other:
@@ -132,16 +153,18 @@ def _directed_words(p: int, q: int, running: int, limit: float, trees: Trees, sc
             best = min(best, word_code(word, other, best, trees, scratch))
             if best <= running:
                 break
-        if best > running:
-            running = best
-            if trees.fractions[running] > limit:
-                return -1
+        if best > high:
+            return -1
+        running = max(running, best)
     return running
 
 
 @leaf
-def query_code(p: int, q: int, limit: float, trees: Trees, scratch: Scratch) -> int:
-    """The code of the Hausdorff distance of the words of two different queries; -1 if it exceeds limit."""
+def query_code(p: int, q: int, low: int, high: int, trees: Trees, scratch: Scratch) -> int:
+    """The code of the Hausdorff distance of the words of two different queries.
+
+    Any code <= low where it is at most low; -1 where it exceeds high.
+    """
     if p > q:
         p, q = q, p
     key = (p << 40) | (q << 16)
@@ -153,10 +176,10 @@ def query_code(p: int, q: int, limit: float, trees: Trees, scratch: Scratch) -> 
     n_q = trees.query_start[q + 1] - trees.query_start[q]
     if n_p == 0 or n_q == 0:
         return 0 if n_p == n_q else trees.fractions.size - 1
-    code = _directed_words(p, q, 0, limit, trees, scratch)
+    code = _directed_words(p, q, low, high, trees, scratch)
     if code >= 0:
-        code = _directed_words(q, p, code, limit, trees, scratch)
-    if code >= 0 and q < _ID_LIMIT and code < _CODE_LIMIT:
+        code = _directed_words(q, p, code, high, trees, scratch)
+    if code > low and q < _ID_LIMIT and code < _CODE_LIMIT:
         scratch.queries[place] = key | code
     return code
 
@@ -187,44 +210,86 @@ def _domain(a: int, b: int, trees: Trees) -> float:
 
 
 @leaf
-def _value(others: float, length: float, h: float, widths: Floats) -> float:
+def event_value(others: float, length: float, h: float, widths: Floats) -> float:
+    """The distance of two events from the distances of their parts."""
     return float((others + 3.0 * ((widths[4] * length + widths[5] * h) / 3.0)) / 6.0)
 
 
 @leaf
-def _event(a: int, b: int, floor: float, best: float, trees: Trees, scratch: Scratch) -> float:
-    """The distance of two events, or anything >= best if it is not below best, or floor if it is not above floor."""
-    widths = trees.widths
-    p, q = trees.query[a], trees.query[b]
-    others = _number(trees.time[a], trees.time[b], widths[0]) + _number(trees.rank[a], trees.rank[b], widths[1])
-    length = _number(trees.length[a], trees.length[b], widths[2])
-    if _value(others, length, 0.0, widths) >= best:
-        return best
-    others += _domain(a, b, trees)
-    if p == q:
-        return _value(others, 0.0, 0.0, widths)
-    if _value(others, length, 0.0, widths) >= best:
-        return best
-    if _value(others, length, 1.0, widths) <= floor:
-        return floor
-    limit = INFINITE
-    if best < INFINITE:
-        limit = (6.0 * best - others - widths[4] * length) / widths[5] + 1e-9
-    code = query_code(p, q, limit, trees, scratch)
-    return best if code < 0 else _value(others, length, trees.fractions[code], widths)
+def _low_code(distance: float, trees: Trees) -> int:
+    """A code of a distance that is at most this one; the smallest code where there is none."""
+    return int(trees.below[int(min(distance, 1.0) * STEPS)]) if distance > 0.0 else 0
 
 
 @leaf
-def event_distance(a: int, b: int, best: float, trees: Trees, scratch: Scratch) -> float:
-    """The distance of two events, or anything >= best where it is not below best."""
-    return _event(a, b, -1.0, best, trees, scratch)
+def high_code(distance: float, trees: Trees) -> int:
+    """A code such that the distances of all larger codes are larger than this one."""
+    return int(trees.below[int(distance * STEPS) + 1]) if distance < 1.0 else trees.fractions.size - 1
+
+
+@leaf
+def _with_words(
+    p: int, q: int, others: float, length: float, floor: float, best: float, trees: Trees, scratch: Scratch
+) -> float:
+    """The distance of two events with these queries, given that of the rest.
+
+    Anything >= best where it is not below best, and floor where it is not above floor.
+    """
+    widths = trees.widths
+    if p == q:
+        return event_value(others, 0.0, 0.0, widths)
+    if event_value(others, length, 0.0, widths) >= best:
+        return best
+    if event_value(others, length, 1.0, widths) <= floor:
+        return floor
+    given = others + widths[4] * length
+    low = _low_code((6.0 * floor - given) / widths[5] - 1e-9, trees)
+    code = query_code(p, q, low, high_code((6.0 * best - given) / widths[5] + 1e-9, trees), trees, scratch)
+    if code < 0:
+        return best
+    found = event_value(others, length, trees.fractions[code], widths)
+    return max(found, floor) if code <= low else found
+
+
+@leaf
+def others_distance(a: int, b: int, trees: Trees) -> float:
+    """The distances of times, ranks and domains of two events, added."""
+    time = _number(trees.time[a], trees.time[b], trees.widths[0])
+    return time + _number(trees.rank[a], trees.rank[b], trees.widths[1]) + _domain(a, b, trees)
+
+
+@leaf
+def length_distance(a: int, b: int, trees: Trees) -> float:
+    """The distance of the numbers of words of two events."""
+    return _number(trees.length[a], trees.length[b], trees.widths[2])
+
+
+@leaf
+def _run_distance(a: int, run: int, floor: float, best: float, trees: Trees, scratch: Scratch) -> float:
+    """The smallest distance of an event to those of a run, or anything >= best, or floor, as above."""
+    widths = trees.widths
+    b0, b1 = trees.run_start[run], trees.run_start[run + 1]
+    length = length_distance(a, b0, trees)
+    time, rank = trees.time[a], trees.rank[a]
+    most = 6.0 * best - widths[4] * length + 1e-9  # with more than this elsewhere, even equal words do not help
+    enough = 6.0 * floor - widths[4] * length - widths[5] - 1e-9  # with this elsewhere, words cannot do harm
+    least = INFINITE
+    for b in range(b0, b1):
+        others = _number(time, trees.time[b], widths[0]) + _number(rank, trees.rank[b], widths[1])
+        if others < least and others < most:
+            least = min(least, others + _domain(a, b, trees))
+            if least <= enough:
+                return floor
+    if least == INFINITE:
+        return best
+    return _with_words(trees.query[a], trees.query[b0], least, length, floor, best, trees, scratch)
 
 
 @bare
 def directed(a: int, b: int, low: float, high: float, trees: Trees, scratch: Scratch) -> float:
     """max(low, max over events of user a of min over events of user b); infinite as soon as it exceeds high."""
     a0, a1 = trees.user_start[a], trees.user_start[a + 1]
-    b0, b1 = trees.user_start[b], trees.user_start[b + 1]
+    b0, b1 = trees.user_runs[b], trees.user_runs[b + 1]
     order = scratch.order
     running = low
     clicked = other = b0  # where the last scan for such an event ended
@@ -236,7 +301,7 @@ def directed(a: int, b: int, low: float, high: float, trees: Trees, scratch: Scr
         has_host = trees.host[event] != MISSING
         j = clicked if has_host else other
         for _ in range(b1 - b0):
-            best = min(best, _event(event, j, running, best, trees, scratch))
+            best = min(best, _run_distance(event, j, running, best, trees, scratch))
             if best <= running:
                 break
             j += 1

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels._jit import jit
+from coterie.kernels._jit import bare, jit
 from coterie.kernels.hausdorff import (
     INFINITE,
     MISSING,
@@ -31,7 +31,11 @@ from coterie.kernels.hausdorff import (
     Ints,
     Scratch,
     Trees,
-    event_distance,
+    event_value,
+    high_code,
+    length_distance,
+    others_distance,
+    query_code,
     size_distance,
     user_distance_above,
     user_distance_below,
@@ -128,6 +132,35 @@ def new_behind(n_events: int) -> Behind:
     )
 
 
+@bare
+def _offer(e0: int, e1: int, chosen: Ints, i0: int, i1: int, trees: Trees, scratch: Scratch, behind: Behind) -> None:
+    """Let the events e0:e1, which have the same query, stand behind those of chosen[i0:i1] that are nearer."""
+    near, gap, widths = behind.near, behind.gap, trees.widths
+    p = trees.query[e0]
+    i = i0
+    while i < i1:
+        first = i
+        q = trees.query[chosen[first]]
+        while i < i1 and trees.query[chosen[i]] == q:
+            i += 1
+        length = 0.0 if p == q else length_distance(e0, chosen[first], trees)
+        rest = 0.0  # what the words may add for some pair to be near enough
+        for e in range(e0, e1):
+            for j in range(first, i):
+                rest = max(rest, 6.0 * gap[e] + 1e-9 - widths[4] * length - others_distance(e, chosen[j], trees))
+        if rest == 0.0:
+            continue
+        code = 0 if p == q else query_code(p, q, 0, high_code(rest / widths[5], trees), trees, scratch)
+        if code < 0:
+            continue
+        for e in range(e0, e1):
+            for j in range(first, i):
+                c = chosen[j]
+                d = event_value(others_distance(e, c, trees), length, trees.fractions[code], widths)
+                if d < gap[e] or (d == gap[e] and c < near[e]):
+                    near[e], gap[e] = c, d
+
+
 @jit
 def _assign(members: Ints, chosen: Ints, before: Ints, trees: Trees, scratch: Scratch, behind: Behind) -> None:
     """Step 4 of C: the nearest chosen event of each event, given that of an earlier choice."""
@@ -141,20 +174,24 @@ def _assign(members: Ints, chosen: Ints, before: Ints, trees: Trees, scratch: Sc
             added[n_added] = c
             n_added += 1
         mark[c] = 1
+    added = added[:n_added]
     for u in members:
-        for e in range(trees.user_start[u], trees.user_start[u + 1]):
-            if mark[e] == 1:
-                near[e], gap[e] = e, -1.0
-                continue
-            known = near[e] >= 0 and mark[near[e]] != 2
-            if not known:
-                near[e], gap[e] = -1, INFINITE
-            others = added[:n_added] if known else chosen
-            for c in others:
-                slack = 1e-12 if c < near[e] else 0.0  # a tie is won by the smaller index
-                d = event_distance(e, c, gap[e] + slack, trees, scratch)
-                if d < gap[e] or (d == gap[e] and c < near[e]):
-                    near[e], gap[e] = c, d
+        own, own_added = np.searchsorted(chosen, trees.user_start[u]), np.searchsorted(added, trees.user_start[u])
+        for run in range(trees.user_runs[u], trees.user_runs[u + 1]):
+            e0, e1 = trees.run_start[run], trees.run_start[run + 1]
+            known = True
+            for e in range(e0, e1):
+                if mark[e] == 1:
+                    near[e], gap[e] = e, -1.0
+                elif near[e] < 0 or mark[near[e]] == 2:
+                    near[e], gap[e] = -1, INFINITE
+                    known = False
+            if known:
+                _offer(e0, e1, added, own_added, added.size, trees, scratch, behind)
+                _offer(e0, e1, added, 0, own_added, trees, scratch, behind)
+            else:  # those of the same user first: they tend to be near
+                _offer(e0, e1, chosen, own, chosen.size, trees, scratch, behind)
+                _offer(e0, e1, chosen, 0, own, trees, scratch, behind)
     for c in before:
         if mark[c] == 2:
             mark[c] = 0
@@ -345,7 +382,10 @@ def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = 
         for i in range(chosen.size):
             trees.query[n_events + i] = trees.query[chosen[i]]
             trees.length[n_events + i] = trees.length[chosen[i]]
+            trees.run_start[trees.user_runs[n] + 1 + i] = n_events + 1 + i
+            scratch.order[n_events + i] = n_events + i  # another record: what decided about the last one is over
         trees.user_start[n + 1] = n_events + chosen.size
+        trees.user_runs[n + 1] = trees.user_runs[n] + chosen.size
         twice = left.size >= 3 * k
         lead = _farthest(n, left, hint, trees, scratch)
         for again in range(2 if twice else 1):

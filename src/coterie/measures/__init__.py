@@ -3,7 +3,7 @@
 A measure is a module with
 
     needs_record                whether it must know who became whom (the private run record)
-    measure(comparison)         yields Score(key, value, unit)
+    measure(comparison)         yields Score(key, value, unit), or raises NotApplicableError with the reason
 
 Percentages are on 0..100. A label holds a string of the log and is given only where values may be shown.
 """
@@ -16,7 +16,7 @@ from functools import cached_property
 import polars as pl
 
 from coterie.errors import InputError, MissingError
-from coterie.log import Log, Release
+from coterie.log import Log, Record, Release
 from coterie.prepare import prepare
 
 SCORES = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String, "label": pl.String}
@@ -40,6 +40,8 @@ class Comparison:
     """row, subject, item, time"""
     released: pl.DataFrame
     """subject, item, time"""
+    log: Log
+    """The original as it was prepared, for measures that look at other columns too."""
     release: Release
     seed: int
     show_values: bool
@@ -59,10 +61,22 @@ class Comparison:
         return cls(
             original=original.frame.select("row", *columns).collect(engine="streaming"),
             released=release.log.frame.select(columns).collect(engine="streaming"),
+            log=original,
             release=release,
             seed=seed,
             show_values=show_values,
         )
+
+    @property
+    def _record(self) -> Record:
+        if self.release.record is None:
+            raise MissingError("This must know who became whom. Give the run record: --record DIR.")
+        return self.release.record
+
+    @cached_property
+    def names(self) -> pl.DataFrame:
+        """original, released: who became whom; nobody whose rows were released without a name."""
+        return self._record.subjects.select("original", "released").drop_nulls().collect(engine="streaming")
 
     @cached_property
     def rows(self) -> pl.DataFrame:
@@ -78,19 +92,15 @@ class Comparison:
 
         After: in the rows that came from the subject, or in what was released under its new name.
         """
-        record = self.release.record
-        if record is None:
-            raise MissingError("This must know who became whom. Give the run record: --record DIR.")
         key = ["subject", "item"]
         before = self.original.group_by(key).len("before")
-        if record.rows is not None:
+        if self._record.rows is not None:
             became = self.original.select("row", "subject").join(self.rows, on="row")
             items = self.released.select("item").with_row_index("released_row")
             after = became.join(items, on="released_row").group_by(key).len("after")
         else:
-            names = record.subjects.collect(engine="streaming").select("original", subject="released")
             after = (
-                self.released.join(names.drop_nulls(), on="subject")
+                self.released.join(self.names.rename({"released": "subject"}), on="subject")
                 .group_by("original", "item")
                 .len("after")
                 .rename({"original": "subject"})

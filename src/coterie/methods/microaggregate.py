@@ -15,12 +15,13 @@ Differs: E-000-1 (normalization by minimum), E-000-2 (weights of domain labels s
     words of two queries weigh twice as much as their number; `printed` is the formula as printed), E-000-4 (sum of
     weights 6), E-000-6 (the size of C is the rounded mean), E-000-7 (shares of query strings by largest remainders),
     E-000-8 (nothing is pruned by the triangle inequality), E-000-12 (x̄ = C(X)). The paper does not say what times,
-    ranks and pages are averaged over: each event of the group counts for the chosen event nearest to it. A chosen event
-    that stands for one user alone loses its page, its rank and its time of day, whatever `attrs` is. Pages are released
-    as host names. x̄ is made with `attrs = nearest` always. Of a host the part left of its 32nd label counts as one.
-    Where a group has more than 67 million pairs of events and chosen events (a user with 14,000 rows and more),
-    averages are over the same query string. Above 2,000 users MDAV runs within blocks of about 200 users of similar
-    size and with common words (`block_users`); a block has at least 2k users.
+    ranks and pages are averaged over: each event of the group counts for the chosen event nearest to it, of several the
+    first by query, time, rank and page. A chosen event that stands for one user alone loses its page, its rank and its
+    time of day, whatever `attrs` is. Pages are released as host names. x̄ is made with `attrs = nearest` always. Of a
+    host the part left of its 32nd label counts as one. Where a group has more than 67 million pairs of events and
+    chosen events (a user with 14,000 rows and more), averages are over the same query string. Above 2,000 users MDAV
+    runs within blocks of about 200 users of similar size and with common words (`block_users`); a block has at least 2k
+    users. What that costs is measured in `docs/benchmarks.md`.
 
 Cost: exact MDAV needs about n² / k distances of users for a block of n; with blocks of fixed size the cost for each
     user is constant. Memory: the rows of one engine block, and some tens of megabytes for each thread.
@@ -32,14 +33,16 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 
-from coterie.aggregate import EVENT, Scales, centroids, encode
+from coterie.aggregate import EVENT, EVENT_ORDER, Scales, centroids, encode, load_kernels
 from coterie.kernels.hausdorff import new_scratch
 from coterie.kernels.mdav import mdav
+from coterie.kernels.minhash import smallest_word_hashes
 from coterie.log import Log
 from coterie.params import Choice, Range, check_params
 from coterie.promises import UserKAnonymity
@@ -63,6 +66,7 @@ class Microaggregate:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
+    holds_rows: ClassVar[bool] = True
     param_docs: ClassVar[dict[str, str]] = {
         "k": "smallest number of users that share a released profile",
         "eq1": "weights in the distance of queries: as the paper's text has them, or as its formula is printed",
@@ -83,12 +87,14 @@ class Microaggregate:
         """Step 1: who is grouped with whom; groups have k to 2k - 1 members."""
         if self.partition == "random":
             return self._random_groups(log, run)
+        load_kernels()
         scales = Scales.of(log.frame)
         users = self._with_blocks(_users(log))
         rows = _rows(log).join(users.lazy().select("user", "block"), on="user")
+        done = _Share(int(users["size"].sum()), run.tell)
 
         def work(frame: pl.LazyFrame) -> pl.LazyFrame:
-            found = frame.collect(engine="streaming").sort("block", "user", *EVENT)
+            found = frame.collect(engine="streaming").sort("block", "user", *EVENT_ORDER)
             blocks = sorted(found.partition_by("block", maintain_order=True), key=lambda b: -b.height)
             return pl.concat([_NO_GROUPS, *_in_threads(group, blocks)]).lazy()
 
@@ -97,6 +103,7 @@ class Microaggregate:
             members, start = mdav(self.k, profiles.trees, profiles.strings, new_scratch(profiles.trees))
             number = block["block"][0] + np.repeat(np.arange(start.size - 1), np.diff(start))
             columns = {"subject": profiles.users.gather(members), "group": number}
+            done.add(block.height)
             return pl.DataFrame(columns, schema_overrides={"group": pl.UInt32})
 
         groups = run.map(rows, work, by=["block"], out=GROUPS).collect(engine="streaming")
@@ -104,6 +111,7 @@ class Microaggregate:
 
     def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
         """Steps 2 and 3: the common profile of each group, under a fresh name for each member."""
+        load_kernels()
         scales = Scales.of(log.frame)
         groups = plan.collect(engine="streaming").sort("subject")
         members = groups.select(
@@ -112,12 +120,14 @@ class Microaggregate:
             "group",
         )
         rows = _rows(log).join(groups.lazy().rename({"subject": "user"}), on="user")
+        done = _Share(_rows(log).select(pl.len()).collect(engine="streaming").item(), run.tell)
 
         def work(frame: pl.LazyFrame) -> pl.LazyFrame:
-            found = frame.collect(engine="streaming").sort("group", "user", *EVENT)
+            found = frame.collect(engine="streaming").sort("group", "user", *EVENT_ORDER)
             return pl.concat([profiles(found.clear()), *_in_threads(profiles, list(_slices(found)))]).lazy()
 
         def profiles(some: pl.DataFrame) -> pl.DataFrame:
+            done.add(some.height)
             return centroids(some, scales, run.keys, self.eq1, self.attrs)
 
         common = run.collect(run.map(rows, work, by=["group"]))
@@ -151,9 +161,28 @@ def _rows(log: Log) -> pl.LazyFrame:
 
 def _users(log: Log) -> pl.DataFrame:
     """Each user with the number of her rows and the smallest hash of her words, which similar users share."""
-    word = pl.col("query").str.split(" ").list.eval(pl.element().hash(seed=0)).list.min()
+    word = pl.col("query").map_batches(_word_hashes, return_dtype=pl.UInt64, is_elementwise=True)
     rows = _rows(log).select("user", word.alias("word"))
     return rows.group_by("user").agg(pl.len().alias("size"), pl.col("word").min()).collect(engine="streaming")
+
+
+def _word_hashes(queries: pl.Series) -> pl.Series:
+    texts = queries.to_arrow(compat_level=pl.CompatLevel.oldest())
+    start = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    data = np.frombuffer(texts.buffers()[2] or b"", dtype=np.uint8)
+    return pl.Series(queries.name, smallest_word_hashes(start, data))
+
+
+class _Share:
+    """Adds up rows from several threads and tells which share of all is done."""
+
+    def __init__(self, total: int, tell: Callable[[float], None]) -> None:
+        self._total, self._done, self._tell, self._lock = total, 0, tell, Lock()
+
+    def add(self, rows: int) -> None:
+        with self._lock:
+            self._done += rows
+            self._tell(self._done / self._total)
 
 
 def _numbered(groups: pl.DataFrame) -> pl.DataFrame:

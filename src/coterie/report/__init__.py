@@ -135,6 +135,30 @@ PRIVACY = (
     Figure("uniqueness", "after.profile", "Singled out by all queries",
            "Users (names) whose set of queries nobody else has.", "before.profile"),
 )  # fmt: skip
+ATTACKS = (
+    Figure("linkage", "after.one_query", "Found by one query",
+           "Users whose name somebody finds in the release who knows one of their queries, drawn at "
+           "random. In brackets the 95% interval. Lower is safer.", "before.one_query"),
+    Figure("linkage", "after.two_queries", "Found by two queries",
+           "The same for somebody who knows two of their queries.", "before.two_queries"),
+    Figure("linkage", "after.five_queries", "Found by five queries",
+           "The same for five.", "before.five_queries"),
+    Figure("linkage", "after.half", "Found by half of their queries",
+           "The same for a random half of all their queries.", "before.half"),
+    Figure("linkage", "bound", "Promised: found at most",
+           "One in k, where the release promises that k users share each profile: even somebody who "
+           "knows everything about a person can only guess among the k."),
+    Figure("simattack", "after.profiles.precision", "SimAttack on profiles: guesses that are right",
+           "Somebody who knows the earlier searches of the most active users guesses to whom the later "
+           "ones under one name belong. For releases with names.", "before.profiles.precision"),
+    Figure("simattack", "after.profiles.recall", "SimAttack on profiles: linked",
+           "The same as a share of all profiles, also those without a guess.", "before.profiles.recall"),
+    Figure("simattack", "after.queries.precision", "SimAttack on queries: guesses that are right",
+           "The same adversary guesses for each later query who typed it. For releases without names.",
+           "before.queries.precision"),
+    Figure("simattack", "after.queries.recall", "SimAttack on queries: linked",
+           "The same as a share of all queries, also those without a guess.", "before.queries.recall"),
+)  # fmt: skip
 UTILITY = (
     Figure("release_share", "rows.count", "Number of rows", "Lines of the log.", "rows"),
     Figure("release_share", "rows", "Rows kept", "Share of the original's lines.", "100.0%"),
@@ -157,8 +181,25 @@ UTILITY = (
     Figure("frequency", "word.overlap", "Top words that stayed on top",
            "The same for words.", "all"),
 )  # fmt: skip
-_KNOWN = {figure.name for figure in (*PRIVACY, *UTILITY)}
-_RECORD = ("exposure", "information_loss")
+PROFILES = (
+    Figure("homogeneity", "mean_distance", "Distance of users to their profile",
+           "How far users are from the common profile they got, from 0 (the same) to 1; mean over users.", "0"),
+    Figure("homogeneity", "sse.ratio", "Spread within groups",
+           "Squared distances of users to their common profile, compared with random groups of the same sizes. Below 1 "
+           "the groups are of similar users; near 1 grouping at random would have done as well.", NONE),
+    Figure("partition_agreement", "adjusted_rand_10", "Same 10 clusters, adjusted Rand",
+           "Users are sorted into 10 clusters by what they search for, in the original and in the release: 1 is the "
+           "same clusters, 0 no better than chance.", "1 of 1"),
+    Figure("partition_agreement", "rand_10", "Same 10 clusters, Rand",
+           "Share of pairs of users that are together in both or apart in both. It is high for many clusters "
+           "whatever the release is like.", "1 of 1"),
+    Figure("partition_agreement", "jaccard_10", "Same 10 clusters, Jaccard",
+           "Of the pairs of users together in either, the share together in both. Users of one group always are "
+           "together in the release, so large groups lower it.", "1 of 1"),
+)  # fmt: skip
+"""Figures of releases that give users profiles; shown where they were measured."""
+_KNOWN = {figure.name for figure in (*PRIVACY, *ATTACKS, *UTILITY)}
+_RECORD = ("exposure", "information_loss", "linkage", "simattack")
 LIMITS = (
     "A release cannot be called back: whoever has a copy keeps it, whatever is learned later.",
     "Knowledge from elsewhere (other data sets, social media, inside knowledge) is not modelled "
@@ -175,8 +216,7 @@ def value(release: ReleaseView, name: str, key: str) -> float | None:
 
 def cell(release: ReleaseView, figure: Figure) -> str:
     """A figure of a release as text with its unit."""
-    number, unit = _look(release.scores, figure.name, figure.key)
-    return shown(number, "" if figure.key.endswith(".count") else unit)
+    return _text(release.scores, figure.name, figure.key)
 
 
 def before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> str:
@@ -184,21 +224,31 @@ def before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> str
     if figure.before in ("rows", "queries"):
         return shown(getattr(log, figure.before), "")
     if figure.before.startswith("before."):
-        return shown(value_before(log, releases, figure), "%")
+        return next((_text(table, figure.name, figure.before) for table in _measured(log, releases, figure)), NONE)
     return figure.before or NONE
 
 
 def value_before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> float | None:
     """What the original log has for a figure that was measured on it."""
+    return next((_look(table, figure.name, figure.before)[0] for table in _measured(log, releases, figure)), None)
+
+
+def _measured(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> Iterator[pl.DataFrame]:
     tables = (log.exposure, *(release.scores for release in releases))
-    found = (_look(table, figure.name, figure.before)[0] for table in tables)
-    return next((number for number in found if number is not None), None)
+    return (table for table in tables if _look(table, figure.name, figure.before)[0] is not None)
+
+
+def utility(releases: Sequence[ReleaseView]) -> list[Figure]:
+    """The figures of utility, with those of profiles where a release has them."""
+    measured = {name for release in releases for name in release.scores["name"]}
+    return [*UTILITY, *(figure for figure in PROFILES if figure.name in measured)]
 
 
 def others(releases: Sequence[ReleaseView]) -> list[Figure]:
     """Scores of measures that this module has no sentence for."""
     keys = [row for r in releases for row in r.scores.select("name", "key").iter_rows()]
-    return [Figure(n, k, f"{n} {k}", "") for n, k in dict.fromkeys(keys) if n not in _KNOWN]
+    known = _KNOWN | {figure.name for figure in PROFILES}
+    return [Figure(n, k, f"{n} {k}", "") for n, k in dict.fromkeys(keys) if n not in known]
 
 
 def missing(release: ReleaseView) -> Iterator[str]:
@@ -210,11 +260,13 @@ def missing(release: ReleaseView) -> Iterator[str]:
         yield f"Not measured: {', '.join(asked).replace('_', ' ')}."
     if without_record:
         yield (
-            "Exposure, information loss and the shares of searches and users kept are missing: "
+            "Exposure, attacks, information loss and the shares of searches and users kept are missing: "
             "they must know who became whom. Give the private run record with --record DIR."
         )
     elif "release_share" not in absent and not _look(release.scores, "release_share", "events")[1]:
         yield "Shares of searches and users kept exist only for methods that keep original rows."
+    if value(release, "linkage", "after.names") == 0:
+        yield "Nobody can be found by name: no row of the release carries one."
 
 
 def merge(
@@ -274,6 +326,14 @@ def shown(number: float | None, unit: str, digits: int = 1) -> str:
         return f"{number:.{digits}f}%"
     whole = f"{number:,.0f}" if float(number).is_integer() else f"{number:,.3f}"
     return f"{whole.replace(',', THIN)} {unit}".strip()
+
+
+def _text(scores: pl.DataFrame, name: str, key: str) -> str:
+    """A score with its unit and, where it has one, its interval."""
+    number, unit = _look(scores, name, key)
+    text = shown(number, "" if key.endswith(".count") else unit)
+    low, high = (_look(scores, name, f"{key}.{end}")[0] for end in ("low", "high"))
+    return text if low is None or high is None else f"{text} ({shown(low, unit)} to {shown(high, unit)})"
 
 
 def _look(scores: pl.DataFrame, name: str, key: str) -> tuple[float | None, str]:

@@ -13,12 +13,12 @@ from markupsafe import Markup, escape
 
 from coterie import __version__
 from coterie.report import (
+    ATTACKS,
     LIMITS,
     NONE,
     ORIGINAL,
     PRIVACY,
     THIN,
-    UTILITY,
     Figure,
     LogView,
     ReleaseView,
@@ -30,12 +30,13 @@ from coterie.report import (
     short_labels,
     shown,
     state,
+    utility,
     value,
     value_before,
     verdict,
 )
 from coterie.report._charts import FONT, Panel, bars, curves, dots, trade_off
-from coterie.report._markdown import check_rows, top
+from coterie.report._markdown import ATTACKS_SAY, check_rows, top
 
 COLUMNS = 6  # releases side by side in one table or drawing; more do not fit on paper
 EXPOSURE = PRIVACY[0]
@@ -78,6 +79,7 @@ def html(log: LogView, releases: Sequence[ReleaseView]) -> str:
         verdict=verdict,
         checks=[(some, check_rows(batch, some), [release.largest_k for release in batch]) for some, batch in batches],
         tables=tables,
+        attacks_say=ATTACKS_SAY,
         dashes=any(NONE in r for t in tables.values() for _, rows in t for _, _, r in rows),
         compare=[group for group in (_overview(releases), _over_k(releases)) if group],
         singled=_singled_out(log, releases),
@@ -115,7 +117,8 @@ def _drawn(panel: Panel) -> Markup:
 
 def _figures(releases: Sequence[ReleaseView]) -> Iterator[tuple[str, Sequence[Figure]]]:
     yield "privacy", PRIVACY
-    yield "utility", UTILITY
+    yield "attacks", ATTACKS
+    yield "utility", utility(releases)
     yield "others", others(releases)
 
 

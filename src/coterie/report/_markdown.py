@@ -17,12 +17,12 @@ import polars as pl
 from coterie import __version__
 from coterie.promises import Check, to_dict
 from coterie.report import (
+    ATTACKS,
     LIMITS,
     NONE,
     ORIGINAL,
     PRIVACY,
     THIN,
-    UTILITY,
     Figure,
     LogView,
     ReleaseView,
@@ -34,10 +34,15 @@ from coterie.report import (
     short_labels,
     shown,
     state,
+    utility,
     value,
     verdict,
 )
 
+ATTACKS_SAY = (
+    "Adversaries tried to find people in the original under other names, and in the release. What they did not find, "
+    "another attack or more knowledge may find."
+)
 MARKS = {"kept": "✓", "passed": "✓", "broken": "✗", "failed": "✗"}
 
 
@@ -197,11 +202,13 @@ def _privacy(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
     for text, names in merge(releases, missing):
         yield from (f"**Missing.** {_about(names)}{_plain(text)}", "")
     yield from _figures(log, releases, PRIVACY)
+    yield from ("", "### Attacks", "", ATTACKS_SAY, "")
+    yield from _figures(log, releases, ATTACKS)
 
 
 def _utility(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## How useful is it?", "")
-    yield from _figures(log, releases, UTILITY)
+    yield from _figures(log, releases, utility(releases))
     for kind, title in (("query", "Most frequent queries"), ("word", "Most frequent words")):
         labels, columns = top(releases, kind)
         if labels:

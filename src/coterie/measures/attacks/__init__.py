@@ -1,1 +1,30 @@
-"""Attacks on a release, as measures."""
+"""Measures of privacy by attack: an adversary tries, and her successes are counted. Here is what attacks share."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from coterie.log import Release
+from coterie.promises import UserKAnonymity
+from coterie.text import STOP_WORDS, words
+
+_Z = 1.959964  # 95 % of a normal distribution lie within
+
+
+def keywords(text: pl.Expr) -> pl.Expr:
+    """The distinct words of a text that are no stop words, as a list."""
+    return words(text).list.set_difference(pl.lit([*sorted(STOP_WORDS), ""]))
+
+
+def interval(share: float, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval for the mean of n outcomes in 0..1; wider than need be where outcomes are parts of one."""
+    centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def bound(release: Release) -> float | None:
+    """The success in percent that a release promises nobody exceeds on average; None where it promises none."""
+    return 100 / release.promise.k if isinstance(release.promise, UserKAnonymity) else None

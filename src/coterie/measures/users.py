@@ -1,0 +1,106 @@
+"""Users before and after a release, with everything that the distance of users looks at (SPEC 4.2).
+
+For measures that compare users with the profiles they got. Such a release has one name for each user; where it was made
+of groups, a sample takes groups as a whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie import randomness
+from coterie.aggregate import EVENT, EVENT_ORDER, Scales
+from coterie.errors import MissingError, NotApplicableError
+from coterie.measures import Comparison
+from coterie.shapes import QUERIES
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Users:
+    """Users that have a profile in both logs: all of them, or a sample."""
+
+    members: pl.DataFrame
+    """user, group; a user who shares a profile with nobody by design is a group of her own."""
+    before: pl.DataFrame
+    """user and EVENT, sorted: the original."""
+    after: pl.DataFrame
+    """The same for the release, with users under their original names."""
+    scales_before: Scales
+    scales_after: Scales
+    total: int
+    """How many there are with those that are not in the sample."""
+    seed: int
+
+    def keys(self, purpose: str, subjects: pl.Series) -> NDArray[np.uint64]:
+        """A random number for each subject."""
+        return randomness.keys(self.seed, purpose, subjects)
+
+    @property
+    def unit(self) -> str:
+        """The unit of the number of users: says when they are a sample."""
+        return "users" if self.members.height == self.total else f"of {self.total} users"
+
+
+def users_of(comparison: Comparison, most: int) -> Users:
+    """The users of a comparison; where there are more than `most`, a random sample of whole groups."""
+    if comparison.log.shape is not QUERIES:
+        raise NotApplicableError(f"It compares what users searched for, and this log is {comparison.log.shape.name}.")
+    before = comparison.log.frame.select("user", *EVENT).drop_nulls(["user", "query"])
+    after = comparison.release.log.frame.select("user", *EVENT).drop_nulls(["user", "query"])
+    everybody = _with_groups(_names(comparison, before, after))
+    chosen = _sample(everybody, most, comparison.seed)
+    names = chosen.lazy()
+    renamed = after.rename({"user": "released"}).join(names.select("user", "released"), on="released")
+    return Users(
+        members=chosen.select("user", "group"),
+        before=before.join(names, on="user", how="semi").collect(engine="streaming").sort("user", *EVENT_ORDER),
+        after=renamed.select("user", *EVENT).collect(engine="streaming").sort("user", *EVENT_ORDER),
+        scales_before=Scales.of(before),
+        scales_after=Scales.of(after),
+        total=everybody.height,
+        seed=comparison.seed,
+    )
+
+
+def _names(comparison: Comparison, before: pl.LazyFrame, after: pl.LazyFrame) -> pl.DataFrame:
+    """user, released, group (or null) of users that have rows in both logs."""
+    record = comparison.release.record
+    if record is None:
+        raise MissingError("This must know who became whom. Give the run record: --record DIR.")
+    subjects = record.subjects.rename({"original": "user"}).drop_nulls(["user", "released"])
+    known = subjects.join(before, on="user", how="semi").join(
+        after, left_on="released", right_on="user", how="semi"
+    )  # fmt: skip
+    names = known.select("user", "released", "group").collect(engine="streaming").sort("user", "released")
+    if names.is_empty():
+        raise NotApplicableError(
+            "It compares users with their released profiles, and no row of the release has a name."
+        )
+    if names["user"].is_duplicated().any():
+        raise NotApplicableError(
+            "It compares users with their released profiles, and users have several names in this release."
+        )
+    return names
+
+
+def _with_groups(names: pl.DataFrame) -> pl.DataFrame:
+    """Groups numbered in the order of their first members, so that the numbers in the record do not matter."""
+    first = pl.when(pl.col("group").is_null()).then("user").otherwise(pl.col("user").min().over("group"))
+    return names.with_columns(first.alias("first")).with_columns(
+        (pl.col("first").rank("dense") - 1).cast(pl.UInt32).alias("group")
+    )
+
+
+def _sample(everybody: pl.DataFrame, most: int, seed: int) -> pl.DataFrame:
+    """As many random groups as have at most `most` users together, and at least one."""
+    if everybody.height <= most:
+        return everybody
+    groups = everybody.group_by("first").len("size").sort("first")
+    order = np.argsort(randomness.keys(seed, "sample of groups", groups["first"]), kind="stable")
+    shuffled = groups[order]
+    fits = (shuffled["size"].cum_sum() <= most) | (pl.Series(range(shuffled.height)) == 0)
+    return everybody.join(shuffled.filter(fits), on="first", how="semi").sort("user")

@@ -1,0 +1,106 @@
+"""Does a clustering of users find the same clusters in the release as in the original?
+
+κ-means with the distance of users and the common profile of paper 000 (SPEC 4.2, 4.3) runs on both logs, from the same
+κ random users, for κ = 2, 5, 10, 20, 50, 100 as far as there are more users. Of all pairs of users, r are together in
+both, s only in the original, t only in the release, u in neither:
+
+    rand_κ = (r + u) / (r + s + t + u)        jaccard_κ = r / (r + s + t)
+    adjusted_rand_κ = (rand - e) / (1 - e)    e = what Rand is expected to be when clusters of these sizes are random
+
+1 means the same clusters. Rand tends to 1 for many clusters whatever the data, so read adjusted Rand (0: no better than
+chance) with it. Users of one group have one released profile and stay together: a release has no more clusters than
+profiles (`clusters_κ`, and `clusters_κ.original`), and with k = 50 and many clusters Jaccard is small however
+similar the groups are. `largest_κ` is the share of users in the largest cluster: where it is near 100%, agreement says
+little.
+
+Above 300 users it is taken on a random sample of whole groups; `users` says so. Users with nothing in the release are
+left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from math import comb
+
+import numpy as np
+import polars as pl
+
+from coterie.aggregate import EVENT, Profiles, encode
+from coterie.kernels.hausdorff import Ints
+from coterie.kernels.kmeans import kmeans
+from coterie.measures import Comparison, Score
+from coterie.measures.users import Users, users_of
+
+needs_record = True
+KAPPAS = (2, 5, 10, 20, 50, 100)
+MOST_USERS = 300
+
+
+def measure(comparison: Comparison) -> Iterator[Score]:
+    """The three indices for each κ, and what the clusters look like."""
+    users = users_of(comparison, MOST_USERS)
+    n = users.members.height
+    yield Score("users", n, users.unit)
+    kappas = [kappa for kappa in KAPPAS if kappa < n]
+    for kappa, (before, after) in zip(kappas, clusterings(users, kappas), strict=True):
+        rand, jaccard, adjusted = agreement(before.tolist(), after.tolist())
+        yield Score(f"rand_{kappa}", rand, "of 1")
+        yield Score(f"jaccard_{kappa}", jaccard, "of 1")
+        yield Score(f"adjusted_rand_{kappa}", adjusted, "of 1")
+        for moment, found in (("", after), (".original", before)):
+            sizes = np.unique(found, return_counts=True)[1]
+            yield Score(f"clusters_{kappa}{moment}", sizes.size, "clusters")
+            yield Score(f"largest_{kappa}{moment}", 100 * int(sizes.max()) / n, "% of users")
+
+
+def clusterings(users: Users, kappas: Sequence[int]) -> list[tuple[Ints, Ints]]:
+    """For each κ the cluster of each user in the original and in the release."""
+    logs = (
+        (encode(users.before, users.scales_before, users.keys), _same(users.before)),
+        (encode(users.after, users.scales_after, users.keys), _same(users.after)),
+    )
+    order = np.argsort(users.keys("κ-means", users.members["user"]), kind="stable")
+
+    def cluster(job: tuple[int, tuple[Profiles, Ints]]) -> Ints:
+        kappa, (profiles, same) = job
+        return kmeans(order[:kappa], same, profiles.trees, profiles.strings)
+
+    jobs = [(kappa, log) for kappa in sorted(kappas, reverse=True) for log in logs]  # the longest first
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        found = dict(zip(((kappa, id(log)) for kappa, log in jobs), pool.map(cluster, jobs), strict=True))
+    return [(found[kappa, id(logs[0])], found[kappa, id(logs[1])]) for kappa in kappas]
+
+
+def agreement(one: Sequence[int], other: Sequence[int]) -> tuple[float, float, float]:
+    """Rand, Jaccard and adjusted Rand of two partitions, from how many elements each pair of clusters shares."""
+    pairs = comb(len(one), 2)
+    both = _pairs(zip(one, other, strict=True))
+    in_one, in_other = _pairs(one), _pairs(other)
+    either = in_one + in_other - both
+    rand = (pairs - either + both) / pairs if pairs else 1.0
+    jaccard = both / either if either else 1.0
+    # The same as (rand - e) / (1 - e), multiplied out so that whole numbers are divided once. Nothing varies where
+    # both partitions are one cluster or all alone: then they are the same.
+    varies = (in_one + in_other) * pairs - 2 * in_one * in_other
+    adjusted = 2 * (both * pairs - in_one * in_other) / varies if varies else 1.0
+    return rand, jaccard, adjusted
+
+
+def _pairs(clusters: Iterable[object]) -> int:
+    """How many pairs are in the same cluster."""
+    return sum(comb(size, 2) for size in Counter(clusters).values())
+
+
+def _same(rows: pl.DataFrame) -> Ints:
+    """For each user the first one with the same profile."""
+    events = rows.select(EVENT).rows()
+    lengths = rows["user"].rle().struct.field("len").to_list()
+    first: dict[tuple[object, ...], int] = {}
+    start, found = 0, []
+    for user, length in enumerate(lengths):
+        found.append(first.setdefault(tuple(events[start : start + length]), user))
+        start += length
+    return np.array(found, dtype=np.int64)
