@@ -419,19 +419,27 @@ def measure(
 
 @cli.command()
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder for all that is written.")
+@click.option("--input", "source", multiple=True, metavar="LOG", help="The log to read, in place of the study's own.")
+@opt.reading
 @opt.as_json
 @opt.quiet
-def study(file: Path, as_json: bool, quiet: bool) -> None:
+def study(file: Path, output: Path | None, source: tuple[str, ...], as_json: bool, quiet: bool, **options: Any) -> None:
     """Run a grid of methods and parameters; resumes where it stopped."""
     from coterie.study import load_study, run_study
 
-    plan = load_study(file)
+    if not source and any(options.values()):
+        raise ParameterError(
+            "Options that say how to read a log go with --input LOG; else the study says it in [read]."
+        )
+    read = {"source": list(source), **opt.settings(options)} if source else None
+    plan = load_study(file, folder=output, read=read)
     done = 0
 
     def told(label: str, known: bool) -> None:
         nonlocal done
         done += 1
-        say(f"[{done}/{len(plan.cells)}] {label}{' (known)' if known else ''}", quiet)
+        say(f"[{done}/{plan.n_cells}] {label}{' (known)' if known else ''}", quiet)
 
     scores = run_study(plan, told)
     if as_json:

@@ -104,13 +104,16 @@ def read(paths: Sequence[str], options: dict[str, Any], quiet: bool) -> Log:
     """Read a log and say what could not be read."""
     from coterie import verbs
 
-    settings = {name: options[name] for name in READING}
-    settings["columns"] = _parse_columns(settings["columns"])
-    log = verbs.read(list(paths), **settings)
+    log = verbs.read(list(paths), **settings(options))
     for step in log.history:
         for note in step.notes:
             say(note, quiet, style="yellow")
     return log
+
+
+def settings(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that say how a log is to be read, as the functions take them."""
+    return {**{name: options[name] for name in READING}, "columns": _parse_columns(options["columns"])}
 
 
 def _parse_columns(text: str | None) -> dict[str, str]:

@@ -105,6 +105,9 @@ class Method(Protocol):
 
     With `holds_rows = True` it says that it works on rows in memory rather than through polars: a large log is then
     read once and cut into engine blocks.
+
+    A method that groups users also has `baseline(self) -> Method | None`: the same method with random groups of the
+    same size, or None where its groups are random already. Reports and studies show it beside the method.
     """
 
     accepts: ClassVar[tuple[Shape, ...]]
@@ -118,6 +121,12 @@ class Method(Protocol):
 
     def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
         """Apply the decision to all rows."""
+
+
+def baseline_of(method: Method) -> Method | None:
+    """The same method with random groups; None for a method that groups nobody, or at random."""
+    make = getattr(method, "baseline", None)
+    return None if make is None else make()
 
 
 def enough_subjects(owner: str, k: int, n_subjects: int) -> None:

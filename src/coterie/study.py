@@ -3,7 +3,8 @@
 Each cell of the grid is anonymized, verified and measured, and its numbers are kept in a file of its own in the folder
 `<study>.results`. A cell that is there already is not computed again; the name of its file is a digest of everything it
 depends on, so an edited study computes only what changed. Releases themselves are not kept. A study is there to be
-repeated, so its seed is 7 unless it says otherwise.
+repeated, so its seed is 7 unless it says otherwise. Beside each cell of a method that groups users stands a cell with
+random groups.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import hashlib
 import itertools
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,12 @@ from coterie import __version__, formats, registry, verbs
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.log import Log
 from coterie.promises import Check, from_dict, to_dict
-from coterie.report import ReleaseView, render
+from coterie.report import RANDOM, ReleaseView, render
+from coterie.report.drawing import Drawing, draw, parse_drawing
+from coterie.run import baseline_of
 from coterie.write import sha256, temporary
 
-_TABLES = {"read", "prepare", "anonymize", "measure", "report"}
+_TABLES = {"read", "prepare", "anonymize", "measure", "report", "figure"}
 _READ_KEYS = {"source", "format", "columns", "user_field", "date", "allow_bad"}
 
 
@@ -37,11 +40,9 @@ class Cell:
     method: str
     params: Mapping[str, Any]
     seed: int
-
-    @property
-    def label(self) -> str:
-        """The cell in words."""
-        return " ".join([self.method, *(f"{key}={value}" for key, value in self.params.items())])
+    label: str
+    baseline: Cell | None = None
+    """The same with random groups, for methods that group users."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,21 +55,33 @@ class Study:
     cells: tuple[Cell, ...]
     measures: tuple[str, ...] | None
     report: Path | None
+    figures: tuple[Drawing, ...]
+    folder: Path
+    """Where the results of the cells, the scores and the figures are kept."""
 
     @property
-    def folder(self) -> Path:
-        """Where the results of the cells are kept."""
-        return self.path.with_suffix(".results")
+    def n_cells(self) -> int:
+        """How many cells there are, with those of random groups."""
+        return sum(1 if cell.baseline is None else 2 for cell in self.cells)
 
 
-def load_study(path: Path) -> Study:
-    """Parse and check a study file before any work is done."""
+def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any] | None = None) -> Study:
+    """Parse and check a study file before any work is done.
+
+    `folder` takes all that is written, in place of `<study>.results` and the folder of the study; `read` says which log
+    to read, in place of [read].
+    """
     if not path.exists():
         raise MissingError(f"{path}: no such study file.")
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path.name} is not valid TOML: {error}.") from None
+    if read is not None:  # paths of a study are relative to it, those of a caller are not
+        data["read"] = {
+            **read,
+            "source": [s if s.startswith("synth:") else str(Path(s).absolute()) for s in read["source"]],
+        }
     unknown = set(data) - _TABLES | {f"read.{k}" for k in set(data.get("read", {})) - _READ_KEYS}
     if unknown:
         raise InputError(f"{path.name}: unknown {', '.join(sorted(unknown))}. Tables: {', '.join(sorted(_TABLES))}.")
@@ -77,6 +90,11 @@ def load_study(path: Path) -> Study:
     names = data.get("measure", {}).get("names")
     for name in names or ():
         registry.module("measures", name)
+    figures = tuple(parse_drawing(entry) for entry in data.get("figure", ()))
+    for figure in figures:
+        if names is not None and figure.measure not in names:
+            raise InputError(f"{path.name}: {figure.file} draws {figure.measure}, which [measure] does not name.")
+        registry.module("measures", figure.measure)
     to = data.get("report", {}).get("to")
     if to is not None:
         verbs.report_kind(Path(to))
@@ -86,19 +104,22 @@ def load_study(path: Path) -> Study:
         steps=tuple(data.get("prepare", {}).get("steps", ("normalize", "drop_empty"))),
         cells=tuple(cell for entry in data["anonymize"] for cell in _cells(entry)),
         measures=None if names is None else tuple(names),
-        report=None if to is None else path.parent / to,
+        report=None if to is None else (folder or path.parent) / to,
+        figures=figures,
+        folder=folder or path.with_suffix(".results"),
     )
 
 
 def run_study(study: Study, progress: Callable[[str, bool], None] | None = None) -> pl.DataFrame:
-    """Compute the cells that are missing, then write the scores and the report; returns all scores."""
+    """Compute the cells that are missing, then write the scores, the figures and the report; returns all scores."""
+    study.folder.mkdir(exist_ok=True, parents=True)
     if study.report is not None and not study.report.parent.is_dir():
         raise MissingError(f"The folder {study.report.parent} of the report does not exist. Make it first.")
-    study.folder.mkdir(exist_ok=True)
     base = _digest_of_source(study)
     log: Log | None = None
-    views: list[ReleaseView] = []
-    for cell in study.cells:
+
+    def result(cell: Cell) -> ReleaseView:
+        nonlocal log
         target = study.folder / f"{_digest(base, cell)}.json"
         known = target.exists()
         if progress is not None:
@@ -108,17 +129,38 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
             with temporary(study.folder, "cell") as part:
                 part.write_text(json.dumps(_compute(study, log, cell), indent=1) + "\n")
                 part.replace(target)
-        views.append(_view(json.loads(target.read_text())))
-    scores = pl.concat([v.scores.with_columns(pl.lit(v.label).alias("release")) for v in views])
-    with temporary(study.folder, "scores.csv") as part:
-        scores.write_csv(part)
-        part.replace(study.folder / "scores.csv")
+        return replace(
+            _view(json.loads(target.read_text())),
+            label=cell.label,
+            baseline=None if cell.baseline is None else result(cell.baseline),
+        )
+
+    views = [result(cell) for cell in study.cells]
+    scores = _scores(views)
+    _put(study.folder / "scores.csv", scores.write_csv())
+    for drawing in study.figures:
+        _put(study.folder / drawing.file, draw(drawing, views))
     if study.report is not None:
         page = render(verbs.log_view(log or _read(study)), views, verbs.report_kind(study.report))
-        with temporary(study.report.parent, "report") as part:
-            part.write_text(page, encoding="utf-8")
-            part.replace(study.report)
+        _put(study.report, page)
     return scores
+
+
+def _put(path: Path, text: str) -> None:
+    with temporary(path.parent, path.name) as part:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+
+
+def _scores(views: Sequence[ReleaseView]) -> pl.DataFrame:
+    """All scores with the release they belong to, those of random groups after it."""
+    tables = []
+    for view in views:
+        named = pl.lit(view.label).alias("release")
+        tables.append(view.scores.with_columns(named, pl.lit(False).alias("baseline")))
+        if view.baseline is not None:
+            tables.append(view.baseline.scores.with_columns(named, pl.lit(True).alias("baseline")))
+    return pl.concat(tables)
 
 
 def _cells(entry: Mapping[str, Any]) -> Iterator[Cell]:
@@ -127,15 +169,20 @@ def _cells(entry: Mapping[str, Any]) -> Iterator[Cell]:
     name, seed = settings.pop("method", None), settings.pop("seed", 7)
     if not isinstance(name, str) or not isinstance(seed, int):
         raise InputError('Each [[anonymize]] needs method = "..." and may have a whole number as seed.')
-    method = registry.method(name)
+    make = registry.method(name)
     lists = {key: value if isinstance(value, list) else [value] for key, value in settings.items()}
     for values in itertools.product(*lists.values()):
         params = dict(zip(lists, values, strict=True))
         try:
-            method(**params)
+            method = make(**params)
         except TypeError:
             raise ParameterError(f"{name} has no such parameter among: {', '.join(params)}.") from None
-        yield Cell(method=name, params=params, seed=seed)
+        label = " ".join([name, *(f"{key}={value}" for key, value in params.items())])
+        random = baseline_of(method)
+        if random is not None:
+            settings_of = asdict(random)  # type: ignore[call-overload]
+            beside = Cell(method=name, params=settings_of, seed=seed, label=f"{label}, {RANDOM.lower()}")
+        yield Cell(method=name, params=params, seed=seed, label=label, baseline=None if random is None else beside)
 
 
 def _read(study: Study) -> Log:
@@ -161,7 +208,8 @@ def _digest_of_source(study: Study) -> str:
 
 
 def _digest(base: str, cell: Cell) -> str:
-    text = base + json.dumps([cell.method, dict(cell.params), cell.seed], sort_keys=True)
+    params = asdict(registry.method(cell.method)(**cell.params))  # a default counts the same whether it is said or not
+    text = base + json.dumps([cell.method, params, cell.seed], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

@@ -12,7 +12,14 @@ import polars as pl
 
 from coterie import formats, randomness, registry
 from coterie.engines.local import Local
-from coterie.errors import BrokenPromiseError, InputError, MissingError, NotApplicableError, ParameterError
+from coterie.errors import (
+    BrokenPromiseError,
+    InputError,
+    MissingError,
+    NotApplicableError,
+    ParameterError,
+    UnknownNameError,
+)
 from coterie.log import Log, Record, Release, Step
 from coterie.measures import SCORES, Comparison
 from coterie.measures.privacy.uniqueness import uniqueness
@@ -20,8 +27,8 @@ from coterie.prepare import DEFAULT
 from coterie.prepare import prepare as apply_steps
 from coterie.prepare.scrub import find
 from coterie.promises import PROMISES, Check, KThetaAffinity, QueryKAnonymity, Status, from_dict
-from coterie.report import LogView, ReleaseView, render
-from coterie.run import Method, Run
+from coterie.report import RANDOM, LogView, ReleaseView, render
+from coterie.run import Method, Run, baseline_of
 from coterie.shapes import QUERIES, SHAPES, Shape
 from coterie.verify import Verdict, verify_rows
 from coterie.write import (
@@ -330,10 +337,14 @@ def report(
     refuse_existing(path, force)
     if not original.steps:
         original = prepare(original, releases[0].log.steps)
-    views = [
-        release_view(original, release, label, show_values=show_values, seed=seed)
-        for release, label in zip(releases, labels or [""] * len(releases), strict=True)
-    ]
+    views = []
+    for release, label in zip(releases, labels or [""] * len(releases), strict=True):
+        view = release_view(original, release, label, show_values=show_values, seed=seed)
+        random = _random_groups(original, release)
+        if random is not None:
+            beside = release_view(original, random, RANDOM, show_values=show_values, seed=seed)
+            view = replace(view, baseline=beside)
+        views.append(view)
     with temporary(path.parent, "report") as part:
         part.write_text(render(log_view(original), views, kind), encoding="utf-8")
         part.replace(path)
@@ -387,6 +398,18 @@ def release_view(
         largest_k=verdict.largest_k,
         sha256=release.sha256,
     )
+
+
+def _random_groups(original: Log, release: Release) -> Release | None:
+    """What the method of a release makes of random groups, never written; None where it is no question of groups."""
+    if release.record is None:
+        return None
+    try:
+        method = registry.method(release.method)(**release.params)
+    except (UnknownNameError, ParameterError, TypeError):  # made by a package or a version that is not here
+        return None
+    baseline = baseline_of(method)
+    return None if baseline is None else anonymize(original, baseline, seed=release.record.run["seed"])
 
 
 def _subjects_and_items(log: Log) -> pl.DataFrame:

@@ -5,7 +5,9 @@ import json
 import polars as pl
 import pytest
 
-from coterie import registry
+from coterie import registry, verbs
+from coterie.methods.microaggregate import Microaggregate
+from coterie.synth import write_aol
 
 
 def test_from_a_log_to_a_report(coterie, log, tmp_path):
@@ -313,6 +315,24 @@ def test_a_report_checks_again(coterie, log, tmp_path):
     safe.write_text(safe.read_text() + "\t2006-03-05 00:00:00\tzz top secret\t\t\n")
     coterie("report", safe, "-O", log, "-o", tmp_path / "r.json")
     assert json.loads((tmp_path / "r.json").read_text())["releases"][0]["verdict"] != "kept"
+
+
+def test_a_report_shows_random_groups_beside_a_grouping(coterie, tmp_path):
+    log, safe, record, page = (tmp_path / name for name in ("log.tsv", "safe.tsv", "record", "r.json"))
+    write_aol(log, 30, 7)
+    coterie("anonymize", "microaggregate", log, "-o", safe, "--k", "3", "--seed", "5", "--record", record, "-q")
+    before = set(tmp_path.rglob("*"))
+    coterie("report", safe, "-O", log, "--record", record, "-o", page, "--seed", "5", "-q")
+    assert set(tmp_path.rglob("*")) - before == {page}  # random groups are never written
+    (release,) = json.loads(page.read_text())["releases"]
+    assert release["random_groups"]["parameters"] == {**release["parameters"], "partition": "random"}
+    original = verbs.prepare(verbs.read(log))
+    random = verbs.anonymize(original, Microaggregate(k=3, partition="random"), seed=5)
+    expected = verbs.measure(original, random, seed=5).to_dicts()
+    assert release["random_groups"]["scores"] == expected
+    assert release["random_groups"]["scores"] != release["scores"]
+    coterie("report", safe, "-O", log, "-o", page, "--force", "-q")  # without a record nobody knows the seed
+    assert json.loads(page.read_text())["releases"][0]["random_groups"] is None
 
 
 def test_markup_in_a_query_is_text(coterie, tmp_path):

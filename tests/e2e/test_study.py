@@ -1,7 +1,11 @@
 """Studies run a grid and resume where they stopped."""
 
 import json
+import re
+import tomllib
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 STUDY = """
@@ -17,6 +21,24 @@ users = ["drop", "pseudonym"]
 names = ["exposure", "release_share"]
 [report]
 to = "report.html"
+"""
+
+
+GROUPS = """
+[read]
+source = "synth:users=24,seed=7"
+[[anonymize]]
+method = "microaggregate"
+k = [2, 3]
+[measure]
+names = ["exposure", "release_share"]
+[report]
+to = "report.html"
+[[figure]]
+file = "exposure.svg"
+title = "Exposure"
+measure = "exposure"
+keys = ["exposed.mean"]
 """
 
 
@@ -76,6 +98,8 @@ def test_a_changed_log_is_computed_anew(coterie, study, tmp_path):
         (STUDY.replace("k = [2, 3]", "k = [1]"), "at least 2"),
         (STUDY.replace("k = [2, 3]", "kk = 3"), "no such parameter"),
         (STUDY.replace("report.html", "report.pdf"), ".html"),
+        (STUDY + '[[figure]]\nfile = "a.svg"\n', "A [[figure]] has"),
+        (GROUPS.replace('measure = "exposure"', 'measure = "uniqueness"'), "which [measure] does not name"),
         (STUDY.replace("synth:users=60,seed=7", "synth:people=60"), "synth:users=1000,seed=7"),
         (STUDY.replace("synth:users=60,seed=7", "missing.tsv"), "no such file"),
     ],
@@ -83,3 +107,52 @@ def test_a_changed_log_is_computed_anew(coterie, study, tmp_path):
 def test_mistakes_are_found_before_the_work(coterie, study, text, message):
     study.write_text(text)
     assert message in coterie("study", study, code=2).err
+
+
+def _scores(folder):
+    scores = pl.read_csv(folder / "scores.csv")
+    picked = scores.filter(pl.col("key") == "exposed.mean").select("release", "baseline", "value")
+    return {row[:2]: row[2] for row in picked.iter_rows()}
+
+
+def test_random_groups_run_beside_a_grouping(coterie, study, tmp_path):
+    study.write_text(GROUPS)
+    done = coterie("study", study)
+    assert "[2/4] microaggregate k=2, random groups" in done.err
+    found = _scores(tmp_path / "study.results")
+    study.write_text(GROUPS.replace("k = [2, 3]", 'k = [2, 3]\npartition = "random"'))
+    again = coterie("study", study)  # a random partition has no baseline, and was computed already
+    assert again.err.count("(known)") == 2
+    random = _scores(tmp_path / "study.results")
+    for k in (2, 3):
+        assert found[f"microaggregate k={k}", True] == random[f"microaggregate k={k} partition=random", False]
+        assert found[f"microaggregate k={k}", True] != found[f"microaggregate k={k}", False]
+    assert len(random) == 2
+
+
+def test_all_goes_into_one_folder_and_another_log_is_read(coterie, study, tmp_path, log):
+    study.write_text(GROUPS)
+    out = tmp_path / "new" / "out"
+    coterie("study", study, "-o", out)
+    assert {path.name for path in out.iterdir() if len(path.stem) < 24} == {"scores.csv", "report.html", "exposure.svg"}
+    assert not (tmp_path / "study.results").exists()
+    assert "Random groups" in (out / "exposure.svg").read_text()
+    made = _scores(out)
+    small = tmp_path / "small.csv"
+    small.write_text("who,what\n" + "".join(f"{n % 9},tea {n % 4}\n" for n in range(30)))
+    coterie("study", study, "-o", out, "--input", small, "--columns", "user=who,query=what")
+    assert _scores(out).keys() == made.keys()
+    assert _scores(out) != made
+    assert "go with --input" in coterie("study", study, "--format", "aol", code=2).err
+
+
+def test_the_study_of_paper_000(coterie, tmp_path):
+    shipped = Path(__file__).parents[2] / "studies" / "paper_000.toml"
+    text = re.sub(r"k = \[.*\]", "k = [3, 50]", shipped.read_text(), count=1)
+    (tmp_path / "paper.toml").write_text(text)
+    coterie("study", tmp_path / "paper.toml", "-o", tmp_path / "out", "--input", "synth:users=60,seed=7")
+    figures = {figure["file"] for figure in tomllib.loads(text)["figure"]}
+    assert {path.name for path in (tmp_path / "out").glob("*.svg")} == figures
+    for name in figures:
+        marks = (tmp_path / "out" / name).read_text().count('role="graphics-symbol"')
+        assert marks > 2, f"{name} is empty"

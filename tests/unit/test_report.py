@@ -11,8 +11,19 @@ import polars as pl
 import pytest
 
 from coterie.promises import Check, QueryKAnonymity, UserKAnonymity
-from coterie.report import LogView, ReleaseView, merge, render, short_labels, shown, state, verdict
-from coterie.report._charts import slim
+from coterie.report import (
+    RANDOM_READING,
+    LogView,
+    ReleaseView,
+    merge,
+    render,
+    short_labels,
+    shown,
+    state,
+    value,
+    verdict,
+)
+from coterie.report._charts import curves, slim
 
 EVIL = "<script>alert(\"1\")</script> & 'x' | `y` ![z](//q)"
 SCHEMA = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
@@ -296,6 +307,55 @@ def test_many_releases_and_methods(log: LogView) -> None:
     html = render(log, [*(view(k) for k in (2, 5, 10, 20)), *groups], "html")
     assert "The first 6 releases are drawn." in html
     assert html.count('<table class="checks several">') == 2
+
+
+def grouped(k: int, share: float, random: float) -> ReleaseView:
+    changes: dict[str, Any] = {"method": "groups", "label": f"groups k={k}", "promise": UserKAnonymity(k=k)}
+    return view(k, **changes, scores=scores(share), baseline=view(k, **changes, scores=scores(random)))
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_random_groups_stand_beside_each_figure(log: LogView, several: bool) -> None:
+    releases = [grouped(3, 41.5, 51.5)] + ([grouped(5, 21.5, 31.5), view(5)] if several else [])
+    md = render(log, releases, "md")
+    assert md.count(RANDOM_READING) == 1
+    (row,) = [line for line in md.splitlines() if line.startswith("| Exposure, mean over users")]
+    cells = [text.strip() for text in row.split("|")][2:-1]
+    assert cells == ["100.0%", "41.5%", "51.5%"] + (["21.5%", "31.5%", "40.0%"] if several else [])
+    html = render(log, releases, "html")
+    text = Page(html).text
+    assert text.count(RANDOM_READING) == 1
+    for number in cells[1:]:
+        assert number in text
+    assert "Random groups of the same k" in text
+    for release, data in zip(releases, json.loads(render(log, releases, "json"))["releases"], strict=True):
+        if release.baseline is None:
+            assert data["random_groups"] is None
+            continue
+        found = {(s["name"], s["key"]): s["value"] for s in data["random_groups"]["scores"]}
+        assert found["exposure", "exposed.mean"] == value(release.baseline, "exposure", "exposed.mean")
+        assert data["random_groups"]["meaning"] == RANDOM_READING
+
+
+@pytest.mark.parametrize("kind", ["html", "md"])
+def test_methods_that_group_nobody_have_no_random_groups(log: LogView, kind: Any) -> None:
+    assert "andom groups" not in render(log, [view(2), view(5)], kind)
+
+
+def test_random_groups_are_a_dashed_line_over_k(log: LogView) -> None:
+    pictures = [
+        attrs["aria-label"]
+        for tag, attrs in Page(render(log, [grouped(3, 41.5, 51.5), grouped(5, 21.5, 31.5)], "html")).seen
+        if tag == "svg" and (attrs.get("aria-label") or "").startswith("Exposure, mean over users over k")
+    ]
+    assert pictures == [
+        "Exposure, mean over users over k: groups k=3 41.5%; groups k=5 21.5%; "
+        "Random groups k=3 51.5%; Random groups k=5 31.5%."
+    ]
+    drawn = curves(
+        "Exposure", [("groups", 3, 1.0), ("groups", 5, 2.0), ("other", 3, 1.0), ("other", 5, 1.0)], ["other"]
+    )
+    assert drawn.svg.count('stroke-dasharray="4,3"') == 2  # the line and its sign in the legend
 
 
 def test_measures_without_a_sentence_are_shown(log: LogView) -> None:

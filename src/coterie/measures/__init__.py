@@ -108,3 +108,8 @@ class Comparison:
         both = before.join(after, on=key, how="full", coalesce=True)
         # Sorted, so that sums of floats are taken in one order and come out the same to the last bit.
         return both.drop_nulls("subject").with_columns(pl.col("before", "after").fill_null(0)).sort(key)
+
+
+def of_few_queries(profiles: pl.DataFrame) -> pl.DataFrame:
+    """The profiles of users with one or two queries (rows), who have the least to hide in."""
+    return profiles.filter(pl.col("before").sum().over("subject").is_between(1, 2))

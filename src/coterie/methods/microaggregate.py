@@ -32,7 +32,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Annotated, ClassVar
 
@@ -82,6 +82,10 @@ class Microaggregate:
         """At least k users behind each released profile."""
         enough_subjects("microaggregate", self.k, n_subjects)
         return UserKAnonymity(k=self.k)
+
+    def baseline(self) -> Microaggregate | None:
+        """The same with random groups."""
+        return None if self.partition == "random" else replace(self, partition="random")
 
     def plan(self, log: Log, run: Run) -> pl.LazyFrame:
         """Step 1: who is grouped with whom; groups have k to 2k - 1 members."""

@@ -22,6 +22,11 @@ State = Literal["kept", "not checked", "broken"]
 THIN = "\u202f"  # narrow no-break space between thousands
 NONE = "–"
 ORIGINAL = "Original"
+RANDOM = "Random groups"
+RANDOM_READING = (
+    "Random groups of the same k: the same method, except that users were put together at random. What they reach as "
+    "well is no merit of how the users were grouped."
+)
 _NUMBER = re.compile(r"\d+(?:,\d{3})*")
 
 
@@ -56,6 +61,8 @@ class ReleaseView:
     largest_k: int | None
     sha256: str = ""
     """Ties the page to a file; empty for a release that was not written."""
+    baseline: ReleaseView | None = field(default=None, repr=False)
+    """The same method with random groups, for methods that group users."""
 
 
 def render(log: LogView, releases: Sequence[ReleaseView], kind: Kind) -> str:
@@ -308,6 +315,28 @@ def short_labels(releases: Sequence[ReleaseView]) -> list[str]:
         words = [w[1:] for w in words]
     names = [" ".join(w) for w in words]
     return [f"{n} ({names[:i].count(n) + 1})" if n in names[:i] else n for i, n in enumerate(names)]
+
+
+def series(releases: Sequence[ReleaseView]) -> list[str]:
+    """The line a release belongs to: its method, and the settings in which those differ."""
+    names = []
+    for release in releases:
+        same = [other.params for other in releases if other.method == release.method]
+        keys = dict.fromkeys(key for params in same for key in params if key != "k")
+        differing = [key for key in keys if len({str(params.get(key)) for params in same}) > 1]
+        settings = ", ".join(f"{key}={release.params.get(key)}" for key in differing)
+        names.append(f"{release.method} ({settings})" if settings else release.method)
+    return names
+
+
+def side_by_side(releases: Sequence[ReleaseView], names: Sequence[str]) -> list[tuple[str, ReleaseView]]:
+    """The columns of a table of figures: each release and, beside it, its random groups."""
+    columns = []
+    for release, name in zip(releases, names, strict=True):
+        columns.append((name, release))
+        if release.baseline is not None:
+            columns.append((f"{RANDOM} of the same k", release.baseline))
+    return columns
 
 
 # --- numbers as text -----------------------------------------------------------------------------

@@ -48,8 +48,8 @@ def bars(title: str, points: Sequence[tuple[str, float | None, str]], lines: Seq
     return Panel(title, _svg(drawn + text, SMALL, 30 + 23 * len(points)), f"{title}: {says}.")
 
 
-def curves(title: str, points: Sequence[tuple[str, int, float | None]]) -> Panel:
-    """A share over k, one line per method: (line, k, share)."""
+def curves(title: str, points: Sequence[tuple[str, int, float | None]], quiet: Sequence[str] = ()) -> Panel:
+    """A share over k, one line per method: (line, k, share); those in `quiet` are grey and dashed."""
     known = [(line, k, v) for line, k, v in points if v is not None]
     ks = sorted({k for _, k, _ in points})
     x = alt.X(
@@ -62,11 +62,32 @@ def curves(title: str, points: Sequence[tuple[str, int, float | None]]) -> Panel
     data = [{"line": s, "k": k, "value": v, "text": f"{v:.1f}"} for s, k, v in known]
     lines = list(dict.fromkeys(s for s, _, _ in points))
     base = _chart(data).encode(x=x, y=y)
-    drawn: Any = base.mark_line(strokeWidth=2).encode(color=_colour(lines)) + _marks(base, lines)
+    drawn: Any = _strokes(base, lines, quiet) + _marks(base, lines, quiet)
     if len(lines) == 1:
         drawn += base.mark_text(dy=-11, fontSize=12, color=INK).encode(text="text:N")
     says = "; ".join(f"{s} k={k} {shown(v, '%')}" for s, k, v in known)
     return Panel(title, _svg(drawn, SMALL, _height(lines)), f"{title} over k: {says}.")
+
+
+def lines(
+    title: str, over: str, points: Sequence[tuple[str, float, float]], quiet: Sequence[str], percent: bool
+) -> str:
+    """A picture of its own, for a file: (line, x, value); those in `quiet` are grey and dashed."""
+    names = list(dict.fromkeys(line for line, _, _ in points))
+    xs = sorted({x for _, x, _ in points}) or [1.0]
+    x = alt.X(
+        "x:Q",
+        title=over,
+        scale=alt.Scale(type="log", domain=[xs[0] / 1.1, xs[-1] * 1.1], nice=False),
+        axis=alt.Axis(values=xs, grid=False, format="d", labelOverlap="greedy", domain=True),
+    )
+    axis = _axis_of_shares() if percent else alt.Axis(tickCount=5, domain=False)
+    y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True), axis=axis)
+    base = _chart([{"line": s, "x": x, "value": v} for s, x, v in points]).encode(x=x, y=y)
+    drawn = _strokes(base, names, quiet) + _marks(base, names, quiet)
+    height = _height(names) + 60
+    titled = drawn.properties(title=alt.TitleParams(title, anchor="start", fontSize=14, color=INK))
+    return _drawn(titled, WIDE, height, background="white")
 
 
 def trade_off(title: str, points: Sequence[tuple[str, str, float, float]]) -> Panel:
@@ -139,16 +160,25 @@ def _legend(lines: Sequence[str]) -> alt.Legend | None:
     return alt.Legend(orient="bottom", title=None, columns=1, labelLimit=SMALL - 40)
 
 
-def _colour(lines: Sequence[str]) -> alt.Color:
-    scale = alt.Scale(domain=list(lines), range=_cycle(COLOURS, lines))
+def _colour(lines: Sequence[str], quiet: Sequence[str] = ()) -> alt.Color:
+    loud = [line for line in lines if line not in quiet]
+    colours = dict(zip(loud, _cycle(COLOURS, loud), strict=True))
+    scale = alt.Scale(domain=list(lines), range=[colours.get(line, GREY) for line in lines])
     return alt.Color("line:N", scale=scale, legend=_legend(lines))
 
 
-def _marks(base: alt.Chart, lines: Sequence[str]) -> alt.Chart:
-    scale = alt.Scale(domain=list(lines), range=_cycle(MARKS, lines))
-    shape = alt.Shape("line:N", scale=scale, legend=_legend(lines))
+def _strokes(base: alt.Chart, lines: Sequence[str], quiet: Sequence[str]) -> alt.Chart:
+    dashes = alt.Scale(domain=list(lines), range=[[4, 3] if line in quiet else [1, 0] for line in lines])
+    stroked: alt.Chart = base.mark_line(strokeWidth=2)
+    dash = alt.StrokeDash("line:N", scale=dashes, legend=_legend(lines))
+    return stroked.encode(color=_colour(lines, quiet), strokeDash=dash)
+
+
+def _marks(base: alt.Chart, lines: Sequence[str], quiet: Sequence[str] = ()) -> alt.Chart:
+    marks = [MARKS[(i + i // len(COLOURS)) % len(MARKS)] for i in range(len(lines))]  # a colour again: another mark
+    shape = alt.Shape("line:N", scale=alt.Scale(domain=list(lines), range=marks), legend=_legend(lines))
     marked: alt.Chart = base.mark_point(filled=True, size=46, opacity=1)
-    return marked.encode(color=_colour(lines), shape=shape)
+    return marked.encode(color=_colour(lines, quiet), shape=shape)
 
 
 def _full_scale() -> alt.Scale:
@@ -170,10 +200,14 @@ def _names_axis(limit: int) -> alt.Axis:
 
 def _svg(chart: Any, width: int, height: int) -> str:
     """The drawing as SVG that stands inside a page and takes its font from there."""
+    return slim(_drawn(chart, width, height, background="transparent"))
+
+
+def _drawn(chart: Any, width: int, height: int, background: str) -> str:
     fitted = chart.properties(width=width, height=height, autosize=alt.AutoSizeParams(type="fit", contains="padding"))
     spec = fitted.configure(
         font=FONT,
-        background="transparent",
+        background=background,
         padding={"left": 8, "top": 2, "right": 2, "bottom": 2},
         view=alt.ViewConfig(stroke=None),
         axis=alt.AxisConfig(
@@ -183,7 +217,8 @@ def _svg(chart: Any, width: int, height: int) -> str:
         ),
         legend=alt.LegendConfig(labelColor=INK, labelFontSize=12),
     ).to_dict()  # fmt: skip
-    return slim(vl_convert.vegalite_to_svg(spec))
+    svg: str = vl_convert.vegalite_to_svg(spec)
+    return svg
 
 
 def slim(svg: str) -> str:

@@ -18,6 +18,8 @@ from coterie.report import (
     NONE,
     ORIGINAL,
     PRIVACY,
+    RANDOM,
+    RANDOM_READING,
     THIN,
     Figure,
     LogView,
@@ -27,8 +29,10 @@ from coterie.report import (
     merge,
     missing,
     others,
+    series,
     short_labels,
     shown,
+    side_by_side,
     state,
     utility,
     value,
@@ -66,11 +70,14 @@ def html(log: LogView, releases: Sequence[ReleaseView]) -> str:
     """The page."""
     names = short_labels(releases)
     states = [state(release) for release in releases]
-    size = math.ceil(len(releases) / max(1, math.ceil(len(releases) / COLUMNS)))
+    most = COLUMNS // 2 if any(release.baseline for release in releases) else COLUMNS
+    size = math.ceil(len(releases) / max(1, math.ceil(len(releases) / most)))
     starts = range(0, len(releases), max(1, size))
     batches = [(names[i : i + size], releases[i : i + size]) for i in starts]
+    columns = [side_by_side(batch, some) for some, batch in batches]
     tables = {
-        title: [(some, _table(log, batch, figures)) for some, batch in batches] for title, figures in _figures(releases)
+        title: [([name for name, _ in some], _table(log, releases, some, figures)) for some in columns]
+        for title, figures in _figures(releases)
     }
     page = _template().render(
         log=log,
@@ -85,6 +92,7 @@ def html(log: LogView, releases: Sequence[ReleaseView]) -> str:
         singled=_singled_out(log, releases),
         frequency=_frequency(releases),
         missing=merge(releases, missing),
+        random=RANDOM_READING if any(release.baseline for release in releases) else "",
         limits=merge(releases, lambda release: release.promise.limits),
         general=LIMITS,
         version=__version__,
@@ -123,24 +131,15 @@ def _figures(releases: Sequence[ReleaseView]) -> Iterator[tuple[str, Sequence[Fi
 
 
 def _table(
-    log: LogView, releases: Sequence[ReleaseView], figures: Sequence[Figure]
+    log: LogView,
+    releases: Sequence[ReleaseView],
+    columns: Sequence[tuple[str, ReleaseView]],
+    figures: Sequence[Figure],
 ) -> list[tuple[Figure, str, list[str]]]:
-    return [(f, before(log, releases, f), [cell(r, f) for r in releases]) for f in figures]
+    return [(f, before(log, releases, f), [cell(r, f) for _, r in columns]) for f in figures]
 
 
 # --- groups of drawings --------------------------------------------------------------------------
-
-
-def series(releases: Sequence[ReleaseView]) -> list[str]:
-    """The line a release belongs to: its method, and the settings in which those differ."""
-    names = []
-    for release in releases:
-        same = [other.params for other in releases if other.method == release.method]
-        keys = dict.fromkeys(key for params in same for key in params if key != "k")
-        differing = [key for key in keys if len({str(params.get(key)) for params in same}) > 1]
-        settings = ", ".join(f"{key}={release.params.get(key)}" for key in differing)
-        names.append(f"{release.method} ({settings})" if settings else release.method)
-    return names
 
 
 def _value(release: ReleaseView, figure: Figure) -> float | None:
@@ -186,11 +185,15 @@ def _over_k(releases: Sequence[ReleaseView]) -> Group | None:
     figures = _known([r for _, _, r in several], OVER_K)
     if not figures:
         return None
+    grouped = list(dict.fromkeys(s for s, _, r in several if r.baseline))
+    random = {s: RANDOM if len(grouped) == 1 else f"{RANDOM}, {s}" for s in grouped}
+    several += [(random[s], k, r.baseline) for s, k, r in several if r.baseline]
+    quiet = list(random.values())
     return Group(
         "What a larger k changes",
         "A larger k hides each searcher among more people and keeps less of the log. Exposure "
         "should fall faster than what is kept.",
-        tuple(curves(f.title, [(s, k, _value(r, f)) for s, k, r in several]) for f in figures),
+        tuple(curves(f.title, [(s, k, _value(r, f)) for s, k, r in several], quiet) for f in figures),
         ("Method", "k", *(f.title for f in figures)),
         tuple((s, str(k), *(cell(r, f) for f in figures)) for s, k, r in several),
     )

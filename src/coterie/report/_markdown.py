@@ -22,6 +22,7 @@ from coterie.report import (
     NONE,
     ORIGINAL,
     PRIVACY,
+    RANDOM_READING,
     THIN,
     Figure,
     LogView,
@@ -33,6 +34,7 @@ from coterie.report import (
     others,
     short_labels,
     shown,
+    side_by_side,
     state,
     utility,
     value,
@@ -80,6 +82,15 @@ def _release_data(release: ReleaseView) -> dict[str, Any]:
         "warnings": list(release.warnings),
         "missing": list(missing(release)),
         "scores": _scores(release.scores),
+        "random_groups": None if release.baseline is None else _random_data(release.baseline),
+    }
+
+
+def _random_data(baseline: ReleaseView) -> dict[str, Any]:
+    return {
+        "meaning": RANDOM_READING,
+        "parameters": dict(baseline.params),
+        "scores": _scores(baseline.scores),
     }
 
 
@@ -136,8 +147,10 @@ def top(
 
     A text is named only where the scores name it; otherwise its rank stands for it.
     """
-    pairs = zip(releases, short_labels(releases), strict=True)
-    ranked = [(r, n) for r, n in pairs if value(r, "frequency", f"{kind}.1") is not None][:most]
+    pairs = list(zip(short_labels(releases), releases, strict=True))
+    if len(releases) == 1:
+        pairs = side_by_side(releases, short_labels(releases))
+    ranked = [(r, n) for n, r in pairs if value(r, "frequency", f"{kind}.1") is not None][:most]
     if not ranked:
         return [], {}
     first = ranked[0][0]
@@ -201,6 +214,8 @@ def _privacy(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## How private is it?", "")
     for text, names in merge(releases, missing):
         yield from (f"**Missing.** {_about(names)}{_plain(text)}", "")
+    if any(release.baseline for release in releases):
+        yield from (RANDOM_READING, "")
     yield from _figures(log, releases, PRIVACY)
     yield from ("", "### Attacks", "", ATTACKS_SAY, "")
     yield from _figures(log, releases, ATTACKS)
@@ -222,8 +237,9 @@ def _utility(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
 
 
 def _figures(log: LogView, releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> Iterator[str]:
-    rows = [(f.title, before(log, releases, f), *(cell(r, f) for r in releases)) for f in figures]
-    yield from _table(("Figure", "Original", *short_labels(releases)), rows)
+    columns = side_by_side(releases, short_labels(releases))
+    rows = [(f.title, before(log, releases, f), *(cell(r, f) for _, r in columns)) for f in figures]
+    yield from _table(("Figure", "Original", *(name for name, _ in columns)), rows)
     yield ""
     yield from (f"- {figure.title}: {figure.reading}" for figure in figures if figure.reading)
 

@@ -14,6 +14,7 @@ from coterie.errors import CoterieError, ParameterError
 from coterie.log import Log, Release
 from coterie.params import Choice, Range, params_of
 from coterie.promises import PROMISES
+from coterie.run import baseline_of
 from coterie.shapes import QUERIES, VISITS
 from coterie.testing._logs import queries_log, visits_log
 
@@ -38,6 +39,7 @@ def check_method(cls: Any, params: Mapping[str, Any] | None = None) -> None:
         _leaves_the_input_alone(log, method)
         _depends_on_nothing_but_values(log, method, release)
         _refuses_small_logs(log, method)
+        _has_a_baseline_like_itself(log, method, release)
 
 
 def _is_well_formed(method: Any) -> None:
@@ -134,3 +136,14 @@ def _refuses_small_logs(log: Log, method: Any) -> None:
         except CoterieError:
             continue
         raise AssertionError(f"{what} was not refused")
+
+
+def _has_a_baseline_like_itself(log: Log, method: Any, release: Release) -> None:
+    """Random groups beside a grouping must differ from it in nothing but the groups."""
+    baseline = baseline_of(method)
+    if baseline is None:
+        return
+    assert type(baseline) is type(method), "the baseline is the same method with random groups"
+    assert baseline_of(baseline) is None, "the baseline has no baseline"
+    random = verbs.anonymize(log, baseline, seed=_SEED)
+    assert random.promise == release.promise, "the baseline promises the same"

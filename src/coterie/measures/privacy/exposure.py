@@ -6,6 +6,7 @@ With p(q) the share of q in a user's n queries and r(q) = min(1, after(q)/before
     channel = exposed part + 100 Σ p (1-r) log2((1-r)/P⊥) / H,   P⊥ = Σ p (1-r)     the exact mutual information
 
 A user with one distinct query has H = 0 and exposure 100 r. 0 means nothing of the profile is there, 100 all of it.
+`few_queries` is the mean over users with one or two queries in the original.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from coterie.measures import Comparison, Score
+from coterie.measures import Comparison, Score, of_few_queries
 
 needs_record = True
 THRESHOLD = 40  # paper 000 calls a user protected at or below this level (erratum E-000-9)
@@ -23,7 +24,9 @@ THRESHOLD = 40  # paper 000 calls a user protected at or below this level (errat
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Mean, quantiles and the share of users above the threshold, in both modes."""
     levels = exposure_levels(comparison.profiles)
+    few = exposure_levels(of_few_queries(comparison.profiles))
     yield Score("users", levels.height, "users")
+    yield Score("few_queries.users", few.height, "users")
     for mode in ("exposed", "channel"):
         level = pl.col(mode)
         found = levels.select(
@@ -31,6 +34,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
             level.median().alias("median"),
             level.quantile(0.1, "linear").alias("p10"),
             level.quantile(0.9, "linear").alias("p90"),
+            pl.lit(few[mode].mean()).alias("few_queries"),
             (100 * (level > THRESHOLD).mean()).alias(f"above_{THRESHOLD}"),
         )
         for name, value in found.row(0, named=True).items():

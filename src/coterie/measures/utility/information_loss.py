@@ -3,7 +3,8 @@
     ILR = 100 |H_original - H_released| / H_original
 
 per user (mean over users; also with each user capped at 100, since the ratio is unbounded) and for the whole log.
-A user with H_original = 0 counts 0 when the released entropy is 0 too, and 100 otherwise.
+A user with H_original = 0 counts 0 when the released entropy is 0 too, and 100 otherwise. `few_queries` are the users
+with one or two queries in the original.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from coterie.measures import Comparison, Score
+from coterie.measures import Comparison, Score, of_few_queries
 
 needs_record = True
 
@@ -23,6 +24,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     yield Score("per_user.mean", ratios.mean(), "%")  # type: ignore[arg-type]
     yield Score("per_user_capped.mean", ratios.clip(upper_bound=100).mean(), "%")  # type: ignore[arg-type]
     yield Score("per_user_capped.median", ratios.clip(upper_bound=100).median(), "%")  # type: ignore[arg-type]
+    few = per_user_loss(of_few_queries(comparison.profiles))
+    yield Score("per_user_capped.few_queries", few.clip(upper_bound=100).mean(), "%")  # type: ignore[arg-type]
     whole = loss(_entropy(comparison.original), _entropy(comparison.released))
     yield Score("whole_log", whole, "%")
 

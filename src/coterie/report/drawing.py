@@ -1,0 +1,137 @@
+"""Drawings that a study asks for: scores of its releases as lines in an SVG file.
+
+    [[figure]]
+    file = "exposure.svg"
+    title = "Exposure of users"
+    measure = "exposure"
+    keys = ["exposed.mean", "channel.mean"]     one line for each, over k
+    baseline = false                            without random groups (they are drawn, grey and dashed, otherwise)
+
+A score whose key ends in `.original` stands at k = 1. A key with a star is drawn over the number in its place, one line
+for each release, on an axis that `over` names; `difference = [3, 50]` draws how far k = 3 lies above k = 50 instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import PurePath
+from typing import Any
+
+from coterie.errors import InputError
+from coterie.report import RANDOM, ReleaseView, series, value
+
+Point = tuple[str, float, float]
+"""Line, place on the x axis, value."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """One figure of a study, as its file asks for it."""
+
+    file: str
+    title: str
+    measure: str
+    keys: tuple[str, ...]
+    over: str = "k"
+    difference: tuple[int, ...] = ()
+    baseline: bool = True
+
+
+def parse_drawing(entry: Mapping[str, Any]) -> Drawing:
+    """A [[figure]] table, checked."""
+    known = {field.name for field in fields(Drawing)}
+    needed = {"file", "title", "measure", "keys"}
+    if not needed <= set(entry) <= known:
+        raise InputError(
+            f"A [[figure]] has {', '.join(sorted(needed))} and may have {', '.join(sorted(known - needed))}."
+        )
+    settings: dict[str, Any] = {key: tuple(item) if isinstance(item, list) else item for key, item in entry.items()}
+    drawing = Drawing(**settings)
+    if PurePath(drawing.file).name != drawing.file or not drawing.file.endswith(".svg"):
+        raise InputError("The file of a [[figure]] is a name that ends in .svg; it is put into the folder of results.")
+    starred = {key.count("*") for key in drawing.keys}
+    if starred not in ({0}, {1}) or (drawing.difference and (starred != {1} or len(drawing.difference) != 2)):
+        raise InputError(
+            f"{drawing.file}: keys have one star each, or none; difference has two k and goes with keys that have one."
+        )
+    return drawing
+
+
+def draw(drawing: Drawing, releases: Sequence[ReleaseView]) -> str:
+    """The figure as SVG."""
+    from coterie.report._charts import lines
+
+    beside = [release.baseline for release in releases if release.baseline is not None] if drawing.baseline else []
+    found = list(dict.fromkeys(_points(drawing, releases)))
+    random = [(_random(line, found), x, y) for line, x, y in dict.fromkeys(_points(drawing, beside))]
+    units = {
+        unit
+        for release in releases
+        for name, key, unit in release.scores.select("name", "key", "unit").iter_rows()
+        if name == drawing.measure and any(_pattern(wanted).fullmatch(key) for wanted in drawing.keys)
+    }
+    percent = bool(units) and all(unit.startswith("%") for unit in units)
+    return lines(drawing.title, drawing.over, [*found, *random], [line for line, _, _ in random], percent)
+
+
+def _random(line: str, found: Sequence[Point]) -> str:
+    return RANDOM if len({name for name, _, _ in found}) == 1 else f"{RANDOM}: {line}"
+
+
+def _points(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
+    if drawing.difference:
+        yield from _differences(drawing, releases)
+    elif "*" in drawing.keys[0]:
+        several = len(drawing.keys) > 1
+        for release, line in zip(releases, _lines(releases, "k={k}"), strict=True):
+            for key in drawing.keys:
+                name = f"{line} {_words(key)}" if several else line
+                yield from ((name, x, y) for x, y in _along(drawing, key, release))
+    else:
+        yield from _over_k(drawing, releases)
+
+
+def _over_k(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
+    for key in drawing.keys:
+        for release, line in zip(releases, _lines(releases, _words(key)), strict=True):
+            before = value(release, drawing.measure, f"{key}.original")
+            after = value(release, drawing.measure, key)
+            if before is not None:
+                yield line, 1, before
+            if after is not None:
+                yield line, release.promise.k, after
+
+
+def _differences(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
+    small, large = ([r for r in releases if r.promise.k == k] for k in drawing.difference)
+    for key in drawing.keys:
+        for one, other in zip(small, large, strict=False):
+            below = dict(_along(drawing, key, other))
+            yield from ((_words(key), x, y - below[x]) for x, y in _along(drawing, key, one) if x in below)
+
+
+def _along(drawing: Drawing, key: str, release: ReleaseView) -> Iterator[tuple[float, float]]:
+    """The numbers that stand for the star of a key, with the scores."""
+    scores = release.scores.select("name", "key", "value").iter_rows()
+    for name, found, number in scores:
+        match = _pattern(key).fullmatch(found)
+        if name == drawing.measure and match and number is not None:
+            yield float(match[1]), number
+
+
+def _pattern(key: str) -> re.Pattern[str]:
+    return re.compile(re.escape(key).replace(r"\*", r"(\d+)"))
+
+
+def _lines(releases: Sequence[ReleaseView], text: str) -> list[str]:
+    """The name of each release's line: `text`, after the method where there are several."""
+    methods = series(releases)
+    several = len(set(methods)) > 1
+    texts = [text.format(k=release.promise.k) for release in releases]
+    return [f"{method} {text}" if several else text for method, text in zip(methods, texts, strict=True)]
+
+
+def _words(key: str) -> str:
+    return re.sub(r"[._*]+", " ", key).strip()

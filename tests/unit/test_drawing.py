@@ -1,0 +1,76 @@
+"""Figures of a study: which scores become which points."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from coterie.errors import InputError
+from coterie.promises import UserKAnonymity
+from coterie.report import ReleaseView
+from coterie.report.drawing import Drawing, _points, draw, parse_drawing
+
+SCHEMA = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
+
+
+def view(k: int, numbers: dict[str, float | None], method: str = "groups") -> ReleaseView:
+    rows = [("m", key, number, "%") for key, number in numbers.items()]
+    return ReleaseView(
+        label=f"{method} k={k}",
+        method=method,
+        params={"k": k},
+        promise=UserKAnonymity(k=k),
+        checks=(),
+        warnings=(),
+        scores=pl.DataFrame([*rows, ("other", "a", 99.0, "%")], schema=SCHEMA, orient="row"),
+        largest_k=k,
+    )
+
+
+def drawing(*keys: str, **settings) -> Drawing:
+    return Drawing(file="x.svg", title="A title", measure="m", keys=keys, **settings)
+
+
+def test_over_k_with_the_original_at_one():
+    releases = [view(2, {"a": 5.0, "a.original": 7.0, "b": 1.0}), view(3, {"a": 4.0, "a.original": 7.0, "b": None})]
+    found = set(_points(drawing("a", "b"), releases))
+    assert found == {("a", 1, 7.0), ("a", 2, 5.0), ("a", 3, 4.0), ("b", 2, 1.0)}
+
+
+def test_methods_are_named_where_there_are_several():
+    found = {line for line, _, _ in _points(drawing("a"), [view(2, {"a": 5.0}), view(2, {"a": 4.0}, "rare")])}
+    assert found == {"groups a", "rare a"}
+
+
+def test_over_the_number_in_a_key():
+    releases = [view(3, {"rand_2": 0.5, "rand_10": 0.75, "adjusted_rand_10": 0.1}), view(50, {"rand_10": 0.25})]
+    assert set(_points(drawing("rand_*"), releases)) == {("k=3", 2, 0.5), ("k=3", 10, 0.75), ("k=50", 10, 0.25)}
+    assert list(_points(drawing("rand_*", difference=(3, 50)), releases)) == [("rand", 10, 0.5)]
+
+
+def test_random_groups_are_named_and_can_be_left_out():
+    release = replace(view(2, {"a": 5.0, "b": 1.0}), baseline=view(2, {"a": 6.0, "b": 2.0}))
+    assert "Random groups</text>" in draw(drawing("a"), [release])
+    assert "Random groups: b</text>" in draw(drawing("a", "b"), [release])
+    assert "Random groups" not in draw(drawing("a", baseline=False), [release])
+    assert draw(drawing("a"), [release]) == draw(drawing("a"), [release])
+    assert "A title" in draw(drawing("nothing"), [release])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"file": "a.png"},
+        {"file": "../a.svg"},
+        {"colour": "red"},
+        {"keys": ["a", "b_*"]},
+        {"keys": ["a"], "difference": [3, 50]},
+        {"keys": ["a_*"], "difference": [3]},
+        {"keys": []},
+    ],
+)
+def test_mistakes(wrong):
+    right = {"file": "a.svg", "title": "t", "measure": "m", "keys": ["a_*"], "difference": [3, 50]}
+    assert parse_drawing(right).difference == (3, 50)
+    with pytest.raises(InputError):
+        parse_drawing({**right, "difference": [], **wrong})
