@@ -378,6 +378,7 @@ def verify(
 @click.argument("names", nargs=-1)
 @opt.required_original
 @opt.record
+@click.option("--labels", metavar="FILE", help="Which queries are sensitive, for f_beta: columns query, sensitive.")
 @opt.seed
 @opt.show_values
 @opt.reading
@@ -389,6 +390,7 @@ def measure(
     names: tuple[str, ...],
     original: tuple[str, ...],
     record: Path | None,
+    labels: str | None,
     seed: int | None,
     show_values: bool,
     as_json: bool,
@@ -407,7 +409,13 @@ def measure(
         step("measure")
         no_meaning: list[str] = []
         scores = verbs.measure(
-            log, release, list(names) or None, seed=seed, show_values=show_values, left_out=no_meaning.append
+            log,
+            release,
+            list(names) or None,
+            seed=seed,
+            show_values=show_values,
+            labels=labels,
+            left_out=no_meaning.append,
         )
     if not names and record is None:
         left = [n for n in registry.names("measures") if registry.module("measures", n).needs_record]

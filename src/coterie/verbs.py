@@ -22,6 +22,7 @@ from coterie.errors import (
 )
 from coterie.log import Log, Record, Release, Step
 from coterie.measures import SCORES, Comparison
+from coterie.measures.labels import read_labels
 from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.prepare import DEFAULT
 from coterie.prepare import prepare as apply_steps
@@ -261,12 +262,13 @@ def measure(
     *,
     seed: int | None = None,
     show_values: bool = False,
+    labels: str | Path | pl.DataFrame | None = None,
     left_out: Progress = _silent,
 ) -> pl.DataFrame:
     """Scores of a release as a table: name, key, value, unit (and label, where values may be shown).
 
     Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning
-    for this release, and why.
+    for this release, and why. `labels`: which queries are sensitive, a file or a table, for `f_beta`.
     """
     _same_input(original, release)
     comparison = Comparison.of(
@@ -274,6 +276,7 @@ def measure(
         release,
         seed=randomness.new_seed() if seed is None else seed,
         show_values=show_values or original.synthetic,
+        labels=None if labels is None else read_labels(labels),
     )
     rows: list[tuple[str, str, float | None, str, str | None]] = []
     for name in names if names is not None else registry.names("measures"):
@@ -384,6 +387,7 @@ def release_view(
     names: Sequence[str] | None = None,
     show_values: bool = False,
     seed: int | None = None,
+    labels: str | Path | pl.DataFrame | None = None,
 ) -> ReleaseView:
     """A release in promises, checks and numbers, for a report."""
     verdict = Verdict(promise=release.promise, checks=release.checks)
@@ -394,7 +398,7 @@ def release_view(
         promise=release.promise,
         checks=release.checks,
         warnings=release.warnings,
-        scores=measure(original, release, names, seed=seed, show_values=show_values),
+        scores=measure(original, release, names, seed=seed, show_values=show_values, labels=labels),
         largest_k=verdict.largest_k,
         sha256=release.sha256,
     )

@@ -17,6 +17,7 @@ import polars as pl
 
 from coterie.errors import InputError, MissingError
 from coterie.log import Log, Record, Release
+from coterie.measures.labels import spelled
 from coterie.prepare import prepare
 
 SCORES = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String, "label": pl.String}
@@ -45,12 +46,16 @@ class Comparison:
     release: Release
     seed: int
     show_values: bool
+    labels: pl.DataFrame | None = None
+    """item, sensitive: what people say about some queries, spelled as in the original."""
 
     def __repr__(self) -> str:
         return f"Comparison({self.original.height} rows, {self.released.height} released)"
 
     @classmethod
-    def of(cls, original: Log, release: Release, seed: int, show_values: bool) -> Comparison:
+    def of(
+        cls, original: Log, release: Release, seed: int, show_values: bool, labels: pl.DataFrame | None = None
+    ) -> Comparison:
         """Prepare the original as the release was, and take the columns."""
         if original.shape is not release.log.shape:
             raise InputError(f"The release has the shape {release.log.shape.name}, the original {original.shape.name}.")
@@ -65,6 +70,7 @@ class Comparison:
             release=release,
             seed=seed,
             show_values=show_values,
+            labels=None if labels is None else spelled(labels, "normalize" in original.steps),
         )
 
     @property

@@ -104,8 +104,10 @@ class Affinity:
         tables = {"certificate": proof.lazy(), "degrees": plan}
         return Draft(frame=draft.frame, subjects=draft.subjects, warnings=draft.warnings, tables=tables)
 
-    def _graph(self, log: Log, run: Run) -> Graph:
-        settings = Settings(
+    @property
+    def settings(self) -> Settings:
+        """What degrees depend on beside the log."""
+        return Settings(
             theta=self.theta,
             min_users=self.min_users,
             min_term_users=self.min_term_users,
@@ -113,4 +115,7 @@ class Affinity:
             max_degree=max(self.max_degree, self.k),
             v_max=self.v_max if self.approximate else None,
         )
+
+    def _graph(self, log: Log, run: Run) -> Graph:
+        settings = self.settings
         return run.once((log, settings), lambda: affinity(log, run, settings))
