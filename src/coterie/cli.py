@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +16,13 @@ import click
 
 from coterie import __version__
 from coterie import options as opt
+from coterie.cli_explain import Explain
 from coterie.console import conclusion, print_scores, print_verdict, progress, say
 from coterie.errors import CoterieError, InputError, InternalError, ParameterError
 
 if TYPE_CHECKING:
     from coterie.log import Log
 
-_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 _HELD_BYTES = 128 << 20  # text of the rows that a method holds in memory at once
 _DEPENDENCIES = (
     "polars pyarrow numpy numba click rich orjson jinja2 altair vl-convert-python python-stdnum phonenumbers pandas"
@@ -33,7 +32,7 @@ _DEPENDENCIES = (
 # --- commands --------------------------------------------------------------------------------------
 
 
-@click.group(context_settings=_CONTEXT)
+@click.group(context_settings=opt.CONTEXT)
 @click.version_option(__version__, prog_name="coterie")
 def cli() -> None:
     """Make search logs safe to keep, share and publish.
@@ -88,19 +87,12 @@ def _list(kind: str, name: str | None) -> None:
         click.echo(f"{name}\n\n{cleandoc(module.__doc__ or '')}")
         if kind == "methods":
             click.echo("\nParameters:")
-            for param in _params(name):
+            for param in opt.params(name):
                 click.echo(f"  {param.name} = {param.default!r}: {param.doc}; {param.rule.describe(param.kind)}")
         return
     for each in registry.names(kind):
         first = (registry.module(kind, each).__doc__ or "").strip().splitlines()[0]
         click.echo(f"{each:20} {first}")
-
-
-def _params(method: str) -> list[Any]:
-    from coterie import registry
-    from coterie.params import params_of
-
-    return list(params_of(registry.method(method)))
 
 
 @cli.command()
@@ -122,21 +114,6 @@ def formats(name: str | None) -> None:
 def measures(name: str | None) -> None:
     """List the measures, or explain one."""
     _list("measures", name)
-
-
-class _Whole(click.ParamType[list[int]]):
-    """Whole numbers separated by commas."""
-
-    name = "integer[,integer...]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
-        """Parse `5` or `2,5,10`."""
-        if isinstance(value, list):
-            return value
-        try:
-            return [int(part) for part in str(value).split(",")]
-        except ValueError:
-            self.fail(f"{value!r} is not a whole number or a list of them such as 2,5,10.", param, ctx)
 
 
 class _Methods(click.Group):
@@ -161,23 +138,9 @@ class _Methods(click.Group):
             cmd_name,
             callback=lambda **given: _anonymize(cmd_name, **given),
             help=f"{method.__doc__}\n\nMore: coterie methods {cmd_name}",
-            params=[click.Argument(["log"], nargs=-1, required=True), *_method_options(cmd_name), *shared],
-            context_settings=_CONTEXT,
+            params=[click.Argument(["log"], nargs=-1, required=True), *opt.method_options(cmd_name), *shared],
+            context_settings=opt.CONTEXT,
         )
-
-
-def _method_options(name: str) -> Iterator[click.Option]:
-    from coterie.params import Choice, Flag
-
-    for param in _params(name):
-        kind: Any = param.kind
-        if isinstance(param.rule, Choice):
-            kind = click.Choice(param.rule.options)
-        elif param.name == "k":
-            kind = _Whole()
-        flag = f"--{param.name.replace('_', '-')}"
-        is_flag = isinstance(param.rule, Flag)
-        yield click.Option([flag], type=kind, is_flag=is_flag, default=param.default, help=param.doc)
 
 
 @cli.command(cls=_Methods, name="anonymize", subcommand_metavar="METHOD LOG... -o OUT [OPTIONS]")
@@ -194,7 +157,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, **options: Any) -> 
     from coterie.prepare import parse_steps
 
     quiet, record, force = options["quiet"], options["record"], options["force"]
-    names = [param.name for param in _params(name)]
+    names = [param.name for param in opt.params(name)]
     params = {key: options[key] for key in names}
     ks = params.pop("k", [None])
     if len(set(ks)) < len(ks):
@@ -423,6 +386,15 @@ def measure(
     for reason in no_meaning:
         say(f"Left out: {reason}", quiet, style="yellow")
     print_scores(scores, as_json)
+
+
+@cli.command(cls=Explain, name="explain", subcommand_metavar="METHOD LOG... --query-file FILE [OPTIONS]")
+def explain_group() -> None:
+    """Explain what a METHOD makes of single queries of LOGs.
+
+    \b
+    coterie explain affinity log.tsv.gz --query-file queries.txt
+    """
 
 
 @cli.command()

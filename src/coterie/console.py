@@ -106,6 +106,21 @@ def print_scores(scores: pl.DataFrame, as_json: bool) -> None:
     console(stderr=False).print(table)
 
 
+def print_table(table: pl.DataFrame) -> None:
+    """A table as it is; numbers to the right, nothing where there is none."""
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=None, pad_edge=False)
+    for name, kind in table.schema.items():
+        longest = max(map(len, name.split("_")))
+        shown.add_column(name.replace("_", " "), justify="right" if kind.is_numeric() else "left", min_width=longest)
+    for row in table.iter_rows():
+        texts = ("-" if v is None else f"{v:,}" if isinstance(v, int) else v for v in row)
+        shown.add_row(*(Text("".join(c for c in text if c.isprintable())) for text in texts))
+    console(stderr=False).print(shown)
+
+
 def print_verdict(verdict: Verdict, as_json: bool) -> None:
     """The promise, each check and the conclusion."""
     import polars as pl

@@ -43,15 +43,16 @@ def measure(comparison: Comparison) -> Iterator[Score]:
 
 
 def _scores(moment: str, learnt: pl.DataFrame) -> Iterator[Score]:
-    share = learnt["unique"].mean()
-    yield Score(f"{moment}.unique", None if share is None else 100 * share, "% of users")
-    if share is not None:
-        for end, limit in zip(("low", "high"), interval(share, learnt.height), strict=True):
+    part = (pl.col("read") / pl.col("others")).filter(pl.col("others") > 0)
+    unique, queries, share = learnt.select(pl.col("unique").mean(), pl.col("read").mean(), share=100 * part.mean()).row(
+        0
+    )
+    yield Score(f"{moment}.unique", None if unique is None else 100 * unique, "% of users")
+    if unique is not None:
+        for end, limit in zip(("low", "high"), interval(unique, learnt.height), strict=True):
             yield Score(f"{moment}.unique.{end}", 100 * limit, "% of users")
-    yield Score(f"{moment}.queries", learnt["read"].mean(), "queries")
-    several = learnt.filter(pl.col("others") > 0)
-    part = several.select(100 * (pl.col("read") / pl.col("others")).mean()).item()
-    yield Score(f"{moment}.share", part, "%")
+    yield Score(f"{moment}.queries", queries, "queries")
+    yield Score(f"{moment}.share", share, "%")
 
 
 def witness(

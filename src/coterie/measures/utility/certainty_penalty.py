@@ -28,7 +28,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         raise NotApplicableError(f"It counts the words of queries, and this log is {comparison.log.shape.name}.")
     costs = costs_of(_counts(comparison.original), _counts(comparison.released))
     total = int(costs["occurrences"].sum())
-    spent = (costs["occurrences"] * costs["penalty"]).sum()
+    spent = float((costs["occurrences"] * costs["penalty"]).sum())
     yield Score("ncp", spent / total if total else None, "of 1")
     yield Score("terms", total, "words")
     yield Score("terms.suppressed", int(costs.filter(pl.col("penalty") == SUPPRESSED)["occurrences"].sum()), "words")
