@@ -32,12 +32,12 @@ class Network:
 
 def place(n: int, lines: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
     """x and y of each point in 0..1, by springs (Fruchterman and Reingold 1991); the same for the same network."""
-    turn = 2 * np.pi * np.arange(n) / max(n, 1)
+    turn = 2 * np.pi * np.arange(n) / n
     at = np.column_stack([np.cos(turn), np.sin(turn)])
     linked = np.zeros((n, n))
     for a, b in lines:
         linked[a, b] = linked[b, a] = 1
-    rest = np.sqrt(4 / max(n, 1))
+    rest = np.sqrt(4 / n)
     for heat in np.linspace(0.2, 0.002, _ROUNDS):
         apart = at[:, None, :] - at[None, :, :]
         far = np.maximum(np.sqrt((apart**2).sum(axis=2)), 1e-6)
