@@ -107,17 +107,18 @@ def print_scores(scores: pl.DataFrame, as_json: bool) -> None:
 
 
 def print_table(table: pl.DataFrame) -> None:
-    """A table as it is; numbers to the right, nothing where there is none."""
+    """A table as it is; numbers to the right, nothing where there is none. Only headings and the last column wrap."""
     from rich.table import Table
     from rich.text import Text
 
+    cells = [["-" if v is None else f"{v:,}" if isinstance(v, int) else v for v in column] for column in table]
     shown = Table(box=None, pad_edge=False)
-    for name, kind in table.schema.items():
-        longest = max(map(len, name.split("_")))
-        shown.add_column(name.replace("_", " "), justify="right" if kind.is_numeric() else "left", min_width=longest)
-    for row in table.iter_rows():
-        texts = ("-" if v is None else f"{v:,}" if isinstance(v, int) else v for v in row)
-        shown.add_row(*(Text("".join(c for c in text if c.isprintable())) for text in texts))
+    for (name, kind), texts in zip(table.schema.items(), cells, strict=True):
+        whole = [] if name == table.columns[-1] else texts
+        least = max(map(len, [*name.split("_"), *whole]))
+        shown.add_column(name.replace("_", " "), justify="right" if kind.is_numeric() else "left", min_width=least)
+    for row in zip(*cells, strict=True):
+        shown.add_row(*(Text("".join(c for c in text if c.isprintable())) for text in row))
     console(stderr=False).print(shown)
 
 
