@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
 
+import coterie
+from coterie.methods.affinity import Affinity
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.run import Draft
@@ -209,6 +212,143 @@ class KeepsNames(Microaggregate):
         return Draft(frame=frame, subjects=draft.subjects)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CoversTooFew(Affinity):
+    """Releases queries that k - 1 users cover."""
+
+    def plan(self, log, run):
+        return super().plan(log, run).with_columns(pl.col("degree") + 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoversOutside(Affinity):
+    """Counts the users of affine queries that are not released: no core, only neighbours."""
+
+    def _graph(self, log, run):
+        graph = super()._graph(log, run)
+        of, degree = graph.vectors, graph.degree.copy()
+        for q in np.flatnonzero(of.vertex >= 0):
+            v = of.vertex[q]
+            closed = [v, *graph.neighbours[graph.start[v] : graph.start[v + 1]]]
+            degree[q] = len({u for w in closed for u in of.users[of.user_start[w] : of.user_start[w + 1]].tolist()})
+        return replace(graph, degree=degree)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoversHerself(Affinity):
+    """Counts affine queries instead of the users behind them."""
+
+    def _graph(self, log, run):
+        graph = super()._graph(log, run)
+        of, degree = graph.vectors, graph.degree.copy()
+        for q in np.flatnonzero(of.vertex >= 0):
+            v = of.vertex[q]
+            degree[q] = max(degree[q], 1 + graph.start[v + 1] - graph.start[v])
+        return replace(graph, degree=degree)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LooserTheta(Affinity):
+    """Calls queries affine that are less so than promised."""
+
+    def _graph(self, log, run):
+        return Affinity(k=self.k, theta=self.theta - 0.3)._graph(log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FewerConcepts(Affinity):
+    """Leaves out concepts, which makes the rest more alike."""
+
+    def _graph(self, log, run):
+        return Affinity(k=self.k, min_users=6)._graph(log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoversRareWords(Affinity):
+    """Releases a word that one person alone has, beside a common phrase."""
+
+    def _graph(self, log, run):
+        return Affinity(k=self.k, min_term_users=1)._graph(log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeepsRareWords(Affinity):
+    """Promises to release no rare word and releases it where k users typed it."""
+
+    min_term_users: int = 4
+    strict: bool = True
+
+    def _graph(self, log, run):
+        return Affinity(k=self.k, min_term_users=4)._graph(log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountsNobodyAffine(Affinity):
+    """Counts a missing user as one."""
+
+    def _graph(self, log, run):
+        named = replace(log, frame=log.frame.with_columns(pl.col("user").fill_null("nobody")))
+        return super()._graph(named, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InventsAffineRows(Affinity):
+    """Releases every row twice."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        return replace(draft, frame=pl.concat([draft.frame, draft.frame]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeepsAffineDetails(Affinity):
+    """Keeps the page that one person clicked."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        return replace(draft, frame=_putting_back(draft, log, "url", pl.col("url")).frame)
+
+
+def _words(letter, count):
+    return [f"{letter}{n}" for n in range(count)]
+
+
+def affine_queries():
+    """(users, query): for k = 3 and θ = 0.9 each line is a case of its own, as no two letters share a word."""
+    cover, chain, ring, same = _words("cover", 7), _words("chain", 7), _words("ring", 20), _words("same", 7)
+    parts = {
+        "abcdef": cover,  # common
+        "g": cover[:-1],  # affine to it: released
+        "h": chain, "i": chain[1:], "j": chain[:-1],  # the first is affine to both others, these are not: no core
+        "k": ring, "l": ring[1:], "m": ring[:-1],  # all affine: released
+    }  # fmt: skip
+    lines = [(users, " ".join(some)) for users, some in parts.items()]
+    lines += [("no", " ".join(some)) for some in (same, same[1:], same[:-1])]  # three queries, two users
+    return [
+        *lines,
+        ("abcdefgh", "phone case"),
+        ("abch", "red hats"),
+        ("d", "phone case red hats"),  # affinity about 0.7
+        ("e", "phone case zzz"),  # a word of one user
+        ("abc", "quiet trains"),  # words of three users
+        ("xy-", "harbour tide"),  # two users, and a row without one
+    ]
+
+
+def affine_log():
+    """The queries above as a log; one user clicked."""
+    rows = [(user, query) for users, query in affine_queries() for user in users]
+    frame = pl.DataFrame(rows, schema=["user", "query"], orient="row")
+    nobody, clicked = pl.col("user") == "-", (pl.col("user") == "a") & (pl.col("query") == "phone case")
+    return coterie.log(
+        frame.with_columns(
+            pl.when(~nobody).then("user").alias("user"),
+            pl.when(clicked).then(pl.lit("http://one.example")).alias("url"),
+            pl.when(clicked).then(1).cast(pl.Int32).alias("rank"),
+        )
+    )
+
+
 # method, shape, the check that must catch it
 CAUGHT_BY = [
     (ReleasesRare, "QUERIES", "crowd.query"),
@@ -234,4 +374,19 @@ CAUGHT_BY = [
     (AltersOneRow, "QUERIES", "profiles"),
     (KeepsNames, "QUERIES", "ids"),
     (KeepsNames, "QUERIES", "names"),
+    *(
+        (method, "AFFINE", "cover.query")
+        for method in (
+            CoversTooFew,
+            CoversOutside,
+            CoversHerself,
+            LooserTheta,
+            FewerConcepts,
+            CoversRareWords,
+            CountsNobodyAffine,
+        )
+    ),
+    (KeepsRareWords, "AFFINE", "words.query"),
+    (InventsAffineRows, "AFFINE", "rows.query"),
+    (KeepsAffineDetails, "AFFINE", "crowd.query.url"),
 ]

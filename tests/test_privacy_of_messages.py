@@ -16,7 +16,9 @@ import pytest
 import coterie
 from coterie import cli, verbs
 from coterie.errors import BrokenPromiseError, CoterieError
+from coterie.explain import explain_affinity, network
 from coterie.measures import Comparison
+from coterie.methods.affinity import Affinity
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.run import Run
 from coterie.testing import queries_log, visits_log
@@ -65,10 +67,22 @@ def test_reprs(log_path):
     for thing in (log, log.shape, log.history, release, release.record, release.promise, release.checks):
         _clean(repr(thing) + str(thing))
     _clean(repr(coterie.verify(release, log)))
+    asked = explain_affinity(log, Affinity(), [(1, "qzqueryq common"), (2, "qzqueryq nobody")])
+    _clean(repr(asked) + repr(network(asked.graph, 0)))
     _clean(repr(Comparison.of(log, release, seed=1, show_values=True)))
     _clean(repr(verbs.log_view(log)) + repr(verbs.release_view(log, release, show_values=True)))
     method, run = SuppressRare(k=3), Run(seed=1)
     _clean(repr(method.release(log, method.plan(log, run), run)) + repr(run))
+
+
+def _labels(folder):
+    (folder / "labels.csv").write_text("query,sensitive\nqzqueryq common,no\nqzqueryq nobody,yes\n")
+    return folder / "labels.csv"
+
+
+def _asked(folder):
+    (folder / "asked.txt").write_text("qzqueryq common\nqzqueryq rare 1\nqzqueryq nobody\n")
+    return folder / "asked.txt"
 
 
 def test_every_command(log_path, tmp_path, capsys, monkeypatch, caplog):
@@ -83,13 +97,15 @@ def test_every_command(log_path, tmp_path, capsys, monkeypatch, caplog):
         ["verify", safe, "-O", log_path, "--k", "100"],
         ["measure", safe, "-O", log_path, "--record", record],
         ["measure", safe, "-O", log_path, "--json"],
+        ["measure", safe, "-O", log_path, "f_beta", "--labels", _labels(tmp_path)],
+        ["explain", "affinity", log_path, "--query-file", _asked(tmp_path), "--picture", tmp_path / "p.svg"],
         ["report", safe, "-O", log_path, "--record", record, "-o", tmp_path / "r.html"],
         ["report", safe, "-O", log_path, "-o", tmp_path / "r.md"],
         ["report", safe, "-O", log_path, "-o", tmp_path / "r.json"],
     ]
     for arguments in run:
         assert _run(capsys, monkeypatch, *arguments) in (0, 1, 3)
-    for name in ("r.html", "r.md", "r.json", "safe.tsv.json"):
+    for name in ("r.html", "r.md", "r.json", "safe.tsv.json", "p.svg"):
         _clean((tmp_path / name).read_text())
     _clean(caplog.text)
     _clean(json.dumps(json.loads((record / "run.json").read_text())))

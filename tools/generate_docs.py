@@ -17,7 +17,7 @@ from pathlib import Path
 
 import click
 
-from coterie import cli, registry
+from coterie import cli, options, registry
 from coterie.params import params_of
 from coterie.prepare.scrub import RECOGNIZERS
 from coterie.promises import PROMISES
@@ -138,7 +138,7 @@ def cli_page() -> str:
 
 
 def _help(command: click.Command, path: str) -> str:
-    with click.Context(command, info_name=path, terminal_width=100, **cli._CONTEXT) as ctx:
+    with click.Context(command, info_name=path, terminal_width=100, **options.CONTEXT) as ctx:
         return f"## {path}\n\n```text\n{command.get_help(ctx)}\n```\n"
 
 

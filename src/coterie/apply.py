@@ -22,6 +22,17 @@ ATTR_COSTS = {
 }
 
 
+def release_items(log: Log, keep: pl.LazyFrame, k: int, users: str, attrs: str, run: Run) -> Draft:
+    """A release of single queries: keep the planned ones, then what accompanies them, then who asked."""
+    kept = without_identifiers(keep_items(log, keep))
+    if attrs == "common":
+        kept = common_details(kept, k, run)
+    elif attrs == "drop":
+        kept = without_details(kept)
+    draft = rename_subjects(kept, log, users, run)
+    return replace(draft, warnings=(*draft.warnings, *((ATTR_COSTS[attrs],) if attrs in ATTR_COSTS else ())))
+
+
 def keep_items(log: Log, keep: pl.LazyFrame) -> Log:
     """The rows whose item is in the KEEP table."""
     item = log.shape.item

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +16,13 @@ import click
 
 from coterie import __version__
 from coterie import options as opt
+from coterie.cli_explain import Explain
 from coterie.console import conclusion, print_scores, print_verdict, progress, say
 from coterie.errors import CoterieError, InputError, InternalError, ParameterError
 
 if TYPE_CHECKING:
     from coterie.log import Log
 
-_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 _HELD_BYTES = 128 << 20  # text of the rows that a method holds in memory at once
 _DEPENDENCIES = (
     "polars pyarrow numpy numba click rich orjson jinja2 altair vl-convert-python python-stdnum phonenumbers pandas"
@@ -33,7 +32,7 @@ _DEPENDENCIES = (
 # --- commands --------------------------------------------------------------------------------------
 
 
-@click.group(context_settings=_CONTEXT)
+@click.group(context_settings=opt.CONTEXT)
 @click.version_option(__version__, prog_name="coterie")
 def cli() -> None:
     """Make search logs safe to keep, share and publish.
@@ -88,19 +87,12 @@ def _list(kind: str, name: str | None) -> None:
         click.echo(f"{name}\n\n{cleandoc(module.__doc__ or '')}")
         if kind == "methods":
             click.echo("\nParameters:")
-            for param in _params(name):
+            for param in opt.params(name):
                 click.echo(f"  {param.name} = {param.default!r}: {param.doc}; {param.rule.describe(param.kind)}")
         return
     for each in registry.names(kind):
         first = (registry.module(kind, each).__doc__ or "").strip().splitlines()[0]
         click.echo(f"{each:20} {first}")
-
-
-def _params(method: str) -> list[Any]:
-    from coterie import registry
-    from coterie.params import params_of
-
-    return list(params_of(registry.method(method)))
 
 
 @cli.command()
@@ -122,21 +114,6 @@ def formats(name: str | None) -> None:
 def measures(name: str | None) -> None:
     """List the measures, or explain one."""
     _list("measures", name)
-
-
-class _Whole(click.ParamType[list[int]]):
-    """Whole numbers separated by commas."""
-
-    name = "integer[,integer...]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
-        """Parse `5` or `2,5,10`."""
-        if isinstance(value, list):
-            return value
-        try:
-            return [int(part) for part in str(value).split(",")]
-        except ValueError:
-            self.fail(f"{value!r} is not a whole number or a list of them such as 2,5,10.", param, ctx)
 
 
 class _Methods(click.Group):
@@ -161,22 +138,9 @@ class _Methods(click.Group):
             cmd_name,
             callback=lambda **given: _anonymize(cmd_name, **given),
             help=f"{method.__doc__}\n\nMore: coterie methods {cmd_name}",
-            params=[click.Argument(["log"], nargs=-1, required=True), *_method_options(cmd_name), *shared],
-            context_settings=_CONTEXT,
+            params=[click.Argument(["log"], nargs=-1, required=True), *opt.method_options(cmd_name), *shared],
+            context_settings=opt.CONTEXT,
         )
-
-
-def _method_options(name: str) -> Iterator[click.Option]:
-    from coterie.params import Choice
-
-    for param in _params(name):
-        kind: Any = param.kind
-        if isinstance(param.rule, Choice):
-            kind = click.Choice(param.rule.options)
-        elif param.name == "k":
-            kind = _Whole()
-        flag = f"--{param.name.replace('_', '-')}"
-        yield click.Option([flag], type=kind, default=param.default, help=param.doc)
 
 
 @cli.command(cls=_Methods, name="anonymize", subcommand_metavar="METHOD LOG... -o OUT [OPTIONS]")
@@ -193,7 +157,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, **options: Any) -> 
     from coterie.prepare import parse_steps
 
     quiet, record, force = options["quiet"], options["record"], options["force"]
-    names = [param.name for param in _params(name)]
+    names = [param.name for param in opt.params(name)]
     params = {key: options[key] for key in names}
     ks = params.pop("k", [None])
     if len(set(ks)) < len(ks):
@@ -220,9 +184,16 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, **options: Any) -> 
             for method in runs:
                 method.promise(subjects)
         summaries = []
+        known: dict[Any, Any] = {}
         for method, target, where, side in zip(runs, targets, records, sidecars, strict=True):
             release = verbs.anonymize(
-                prepared, method, seed=options["seed"], blocks=blocks, record=where is not None, progress=step
+                prepared,
+                method,
+                seed=options["seed"],
+                blocks=blocks,
+                record=where is not None,
+                progress=step,
+                known=known if len(runs) > 1 else None,
             )
             step("write")
             verbs.write(release, target, kind=options["to"], sidecar=side, record=where, force=force)
@@ -319,6 +290,7 @@ def _share(rows: int, log: Log) -> str:
 @click.option("--original-format", metavar="NAME", help="Format of the original, where OUT has another one.")
 @click.option("--original-columns", metavar="user=A,query=B", help="Columns of the original, where OUT has others.")
 @click.option("--prepare", metavar="STEPS", help="Steps for the original; else those of the sidecar.")
+@opt.record
 @opt.as_json
 @opt.quiet
 @opt.config
@@ -331,6 +303,7 @@ def verify(
     promise: str | None,
     k: int | None,
     prepare: str | None,
+    record: Path | None,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -355,7 +328,7 @@ def verify(
         if foreign:
             rows = verbs.prepare(opt.read([out], options, quiet), DEFAULT if steps is None else steps)
         step("verify")
-        verdict = verbs.verify(rows, log, promise=promise, k=k, steps=steps)
+        verdict = verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record)
     if not quiet or as_json:
         print_verdict(verdict, as_json)
     elif verdict.exit_code:
@@ -369,6 +342,7 @@ def verify(
 @opt.required_original
 @opt.record
 @click.option("--kappa", "kappas", type=_Whole(), help="Numbers of clusters for partition_agreement.")
+@click.option("--labels", metavar="FILE", help="Which queries are sensitive, for f_beta: columns query, sensitive.")
 @opt.seed
 @opt.show_values
 @opt.reading
@@ -381,6 +355,7 @@ def measure(
     original: tuple[str, ...],
     record: Path | None,
     kappas: list[int] | None,
+    labels: str | None,
     seed: int | None,
     show_values: bool,
     as_json: bool,
@@ -405,6 +380,7 @@ def measure(
             seed=seed,
             show_values=show_values,
             kappas=kappas or (),
+            labels=labels,
             left_out=no_meaning.append,
         )
     if not names and record is None:
@@ -413,6 +389,15 @@ def measure(
     for reason in no_meaning:
         say(f"Left out: {reason}", quiet, style="yellow")
     print_scores(scores, as_json)
+
+
+@cli.command(cls=Explain, name="explain", subcommand_metavar="METHOD LOG... --query-file FILE [OPTIONS]")
+def explain_group() -> None:
+    """Explain what a METHOD makes of single queries of LOGs.
+
+    \b
+    coterie explain affinity log.tsv.gz --query-file queries.txt
+    """
 
 
 @cli.command()

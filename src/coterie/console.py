@@ -106,6 +106,22 @@ def print_scores(scores: pl.DataFrame, as_json: bool) -> None:
     console(stderr=False).print(table)
 
 
+def print_table(table: pl.DataFrame) -> None:
+    """A table as it is; numbers to the right, nothing where there is none. Only headings and the last column wrap."""
+    from rich.table import Table
+    from rich.text import Text
+
+    cells = [["-" if v is None else f"{v:,}" if isinstance(v, int) else v for v in column] for column in table]
+    shown = Table(box=None, pad_edge=False)
+    for (name, kind), texts in zip(table.schema.items(), cells, strict=True):
+        whole = [] if name == table.columns[-1] else texts
+        least = max(map(len, [*name.split("_"), *whole]))
+        shown.add_column(name.replace("_", " "), justify="right" if kind.is_numeric() else "left", min_width=least)
+    for row in zip(*cells, strict=True):
+        shown.add_row(*(Text("".join(c for c in text if c.isprintable())) for text in row))
+    console(stderr=False).print(shown)
+
+
 def print_verdict(verdict: Verdict, as_json: bool) -> None:
     """The promise, each check and the conclusion."""
     import polars as pl
@@ -139,7 +155,7 @@ def conclusion(verdict: Verdict) -> str:
         worst = ", ".join(f"{check.name} ({check.broken:,})" for check in verdict.broken)
         return f"The promise is BROKEN: {worst}.{largest}"
     if not verdict.promise_checked:
-        return "The promise could not be checked with what was given. Give the original with --original LOG."
+        return "The promise could not be checked with what was given. The lines with ? say what it needs."
     if verdict.foreign and verdict.unchecked:
         return f"The number holds, as far as the file itself can tell; see what was not checked.{largest}"
     return f"The promise holds.{largest}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
@@ -74,13 +74,20 @@ class Log:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Record:
-    """The private record of a run: who became whom. It undoes the release, so it stays at home."""
+    """The private record of a run: who became whom. It undoes the release, so it stays at home.
+
+    `tables` may hold `certificate` (item, by, user: who covers whom, for the verifier) and `degrees` (item, degree).
+    """
+
+    TABLES: ClassVar[tuple[str, ...]] = ("certificate", "degrees")
 
     run: Mapping[str, Any]
     subjects: pl.LazyFrame
     """original, released, group; one line for each original subject and released name."""
     rows: pl.LazyFrame | None = None
     """row, released_row; for methods that keep rows."""
+    tables: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
+    """What some methods add: `certificate`, `degrees`."""
 
     def __repr__(self) -> str:
         return f"Record(rows: {'kept' if self.rows is not None else 'not kept'})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +14,7 @@ from coterie.errors import ParameterError
 if TYPE_CHECKING:
     from coterie.log import Log
 
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -132,3 +133,41 @@ def collected(*decorators: Callable[[Any], Any]) -> list[click.Parameter]:
         add(command)
     found: list[click.Parameter] = getattr(command, "__click_params__", [])
     return found[::-1]
+
+
+def params(method: str) -> list[Any]:
+    """The parameters of a method."""
+    from coterie import registry
+    from coterie.params import params_of
+
+    return list(params_of(registry.method(method)))
+
+
+class _Whole(click.ParamType[list[int]]):
+    """Whole numbers separated by commas."""
+
+    name = "integer[,integer...]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        """Parse `5` or `2,5,10`."""
+        if isinstance(value, list):
+            return value
+        try:
+            return [int(part) for part in str(value).split(",")]
+        except ValueError:
+            self.fail(f"{value!r} is not a whole number or a list of them such as 2,5,10.", param, ctx)
+
+
+def method_options(name: str) -> Iterator[click.Option]:
+    """The parameters of a method as options."""
+    from coterie.params import Choice, Flag
+
+    for param in params(name):
+        kind: Any = param.kind
+        if isinstance(param.rule, Choice):
+            kind = click.Choice(param.rule.options)
+        elif param.name == "k":
+            kind = _Whole()
+        flag = f"--{param.name.replace('_', '-')}"
+        is_flag = isinstance(param.rule, Flag)
+        yield click.Option([flag], type=kind, is_flag=is_flag, default=param.default, help=param.doc)

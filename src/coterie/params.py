@@ -2,6 +2,7 @@
 
 k: Annotated[int, Range(2)] = 5
 users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
+strict: Annotated[bool, Flag()] = False
 """
 
 from __future__ import annotations
@@ -49,13 +50,25 @@ class Choice:
         return "one of " + ", ".join(map(repr, self.options))
 
 
+class Flag:
+    """Yes or no."""
+
+    def accepts(self, value: Any, kind: type) -> bool:
+        """Whether `value` is True or False."""
+        return isinstance(value, kind)
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
+        """The allowed values in words."""
+        return "True or False"
+
+
 @dataclass(frozen=True)
 class Param:
     """A parameter as the documentation and the command line see it."""
 
     name: str
     kind: type
-    rule: Range | Choice
+    rule: Range | Choice | Flag
     default: Any
     doc: str
 
@@ -69,7 +82,7 @@ def params_of(cls: type) -> Iterator[Param]:
         if get_origin(hint) is not Annotated:
             continue
         kind, *extras = get_args(hint)
-        rule = next(extra for extra in extras if isinstance(extra, (Range, Choice)))
+        rule = next(extra for extra in extras if isinstance(extra, (Range, Choice, Flag)))
         default = None if field.default is MISSING else field.default
         yield Param(field.name, kind, rule, default, docs.get(field.name, ""))
 

@@ -11,7 +11,23 @@ from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Any, Literal
 
 from coterie.errors import InputError, UnknownNameError
-from coterie.params import Choice, Range, check_params
+from coterie.params import Choice, Flag, Range, check_params
+
+_ATTRS = {
+    "common": " The same holds for what accompanies it (clicked page, request details); times are cut to the day.",
+    "keep": " Nothing is promised about times, ranks and clicked pages, which were kept.",
+    "drop": " Times, ranks and clicked pages were removed.",
+}
+_USERS = {
+    "drop": " No row says who it came from.",
+    "session": " Rows of one session are linked by a random name, so what one person asked "
+    "within a session can be read together.",
+    "pseudonym": " Rows of one person are linked by a random name, so everything one person "
+    "asked can be read together: this is how people were found in the AOL log.",
+}
+_LINKED = "Queries linked by a random name can point to a person together, even where each of them is common."
+_KEPT = "Exact times and clicked pages were kept: somebody who knows when a person searched can find the row."
+_ALONE = "The promise is about this release alone, not about it together with other releases of the same log."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,44 +46,74 @@ class QueryKAnonymity:
     @property
     def sentence(self) -> str:
         """The promise in plain words."""
-        attrs = {
-            "common": " The same holds for what accompanies it (clicked page, request details); "
-            "times are cut to the day.",
-            "keep": " Nothing is promised about times, ranks and clicked pages, which were kept.",
-            "drop": " Times, ranks and clicked pages were removed.",
-        }[self.attrs]
-        users = {
-            "drop": " No row says who it came from.",
-            "session": " Rows of one session are linked by a random name, so what one person asked "
-            "within a session can be read together.",
-            "pseudonym": " Rows of one person are linked by a random name, so everything one person "
-            "asked can be read together: this is how people were found in the AOL log.",
-        }[self.users]
-        return f"Every released query was issued by at least {self.k} different users.{attrs}{users}"
+        crowd = f"Every released query was issued by at least {self.k} different users."
+        return crowd + _ATTRS[self.attrs] + _USERS[self.users]
 
     @property
     def limits(self) -> tuple[str, ...]:
         """What the promise does not say."""
-        linked = (
-            ()
-            if self.users == "drop"
-            else ("Queries linked by a random name can point to a person together, even where each of them is common.",)
-        )
-        kept = (
-            ()
-            if self.attrs != "keep"
-            else (
-                "Exact times and clicked pages were kept: somebody who knows when a person searched can find the row.",
-            )
-        )
         return (
-            *linked,
-            *kept,
+            *_costs(self.users, self.attrs),
             f"A query typed by {self.k} users can still name a person (a celebrity, a neighbour in "
             "the news) or be sensitive in itself.",
             f"Somebody who can make {self.k} accounts type the same words can have them released.",
-            "The promise is about this release alone, not about it together with other releases of the same log.",
+            _ALONE,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KThetaAffinity:
+    """Every released item, and released items affine to it, were issued by at least k users of the original log."""
+
+    k: Annotated[int, Range(2)]
+    theta: Annotated[float, Range(0.1, 1)] = 0.9
+    min_users: Annotated[int, Range(0)] = 0
+    min_term_users: Annotated[int, Range(1)] = 2
+    strict: Annotated[bool, Flag()] = False
+    users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
+    attrs: Annotated[str, Choice("common", "keep", "drop")] = "common"
+
+    name = "k_theta_affinity"
+
+    def __post_init__(self) -> None:
+        check_params(self, self.name)
+
+    @property
+    def sentence(self) -> str:
+        """The promise in plain words."""
+        cover = (
+            f"Behind every released query, taken together with the released queries whose words and phrases are nearly "
+            f"the same (affinity of at least {self.theta:g}), are at least {self.k} different users; the query itself "
+            f"may come from one user alone."
+        )
+        words = f" No released query has a word of fewer than {self.min_term_users} users." if self.strict else ""
+        attrs = _ATTRS[self.attrs]
+        if self.attrs == "common":
+            attrs = (
+                f" What accompanies a query (the clicked page) stays only where {self.k} users share query and page; "
+                "times are cut to the day."
+            )
+        return cover + words + attrs + _USERS[self.users]
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the promise does not say."""
+        return (
+            *_costs(self.users, self.attrs),
+            "A released query can have been typed by one person alone, word for word: affinity says that others typed "
+            "nearly the same, not that they typed the rest of it.",
+            f"A rare word beside a common phrase is released with it where {self.min_term_users} users or more have "
+            "that word anywhere in the log.",
+            "Somebody who saw a person type a released query recognizes it.",
+            f"Somebody who can make {self.min_term_users} accounts type a private word beside a common phrase can have "
+            "it released.",
+            _ALONE,
+        )
+
+
+def _costs(users: str, attrs: str) -> tuple[str, ...]:
+    """What linking rows and keeping details give away."""
+    return (*((_LINKED,) if users != "drop" else ()), *((_KEPT,) if attrs == "keep" else ()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +144,10 @@ class UserKAnonymity:
         )
 
 
-Promise = QueryKAnonymity | UserKAnonymity
-PROMISES: dict[str, type[Promise]] = {cls.name: cls for cls in (QueryKAnonymity, UserKAnonymity)}
+QueryPromise = QueryKAnonymity | KThetaAffinity
+"""Promises about single queries, with `users` and `attrs`."""
+Promise = QueryPromise | UserKAnonymity
+PROMISES: dict[str, type[Promise]] = {cls.name: cls for cls in (QueryKAnonymity, KThetaAffinity, UserKAnonymity)}
 
 Status = Literal["passed", "failed", "not checked"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,7 @@ from coterie.promises import Promise
 from coterie.shapes import Shape
 
 Work = Callable[[pl.LazyFrame], pl.LazyFrame]
+T = TypeVar("T")
 _NOTICED = 1.5  # seconds after which people begin to wonder
 
 
@@ -50,6 +51,8 @@ class Run:
 
     seed: int = field(default_factory=randomness.new_seed, repr=False)
     engine: Engine = field(default_factory=Local)
+    known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What `once` keeps."""
     tell: Callable[[float], None] = field(default=_nobody_listens, repr=False)
     """Takes the share of the current step that is done, from any thread."""
 
@@ -61,6 +64,13 @@ class Run:
     def collect(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """The rows, computed once and for all."""
         return self.engine.collect(frame)
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What `compute` gives, kept under a key that says all it depends on: `plan` and `release` may share it."""
+        if key not in self.known:
+            self.known[key] = compute()
+        found: T = self.known[key]
+        return found
 
     def stream(self, purpose: str, subject: str = "") -> np.random.Generator:
         """Random numbers that belong to a subject, not to a worker."""
@@ -80,12 +90,14 @@ class Draft:
     """What a method hands over: rows that nobody has checked yet, and who became whom.
 
     `frame` has the released columns and, for methods that keep rows, `row`, the original row each one came
-    from; it moves into the private record. `subjects` has original, released and group.
+    from; it moves into the private record. `subjects` has original, released and group. `tables` are further tables for
+    the private record, by the names that `log.Record` knows.
     """
 
     frame: pl.LazyFrame
     subjects: pl.LazyFrame
     warnings: tuple[str, ...] = ()
+    tables: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
 
 
 class Method(Protocol):

@@ -13,7 +13,7 @@ import hashlib
 import itertools
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,8 @@ class Study:
     measures: tuple[str, ...] | None
     kappas: tuple[int, ...]
     """Numbers of clusters, for measures that compare clusters."""
+    labels: Path | None
+    """Which queries are sensitive, for measures that compare with it."""
     report: Path | None
     figures: tuple[Drawing, ...]
     folder: Path
@@ -89,7 +91,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         raise InputError(f"{path.name}: unknown {', '.join(sorted(unknown))}. Tables: {', '.join(sorted(_TABLES))}.")
     if "source" not in data.get("read", {}) or not data.get("anonymize"):
         raise InputError(f"{path.name} needs [read] source = ... and at least one [[anonymize]].")
-    names = data.get("measure", {}).get("names")
+    names, labels = (data.get("measure", {}).get(key) for key in ("names", "labels"))
     for name in names or ():
         registry.module("measures", name)
     figures = tuple(parse_drawing(entry) for entry in data.get("figure", ()))
@@ -97,6 +99,8 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         if names is not None and figure.measure not in names:
             raise InputError(f"{path.name}: {figure.file} draws {figure.measure}, which [measure] does not name.")
         registry.module("measures", figure.measure)
+    if labels is not None and not (path.parent / labels).is_file():
+        raise MissingError(f"{path.name}: there is no file {labels} of labelled queries.")
     to = data.get("report", {}).get("to")
     if to is not None:
         verbs.report_kind(Path(to))
@@ -107,6 +111,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         cells=tuple(cell for entry in data["anonymize"] for cell in _cells(entry)),
         measures=None if names is None else tuple(names),
         kappas=tuple(data.get("measure", {}).get("kappas", ())),
+        labels=None if labels is None else path.parent / labels,
         report=None if to is None else (folder or path.parent) / to,
         figures=figures,
         folder=folder or path.with_suffix(".results"),
@@ -120,6 +125,7 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
         raise MissingError(f"The folder {study.report.parent} of the report does not exist. Make it first.")
     base = _digest_of_source(study)
     log: Log | None = None
+    shared = _Shared()
 
     def result(cell: Cell) -> ReleaseView:
         nonlocal log
@@ -130,7 +136,7 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
         if not known:
             log = log or _read(study)
             with temporary(study.folder, "cell") as part:
-                part.write_text(json.dumps(_compute(study, log, cell), indent=1) + "\n")
+                part.write_text(json.dumps(_compute(study, log, cell, shared.by(cell)), indent=1) + "\n")
                 part.replace(target)
         return replace(
             _view(json.loads(target.read_text())),
@@ -201,13 +207,16 @@ def _resolved(study: Study) -> dict[str, Any]:
 
 
 def _digest_of_source(study: Study) -> str:
-    """What all cells depend on: the bytes of the input, the steps, the measures, our version."""
+    """What all cells depend on: the bytes of the input and of the labels, the steps, the measures, our version."""
     settings = _resolved(study)
     inputs = [
         [s] if s.startswith("synth:") else [sha256(path) for path in formats.expand([s])]
         for s in settings.pop("source")
     ]
-    return json.dumps([inputs, settings, study.steps, study.measures, study.kappas, __version__], sort_keys=True)
+    labels = None if study.labels is None else sha256(study.labels)
+    return json.dumps(
+        [inputs, settings, study.steps, study.measures, study.kappas, labels, __version__], sort_keys=True
+    )
 
 
 def _digest(base: str, cell: Cell) -> str:
@@ -216,9 +225,26 @@ def _digest(base: str, cell: Cell) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def _compute(study: Study, log: Log, cell: Cell) -> dict[str, Any]:
-    release = verbs.anonymize(log, registry.method(cell.method)(**cell.params), seed=cell.seed)
-    view = verbs.release_view(log, release, cell.label, names=study.measures, seed=cell.seed, kappas=study.kappas)
+class _Shared:
+    """What successive cells that differ in k alone have in common; forgotten at the first that differs otherwise."""
+
+    def __init__(self) -> None:
+        self._settings: Any = None
+        self._known: dict[Hashable, Any] = {}
+
+    def by(self, cell: Cell) -> dict[Hashable, Any]:
+        """Where the method of a cell finds, and leaves, what does not depend on k."""
+        settings = (cell.method, {key: value for key, value in cell.params.items() if key != "k"}, cell.seed)
+        if settings != self._settings:
+            self._settings, self._known = settings, {}
+        return self._known
+
+
+def _compute(study: Study, log: Log, cell: Cell, known: dict[Hashable, Any]) -> dict[str, Any]:
+    release = verbs.anonymize(log, registry.method(cell.method)(**cell.params), seed=cell.seed, known=known)
+    view = verbs.release_view(
+        log, release, cell.label, names=study.measures, seed=cell.seed, kappas=study.kappas, labels=study.labels
+    )
     return {
         "label": view.label,
         "method": view.method,

@@ -1,4 +1,4 @@
-"""Text: words and stop words."""
+"""Text: words, stop words and function words."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ such than that the their theirs them then there these they this those through to
 what when where which while who whom why will with would you your yours http https www com net org
 """
 STOP_WORDS = frozenset(_STOP_TEXT.split())
+
+# SPEC 6.2: an n-gram made only of these is no concept. The list above is longer and holds words that tell something.
+_FUNCTION_TEXT = """
+a an the and or but nor so yet if of in on at to from by for with about as into over under after before between through
+during without within against upon off out up down is are was were be been being am do does did doing have has had
+having can could may might must shall should will would i you he she it we they me him her us them my your his its our
+their mine yours ours theirs this that these those who whom whose which what not no than then
+"""
+FUNCTION_WORDS = frozenset(_FUNCTION_TEXT.split())
 
 
 def words(text: pl.Expr) -> pl.Expr:

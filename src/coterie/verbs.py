@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -22,11 +22,12 @@ from coterie.errors import (
 )
 from coterie.log import Log, Record, Release, Step
 from coterie.measures import SCORES, Comparison
+from coterie.measures.labels import read_labels
 from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.prepare import DEFAULT
 from coterie.prepare import prepare as apply_steps
 from coterie.prepare.scrub import find
-from coterie.promises import PROMISES, Check, QueryKAnonymity, Status, from_dict
+from coterie.promises import PROMISES, Check, KThetaAffinity, QueryKAnonymity, Status, from_dict
 from coterie.report import RANDOM, LogView, ReleaseView, render
 from coterie.run import Method, Run, baseline_of
 from coterie.shapes import QUERIES, SHAPES, Shape
@@ -85,13 +86,19 @@ def anonymize(
     blocks: int = 1,
     record: bool = True,
     progress: Progress = _silent,
+    known: dict[Hashable, Any] | None = None,
 ) -> Release:
-    """Plan, release, verify. Raises BrokenPromiseError rather than return a release that fails."""
+    """Plan, release, verify. Raises BrokenPromiseError rather than return a release that fails.
+
+    Several calls with the same log and the same dict as `known` compute once what does not depend on k.
+    """
     name = registry.name_of(method)
     _accepts(log, method, name)
     counts = _counts(log, exact=record, enough=max(_MANY, getattr(method, "k", 0)))
     promise = method.promise(counts["subjects"])
-    run = Run(seed=randomness.new_seed() if seed is None else seed, engine=Local(blocks))
+    run = Run(
+        seed=randomness.new_seed() if seed is None else seed, engine=Local(blocks), known={} if known is None else known
+    )
     if getattr(method, "holds_rows", False):
         progress("read")
         log = replace(log, frame=run.collect(log.frame))
@@ -99,9 +106,11 @@ def anonymize(
     plan = method.plan(log, replace(run, tell=partial(progress, "plan")))
     progress("release")
     draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
+    if known is None:
+        run.known.clear()  # it can be large, and nobody will ask again
     released, row_map = _settle(draft.frame, log.shape, run, record)
     progress("verify")
-    verdict = verify_rows(released, log.shape, promise, log)
+    verdict = verify_rows(released, log.shape, promise, log, certificate=draft.tables.get("certificate"))
     if verdict.exit_code != 0:
         raise BrokenPromiseError(_broken_message(name, verdict))
     private = Record(
@@ -116,6 +125,7 @@ def anonymize(
         },
         subjects=draft.subjects,
         rows=row_map,
+        tables=draft.tables,
     )
     return Release(
         log=Log(frame=released, shape=log.shape, history=log.history, resources=(log.resources, run)),
@@ -159,12 +169,14 @@ def verify(
     promise: str | None = None,
     k: int | None = None,
     steps: Sequence[str] | None = None,
+    record: str | Path | Record | None = None,
 ) -> Verdict:
     """Check a release again, from its rows; with the original log everything can be checked.
 
     A file with a sidecar says itself what it promises and how the original has to be prepared (unless `steps` says it,
     or the original was prepared already). Rows that Coterie did
-    not make (a Log, or a file without a sidecar, which is read and prepared like any log) need `promise` and `k`.
+    not make (a Log, or a file without a sidecar, which is read and prepared like any log) need `promise` and `k`. A run
+    record is only looked into for a certificate, which tells where to look and is not believed.
     """
     if original is not None and not _named(original):
         raise InputError(
@@ -173,7 +185,9 @@ def verify(
         )
     if isinstance(release, Release):
         promised = release.promise if k is None else replace(release.promise, k=k)
-        return verify_rows(release.log.frame, release.log.shape, promised, original)
+        tables = {} if release.record is None else release.record.tables
+        proof = tables.get("certificate")
+        return verify_rows(release.log.frame, release.log.shape, promised, original, certificate=proof)
     if isinstance(release, Log):
         return _verify_foreign(release, original, promise, k)
     path = Path(release)
@@ -188,7 +202,9 @@ def verify(
     if original is not None and not original.steps:
         original = prepare(original, sidecar["prepare"] if steps is None else steps)
     extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
-    verdict = verify_rows(frame.drop("bad").with_columns(extra), shape, promised, original)
+    private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
+    proof = None if private is None else private.tables.get("certificate")
+    verdict = verify_rows(frame.drop("bad").with_columns(extra), shape, promised, original, certificate=proof)
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
     of_file = (
         _file_check("readable", unread, "every line can be read"),
@@ -236,7 +252,7 @@ def load_release(path: str | Path, record: str | Path | None = None) -> Release:
 
 def recheck(release: Release, path: str | Path, original: Log) -> Release:
     """A loaded release with the checks of today in place of those its sidecar tells of."""
-    return replace(release, checks=verify(path, original).checks)
+    return replace(release, checks=verify(path, original, record=release.record).checks)
 
 
 def measure(
@@ -247,12 +263,14 @@ def measure(
     seed: int | None = None,
     show_values: bool = False,
     kappas: Sequence[int] = (),
+    labels: str | Path | pl.DataFrame | None = None,
     left_out: Progress = _silent,
 ) -> pl.DataFrame:
     """Scores of a release as a table: name, key, value, unit (and label, where values may be shown).
 
     Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning
-    for this release, and why. `kappas`: numbers of clusters, for `partition_agreement`.
+    for this release, and why. `kappas`: numbers of clusters, for `partition_agreement`; `labels`: which queries are
+    sensitive, a file or a table, for `f_beta`.
     """
     _same_input(original, release)
     comparison = Comparison.of(
@@ -261,6 +279,7 @@ def measure(
         seed=randomness.new_seed() if seed is None else seed,
         show_values=show_values or original.synthetic,
         kappas=kappas,
+        labels=None if labels is None else read_labels(labels),
     )
     rows: list[tuple[str, str, float | None, str, str | None]] = []
     for name in names if names is not None else registry.names("measures"):
@@ -372,6 +391,7 @@ def release_view(
     show_values: bool = False,
     seed: int | None = None,
     kappas: Sequence[int] = (),
+    labels: str | Path | pl.DataFrame | None = None,
 ) -> ReleaseView:
     """A release in promises, checks and numbers, for a report."""
     verdict = Verdict(promise=release.promise, checks=release.checks)
@@ -382,7 +402,7 @@ def release_view(
         promise=release.promise,
         checks=release.checks,
         warnings=release.warnings,
-        scores=measure(original, release, names, seed=seed, show_values=show_values, kappas=kappas),
+        scores=measure(original, release, names, seed=seed, show_values=show_values, kappas=kappas, labels=labels),
         largest_k=verdict.largest_k,
         sha256=release.sha256,
     )
@@ -453,7 +473,7 @@ def _verify_foreign(rows: Log, original: Log | None, name: str | None, k: int | 
         original = prepare(original, rows.steps)
     linked = _named(rows)
     numbers: dict[str, Any] = {"name": name, "k": k}
-    if name == QueryKAnonymity.name:
+    if name in (QueryKAnonymity.name, KThetaAffinity.name):
         numbers |= {"users": "pseudonym" if linked else "drop", "attrs": "keep"}
     frame = rows.frame.select(rows.shape.released)
     return verify_rows(frame, rows.shape, from_dict(numbers), original, foreign=True)

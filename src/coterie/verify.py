@@ -1,8 +1,8 @@
 """Verify: one checker per promise, with code of its own.
 
-It imports nothing from methods, apply or aggregate: what decided and what applied the decision must not be what judges
-it. It looks at the released rows, and at the original where a promise cannot be seen in the release alone; each
-check says which. Findings are counts, never values.
+It imports nothing from methods, apply, aggregate or concepts: what decided and what applied the decision must not be
+what judges it. It looks at the released rows, and at the original where a promise cannot be seen in the release alone;
+each check says which. Findings are counts, never values.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from datetime import timedelta
 import polars as pl
 
 from coterie.log import Log
-from coterie.promises import Check, Promise, QueryKAnonymity, Status, UserKAnonymity
+from coterie.promises import Check, KThetaAffinity, Promise, QueryKAnonymity, QueryPromise, Status, UserKAnonymity
+from coterie.recount import covered_by_all, proved, recount
 from coterie.shapes import Shape
 
 _NAME = r"^u_[a-z2-7]{16}$"
 _PARTS: tuple[Callable[[pl.Expr], pl.Expr], ...] = (lambda h: h // 2**32, lambda h: h % 2**32)
 _PAUSE = timedelta(minutes=30)
 _DAY = 86_400_000_000  # microseconds
+_SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +39,11 @@ class Verdict:
         """What was checked, in plain words; of foreign rows only the number is examined, not how it came about."""
         if self.foreign and isinstance(self.promise, QueryKAnonymity):
             return f"To be checked: every query in the file was issued by at least {self.promise.k} different users."
+        if self.foreign and isinstance(self.promise, KThetaAffinity):
+            return (
+                f"To be checked: behind every query in the file and those with an affinity of at least "
+                f"{self.promise.theta:g} to it are at least {self.promise.k} different users."
+            )
         return self.promise.sentence
 
     @property
@@ -69,9 +76,18 @@ class Verdict:
 
 
 def verify_rows(
-    frame: pl.LazyFrame, shape: Shape, promise: Promise, original: Log | None = None, *, foreign: bool = False
+    frame: pl.LazyFrame,
+    shape: Shape,
+    promise: Promise,
+    original: Log | None = None,
+    *,
+    certificate: pl.LazyFrame | None = None,
+    foreign: bool = False,
 ) -> Verdict:
-    """Check released rows; `foreign` rows were not made by Coterie and need not keep its house rules."""
+    """Check released rows; `foreign` rows were not made by Coterie and need not keep its house rules.
+
+    A `certificate` from the run record (item, by, user) says who covers whom. It saves a search and is not believed.
+    """
     checks: list[Check] = []
     if not foreign:
         checks += [_columns(frame, shape)]
@@ -79,14 +95,14 @@ def verify_rows(
             return Verdict(promise=promise, checks=tuple(checks))
         checks += [_order(frame, shape), _names(frame, shape, promise)]
         checks += [_ids(frame, shape, original)]
-    elif isinstance(promise, QueryKAnonymity):
+    elif isinstance(promise, QueryPromise):
         others = [n for n in shape.released if n not in (shape.subject, shape.item)]
         detail = (
             f"the promise is about {shape.item} alone; nothing was looked for in {', '.join(others)} or other columns"
         )
         checks += [Check(name="details", status="not checked", detail=detail)]
-    if isinstance(promise, QueryKAnonymity):
-        checks += _query_checks(frame, shape, promise, original, foreign)
+    if isinstance(promise, QueryPromise):
+        checks += _query_checks(frame, shape, promise, original, certificate, foreign)
     else:
         checks += _user_checks(frame, shape, promise)
     return Verdict(promise=promise, checks=tuple(checks), foreign=foreign)
@@ -122,7 +138,7 @@ def _order(frame: pl.LazyFrame, shape: Shape) -> Check:
 
 def _names(frame: pl.LazyFrame, shape: Shape, promise: Promise) -> Check:
     subject = pl.col(shape.subject)
-    users = promise.users if isinstance(promise, QueryKAnonymity) else "pseudonym"
+    users = promise.users if isinstance(promise, QueryPromise) else "pseudonym"
     if users == "drop":
         wrong = frame.select(subject.is_not_null().sum())
         detail = "no row says whose it is"
@@ -143,13 +159,21 @@ def _ids(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:
     return _check("ids", count, detail, unit="original subjects named", needs_original=True)
 
 
-# --- query k-anonymity ---------------------------------------------------------------------------
+# --- promises about single queries ---------------------------------------------------------------------------
 
 
 def _query_checks(
-    frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, original: Log | None, foreign: bool
+    frame: pl.LazyFrame,
+    shape: Shape,
+    promise: QueryPromise,
+    original: Log | None,
+    certificate: pl.LazyFrame | None,
+    foreign: bool,
 ) -> Iterator[Check]:
-    yield from _crowds(frame, [shape.item], shape, promise, original, foreign)
+    if isinstance(promise, KThetaAffinity):
+        yield from _covers(frame, shape, promise, original, certificate)
+    else:
+        yield from _crowds(frame, [shape.item], shape, promise, original, foreign)
     if not foreign and promise.users != "drop":
         yield _links(frame, shape, promise, original)
     if not foreign:
@@ -157,11 +181,73 @@ def _query_checks(
         yield from _details(frame, shape, promise, original)
 
 
+def _covers(
+    frame: pl.LazyFrame, shape: Shape, promise: KThetaAffinity, original: Log | None, certificate: pl.LazyFrame | None
+) -> Iterator[Check]:
+    """At least k users behind each released item and the released items affine to it, and no more rows than there."""
+    item, k = shape.item, promise.k
+    cover, detail = (
+        f"cover.{item}",
+        f"at least {k} users behind each released {item} and the released ones affine to it",
+    )
+    rows_name, invented = f"rows.{item}", f"no {item} has more rows than in the original"
+    if original is None:
+        yield _not_checked(cover, detail, carries_promise=True)
+        yield _not_checked(rows_name, invented)
+        return
+    released = frame.select(item).drop_nulls().group_by(item).len("released")
+    rows = original.frame.select(item, shape.subject).join(released, on=item, how="semi")
+    sizes = _sizes(released, rows, [item], pl.col(shape.subject)).collect(engine="streaming").rename({item: "item"})
+    more = sizes.filter(pl.col("released") > pl.col("rows")).height
+    yield _check(rows_name, more, invented, unit=f"of {sizes.height:,} have invented rows", needs_original=True)
+    if promise.strict:
+        yield _words(sizes, promise, original, item)
+    covered = sizes.select("item", pl.col("crowd").cast(pl.Int64).alias("covered"))
+    small = sizes.height <= _SMALL_ITEMS and sizes["crowd"].sum() <= _SMALL_CROWDS
+    if (covered["covered"] >= k).all():
+        how = ""
+    elif small:
+        found = recount(original, sizes, promise.min_users, promise.min_term_users)
+        covered = covered_by_all(found, sizes, promise.theta)
+        how = f" (concepts have {found.tau:,} users; all pairs compared)"
+    elif certificate is not None:
+        claims = certificate.select(pl.col("item", "by", "user").cast(pl.String)).collect(engine="streaming")
+        named = pl.concat([claims["item"], claims["by"]]).unique().alias("item").to_frame()
+        found = recount(original, named, promise.min_users, promise.min_term_users)
+        covered = proved(found, claims, sizes, promise.theta, k)
+        how = f" (concepts have {found.tau:,} users; {claims.height:,} lines of the certificate compared)"
+    else:
+        yield _not_checked(
+            cover,
+            detail,
+            carries_promise=True,
+            needs="the run record, as so many pairs are not compared (--record DIR)",
+        )
+        return
+    broken = covered.filter(pl.col("covered") < k).height
+    yield _check(
+        cover,
+        broken,
+        f"{detail}{how}; {sizes.height:,} looked at",
+        unit=f"of {sizes.height:,} have fewer",
+        needs_original=True,
+        carries_promise=True,
+        largest_k=None if covered.is_empty() else int(covered["covered"].min()),  # type: ignore[arg-type]
+    )
+
+
+def _words(sizes: pl.DataFrame, promise: KThetaAffinity, original: Log, item: str) -> Check:
+    rare = recount(original, sizes, promise.min_users, promise.min_term_users).rare.height
+    detail = f"no released {item} has a word of fewer than {promise.min_term_users} users"
+    unit = f"of {sizes.height:,} have"
+    return _check(f"words.{item}", rare, detail, unit=unit, needs_original=True, carries_promise=True)
+
+
 def _crowds(
     frame: pl.LazyFrame,
     key: list[str],
     shape: Shape,
-    promise: QueryKAnonymity,
+    promise: QueryPromise,
     original: Log | None,
     foreign: bool = False,
 ) -> Iterator[Check]:
@@ -182,8 +268,7 @@ def _crowds(
             yield _not_checked(rows_name, invented)
             return
         detail += " (counted by the names in the release)"
-    found = rows.group_by(key).agg(subject.drop_nulls().n_unique().alias("crowd"), pl.len().alias("rows"))
-    sizes = released.join(found, on=key, how="left").with_columns(pl.col("crowd", "rows").fill_null(0))
+    sizes = _sizes(released, rows, key, subject)
     rare, excess = pl.col("crowd") < promise.k, pl.col("released") > pl.col("rows")
     numbers = sizes.select(
         pl.col("crowd").min().alias("smallest"), rare.sum().alias("rare"), excess.sum().alias("excess"), pl.len()
@@ -208,7 +293,13 @@ def _crowds(
         yield _check(rows_name, more, invented, unit=f"of {total:,} have invented rows", needs_original=True)
 
 
-def _links(frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, original: Log | None) -> Check:
+def _sizes(released: pl.LazyFrame, rows: pl.LazyFrame, key: list[str], subject: pl.Expr) -> pl.LazyFrame:
+    """Released rows of each key, and the users and rows it has among `rows`."""
+    found = rows.group_by(key).agg(subject.drop_nulls().n_unique().alias("crowd"), pl.len().alias("rows"))
+    return released.join(found, on=key, how="left").with_columns(pl.col("crowd", "rows").fill_null(0))
+
+
+def _links(frame: pl.LazyFrame, shape: Shape, promise: QueryPromise, original: Log | None) -> Check:
     """What one name links in the release is what one session (or user) of the original had of the released items."""
     unit = "session" if promise.users == "session" else "user"
     detail = f"each name stands for one {unit} of the original"
@@ -258,7 +349,7 @@ def _identifying(frame: pl.LazyFrame, shape: Shape) -> Check:
     return _check("identifying", count, detail, unit="rows with a value", carries_promise=True)
 
 
-def _details(frame: pl.LazyFrame, shape: Shape, promise: QueryKAnonymity, original: Log | None) -> Iterator[Check]:
+def _details(frame: pl.LazyFrame, shape: Shape, promise: QueryPromise, original: Log | None) -> Iterator[Check]:
     """What accompanies an item: shared by k users, or absent, as the promise says."""
     if promise.attrs == "keep":
         return
@@ -345,11 +436,13 @@ def _check(
     )
 
 
-def _not_checked(name: str, detail: str, carries_promise: bool = False) -> Check:
+def _not_checked(
+    name: str, detail: str, carries_promise: bool = False, needs: str = "the original log (--original LOG)"
+) -> Check:
     return Check(
         name=name,
         status="not checked",
-        detail=f"{detail}: needs the original log",
+        detail=f"{detail}: needs {needs}",
         needs_original=True,
         carries_promise=carries_promise,
     )

@@ -137,7 +137,7 @@ def read_sidecar(path: Path) -> dict[str, Any] | None:
     return data
 
 
-_RECORD_FILES = ("subjects.parquet", "rows.parquet", "run.json")
+_RECORD_FILES = ("subjects.parquet", "rows.parquet", "run.json", *(f"{name}.parquet" for name in Record.TABLES))
 
 
 def write_record(record: Record, folder: Path, sha256: str = "", force: bool = False) -> None:
@@ -145,7 +145,9 @@ def write_record(record: Record, folder: Path, sha256: str = "", force: bool = F
     refuse_full(folder, force)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        for name, frame in zip(_RECORD_FILES, (record.subjects, record.rows), strict=False):
+        frames = {"subjects": record.subjects, "rows": record.rows}
+        for name, frame in {**frames, **{name: record.tables.get(name) for name in Record.TABLES}}.items():
+            name = f"{name}.parquet"
             (folder / name).unlink(missing_ok=True)
             if frame is not None:
                 with temporary(folder, name) as part:
@@ -185,6 +187,11 @@ def read_record(folder: Path) -> Record:
         run=data,
         subjects=pl.scan_parquet(subjects, glob=False),
         rows=pl.scan_parquet(rows, glob=False) if rows.exists() else None,
+        tables={
+            name: pl.scan_parquet(path, glob=False)
+            for name in Record.TABLES
+            if (path := folder / f"{name}.parquet").exists()
+        },
     )
 
 

@@ -73,3 +73,18 @@ def profile_targets(ends, names):
         if owners:
             targets.append(([frozenset(q) for q in look], owners, len(alike)))
     return targets
+
+
+def witness(user, profiles, released, own):
+    """What a witness may learn about a user: for each query she may have seen, (its names, expected queries read).
+
+    profiles: user -> set of queries; released: name -> set of queries; own: the names of the user.
+    """
+    found = []
+    for query in profiles[user]:
+        names = [name for name, queries in released.items() if query in queries]
+        if names:
+            read = sum(len((released[name] & profiles[user]) - {query}) for name in names if name in own)
+            found.append((len(names), read / len(names), len(names) == 1 and names[0] in own))
+    fewest = min((n for n, _, _ in found), default=0)
+    return [(unique, read) for n, read, unique in found if n == fewest] or [(False, 0.0)]

@@ -156,3 +156,32 @@ def test_the_study_of_paper_000(coterie, tmp_path):
     for name in figures:
         marks = (tmp_path / "out" / name).read_text().count('role="graphics-symbol"')
         assert marks > 2, f"{name} is empty"
+
+
+def test_one_curve_for_each_theta(coterie, study, tmp_path):
+    """A grid over k and θ draws shares over k, a line for each θ, and computes degrees once for each."""
+    grid = STUDY.replace(
+        '"suppress_rare"\nk = [2, 3]\nusers = ["drop", "pseudonym"]', '"affinity"\ntheta = [1.0, 0.8]\nk = [2, 3]'
+    )
+    grid = grid.replace('["exposure", "release_share"]', '["release_share", "f_beta"]\nlabels = "labels.csv"')
+    figure = '[[figure]]\nfile = "c1.svg"\ntitle = "Released"\nmeasure = "release_share"\nkeys = ["queries"]\n'
+    study.write_text(grid + figure)
+    assert "labels.csv" in coterie("study", study, code=2).err
+    (tmp_path / "labels.csv").write_text("query,sensitive\nmaps,no\nno such query,yes\n")
+    from coterie import concepts
+
+    calls = []
+    gather = concepts.gather
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(concepts, "gather", lambda *given: (calls.append(1), gather(*given))[1])
+        coterie("study", study)
+    assert len(calls) == 2
+    drawn = (tmp_path / "study.results" / "c1.svg").read_text()
+    page = (tmp_path / "report.html").read_text()
+    for theta in ("1.0", "0.8"):
+        assert f"affinity (theta={theta})" in drawn
+        assert f"affinity (theta={theta})" in page
+    scores = (tmp_path / "study.results" / "scores.csv").read_text()
+    assert scores.count("f_beta,f_1,") == 4
+    (tmp_path / "labels.csv").write_text("query,sensitive\nmaps,yes\n")
+    assert "(known)" not in coterie("study", study).err

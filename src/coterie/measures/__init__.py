@@ -18,6 +18,7 @@ import polars as pl
 
 from coterie.errors import InputError, MissingError
 from coterie.log import Log, Record, Release
+from coterie.measures.labels import spelled
 from coterie.prepare import prepare
 
 SCORES = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String, "label": pl.String}
@@ -48,13 +49,21 @@ class Comparison:
     show_values: bool
     kappas: tuple[int, ...] = ()
     """Numbers of clusters that were asked for; where there are none, a measure chooses."""
+    labels: pl.DataFrame | None = None
+    """item, sensitive: what people say about some queries, spelled as in the original."""
 
     def __repr__(self) -> str:
         return f"Comparison({self.original.height} rows, {self.released.height} released)"
 
     @classmethod
     def of(
-        cls, original: Log, release: Release, seed: int, show_values: bool, kappas: Sequence[int] = ()
+        cls,
+        original: Log,
+        release: Release,
+        seed: int,
+        show_values: bool,
+        kappas: Sequence[int] = (),
+        labels: pl.DataFrame | None = None,
     ) -> Comparison:
         """Prepare the original as the release was, and take the columns."""
         if original.shape is not release.log.shape:
@@ -71,6 +80,7 @@ class Comparison:
             seed=seed,
             show_values=show_values,
             kappas=tuple(kappas),
+            labels=None if labels is None else spelled(labels, "normalize" in original.steps),
         )
 
     @property

@@ -24,14 +24,7 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply import (
-    ATTR_COSTS,
-    common_details,
-    keep_items,
-    rename_subjects,
-    without_details,
-    without_identifiers,
-)
+from coterie.apply import release_items
 from coterie.log import Log
 from coterie.params import Choice, Range, check_params
 from coterie.promises import QueryKAnonymity
@@ -76,11 +69,4 @@ class SuppressRare:
 
     def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
         """Steps 2-4: keep the planned queries, then what accompanies them, then who asked."""
-        kept = without_identifiers(keep_items(log, plan))
-        if self.attrs == "common":
-            kept = common_details(kept, self.k, run)
-        elif self.attrs == "drop":
-            kept = without_details(kept)
-        draft = rename_subjects(kept, log, self.users, run)
-        costs = (*draft.warnings, *((ATTR_COSTS[self.attrs],) if self.attrs in ATTR_COSTS else ()))
-        return Draft(frame=draft.frame, subjects=draft.subjects, warnings=costs)
+        return release_items(log, plan, self.k, self.users, self.attrs, run)

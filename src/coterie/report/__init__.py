@@ -165,6 +165,12 @@ ATTACKS = (
            "before.queries.precision"),
     Figure("simattack", "after.queries.recall", "SimAttack on queries: linked",
            "The same as a share of all queries, also those without a guess.", "before.queries.recall"),
+    Figure("witness", "after.unique", "A rare query under one name only",
+           "Users whom somebody finds for certain who saw them type their rarest released query. Where no row has "
+           "a name, nobody is found.", "before.unique"),
+    Figure("witness", "after.share", "What a witness of that query reads besides",
+           "Share of a user's other queries that stand under the name which has the query, mean over users.",
+           "before.share"),
 )  # fmt: skip
 UTILITY = (
     Figure("release_share", "rows.count", "Number of rows", "Lines of the log.", "rows"),
@@ -205,8 +211,18 @@ PROFILES = (
            "together in the release, so large groups lower it.", "1 of 1"),
 )  # fmt: skip
 """Figures of releases that give users profiles; shown where they were measured."""
+LEFT_OUT = (
+    Figure("certainty_penalty", "ncp", "Certainty penalty (NCP)",
+           "Share of the words of the log that the release leaves out, from 0 (none) to 1 (all). Lower is more useful.",
+           "0 of 1"),
+    Figure("f_beta", "f_1", "Agreement with labels, F1",
+           "Whether queries that people labelled harmless are released and sensitive ones left out; 1 is best.", NONE),
+    Figure("f_beta", "f_0_1", "Agreement with labels, F0.1",
+           "The same where a sensitive query that is released weighs far more than a harmless one left out.", NONE),
+)  # fmt: skip
+"""Figures of releases that leave queries out, or that have labels; shown where they were measured."""
 _KNOWN = {figure.name for figure in (*PRIVACY, *ATTACKS, *UTILITY)}
-_RECORD = ("exposure", "information_loss", "linkage", "simattack")
+_RECORD = ("exposure", "information_loss", "linkage", "simattack", "witness")
 LIMITS = (
     "A release cannot be called back: whoever has a copy keeps it, whatever is learned later.",
     "Knowledge from elsewhere (other data sets, social media, inside knowledge) is not modelled "
@@ -246,15 +262,15 @@ def _measured(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> 
 
 
 def utility(releases: Sequence[ReleaseView]) -> list[Figure]:
-    """The figures of utility, with those of profiles where a release has them."""
+    """The figures of utility, with those that only some releases have where they were measured."""
     measured = {name for release in releases for name in release.scores["name"]}
-    return [*UTILITY, *(figure for figure in PROFILES if figure.name in measured)]
+    return [*UTILITY, *(figure for figure in (*LEFT_OUT, *PROFILES) if figure.name in measured)]
 
 
 def others(releases: Sequence[ReleaseView]) -> list[Figure]:
     """Scores of measures that this module has no sentence for."""
     keys = [row for r in releases for row in r.scores.select("name", "key").iter_rows()]
-    known = _KNOWN | {figure.name for figure in PROFILES}
+    known = _KNOWN | {figure.name for figure in (*LEFT_OUT, *PROFILES)}
     return [Figure(n, k, f"{n} {k}", "") for n, k in dict.fromkeys(keys) if n not in known]
 
 

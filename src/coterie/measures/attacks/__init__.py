@@ -13,6 +13,11 @@ from coterie.text import STOP_WORDS, words
 _Z = 1.959964  # 95 % of a normal distribution lie within
 
 
+def profiles_of(rows: pl.DataFrame) -> pl.DataFrame:
+    """subject, item: what stands under each name, each once."""
+    return rows.lazy().select("subject", "item").drop_nulls().unique().collect(engine="streaming")
+
+
 def keywords(text: pl.Expr) -> pl.Expr:
     """The distinct words of a text that are no stop words, as a list."""
     return words(text).list.set_difference(pl.lit([*sorted(STOP_WORDS), ""]))

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from coterie import randomness
 from coterie.measures import Comparison, Score
-from coterie.measures.attacks import bound, interval, keywords
+from coterie.measures.attacks import bound, interval, keywords, profiles_of
 
 needs_record = True
 ATTACKED = 1_000
@@ -38,8 +38,8 @@ _PARTS = 1_000_000  # weights are whole millionths, so that equal sums are equal
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The share of users found for each knowledge, in the original and in the release."""
-    original = _profiles(comparison.original)
-    released = _profiles(comparison.released)
+    original = profiles_of(comparison.original)
+    released = profiles_of(comparison.released)
     people = original.select("subject").unique().sort("subject")
     known = draw(original, _sample(people, comparison.seed), comparison.seed)
     n = known["user"].n_unique()
@@ -62,10 +62,6 @@ def _scores(moment: str, successes: pl.DataFrame, n: int) -> Iterator[Score]:
             low, high = interval(share, n)
             yield Score(f"{moment}.{key}.low", 100 * low, "% of users")
             yield Score(f"{moment}.{key}.high", 100 * high, "% of users")
-
-
-def _profiles(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.lazy().select("subject", "item").drop_nulls().unique().collect(engine="streaming")
 
 
 def _sample(people: pl.DataFrame, seed: int) -> pl.DataFrame:

@@ -1,0 +1,80 @@
+"""The command `coterie explain`: what a method makes of single queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from coterie import options as opt
+from coterie.console import print_scores, print_table, progress, say
+
+_GIVEN = (
+    click.option(
+        "--query-file",
+        type=click.Path(path_type=Path),
+        required=True,
+        metavar="FILE",
+        help="Queries to explain, one a line.",
+    ),
+    click.option(
+        "--picture",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Draw the queries around the first one that is in the graph: .svg, .png or .html.",
+    ),
+)
+
+
+class Explain(click.Group):
+    """`coterie explain METHOD`: for the methods that can say more about single queries."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Those methods."""
+        return ["affinity"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of one of them, with the parameters that degrees depend on."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        wanted = ("theta", "min_users", "min_term_users", "strict", "max_degree")
+        params = [option for option in opt.method_options(cmd_name) if option.name in wanted]
+        shared = opt.collected(
+            *_GIVEN, opt.reading, opt.prepare, opt.show_values, opt.force, opt.as_json, opt.quiet, opt.config
+        )
+        return click.Command(
+            cmd_name,
+            callback=_explain_affinity,
+            help="Why queries have the anonymity degree they have: who covers them, and the core they sit in.",
+            params=[click.Argument(["log"], nargs=-1, required=True), *params, *shared],
+            context_settings=opt.CONTEXT,
+        )
+
+
+def _explain_affinity(log: tuple[str, ...], query_file: Path, picture: Path | None, **options: Any) -> None:
+    from coterie import explain, registry, verbs
+    from coterie.prepare import parse_steps
+    from coterie.write import refuse_existing
+
+    quiet, show_values = options["quiet"], options["show_values"]
+    names = [name for name in (param.name for param in opt.params("affinity")) if name in options]
+    method = registry.method("affinity")(**{name: options[name] for name in names})
+    queries, steps = explain.read_queries(query_file), parse_steps(options["prepare"])
+    if picture is not None:
+        explain.picture_kind(picture)
+        refuse_existing(picture, options["force"])
+    with progress(quiet) as step:
+        step("read")
+        read = verbs.prepare(opt.read(log, options, quiet), steps)
+        step("explain")
+        found = explain.explain_affinity(read, method, queries)
+        if picture is not None:
+            step("draw")
+            explain.draw_component(found, picture, show_values)
+    if options["as_json"]:
+        print_scores(found.scores(show_values), as_json=True)
+    else:
+        print_table(found.table if show_values else found.table.drop("query"))
+    if picture is not None:
+        say(f"Picture: {picture}", quiet)

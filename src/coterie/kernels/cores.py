@@ -1,0 +1,300 @@
+"""Generalized cores of a graph whose vertices have users (SPEC 6.4), and who covers whom inside a core.
+
+    deg_S(v) = |U(v) ∪ ⋃ U(w), w ∈ N(v) ∩ S| - 1,   core(v) = max k such that v is in the largest S with deg_S >= k
+
+Vertices are removed level by level. There are no counters of users, only a lower bound on the degree of each vertex; it
+falls by |U(v)| when a neighbour v goes, and what it cannot decide is counted anew. Two facts keep that cheap:
+    1. w with all its neighbours is a core of order |U(w)| - 1, so a vertex beside w stays at every level up to that. A
+       vertex with more users than levels, and all beside it, are never looked at.
+    2. Hence whoever is counted at level k has only neighbours of at most k users.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.kernels._jit import jit, leaf
+
+Ints = NDArray[np.int64]
+Short = NDArray[np.int32]
+
+
+@jit
+def cores(
+    start: Ints, neighbours: Short, user_start: Ints, users: Short, n_users: int, ceiling: Short, levels: int
+) -> Short:
+    """The core number of each vertex, at most `levels`; no vertex v stays beyond level ceiling[v].
+
+    A ceiling must be at least |U(v)| - 1, or `levels`.
+    """
+    n = start.size - 1
+    safe = np.empty(n, dtype=np.int32)  # level up to which the star of a neighbour holds v
+    for v in range(n):
+        best = user_start[v + 1] - user_start[v]
+        for i in range(start[v], start[v + 1]):
+            w = neighbours[i]
+            best = max(best, user_start[w + 1] - user_start[w])
+        safe[v] = min(best - 1, levels)
+    bound = np.minimum(safe, ceiling)
+    # Vertices by bound, as doubly linked lists.
+    head = np.full(levels + 1, -1, dtype=np.int32)
+    after = np.full(n, -1, dtype=np.int32)
+    before = np.full(n, -1, dtype=np.int32)
+    for v in range(n - 1, -1, -1):
+        _insert(head, after, before, v, bound[v])
+    core = np.full(n, levels, dtype=np.int32)
+    alive = np.ones(n, dtype=np.bool_)
+    stamp = np.full(n_users, -1, dtype=np.int64)
+    turn = 0
+    for k in range(1, levels + 1):
+        while head[k - 1] >= 0:
+            v = head[k - 1]
+            _remove(head, after, before, v, k - 1)
+            if ceiling[v] >= k:
+                turn += 1
+                degree = _degree(start, neighbours, user_start, users, alive, stamp, turn, v, levels)
+                if degree >= k:
+                    bound[v] = min(degree, ceiling[v])
+                    _insert(head, after, before, v, bound[v])
+                    continue
+            alive[v] = False
+            core[v] = k - 1
+            size = user_start[v + 1] - user_start[v]
+            for i in range(start[v], start[v + 1]):
+                w = neighbours[i]
+                if not alive[w]:
+                    continue
+                old = max(bound[w], k - 1)
+                lower = bound[w] - size
+                if k <= safe[w]:
+                    lower = max(lower, min(safe[w], ceiling[w]))
+                bound[w] = lower
+                if max(lower, k - 1) != old:
+                    _remove(head, after, before, w, old)
+                    _insert(head, after, before, w, max(lower, k - 1))
+    return core
+
+
+@leaf
+def _degree(
+    start: Ints,
+    neighbours: Short,
+    user_start: Ints,
+    users: Short,
+    alive: NDArray[np.bool_],
+    stamp: Ints,
+    turn: int,
+    v: int,
+    levels: int,
+) -> int:
+    """Distinct users of v and its remaining neighbours, minus one; counted up to `levels`."""
+    count = -1
+    for i in range(start[v] - 1, start[v + 1]):
+        w = v if i < start[v] else neighbours[i]
+        if not alive[w]:
+            continue
+        for j in range(user_start[w], user_start[w + 1]):
+            if stamp[users[j]] != turn:
+                stamp[users[j]] = turn
+                count += 1
+        if count >= levels:
+            return levels
+    return count
+
+
+@leaf
+def _insert(head: Short, after: Short, before: Short, v: int, place: int) -> None:
+    after[v] = head[place]
+    before[v] = -1
+    if head[place] >= 0:
+        before[head[place]] = v
+    head[place] = v
+
+
+@leaf
+def _remove(head: Short, after: Short, before: Short, v: int, place: int) -> None:
+    if before[v] >= 0:
+        after[before[v]] = after[v]
+    else:
+        head[place] = after[v]
+    if after[v] >= 0:
+        before[after[v]] = before[v]
+
+
+@jit
+def components(start: Ints, neighbours: Short) -> Short:
+    """The number of vertices of the connected part each vertex is in."""
+    n = start.size - 1
+    size = np.zeros(n, dtype=np.int32)
+    queue = np.empty(n, dtype=np.int32)
+    for first in range(n):
+        if size[first] > 0:
+            continue
+        queue[0], size[first], count, at = first, 1, 1, 0
+        while at < count:
+            v = queue[at]
+            at += 1
+            for i in range(start[v], start[v + 1]):
+                w = neighbours[i]
+                if size[w] == 0:
+                    size[w] = 1
+                    queue[count] = w
+                    count += 1
+        for i in range(count):
+            size[queue[i]] = count
+    return size
+
+
+@jit
+def local_cores(
+    start: Ints,
+    neighbours: Short,
+    user_start: Ints,
+    users: Short,
+    n_users: int,
+    core: Short,
+    levels: int,
+    v_max: int,
+) -> Short:
+    """The core number of each vertex within the first v_max vertices that breadth-first growth from it reaches.
+
+    `core` has the core numbers in the whole graph: where growth ends by itself they are the same (SPEC 6.5).
+    """
+    n = start.size - 1
+    result = core.copy()
+    size = components(start, neighbours)
+    local = np.full(n, -1, dtype=np.int32)  # number of a vertex within the part
+    part = np.empty(v_max, dtype=np.int32)
+    person = np.full(n_users, -1, dtype=np.int32)  # number of a user within the part
+    for first in range(n):
+        if size[first] <= v_max:
+            continue
+        count = _grow(start, neighbours, first, local, part)
+        sub_start = np.zeros(count + 1, dtype=np.int64)
+        sub_user_start = np.zeros(count + 1, dtype=np.int64)
+        for a in range(count):
+            v = part[a]
+            sub_user_start[a + 1] = sub_user_start[a] + user_start[v + 1] - user_start[v]
+            sub_start[a + 1] = sub_start[a]
+            for i in range(start[v], start[v + 1]):
+                sub_start[a + 1] += local[neighbours[i]] >= 0
+        sub = np.empty(sub_start[count], dtype=np.int32)
+        sub_users = np.empty(sub_user_start[count], dtype=np.int32)
+        people, at, user_at = 0, 0, 0
+        for a in range(count):
+            v = part[a]
+            for i in range(start[v], start[v + 1]):
+                if local[neighbours[i]] >= 0:
+                    sub[at] = local[neighbours[i]]
+                    at += 1
+            for j in range(user_start[v], user_start[v + 1]):
+                u = users[j]
+                if person[u] < 0:
+                    person[u] = people
+                    people += 1
+                sub_users[user_at] = person[u]
+                user_at += 1
+        ceiling = np.full(count, levels, dtype=np.int32)
+        result[first] = cores(sub_start, sub, sub_user_start, sub_users, people, ceiling, levels)[0]
+        for a in range(count):
+            v = part[a]
+            local[v] = -1
+            for j in range(user_start[v], user_start[v + 1]):
+                person[users[j]] = -1
+    return result
+
+
+@jit
+def _grow(start: Ints, neighbours: Short, first: int, local: Short, part: Short) -> int:
+    """Number the vertices that growth from `first` reaches, as many as `part` has room for; how many they are."""
+    part[0], local[first], count, at = first, 0, 1, 0
+    while at < count:
+        v = part[at]
+        at += 1
+        for i in range(start[v], start[v + 1]):
+            w = neighbours[i]
+            if count == part.size:
+                return count
+            if local[w] < 0:
+                local[w] = count
+                part[count] = w
+                count += 1
+    return count
+
+
+@jit
+def covers(
+    wanted: Short,
+    k: int,
+    vertex: Short,
+    member_start: Ints,
+    members: Short,
+    start: Ints,
+    neighbours: Short,
+    released: NDArray[np.bool_],
+    user_start: Ints,
+    users: Short,
+    n_users: int,
+) -> tuple[Short, Short, Short]:
+    """For each wanted query, pairs (query, affine query, user) that bring its users to k; all inside the release.
+
+    Where one affine query has k users by itself, that one with the user -1. Fewer pairs than needed where there are no
+    more.
+    """
+    item = np.empty(1024, dtype=np.int32)
+    by = np.empty(1024, dtype=np.int32)
+    who = np.empty(1024, dtype=np.int32)
+    stamp = np.full(n_users, -1, dtype=np.int64)
+    count = 0
+    for turn in range(wanted.size):
+        q = wanted[turn]
+        v = vertex[q]
+        missing = k - (user_start[q + 1] - user_start[q])
+        for j in range(user_start[q], user_start[q + 1]):
+            stamp[users[j]] = turn
+        hub = _hub(v, k, member_start, members, start, neighbours, released, user_start)
+        if item.size < count + missing:
+            room = np.empty(item.size + missing, dtype=np.int32)
+            item, by, who = np.append(item, room), np.append(by, room), np.append(who, room)
+        if hub >= 0:
+            item[count], by[count], who[count] = q, hub, -1
+            count += 1
+            continue
+        for i in range(start[v] - 1, start[v + 1]):
+            w = v if i < start[v] else neighbours[i]
+            for m in range(member_start[w], member_start[w + 1]):
+                r = members[m]
+                if not released[r]:
+                    continue
+                for j in range(user_start[r], user_start[r + 1]):
+                    u = users[j]
+                    if missing > 0 and stamp[u] != turn:
+                        stamp[u] = turn
+                        item[count], by[count], who[count] = q, r, u
+                        count += 1
+                        missing -= 1
+            if missing == 0:
+                break
+    return item[:count].copy(), by[:count].copy(), who[:count].copy()
+
+
+@leaf
+def _hub(
+    v: int,
+    k: int,
+    member_start: Ints,
+    members: Short,
+    start: Ints,
+    neighbours: Short,
+    released: NDArray[np.bool_],
+    user_start: Ints,
+) -> int:
+    """A released query with k users among those of v and its neighbours, or -1."""
+    for i in range(start[v] - 1, start[v + 1]):
+        w = v if i < start[v] else neighbours[i]
+        for m in range(member_start[w], member_start[w + 1]):
+            r = members[m]
+            if released[r] and user_start[r + 1] - user_start[r] >= k:
+                return int(r)
+    return -1

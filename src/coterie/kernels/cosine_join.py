@@ -1,0 +1,220 @@
+"""All pairs of vectors with cosine >= θ, exactly, where a feature has the same weight in every vector.
+
+A vector is a set of features, each with a mass (its squared weight); W(x) is the mass of x and |x| = √W(x). Then
+cos(x, y) = W(x ∩ y) / (|x| |y|), and W(x ∩ y) is at most the mass of either vector up to the rarest common feature.
+
+Features are numbered from frequent to rare, vectors hold them ascending, and P_f(x) is the mass of x up to f.
+    cos(x, y) >= θ  =>  |y| >= θ|x|  =>  P_f(x) >= θ²W(x) for f, the rarest common feature, and likewise for y.
+So x enters the list of f only if P_f(x) >= θ²W(x), and each pair is found in the list of its rarest common feature and
+in no other. A list is sorted by |x|: for x the scan over y ends where P_f(x) < θ|x||y|. Lists of many vectors are split
+once more, by the second rarest common feature.
+
+Masses are whole numbers, so sums do not depend on the order of features, and no bound cuts off what the sum would
+admit: each compares a number that is at least the sum with the very same product θ|x||y|.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.kernels._jit import jit, leaf
+
+Ints = NDArray[np.int64]
+Short = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+SPLIT = 64
+"""Lists of so many vectors are split by the second rarest common feature."""
+_SLACK = 1 - 1e-9  # for the bound that no product is compared with
+
+
+@jit
+def prefixes(start: Ints, features: Short, mass: Ints) -> tuple[Ints, Floats]:
+    """The mass of each vector up to and including each of its features, and the norms of the vectors."""
+    prefix = np.empty(features.size, dtype=np.int64)
+    norm = np.empty(start.size - 1, dtype=np.float64)
+    for v in range(start.size - 1):
+        total = np.int64(0)
+        for i in range(start[v], start[v + 1]):
+            total += mass[features[i]]
+            prefix[i] = total
+        norm[v] = np.sqrt(np.float64(total))
+    return prefix, norm
+
+
+@jit
+def lists(
+    start: Ints, features: Short, prefix: Ints, order: Ints, n_features: int, theta: float
+) -> tuple[Ints, Short, Ints]:
+    """The list of each feature: vectors in the given `order` (of their norms), and where the feature stands in each."""
+    begin = np.zeros(n_features + 1, dtype=np.int64)
+    for v in range(start.size - 1):
+        least = theta * theta * _SLACK * prefix[start[v + 1] - 1]
+        for i in range(start[v], start[v + 1]):
+            if prefix[i] >= least:
+                begin[features[i] + 1] += 1
+    for f in range(n_features):
+        begin[f + 1] += begin[f]
+    vector = np.empty(begin[n_features], dtype=np.int32)
+    place = np.empty(begin[n_features], dtype=np.int64)
+    at = begin[:-1].copy()
+    for v in order:
+        least = theta * theta * _SLACK * prefix[start[v + 1] - 1]
+        for i in range(start[v], start[v + 1]):
+            if prefix[i] >= least:
+                f = features[i]
+                vector[at[f]] = v
+                place[at[f]] = i
+                at[f] += 1
+    return begin, vector, place
+
+
+@jit
+def join(
+    lowest: int,
+    highest: int,
+    begin: Ints,
+    vector: Short,
+    place: Ints,
+    start: Ints,
+    features: Short,
+    prefix: Ints,
+    norm: Floats,
+    mass: Ints,
+    theta: float,
+    split: int,
+) -> tuple[Short, Short]:
+    """The pairs of vectors whose rarest common feature is in lowest..highest - 1 and whose cosine is at least θ."""
+    left = np.empty(1024, dtype=np.int32)
+    right = np.empty(1024, dtype=np.int32)
+    count = 0
+    for f in range(lowest, highest):
+        first, last = begin[f], begin[f + 1]
+        own = mass[f]
+        long = last - first >= split
+        # Pairs for which f alone is enough (long lists), or all pairs.
+        for i in range(first, last - 1):
+            x, px = vector[i], place[i]
+            scale = theta * norm[x]
+            reach = own if long else prefix[px]
+            for j in range(i + 1, last):
+                y, py = vector[j], place[j]
+                need = scale * norm[y]
+                if reach < need:
+                    break
+                if prefix[py] < need or _common(features, px + 1, start[x + 1], py + 1, start[y + 1]):
+                    continue
+                if not long and own + _shared(features, mass, start[x], px, start[y], py) < need:
+                    continue
+                if count == left.size:
+                    left = np.append(left, np.empty(count, dtype=np.int32))
+                    right = np.append(right, np.empty(count, dtype=np.int32))
+                left[count], right[count] = x, y
+                count += 1
+        if not long:
+            continue
+        # The others have a second rarest common feature g: the same in the list of each g.
+        size = 0
+        for i in range(first, last):
+            x = vector[i]
+            size += place[i] - _enter(start[x], place[i], prefix, own, theta, prefix[start[x + 1] - 1])
+        second = np.empty(size, dtype=np.int32)
+        entry = np.empty(size, dtype=np.int64)
+        where = np.empty(size, dtype=np.int64)
+        size = 0
+        for i in range(first, last):
+            x = vector[i]
+            for p in range(_enter(start[x], place[i], prefix, own, theta, prefix[start[x + 1] - 1]), place[i]):
+                second[size], entry[size], where[size] = features[p], i, p
+                size += 1
+        by_second = np.argsort(second, kind="mergesort")
+        for a in range(size - 1):
+            e, gx = entry[by_second[a]], where[by_second[a]]
+            x, px = vector[e], place[e]
+            scale = theta * norm[x]
+            g = second[by_second[a]]
+            for b in range(a + 1, size):
+                if second[by_second[b]] != g:
+                    break
+                other, gy = entry[by_second[b]], where[by_second[b]]
+                y, py = vector[other], place[other]
+                need = scale * norm[y]
+                if own + prefix[gx] < need:
+                    break
+                if own >= need or own + prefix[gy] < need:
+                    continue
+                if _common(features, gx + 1, px, gy + 1, py):
+                    continue
+                if _common(features, px + 1, start[x + 1], py + 1, start[y + 1]):
+                    continue
+                if own + mass[g] + _shared(features, mass, start[x], gx, start[y], gy) < need:
+                    continue
+                if count == left.size:
+                    left = np.append(left, np.empty(count, dtype=np.int32))
+                    right = np.append(right, np.empty(count, dtype=np.int32))
+                left[count], right[count] = x, y
+                count += 1
+    return left[:count].copy(), right[:count].copy()
+
+
+@leaf
+def _enter(first: int, last: int, prefix: Ints, own: int, theta: float, whole: int) -> int:
+    """The first feature of a vector in whose second list it stands; all after it follow, as masses only grow."""
+    least = theta * theta * _SLACK * whole
+    p = last
+    while p > first and own + prefix[p - 1] >= least:
+        p -= 1
+    return p
+
+
+@leaf
+def _common(features: Short, a: int, a_end: int, b: int, b_end: int) -> bool:
+    """Whether two stretches of ascending features share one."""
+    while a < a_end and b < b_end:
+        if features[a] == features[b]:
+            return True
+        if features[a] < features[b]:
+            a += 1
+        else:
+            b += 1
+    return False
+
+
+@leaf
+def _shared(features: Short, mass: Ints, a: int, a_end: int, b: int, b_end: int) -> np.int64:
+    """The mass that two stretches of ascending features share."""
+    total = np.int64(0)
+    while a < a_end and b < b_end:
+        if features[a] == features[b]:
+            total += mass[features[a]]
+            a += 1
+            b += 1
+        elif features[a] < features[b]:
+            a += 1
+        else:
+            b += 1
+    return total
+
+
+@jit
+def adjacency(left: Short, right: Short, n: int) -> tuple[Ints, Short]:
+    """The neighbours of each vertex, ascending: neighbours[start[v]:start[v + 1]]."""
+    start = np.zeros(n + 1, dtype=np.int64)
+    for e in range(left.size):
+        start[left[e] + 1] += 1
+        start[right[e] + 1] += 1
+    for v in range(n):
+        start[v + 1] += start[v]
+    neighbours = np.empty(start[n], dtype=np.int32)
+    at = start[:-1].copy()
+    for e in range(left.size):
+        a, b = left[e], right[e]
+        neighbours[at[a]] = b
+        neighbours[at[b]] = a
+        at[a] += 1
+        at[b] += 1
+    for v in range(n):
+        if start[v + 1] - start[v] > 1:
+            neighbours[start[v] : start[v + 1]].sort()
+    return start, neighbours

@@ -1,0 +1,87 @@
+"""`coterie explain affinity` from the command line; values only where they are asked for."""
+
+import json
+
+import pytest
+
+HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
+TIME = "2017-04-13 08:09:37"
+
+
+@pytest.fixture
+def canaries(tmp_path):
+    """Eight people who ask the same, and one who asks it with a word more; a query that stands alone."""
+    rows = [(f"u{n}", "qzphone qzcase") for n in range(8)] + [("u8", "qzcase qzphone qzcase"), ("u9", "qzalone")]
+    path = tmp_path / "log.tsv"
+    path.write_text(HEADER + "".join(f"{user}\t{query}\t{TIME}\t\t\n" for user, query in rows))
+    (tmp_path / "queries.txt").write_text("QZphone  qzcase\n\nqzcase qzphone qzcase\nqzalone\nqznever\n")
+    return tmp_path
+
+
+def test_the_numbers(coterie, canaries):
+    done = coterie("explain", "affinity", canaries / "log.tsv", "--query-file", canaries / "queries.txt", "--json")
+    rows = json.loads(done.out)
+    assert all(set(row) == {"name", "key", "value", "unit"} for row in rows)
+    found = {row["key"]: row["value"] for row in rows}
+    assert [found[f"1.{key}"] for key in ("in_log", "users", "degree", "covering_queries")] == [1, 8, 9, 1]
+    assert [found[f"3.{key}"] for key in ("users", "degree", "covering_users", "core_order", "core_queries")] == [
+        1, 9, 8, 8, 2,
+    ]  # fmt: skip
+    assert [found[f"4.{key}"] for key in ("in_log", "in_graph", "degree", "core_order")] == [1, 0, 1, None]
+    assert [found[f"5.{key}"] for key in ("in_log", "degree")] == [0, None]
+
+
+def test_nothing_is_shown_unless_asked(coterie, canaries):
+    base = ("explain", "affinity", canaries / "log.tsv", "--query-file", canaries / "queries.txt")
+    for more in ((), ("--json",), ("--picture", canaries / "a.svg"), ("--picture", canaries / "a.html")):
+        done = coterie(*base, *more)
+        assert "qz" not in (done.out + done.err).lower()
+    assert "not in log" in coterie(*base).out
+    for name in ("a.svg", "a.html"):
+        assert "qz" not in (canaries / name).read_text().lower()
+
+
+def test_values_on_request(coterie, canaries):
+    base = ("explain", "affinity", canaries / "log.tsv", "--query-file", canaries / "queries.txt", "--show-values")
+    assert "qzalone" in coterie(*base).out
+    assert {row["label"] for row in json.loads(coterie(*base, "--json").out)} >= {"qzphone qzcase", "qznever"}
+    coterie(*base, "--picture", canaries / "a.svg")
+    assert "qzphone qzcase" in (canaries / "a.svg").read_text()
+
+
+def test_theta_is_the_methods(coterie, canaries):
+    """Alone at θ = 1, where only equal vectors are affine; strict gives a rare word the degree 0."""
+    base = ("explain", "affinity", canaries / "log.tsv", "--query-file", canaries / "queries.txt", "--json")
+    found = {row["key"]: row["value"] for row in json.loads(coterie(*base, "--theta", "1", "--strict").out)}
+    assert found["4.degree"] == 0
+    assert found["1.degree"] >= 8
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        ("", (), "no query in it"),
+        ("qzalone\n", ("--picture", "x.svg"), "nothing to draw"),
+        ("qzalone\n", ("--picture", "x.jpg"), ".svg, .png or .html"),
+        ("qzalone\n", ("--picture", "log.tsv"), ".svg, .png or .html"),
+        ("qzalone\n", ("--theta", "2"), "theta"),
+    ],
+)
+def test_errors(coterie, canaries, monkeypatch, text, more, message):
+    monkeypatch.chdir(canaries)
+    (canaries / "queries.txt").write_text(text)
+    done = coterie("explain", "affinity", "log.tsv", "--query-file", "queries.txt", *more, code=2)
+    assert message in done.err
+    assert "qz" not in done.err
+
+
+def test_other_errors(coterie, canaries, monkeypatch):
+    monkeypatch.chdir(canaries)
+    (canaries / "bytes.txt").write_bytes(b"qz\xff\n")
+    (canaries / "old.svg").write_text("")
+    base = ("explain", "affinity", "log.tsv", "--query-file")
+    assert "not UTF-8" in coterie(*base, "bytes.txt", code=2).err
+    assert "no such file" in coterie(*base, "missing.txt", code=2).err
+    assert "--force" in coterie(*base, "queries.txt", "--picture", "old.svg", code=2).err
+    coterie(*base, "queries.txt", "--picture", "old.svg", "--force")
+    assert "No such command" in coterie("explain", "suppress_rare", "log.tsv", code=2).err

@@ -1,0 +1,201 @@
+"""The fast exact k_θ-affinity is its plain version: vectors, edges, cores and degrees."""
+
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie import concepts
+from coterie.kernels import cores as kernels
+from coterie.kernels import cosine_join, grams
+from coterie.log import Log
+from coterie.run import Run
+from coterie.shapes import QUERIES
+from tests.kernels import affinity_reference as plain
+
+_WORDS = ("cell", "phone", "case", "nokia", "the", "of", "天气", "ärger", "x", "😀")
+_QUERIES = st.lists(st.sampled_from(_WORDS), min_size=0, max_size=6).map(" ".join)
+_ODD = st.sampled_from(["", " ", "  cell  phone ", "cell phone\xa0case", "once", "cell " * 60 + "x", "the of"])
+ROWS = st.lists(
+    st.tuples(
+        st.one_of(st.none(), st.sampled_from("abcdefgh")),
+        st.one_of(st.none(), st.integers(0, 3)),
+        st.one_of(_QUERIES, _QUERIES, _QUERIES, _ODD),
+    ),
+    min_size=1,
+    max_size=60,
+)
+THETAS = st.sampled_from([0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
+
+
+def log_of(rows):
+    numbered = [(at, user, time, query, None, None) for at, (user, time, query) in enumerate(rows)]
+    schema = {name: QUERIES.schema[name] for name in ("row", *QUERIES.released)}
+    frame = pl.DataFrame(numbered, schema={**schema, "time": pl.Int64}, orient="row")
+    return Log(frame=frame.with_columns(pl.col("time").cast(schema["time"])).lazy(), shape=QUERIES)
+
+
+def fast(rows, **options):
+    return concepts.affinity(log_of(rows), Run(seed=1), concepts.Settings(**options))
+
+
+def degrees(found):
+    return dict(zip(found.queries.names.to_list(), found.degree.tolist(), strict=True))
+
+
+def edges(found):
+    """Pairs of affine queries, twins among them."""
+    names, of = found.queries.names, found.vectors
+    near = {v: {v, *found.neighbours[found.start[v] : found.start[v + 1]].tolist()} for v in range(of.start.size - 1)}
+    groups = [[names[q] for q in of.members[a:b].tolist()] for a, b in pairwise(of.member_start.tolist())]
+    return {q: {r for w in near[v] for r in groups[w]} - {q} for v, group in enumerate(groups) for q in group}
+
+
+@given(ROWS)
+def test_queries_have_their_users_and_events(rows):
+    found = concepts.gather(log_of(rows), Run(seed=1))
+    users, events = plain.users_of(rows), plain.events_of(rows)
+    assert found.names.to_list() == sorted(users)
+    assert found.events.tolist() == [events[query] for query in sorted(users)]
+    people = found.people.to_list()
+    for at, query in enumerate(sorted(users)):
+        assert [people[u] for u in found.users[found.user_start[at] : found.user_start[at + 1]]] == sorted(users[query])
+
+
+@given(ROWS, THETAS, st.integers(1, 4), st.integers(1, 4))
+def test_edges_are_all_pairs_with_enough_affinity(rows, theta, min_users, min_term_users):
+    expanded, _ = plain.vectors(rows, min_users, min_term_users)
+    found = fast(rows, theta=theta, min_users=min_users, min_term_users=min_term_users)
+    assert edges(found) == plain.graph(expanded, theta)
+
+
+OPTIONS = st.fixed_dictionaries({
+    "theta": THETAS,
+    "min_users": st.integers(0, 3),
+    "min_term_users": st.integers(1, 4),
+    "strict": st.booleans(),
+    "max_degree": st.sampled_from([2, 3, 1000]),
+})  # fmt: skip
+
+
+@given(ROWS, OPTIONS)
+def test_degrees_are_those_of_the_definition(rows, options):
+    assert degrees(fast(rows, **options)) == plain.degrees(rows, **options)
+
+
+@given(ROWS, THETAS, st.integers(1, 3))
+def test_no_degree_is_below_plain_k_anonymity(rows, theta, min_users):
+    users = plain.users_of(rows)
+    assert all(degree >= len(users[q]) for q, degree in degrees(fast(rows, theta=theta, min_users=min_users)).items())
+
+
+@given(ROWS, THETAS, st.integers(1, 5))
+def test_the_approximate_procedure_is_its_definition_and_a_lower_bound(rows, theta, v_max):
+    exact = degrees(fast(rows, theta=theta))
+    found = degrees(fast(rows, theta=theta, v_max=v_max))
+    assert found == plain.approximate_degrees(rows, v_max, theta=theta)
+    assert all(found[query] <= exact[query] for query in exact)
+    assert degrees(fast(rows, theta=theta, v_max=1000)) == exact
+
+
+@given(ROWS, st.randoms())
+def test_the_order_of_rows_does_not_matter(rows, random):
+    for v_max in (None, 2):
+        one = fast(rows, theta=0.5, v_max=v_max)
+        other = fast(random.sample(rows, len(rows)), theta=0.5, v_max=v_max)
+        assert degrees(one) == degrees(other)
+        assert one.neighbours.tolist() == other.neighbours.tolist()
+
+
+def _random_vectors(rng, n, n_features, longest):
+    drawn = (rng.zipf(1.3, size=rng.integers(1, longest)) for _ in range(n))
+    sets = {tuple(sorted({int(f) for f in some if f <= n_features})) for some in drawn}
+    sets |= {s[:at] + s[at + 1 :] for s in sorted(sets) for at in rng.integers(0, len(s) + 1, 2)}  # close to another
+    sets = sorted(s for s in sets if s)
+    start = np.cumsum([0, *map(len, sets)])
+    features = np.array([f - 1 for s in sets for f in s], dtype=np.int32)
+    mass = (rng.uniform(1, 25, n_features) ** 2 * 2**32).astype(np.int64)
+    return start, features, mass
+
+
+def _joined(start, features, mass, theta, split):
+    least = theta - 1e-9
+    prefix, norm = cosine_join.prefixes(start, features, mass)
+    listed = cosine_join.lists(start, features, prefix, np.argsort(norm, kind="stable"), mass.size, least)
+    left, right = cosine_join.join(0, mass.size, *listed, start, features, prefix, norm, mass, least, split)
+    return sorted(zip(np.minimum(left, right).tolist(), np.maximum(left, right).tolist(), strict=True))
+
+
+@pytest.mark.parametrize("theta", [0.5, 0.8, 0.9, 1.0])
+@pytest.mark.parametrize(("n", "longest"), [(4000, 8), (300, 700)])
+def test_edges_are_those_of_a_matrix_product(theta, n, longest):
+    sparse = pytest.importorskip("scipy.sparse")
+    start, features, mass = _random_vectors(np.random.default_rng(5), n, 900, longest)
+    rows = np.repeat(np.arange(start.size - 1), np.diff(start))
+    matrix = sparse.csr_array((np.sqrt(mass[features] / 2**32), (rows, features)), shape=(start.size - 1, mass.size))
+    norms = np.sqrt(matrix.multiply(matrix).sum(axis=1))
+    scaled = sparse.diags_array(1 / norms) @ matrix
+    product = sparse.triu(scaled @ scaled.T, k=1).tocoo()
+    close = product.data >= theta - 1e-9
+    expected = sorted(zip(product.row[close].tolist(), product.col[close].tolist(), strict=True))
+    assert expected or theta == 1
+    for split in (2, 64, 10**9):  # each pair once, however lists are split
+        assert _joined(start, features, mass, theta, split) == expected
+
+
+@st.composite
+def _graphs(draw):
+    n = draw(st.integers(1, 9))
+    near = {v: set() for v in range(n)}
+    for a, b in draw(st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=25)):
+        if a != b:
+            near[a].add(b)
+            near[b].add(a)
+    users = {
+        v: draw(st.sets(st.integers(0, 7), min_size=1, max_size=draw(st.sampled_from([1, 2, 6])))) for v in range(n)
+    }
+    return near, users
+
+
+@settings(max_examples=300)
+@given(_graphs(), st.sampled_from([1, 2, 4, 50]), st.data())
+def test_cores_are_those_of_the_definition(graph, levels, data):
+    near, users = graph
+    arrays = [np.array([x for v in near for x in sorted(of[v])], dtype=np.int32) for of in (near, users)]
+    starts = [np.cumsum([0, *(len(of[v]) for v in near)]) for of in (near, users)]
+    shape = (starts[0], arrays[0], starts[1], arrays[1], 8)
+    no_ceiling = np.full(len(near), levels, dtype=np.int32)
+    expected = {v: min(core, levels) for v, core in plain.cores(near, users).items()}
+    assert dict(enumerate(kernels.cores(*shape, no_ceiling, levels).tolist())) == expected
+    ceiling = {v: max(len(users[v]) - 1, data.draw(st.integers(0, 7))) for v in near}
+    capped = np.array([min(ceiling[v], levels) for v in near], dtype=np.int32)
+    expected = {v: min(core, levels) for v, core in plain.cores(near, users, allowed=ceiling).items()}
+    assert dict(enumerate(kernels.cores(*shape, capped, levels).tolist())) == expected
+
+
+def test_a_crowd_costs_nothing():
+    """A query of 200,000 users beside 20,000 others is never counted: the peel does not pay for it at each edge."""
+    n, many = 20_000, 200_000
+    start = np.concatenate([[0, n], n + np.arange(1, n + 1)])
+    neighbours = np.concatenate([np.arange(1, n + 1), np.zeros(n)]).astype(np.int32)
+    users = np.arange(many + n, dtype=np.int32)
+    user_start = np.concatenate([[0], many + np.arange(n + 1)])
+    ceiling = np.full(n + 1, 999, dtype=np.int32)
+    found = kernels.cores(start, neighbours, user_start, users, many + n, ceiling, 999)
+    assert (found == 999).all()
+
+
+def test_words_that_share_a_hash_slot_stay_apart():
+    """Many words, so that tables grow and slots collide."""
+    texts = [f"w{i} w{i * 7 % 50_000} {'é' * (i % 5)}" for i in range(60_000)]
+    text, start = concepts._bytes(pl.Series(texts))
+    token_start, tokens, n_words = grams.words(text, start)
+    split = [[word for word in one.split(" ") if word] for one in texts]
+    assert np.diff(token_start).tolist() == [len(one) for one in split]
+    numbers = {}
+    expected = [numbers.setdefault(word, len(numbers)) for one in split for word in one]
+    assert tokens.tolist() == expected
+    assert n_words == len(numbers)

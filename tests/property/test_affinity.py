@@ -1,0 +1,89 @@
+"""Laws of the method affinity: it is its reference, whatever the order and the blocks, and its proofs hold."""
+
+import sys
+from dataclasses import replace
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+import coterie
+from coterie.methods.affinity import Affinity
+from coterie.recount import recount
+from coterie.testing.strategies import logs
+from coterie.verify import verify_rows
+from tests.kernels import affinity_reference as plain
+from tests.kernels.test_affinity import ROWS, THETAS, log_of
+
+_PEOPLE = [(user, None, "phone") for user in "stuv"]
+METHODS = st.builds(
+    Affinity,
+    k=st.integers(2, 4),
+    theta=THETAS,
+    min_users=st.integers(0, 3),
+    min_term_users=st.integers(1, 3),
+    strict=st.booleans(),
+    approximate=st.booleans(),
+    v_max=st.integers(1, 4),
+)
+
+
+def _degrees(rows, method):
+    options = {name: getattr(method, name) for name in ("theta", "min_users", "min_term_users", "strict")}
+    if method.approximate:
+        return plain.approximate_degrees(rows, method.v_max, **options)
+    return plain.degrees(rows, **options)
+
+
+def _answers(verdict):
+    return {check.name: check.status for check in verdict.checks}
+
+
+@given(ROWS, METHODS)
+def test_it_is_the_plain_reference_and_both_ways_to_verify_agree(rows, method):
+    log = log_of(rows + _PEOPLE)
+    release = coterie.anonymize(log, method, seed=1)
+    degree = _degrees(rows + _PEOPLE, method)
+    assert set(release.to_polars()["query"]) == {query for query, number in degree.items() if number >= method.k}
+    module = sys.modules[verify_rows.__module__]
+    small = module._SMALL_ITEMS
+    try:
+        module._SMALL_ITEMS = -1  # so that the certificate is what is compared
+        assert coterie.verify(release, log).exit_code == 0
+    finally:
+        module._SMALL_ITEMS = small
+
+
+@given(ROWS, METHODS, st.sampled_from(["drop", "session", "pseudonym"]), st.integers(2, 9), st.randoms())
+def test_order_and_blocks_do_not_matter(rows, method, users, blocks, random):
+    rows = rows + _PEOPLE
+    method = replace(method, users=users, attrs="keep")
+    expected = coterie.anonymize(log_of(rows), method, seed=1)
+    for log, parts in ((log_of(rows), blocks), (log_of(random.sample(rows, len(rows))), 1)):
+        again = coterie.anonymize(log, method, seed=1, blocks=parts)
+        assert again.to_polars().equals(expected.to_polars())
+        for name in ("certificate", "degrees"):
+            assert again.record.tables[name].collect().equals(expected.record.tables[name].collect())
+
+
+@given(logs(min_users=4), st.integers(2, 4))
+def test_odd_text_and_details(log, k):
+    release = coterie.anonymize(log, Affinity(k=k, theta=0.5), seed=1)
+    rows = log.frame.drop("row").collect().rows()
+    degree = plain.degrees(rows, theta=0.5)
+    assert set(release.to_polars()["query"]) == {query for query, number in degree.items() if number >= k}
+
+
+@given(ROWS, st.integers(0, 3), st.integers(1, 3))
+def test_recounted_vectors_are_the_plain_ones(rows, min_users, min_term_users):
+    expected, rare = plain.vectors(rows, min_users, min_term_users)
+    items = pl.DataFrame({"item": sorted(plain.users_of(rows))}, schema={"item": pl.String})
+    found = recount(log_of(rows), items, min_users, min_term_users)
+    assert set(found.rare["item"]) == rare
+    vectors = {}
+    for item, gram, weight in found.vectors.iter_rows():
+        vectors.setdefault(item, {})[tuple(gram.split(" "))] = weight
+    assert vectors.keys() == expected.keys()
+    assert all(
+        abs(vectors[q][gram] - weight) < 1e-9 for q, vector in expected.items() for gram, weight in vector.items()
+    )

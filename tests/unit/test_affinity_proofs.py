@@ -1,0 +1,169 @@
+"""The method affinity on a hand-made log: what is released, what is proved, and what the verifier says about proofs."""
+
+import sys
+
+import polars as pl
+import pytest
+
+import coterie
+from coterie.errors import BrokenPromiseError
+from coterie.methods.affinity import Affinity
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.promises import KThetaAffinity
+from coterie.verify import verify_rows
+from tests.broken_methods import affine_log, affine_queries
+from tests.kernels import affinity_reference as plain
+
+ROWS = [(None if user == "-" else user, None, query) for users, query in affine_queries() for user in users]
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Nothing is small enough to compare all pairs."""
+    monkeypatch.setattr(sys.modules[verify_rows.__module__], "_SMALL_ITEMS", -1)
+
+
+def _verdict(release, certificate):
+    return verify_rows(release.log.frame, release.log.shape, release.promise, affine_log(), certificate=certificate)
+
+
+def test_the_cases_are_what_they_say():
+    degree = plain.degrees(ROWS)
+    release = coterie.anonymize(affine_log(), Affinity(k=3), seed=1)
+    assert dict(release.record.tables["degrees"].collect().iter_rows()) == degree
+    rare = {query for query, users in plain.users_of(ROWS).items() if len(users) < 3 <= degree[query]}
+    assert {query.split(" ")[0].rstrip("0123456789") for query in rare} == {"cover", "ring"}
+    assert len(rare) == 4
+
+
+def test_degrees_serve_every_k():
+    degree = plain.degrees(ROWS)
+    known = {}
+    for k in (2, 3, 5, 8):
+        release = coterie.anonymize(affine_log(), Affinity(k=k), seed=1, known=known)
+        assert set(release.to_polars()["query"]) == {query for query, number in degree.items() if number >= k}
+
+
+def test_one_plan_serves_several_k(monkeypatch):
+    from coterie.methods import affinity as module
+
+    calls = []
+    original = module.affinity
+    monkeypatch.setattr(module, "affinity", lambda *given: calls.append(1) or original(*given))
+    log, known = affine_log(), {}
+    for k in (2, 3, 5):
+        coterie.anonymize(log, Affinity(k=k), seed=1, known=known)
+    assert len(calls) == 1
+    coterie.anonymize(log, Affinity(k=3), seed=1)
+    assert len(calls) == 2
+
+
+def test_it_releases_at_least_what_suppress_rare_does():
+    for theta in (1.0, 0.9, 0.5):
+        ours = coterie.anonymize(affine_log(), Affinity(k=3, theta=theta), seed=1).to_polars()
+        plainly = coterie.anonymize(affine_log(), SuppressRare(k=3), seed=1).to_polars()
+        assert set(plainly["query"]) <= set(ours["query"])
+
+
+def test_a_k_above_max_degree_is_exact_too():
+    release = coterie.anonymize(affine_log(), Affinity(k=7, max_degree=2), seed=1)
+    assert set(release.to_polars()["query"]) == {q for q, degree in plain.degrees(ROWS).items() if degree >= 7}
+
+
+def test_the_certificate_proves_it(large):
+    release = coterie.anonymize(affine_log(), Affinity(k=3), seed=1)
+    certificate = release.record.tables["certificate"].collect()
+    # One hub covers the query of one user; the three of the ring need two others each.
+    assert certificate.height == 1 + 3 * 2
+    assert certificate["user"].null_count() == 1
+    verdict = _verdict(release, certificate.lazy())
+    assert verdict.exit_code == 0
+    assert verdict.largest_k == 3
+
+
+def test_without_a_certificate_a_large_release_is_not_checkable(large):
+    release = coterie.anonymize(affine_log(), Affinity(k=3), seed=1)
+    verdict = _verdict(release, None)
+    assert verdict.exit_code == 3
+    assert any("run record" in check.detail for check in verdict.unchecked)
+    plainly = coterie.anonymize(affine_log(), Affinity(k=8), seed=1)  # all released queries have 8 users
+    assert _verdict(plainly, None).exit_code == 0
+
+
+FORGERIES = {
+    "a line is missing": lambda c: c[:-1],
+    "the user is the asker": lambda c: c.with_columns(pl.col("user").replace({"l": "k", "k": "l"})),
+    "the user did not ask": lambda c: c.with_columns(pl.col("user").replace({"l": "a"})),
+    "not affine": lambda c: c.with_columns(pl.lit("phone case").alias("by"), pl.lit(None).alias("user")),
+    "no hub": lambda c: c.with_columns(pl.lit(None).alias("user")),
+    "one line twice": lambda c: pl.concat([c[:-1], c[-2:-1]]),
+    "covers herself": lambda c: c.with_columns(pl.col("item").alias("by")),
+    "an unreleased query": lambda c: c.with_columns(pl.lit("phone case red hats").alias("by")),
+    "nothing": lambda c: c.clear(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_certificate_proves_nothing(name, large):
+    release = coterie.anonymize(affine_log(), Affinity(k=3), seed=1)
+    forged = FORGERIES[name](release.record.tables["certificate"].collect().sort("item", "by"))
+    verdict = _verdict(release, forged.with_columns(pl.col("user").cast(pl.String)).lazy())
+    assert [check.name for check in verdict.broken] == ["cover.query"]
+
+
+def test_from_the_rows_alone_it_says_what_it_cannot_check():
+    for users in ("drop", "pseudonym"):
+        release = coterie.anonymize(affine_log(), Affinity(k=3, users=users), seed=1)
+        verdict = coterie.verify(release)
+        assert verdict.exit_code == 3
+        assert "cover.query" in {check.name for check in verdict.unchecked}
+
+
+def test_files_with_their_record(tmp_path, large):
+    release = coterie.anonymize(affine_log(), Affinity(k=3), seed=1)
+    path, record = tmp_path / "safe.tsv", tmp_path / "record"
+    coterie.write(release, path, record=record)
+    assert (record / "certificate.parquet").stat().st_mode & 0o777 == 0o600
+    assert coterie.verify(path, affine_log()).exit_code == 3
+    assert coterie.verify(path, affine_log(), record=record).exit_code == 0
+    assert coterie.verify(path, affine_log(), record=record, k=2).exit_code == 0
+    assert coterie.verify(path, affine_log(), record=record, k=4).exit_code == 1
+
+
+def test_another_k_can_be_asked():
+    release = coterie.anonymize(affine_log(), Affinity(k=2), seed=1)
+    assert coterie.verify(release, affine_log()).largest_k == 2
+    assert coterie.verify(release, affine_log(), k=3).exit_code == 1
+
+
+def test_foreign_rows(tmp_path):
+    path = tmp_path / "foreign.csv"
+    path.write_text("query\nphone case\n" + " ".join(f"cover{n}" for n in range(6)) + "\n")
+    name = KThetaAffinity.name
+    assert coterie.verify(path, affine_log(), promise=name, k=3).exit_code == 1  # what covers it is not in the file
+    path.write_text(path.read_text() + " ".join(f"cover{n}" for n in range(7)) + "\n")
+    verdict = coterie.verify(path, affine_log(), promise=name, k=3)
+    assert verdict.exit_code == 0
+    assert verdict.largest_k == 7
+    assert "affinity" in verdict.sentence
+    assert coterie.verify(path, promise=name, k=3).exit_code == 3
+
+
+def test_strict_releases_no_rare_word():
+    loose, strict = (
+        set(coterie.anonymize(affine_log(), Affinity(k=3, min_term_users=4, strict=s), seed=1).to_polars()["query"])
+        for s in (False, True)
+    )
+    assert loose - strict == {"quiet trains"}
+    assert strict <= loose
+
+
+def test_a_broken_plan_raises(large):
+    class Greedy(Affinity):
+        """Releases everything."""
+
+        def plan(self, log, run):
+            return super().plan(log, run).with_columns(pl.lit(3, pl.UInt32).alias("degree"))
+
+    with pytest.raises(BrokenPromiseError, match=r"cover\.query"):
+        coterie.anonymize(affine_log(), Greedy(k=3), seed=1)
