@@ -217,7 +217,12 @@ def _covers(
         covered = proved(found, claims, sizes, promise.theta, k)
         how = f" (concepts have {found.tau:,} users; {claims.height:,} lines of the certificate compared)"
     else:
-        yield _not_checked(cover, detail, carries_promise=True, needs="the run record, as so many pairs are not compared (--record DIR)")
+        yield _not_checked(
+            cover,
+            detail,
+            carries_promise=True,
+            needs="the run record, as so many pairs are not compared (--record DIR)",
+        )
         return
     broken = covered.filter(pl.col("covered") < k).height
     yield _check(
@@ -431,7 +436,9 @@ def _check(
     )
 
 
-def _not_checked(name: str, detail: str, carries_promise: bool = False, needs: str = "the original log (--original LOG)") -> Check:
+def _not_checked(
+    name: str, detail: str, carries_promise: bool = False, needs: str = "the original log (--original LOG)"
+) -> Check:
     return Check(
         name=name,
         status="not checked",
