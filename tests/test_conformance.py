@@ -18,6 +18,13 @@ def test_suppress_rare_in_all_its_modes(users: str, attrs: str) -> None:
     check_method(registry.method("suppress_rare"), {"users": users, "attrs": attrs})
 
 
+def test_affinity_in_other_modes() -> None:
+    check_method(
+        registry.method("affinity"), {"k": 2, "theta": 0.5, "approximate": True, "v_max": 2, "users": "session"}
+    )
+    check_method(registry.method("affinity"), {"k": 2, "strict": True, "min_term_users": 3, "attrs": "keep"})
+
+
 def test_the_template_is_a_method() -> None:
     check_method(Template)
 

@@ -341,7 +341,7 @@ def verify(
 @click.argument("names", nargs=-1)
 @opt.required_original
 @opt.record
-@click.option("--kappa", "kappas", type=_Whole(), help="Numbers of clusters for partition_agreement.")
+@click.option("--kappa", "kappas", type=opt.Whole(), help="Numbers of clusters for partition_agreement.")
 @click.option("--labels", metavar="FILE", help="Which queries are sensitive, for f_beta: columns query, sensitive.")
 @opt.seed
 @opt.show_values

@@ -200,17 +200,14 @@ def connect(found: Vectors, theta: float) -> tuple[Ints, Short]:
     return cosine_join.adjacency(left, right, found.start.size - 1)
 
 
-def certificate(found: Affinity, kept: pl.LazyFrame, k: int) -> pl.DataFrame:
-    """Who covers whom if the items of `kept` are released: item, by, user; for each rare item enough to make k users.
+def certificate(found: Affinity, kept: pl.Series, k: int) -> pl.DataFrame:
+    """Who covers whom if the queries `kept` are released: item, by, user; for each rare item enough to make k users.
 
     `by` is a released query affine to the item and `user` one of its users who did not ask the item; without a user,
     `by` has k users itself.
     """
     queries, of = found.queries, found.vectors
-    numbered = pl.LazyFrame({"item": queries.names}).with_row_index("at")
-    at = numbered.join(kept, on="item", how="semi").select("at").collect(engine="streaming")["at"].sort().to_numpy()
-    released = np.zeros(len(queries.names), dtype=np.bool_)
-    released[at] = True
+    released = queries.names.is_in(kept.implode()).to_numpy()
     wanted = np.flatnonzero(released & (queries.crowd < k) & (of.vertex >= 0)).astype(np.int32)
     item, by, user = cores.covers(
         wanted, k, of.vertex, of.member_start, of.members, found.start, found.neighbours,

@@ -143,7 +143,7 @@ def params(method: str) -> list[Any]:
     return list(params_of(registry.method(method)))
 
 
-class _Whole(click.ParamType[list[int]]):
+class Whole(click.ParamType[list[int]]):
     """Whole numbers separated by commas."""
 
     name = "integer[,integer...]"
@@ -167,7 +167,7 @@ def method_options(name: str) -> Iterator[click.Option]:
         if isinstance(param.rule, Choice):
             kind = click.Choice(param.rule.options)
         elif param.name == "k":
-            kind = _Whole()
+            kind = Whole()
         flag = f"--{param.name.replace('_', '-')}"
         is_flag = isinstance(param.rule, Flag)
         yield click.Option([flag], type=kind, is_flag=is_flag, default=param.default, help=param.doc)

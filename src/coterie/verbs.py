@@ -203,6 +203,8 @@ def verify(
         original = prepare(original, sidecar["prepare"] if steps is None else steps)
     extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
+    if private is not None and private.run.get("released_sha256", sidecar["sha256"]) != sidecar["sha256"]:
+        raise InputError(f"The run record belongs to another release than {path.name}.")
     proof = None if private is None else private.tables.get("certificate")
     verdict = verify_rows(frame.drop("bad").with_columns(extra), shape, promised, original, certificate=proof)
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()

@@ -23,6 +23,8 @@ _NAME = r"^u_[a-z2-7]{16}$"
 _PARTS: tuple[Callable[[pl.Expr], pl.Expr], ...] = (lambda h: h // 2**32, lambda h: h % 2**32)
 _PAUSE = timedelta(minutes=30)
 _DAY = 86_400_000_000  # microseconds
+_ORIGINAL = "the original log (--original LOG)"
+_RECORD = "the run record, as so many pairs are not compared (--record DIR)"
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
 
 
@@ -221,7 +223,7 @@ def _covers(
             cover,
             detail,
             carries_promise=True,
-            needs="the run record, as so many pairs are not compared (--record DIR)",
+            needs=_RECORD,
         )
         return
     broken = covered.filter(pl.col("covered") < k).height
@@ -436,9 +438,7 @@ def _check(
     )
 
 
-def _not_checked(
-    name: str, detail: str, carries_promise: bool = False, needs: str = "the original log (--original LOG)"
-) -> Check:
+def _not_checked(name: str, detail: str, carries_promise: bool = False, needs: str = _ORIGINAL) -> Check:
     return Check(
         name=name,
         status="not checked",

@@ -77,6 +77,22 @@ def test_users_with_one_query_each(coterie, tmp_path):
     assert "The largest k that holds is 3" in coterie("verify", safe, "--original", log).out
 
 
+def test_affinity_with_its_record(coterie, log, tmp_path):
+    safe, record = tmp_path / "safe.{k}.tsv", tmp_path / "record.{k}"
+    done = coterie(
+        "anonymize", "affinity", log, "-o", safe, "--k", "2,5", "--record", record, "--theta", "0.8", "--strict"
+    )
+    assert "affinity of at least 0.8" in done.err
+    two = tmp_path / "safe.2.tsv"
+    found = coterie("verify", two, "--original", log, "--record", tmp_path / "record.2")
+    assert "The promise holds." in found.out
+    assert "cover.query" in coterie("verify", two, code=3).out
+    assert "another release" in coterie("verify", two, "--original", log, "--record", tmp_path / "record.5", code=2).err
+    sizes = {k: len((tmp_path / f"safe.{k}.tsv").read_text().splitlines()) for k in (2, 5)}
+    coterie("anonymize", "affinity", log, "-o", tmp_path / "five.tsv", "--k", "5", "--theta", "0.8", "--strict", "-q")
+    assert len((tmp_path / "five.tsv").read_text().splitlines()) == sizes[5] < sizes[2]
+
+
 def test_verify_a_tampered_file(coterie, log, tmp_path):
     safe = tmp_path / "safe.tsv"
     coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 import pytest
 
 from coterie.errors import ParameterError
-from coterie.params import Choice, Range, check_params, params_of
+from coterie.params import Choice, Flag, Range, check_params, params_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,6 +12,7 @@ class Example:
     k: Annotated[int, Range(2)] = 5
     share: Annotated[float, Range(0, 1)] = 0.5
     mode: Annotated[str, Choice("a", "b")] = "a"
+    strict: Annotated[bool, Flag()] = False
     note: str = ""
 
     param_docs: ClassVar = {"k": "crowd"}
@@ -25,10 +26,11 @@ def test_parameters_are_the_annotated_fields():
         ("k", int, 5, "crowd"),
         ("share", float, 0.5, ""),
         ("mode", str, "a", ""),
+        ("strict", bool, False, ""),
     ]
 
 
-@pytest.mark.parametrize("good", [{"k": 2}, {"share": 0}, {"share": 1.0}, {"mode": "b"}])
+@pytest.mark.parametrize("good", [{"k": 2}, {"share": 0}, {"share": 1.0}, {"mode": "b"}, {"strict": True}])
 def test_good_values(good):
     Example(**good)
 
@@ -49,6 +51,7 @@ def test_good_values(good):
         ({"share": float("nan")}, "Got nan instead."),
         ({"mode": "c"}, "must be one of 'a', 'b'. Got 'c' instead."),
         ({"mode": 1}, "must be one of 'a', 'b'. Got 1 instead."),
+        ({"strict": 1}, "must be True or False. Got 1 instead."),
     ],
 )
 def test_bad_values_get_the_standard_sentence(bad, sentence):

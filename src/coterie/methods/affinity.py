@@ -98,9 +98,9 @@ class Affinity:
 
     def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
         """Step 5: queries of degree k and more stay; and who covers the rare ones among them, for the verifier."""
-        kept = plan.filter(pl.col("degree") >= self.k)
-        draft = release_items(log, kept, self.k, self.users, self.attrs, run)
-        proof = certificate(self._graph(log, run), kept.select("item"), self.k)
+        kept = plan.filter(pl.col("degree") >= self.k).select("item").collect(engine="streaming")
+        draft = release_items(log, kept.lazy(), self.k, self.users, self.attrs, run)
+        proof = certificate(self._graph(log, run), kept["item"], self.k)
         tables = {"certificate": proof.lazy(), "degrees": plan}
         return Draft(frame=draft.frame, subjects=draft.subjects, warnings=draft.warnings, tables=tables)
 
