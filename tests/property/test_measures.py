@@ -53,16 +53,24 @@ def test_measures_of_a_release_are_those_of_its_profiles(log, users):
     scores = {(n, k): v for n, k, v, _ in coterie.measure(log, release, seed=1).iter_rows()}
     rows = log.frame.collect()
     kept = set(release.to_polars()["query"])
-    levels, losses = [], []
+    levels, losses, few = [], [], []
     for (user,), part in rows.group_by("user"):
         if user is not None:
             before = part["query"].to_list()
             after = [query for query in before if query in kept]
             levels.append(reference.exposure(before, after))
             losses.append(reference.information_loss(before, after))
+            if len(before) <= 2:
+                few.append((levels[-1][0], min(100, losses[-1])))
     assert scores["exposure", "exposed.mean"] == pytest.approx(sum(e for e, _ in levels) / len(levels))
     assert scores["exposure", "channel.mean"] == pytest.approx(sum(c for _, c in levels) / len(levels))
     assert scores["information_loss", "per_user.mean"] == pytest.approx(sum(losses) / len(losses))
+    assert scores["exposure", "few_queries.users"] == len(few)
+    of_few = scores["exposure", "exposed.few_queries"], scores["information_loss", "per_user_capped.few_queries"]
+    if few:
+        assert of_few == pytest.approx(tuple(sum(part) / len(few) for part in zip(*few, strict=True)))
+    else:
+        assert of_few == (None, None)
     whole = reference.information_loss(rows["query"], release.to_polars()["query"])
     assert scores["information_loss", "whole_log"] == pytest.approx(whole, abs=1e-9)
     assert scores["release_share", "rows"] == pytest.approx(100 * release.to_polars().height / rows.height)
