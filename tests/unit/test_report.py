@@ -31,6 +31,7 @@ PERCENT = {
     "exposure": ("exposed.mean", "exposed.median", "exposed.above_40", "channel.mean"),
     "linkage": ("after.half", "after.half.low", "after.half.high", "before.half", "bound"),
     "simattack": ("after.profiles.precision", "after.profiles.recall"),
+    "witness": ("after.unique", "after.share"),
     "information_loss": ("per_user_capped.mean", "whole_log"),
     "release_share": ("rows", "queries", "events", "users"),
     "uniqueness": ("after.one_query", "after.two_queries", "after.profile"),
@@ -234,7 +235,7 @@ def test_a_failed_check_is_shown_as_broken_in_words(log: LogView) -> None:
 @pytest.mark.parametrize("kind", ["html", "md", "json"])
 def test_missing_scores_are_explained(log: LogView, kind: Any) -> None:
     public = scores().filter(
-        ~pl.col("name").is_in(["exposure", "information_loss", "linkage", "simattack"])
+        ~pl.col("name").is_in(["exposure", "information_loss", "linkage", "simattack", "witness"])
         & ~pl.col("key").is_in(["events", "users"])
     )
     text = render(log, [view(scores=public)], kind)
