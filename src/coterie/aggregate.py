@@ -29,6 +29,8 @@ EVENT_ORDER = ("query", "time", "rank", "url")
 _SECOND = 1_000_000
 _MAX_LABELS = 32
 _ADDRESS = re.compile(r"[0-9.]*")
+_SCHEME = re.compile(r"^([a-z][a-z0-9+.-]*:)?//")
+_NO_HOST = re.compile(r"""[\s\\:"'<>()\[\]{}|^`,;=%&*!$+~]""")
 _PORT = re.compile(r":[0-9]*$")
 _WEIGHTS = {"text": (1.0, 2.0), "printed": (2.0, 1.0)}
 _ROWS = {name: QUERIES.schema[name] for name in ("user", *EVENT)}
@@ -151,11 +153,12 @@ def load_kernels() -> None:
 
 
 def host_of(url: str) -> str:
-    """A url without scheme, user, port and path, in lower case."""
+    """A url without scheme, user, port and path, in lower case; nothing where that is no host name."""
     text = url.lower()
-    text = text.partition("://")[2] if "://" in text else text
+    text = _SCHEME.sub("", text)
     text = re.split("[/?#]", text, maxsplit=1)[0].rpartition("@")[2]
-    return _PORT.sub("", text).strip(". ")
+    text = _PORT.sub("", text).strip(". ")
+    return "" if _NO_HOST.search(text) else text
 
 
 def _decode(found: Averages, groups: pl.Series, profiles: Profiles, attrs: str) -> pl.DataFrame:

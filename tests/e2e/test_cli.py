@@ -51,7 +51,7 @@ def test_measures_of_common_profiles(coterie, tmp_path):
     assert "rand_3" in some
     assert "jaccard_7" in some
     assert "rand_2 " not in some
-    assert "rand_40" not in some  # only 30 users
+    assert "does not apply: 30 users" in some  # κ = 40
 
 
 @pytest.mark.parametrize(("users", "k", "code", "words"), [

@@ -156,3 +156,14 @@ def test_the_study_of_paper_000(coterie, tmp_path):
     for name in figures:
         marks = (tmp_path / "out" / name).read_text().count('role="graphics-symbol"')
         assert marks > 2, f"{name} is empty"
+
+
+@pytest.mark.parametrize("given", ["kappas = 5", "kappas = ['a']", "kappas = [1]", "names = 'linkage'"])
+def test_wrong_values_of_measures(coterie, tmp_path, given):
+    study = tmp_path / "study.toml"
+    study.write_text(
+        f'[read]\nsource = "synth:users=30"\n[[anonymize]]\nmethod = "suppress_rare"\nk = 2\n[measure]\n{given}\n'
+    )
+    said = coterie("study", study, code=2)
+    assert "study.toml" in said.err
+    assert list(tmp_path.iterdir()) == [study]

@@ -113,21 +113,33 @@ def number_distance(a, b, width):
     """|norm(a) - norm(b)|; both missing 0, exactly one missing 1."""
     if a is None or b is None:
         return 0.0 if a is b else 1.0
-    return float(abs(a - b)) / float(width) if width else 0.0
+    return min(1.0, float(abs(a - b)) / float(width)) if width else 0.0  # a day may be outside the range of times
 
 
 def host(url):
     """A url without scheme, name, port and path, in lower case; None where nothing is left."""
     if url is None:
         return None
-    text = url.lower().partition("://")[2] if "://" in url else url.lower()
+    text = url.lower()
+    scheme, found, rest = text.partition("://")
+    if (
+        found
+        and scheme[:1].isascii()
+        and scheme[:1].isalpha()
+        and all(c.isascii() and (c.isalnum() or c in "+.-") for c in scheme)
+    ):
+        text = rest
+    text = text[2:] if text.startswith("//") else text
     for end in "/?#":
         text = text.split(end)[0]
     text = text.split("@")[-1]
     head, colon, port = text.rpartition(":")
     if colon and all(c in "0123456789" for c in port):
         text = head
-    return text.strip(". ") or None
+    text = text.strip(". ")
+    if any(c.isspace() or c in "\\:\"'<>()[]{}|^`,;=%&*!$+~" for c in text):
+        return None
+    return text or None
 
 
 @cache

@@ -14,14 +14,15 @@ Promise: every released profile, that is everything published under one name, is
 Differs: E-000-1 (normalization by minimum), E-000-2 (weights of domain labels sum to 1), E-000-3 (`eq1 = text`: the
     words of two queries weigh twice as much as their number; `printed` is the formula as printed), E-000-4 (sum of
     weights 6), E-000-6 (the size of C is the rounded mean), E-000-7 (shares of query strings by largest remainders),
-    E-000-8 (nothing is pruned by the triangle inequality), E-000-12 (x̄ = C(X)). The paper does not say what times,
-    ranks and pages are averaged over: each event of the group counts for the chosen event nearest to it, of several the
-    first by query, time, rank and page. A page, a rank or a time of day that comes from one user alone is not released,
-    also where others stand behind the same event without one, whatever `attrs` is. Pages are released as host names. x̄ is made with `attrs = nearest` always. Of a
-    host the part left of its 32nd label counts as one, and an address is one label. x̄ is never a medoid. Where a group has more than 67 million pairs of events and
-    chosen events (a user with 14,000 rows and more), averages are over the same query string. Above 2,000 users MDAV
-    runs within blocks of about 200 users of similar size and with common words (`block_users`); a block has at least 2k
-    users. What that costs is measured in `docs/benchmarks.md`.
+    E-000-8 (nothing is pruned by the triangle inequality), E-000-12 (x̄ = C(X), never a medoid). The paper does not say
+    what times, ranks and pages are averaged over: each event of the group counts for the chosen event nearest to it, of
+    several the first by user, query, time, rank and page. A page, a rank or a time of day that comes from one user
+    alone is not released, also where others stand behind the same event without one, whatever `attrs` is. Pages are
+    released as host names. x̄ is made with `attrs = nearest` always. Distances of times are at most 1, also to days. Of
+    a host the part left of its 32nd label counts as one, and an address is one label. Where a group has more than 67
+    million pairs of events and chosen events (a user with 14,000 rows and more), averages are over the same query
+    string. Above 2,000 users MDAV runs within blocks of about 200 users of similar size and with common words
+    (`block_users`); a block has at least 2k users. What that costs is measured in `docs/benchmarks.md`.
 
 Cost: exact MDAV needs about n² / k distances of users for a block of n; with blocks of fixed size the cost for each
     user is constant. Memory: the rows of one engine block, and some tens of megabytes for each thread.
@@ -71,7 +72,7 @@ class Microaggregate:
         "k": "smallest number of users that share a released profile",
         "eq1": "weights in the distance of queries: as the paper's text has them, or as its formula is printed",
         "attrs": "times, ranks, hosts: averaged over the nearest queries, over the same query, or none",
-        "block_users": "users that are compared with each other, at least 2k; 0: all up to 2000 users, blocks of 200 above",
+        "block_users": "users compared with each other, at least 2k; 0: all up to 2000 users, blocks of 200 above",
         "partition": "groups of similar users, or random ones to compare with",
     }
 

@@ -45,6 +45,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     n = users.members.height
     yield Score("users", n, users.unit)
     kappas = [kappa for kappa in sorted(set(comparison.kappas or KAPPAS)) if 1 < kappa < n]
+    for kappa in sorted(set(comparison.kappas) - set(kappas)):
+        yield Score(f"rand_{kappa}", None, f"does not apply: {n} users")
     for kappa, (before, after) in zip(kappas, clusterings(users, kappas), strict=True):
         rand, jaccard, adjusted = agreement(before.tolist(), after.tolist())
         yield Score(f"rand_{kappa}", rand, "of 1")
