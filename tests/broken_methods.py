@@ -12,6 +12,7 @@ from coterie.methods.affinity import Affinity
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.run import Draft
+from coterie.shapes import QUERIES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,6 +351,31 @@ def affine_log():
 
 
 # method, shape, the check that must catch it
+@dataclass(frozen=True, kw_only=True)
+class InventsNames(Microaggregate):
+    """Publishes the rows of each user alone, under k invented names."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        rows = log.frame.select(QUERIES.released).drop_nulls("user").collect()
+        users = rows["user"].unique().sort()
+        copies = pl.DataFrame({"user": users.to_list() * self.k, "copy": sorted([*range(self.k)] * len(users))})
+        labels = copies.select(pl.format("{} {}", "user", "copy")).to_series()
+        copies = copies.with_columns(run.pseudonyms(labels, taken=users).alias("name"))
+        rows = rows.join(copies, on="user").with_columns(pl.col("name").alias("user")).select(QUERIES.released)
+        return Draft(frame=rows.lazy(), subjects=draft.subjects)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InventsProfiles(Microaggregate):
+    """Puts a query that nobody typed into every profile."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        rows = draft.frame.with_columns(pl.concat_str("query", pl.lit(" zzz")).alias("query"))
+        return Draft(frame=rows, subjects=draft.subjects)
+
+
 CAUGHT_BY = [
     (ReleasesRare, "QUERIES", "crowd.query"),
     (ReleasesRare, "VISITS", "crowd.path"),
@@ -372,6 +398,8 @@ CAUGHT_BY = [
     (InventsQueries, "QUERIES", "crowd.query"),
     (GroupsTooFew, "QUERIES", "profiles"),
     (AltersOneRow, "QUERIES", "profiles"),
+    (InventsNames, "QUERIES", "people"),
+    (InventsProfiles, "QUERIES", "items"),
     (KeepsNames, "QUERIES", "ids"),
     (KeepsNames, "QUERIES", "names"),
     *(

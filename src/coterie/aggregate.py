@@ -28,6 +28,9 @@ EVENT_ORDER = ("query", "time", "rank", "url")
 """How the events of a user are sorted; the first of several equals is the first in this order."""
 _SECOND = 1_000_000
 _MAX_LABELS = 32
+_ADDRESS = re.compile(r"[0-9.]*")
+_SCHEME = re.compile(r"^([a-z][a-z0-9+.-]*:)?//")
+_NO_HOST = re.compile(r"""[\s\\:"'<>()\[\]{}|^`,;=%&*!$+~]""")
 _PORT = re.compile(r":[0-9]*$")
 _WEIGHTS = {"text": (1.0, 2.0), "printed": (2.0, 1.0)}
 _ROWS = {name: QUERIES.schema[name] for name in ("user", *EVENT)}
@@ -150,11 +153,12 @@ def load_kernels() -> None:
 
 
 def host_of(url: str) -> str:
-    """A url without scheme, user, port and path, in lower case."""
+    """A url without scheme, user, port and path, in lower case; nothing where that is no host name."""
     text = url.lower()
-    text = text.partition("://")[2] if "://" in text else text
+    text = _SCHEME.sub("", text)
     text = re.split("[/?#]", text, maxsplit=1)[0].rpartition("@")[2]
-    return _PORT.sub("", text).strip(". ")
+    text = _PORT.sub("", text).strip(". ")
+    return "" if _NO_HOST.search(text) else text
 
 
 def _decode(found: Averages, groups: pl.Series, profiles: Profiles, attrs: str) -> pl.DataFrame:
@@ -245,7 +249,7 @@ def _codes(lengths: Ints) -> tuple[Floats, Ints, Ints]:
 def _hosts(urls: pl.Series) -> tuple[Ints, Ints, list[list[str]], Ints, Ints]:
     """Host and number of labels of each row, the labels of each host from the right, and these as numbers."""
     known = urls.drop_nulls().unique().sort()
-    labels = [host_of(url).rsplit(".", _MAX_LABELS - 1)[::-1] for url in known.to_list()]
+    labels = [_labels(host_of(url)) for url in known.to_list()]
     depths = np.array([0 if found == [""] else len(found) for found in labels], dtype=np.int64)
     host = urls.rank("dense").cast(pl.Int64).fill_null(0).to_numpy().astype(np.int64) - 1
     depth = np.append(depths, 0)[host]
@@ -253,6 +257,11 @@ def _hosts(urls: pl.Series) -> tuple[Ints, Ints, list[list[str]], Ints, Ints]:
     number: dict[str, int] = {}
     flat = [number.setdefault(label, len(number)) for found in labels for label in found]
     return host, depth, labels, _starts(np.array([len(f) for f in labels], np.int64)), np.array(flat, dtype=np.int64)
+
+
+def _labels(host: str) -> list[str]:
+    """The labels of a host from the right. An address is one label: it has no domain that others share."""
+    return [host] if _ADDRESS.fullmatch(host) else host.rsplit(".", _MAX_LABELS - 1)[::-1]
 
 
 def _strings(owner: Ints, query: Ints, user_keys: NDArray[np.uint64], query_keys: NDArray[np.uint64]) -> Strings:

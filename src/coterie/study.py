@@ -91,7 +91,11 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         raise InputError(f"{path.name}: unknown {', '.join(sorted(unknown))}. Tables: {', '.join(sorted(_TABLES))}.")
     if "source" not in data.get("read", {}) or not data.get("anonymize"):
         raise InputError(f"{path.name} needs [read] source = ... and at least one [[anonymize]].")
-    names, labels = (data.get("measure", {}).get(key) for key in ("names", "labels"))
+    names, kappas, labels = (data.get("measure", {}).get(key) for key in ("names", "kappas", "labels"))
+    if not isinstance(names, list | None) or not isinstance(kappas, list | None):
+        raise InputError(f"{path.name}: names and kappas of [measure] are lists.")
+    if any(not isinstance(kappa, int) or kappa < 2 for kappa in kappas or ()):
+        raise InputError(f"{path.name}: kappas are whole numbers from 2 on.")
     for name in names or ():
         registry.module("measures", name)
     figures = tuple(parse_drawing(entry) for entry in data.get("figure", ()))
@@ -110,7 +114,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         steps=tuple(data.get("prepare", {}).get("steps", ("normalize", "drop_empty"))),
         cells=tuple(cell for entry in data["anonymize"] for cell in _cells(entry)),
         measures=None if names is None else tuple(names),
-        kappas=tuple(data.get("measure", {}).get("kappas", ())),
+        kappas=tuple(kappas or ()),
         labels=None if labels is None else path.parent / labels,
         report=None if to is None else (folder or path.parent) / to,
         figures=figures,

@@ -338,6 +338,7 @@ def report(
     force: bool = False,
 ) -> Path:
     """A page about one or several releases of a log: .html, .md or .json by the end of its name."""
+    seed = randomness.new_seed() if seed is None else seed  # the same draws for what stands side by side
     path = Path(to)
     kind = report_kind(path)
     if not releases:

@@ -97,17 +97,25 @@ def verify_rows(
             return Verdict(promise=promise, checks=tuple(checks))
         checks += [_order(frame, shape), _names(frame, shape, promise)]
         checks += [_ids(frame, shape, original)]
-    elif isinstance(promise, QueryPromise):
+    else:
+        checks += [_foreign_details(shape, promise)]
+    if isinstance(promise, QueryPromise):
+        checks += _query_checks(frame, shape, promise, original, certificate, foreign)
+    else:
+        checks += _user_checks(frame, shape, promise, original)
+    return Verdict(promise=promise, checks=tuple(checks), foreign=foreign)
+
+
+def _foreign_details(shape: Shape, promise: Promise) -> Check:
+    """What is not looked at in rows that Coterie did not make."""
+    if isinstance(promise, QueryPromise):
         others = [n for n in shape.released if n not in (shape.subject, shape.item)]
         detail = (
             f"the promise is about {shape.item} alone; nothing was looked for in {', '.join(others)} or other columns"
         )
-        checks += [Check(name="details", status="not checked", detail=detail)]
-    if isinstance(promise, QueryPromise):
-        checks += _query_checks(frame, shape, promise, original, certificate, foreign)
     else:
-        checks += _user_checks(frame, shape, promise)
-    return Verdict(promise=promise, checks=tuple(checks), foreign=foreign)
+        detail = f"only {', '.join(shape.released)} were compared; other columns of the file can tell people apart"
+    return Check(name="details", status="not checked", detail=detail)
 
 
 # --- house rules -------------------------------------------------------------------------------
@@ -380,9 +388,10 @@ def _details(frame: pl.LazyFrame, shape: Shape, promise: QueryPromise, original:
 # --- user k-anonymity ----------------------------------------------------------------------------
 
 
-def _user_checks(frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity) -> Iterator[Check]:
+def _user_checks(frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity, original: Log | None) -> Iterator[Check]:
     """Profiles are multisets of everything published under one name; each must have k owners."""
     subject = shape.subject
+    yield from _nothing_invented(frame, shape, original)
     anonymous = frame.select(pl.col(subject).is_null().sum()).collect(engine="streaming").item()
     if anonymous:
         yield _check("profiles", anonymous, "every row has a name", unit="rows without", carries_promise=True)
@@ -407,6 +416,21 @@ def _user_checks(frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity) -> 
         carries_promise=True,
         largest_k=None if smallest is None else int(smallest),
     )
+
+
+def _nothing_invented(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Iterator[Check]:
+    """Names count as users only where there are no more of them than users, and released items are real ones."""
+    people, items = "no more names than users in the original", f"every released {shape.item} is in the original"
+    if original is None:
+        yield _not_checked("people", people)
+        yield _not_checked("items", items)
+        return
+    subject = pl.col(shape.subject)
+    names, users = (_count(f.select(subject.drop_nulls().n_unique())) for f in (frame, original.frame))
+    yield _check("people", max(0, names - users), people, unit="names too many", needs_original=True)
+    known = original.frame.select(shape.item).unique()
+    unknown = frame.select(shape.item).unique().join(known, on=shape.item, how="anti")
+    yield _check("items", _count(unknown.select(pl.len())), items, unit="are not", needs_original=True)
 
 
 # --- small helpers -------------------------------------------------------------------------------

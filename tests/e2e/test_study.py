@@ -185,3 +185,14 @@ def test_one_curve_for_each_theta(coterie, study, tmp_path):
     assert scores.count("f_beta,f_1,") == 4
     (tmp_path / "labels.csv").write_text("query,sensitive\nmaps,yes\n")
     assert "(known)" not in coterie("study", study).err
+
+
+@pytest.mark.parametrize("given", ["kappas = 5", "kappas = ['a']", "kappas = [1]", "names = 'linkage'"])
+def test_wrong_values_of_measures(coterie, tmp_path, given):
+    study = tmp_path / "study.toml"
+    study.write_text(
+        f'[read]\nsource = "synth:users=30"\n[[anonymize]]\nmethod = "suppress_rare"\nk = 2\n[measure]\n{given}\n'
+    )
+    said = coterie("study", study, code=2)
+    assert "study.toml" in said.err
+    assert list(tmp_path.iterdir()) == [study]

@@ -113,27 +113,41 @@ def number_distance(a, b, width):
     """|norm(a) - norm(b)|; both missing 0, exactly one missing 1."""
     if a is None or b is None:
         return 0.0 if a is b else 1.0
-    return float(abs(a - b)) / float(width) if width else 0.0
+    return min(1.0, float(abs(a - b)) / float(width)) if width else 0.0  # a day may be outside the range of times
 
 
 def host(url):
     """A url without scheme, name, port and path, in lower case; None where nothing is left."""
     if url is None:
         return None
-    text = url.lower().partition("://")[2] if "://" in url else url.lower()
+    text = url.lower()
+    scheme, found, rest = text.partition("://")
+    if (
+        found
+        and scheme[:1].isascii()
+        and scheme[:1].isalpha()
+        and all(c.isascii() and (c.isalnum() or c in "+.-") for c in scheme)
+    ):
+        text = rest
+    text = text[2:] if text.startswith("//") else text
     for end in "/?#":
         text = text.split(end)[0]
     text = text.split("@")[-1]
     head, colon, port = text.rpartition(":")
     if colon and all(c in "0123456789" for c in port):
         text = head
-    return text.strip(". ") or None
+    text = text.strip(". ")
+    if any(c.isspace() or c in "\\:\"'<>()[]{}|^`,;=%&*!$+~" for c in text):
+        return None
+    return text or None
 
 
 @cache
 def labels(url):
     """The labels of a host from the right; what is left of the 32nd is one label."""
     found = host(url)
+    if found is not None and all(c in "0123456789." for c in found):
+        return [found]  # an address has no domain that others share
     return None if found is None else found.rsplit(".", 31)[::-1]
 
 
@@ -204,7 +218,7 @@ def half_up(total, count):
 
 
 def centroid(members, scale, priority, eq1="text", attrs="nearest", pairs=2**26):
-    """SPEC 4.3: the events of C(members), and how many of them stood for fewer than two users.
+    """SPEC 4.3: the events of C(members), and how many of them, or of their parts, stood for fewer than two users.
 
     `priority(user, query)` breaks ties between queries of a user, `priority(user, None)` between users. With more than
     `pairs` events times chosen events, `same_string` takes the place of `nearest`.
@@ -243,12 +257,15 @@ def centroid(members, scale, priority, eq1="text", attrs="nearest", pairs=2**26)
         times, ranks, urls = (
             [event(at)[column] for at in behind[c] if event(at)[column] is not None] for column in (0, 2, 3)
         )
+        owners = [{i for i, j in behind[c] if event((i, j))[column] is not None} for column in (0, 2)]
+        owners.append({i for i, j in behind[c] if labels(event((i, j))[3]) is not None})
         t = half_up(sum(times), len(times)) if times else None
         r = half_up(sum(ranks), len(ranks)) if ranks else None
         u = common_suffix([labels(url) for url in urls if labels(url) is not None])
-        if len({i for i, _ in behind[c]}) < 2:
-            t, r, u = None if t is None else t // 86400 * 86400, None, None
-            alone += 1
+        t = t // 86400 * 86400 if len(owners[0]) == 1 else t
+        r = None if len(owners[1]) == 1 else r
+        u = None if len(owners[2]) == 1 else u
+        alone += len({i for i, _ in behind[c]}) < 2 or any(len(found) == 1 for found in owners)
         released.append((t, query, r, u))
     return released, alone
 

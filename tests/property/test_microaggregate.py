@@ -1,6 +1,7 @@
 """Laws of microaggregate: groups of k, equal profiles, the plain answer, whatever the order, blocks and threads."""
 
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 import polars as pl
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import synth
+from coterie import aggregate, synth
 from coterie.aggregate import EVENT, EVENT_ORDER, mixed
 from coterie.errors import BrokenPromiseError, InputError
 from coterie.methods import microaggregate
@@ -194,3 +195,32 @@ def test_the_smallest_hash_of_words(texts):
 
     got = microaggregate._word_hashes(pl.Series(["zzz", *texts])[1:]).to_list()
     assert got == [min((hashed(w) for w in text.split(" ") if w), default=2**64 - 1) for text in texts]
+
+
+@pytest.mark.parametrize("attrs", ["nearest", "same_string"])
+def test_what_comes_from_one_user_alone_is_not_released(attrs):
+    """Others typed the same, but only one of them clicked, and only one has a time."""
+    rows = [(i, user, None, "knee pain", None, None) for i, user in enumerate("bcd")]
+    rows.append((3, "a", datetime(2020, 1, 5, 3, 17, 42), "knee pain", 7, "http://clinic.example.org/x"))
+    release = coterie.anonymize(_log(rows), Microaggregate(k=4, attrs=attrs), seed=1)
+    assert set(release.to_polars().select("time", "rank", "url").rows()) == {(datetime(2020, 1, 5), None, None)}
+    assert release.warnings
+
+
+@pytest.mark.parametrize(("url", "host"), [
+    ("http://www.X.org:80/a?b", "www.x.org"),
+    ("example.com/?u=http://private.name.org/x", "example.com"),
+    ("//example.com/x", "example.com"),
+    ("C:\\Users\\john\\x.doc", ""),
+    ("me@x.com", "x.com"),
+    ("10.1.2.3", "10.1.2.3"),
+    ("天气.cn", "天气.cn"),
+])  # fmt: skip
+def test_hosts(url, host):
+    assert aggregate.host_of(url) == host
+
+
+def test_an_address_is_one_label():
+    rows = [(i, u, None, "x", 1, f"http://{ip}/") for i, (u, ip) in enumerate([("a", "10.1.2.3"), ("b", "9.9.2.3")])]
+    release = coterie.anonymize(_log(rows), Microaggregate(k=2), seed=1)
+    assert release.to_polars()["url"].null_count() == 2

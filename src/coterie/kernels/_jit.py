@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -25,3 +28,23 @@ def bare(function: F) -> F:
 def leaf(function: F) -> F:
     """The same, compiled into the caller: for innermost functions."""
     return cast(F, numba.njit(forceinline=True, **_UNCOUNTED)(function))
+
+
+def _forget_stale() -> None:
+    """Remove what was compiled from other sources than those of today.
+
+    Numba looks only at the file of a function, not at those of the functions that are compiled into it.
+    """
+    folder = Path(__file__).parent
+    sources = b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
+    today, mark = hashlib.sha256(sources).hexdigest(), folder / "__pycache__" / "sources.sha256"
+    with suppress(OSError):  # a folder that cannot be written to is not one that somebody works on
+        if mark.exists() and mark.read_text() == today:
+            return
+        for compiled in (*mark.parent.glob("*.nbi"), *mark.parent.glob("*.nbc")):
+            compiled.unlink(missing_ok=True)
+        mark.parent.mkdir(exist_ok=True)
+        mark.write_text(today)
+
+
+_forget_stale()

@@ -188,7 +188,7 @@ def query_code(p: int, q: int, low: int, high: int, trees: Trees, scratch: Scrat
 def _number(a: int, b: int, width: float) -> float:
     if a == MISSING or b == MISSING:
         return 0.0 if a == b else 1.0
-    return float(abs(a - b)) / width if width > 0.0 else 0.0
+    return min(1.0, float(abs(a - b)) / width) if width > 0.0 else 0.0
 
 
 @leaf

@@ -8,7 +8,7 @@
 C(X) has round(mean |φ|) events (half up). Each user contributes |φ*|·|φ_i| / Σ|φ_j| of them and each of her query
 strings its share of that, both by largest remainders. Every event of X stands behind the nearest chosen one (chosen
 ones behind themselves), and a chosen event has the mean time, the mean rank and the common right-hand part of the hosts
-behind it; where that is one user alone, the day, no rank and no host.
+behind it; what of this comes from one user alone is the day of the time, and no rank and no host.
 
 Between rounds only what changed is computed: events keep their nearest chosen one until it is no longer chosen. Ties go
 to the smallest index. The result is that of the plain version.
@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._jit import bare, jit
+from coterie.kernels._jit import bare, jit, leaf
 from coterie.kernels.hausdorff import (
     INFINITE,
     MISSING,
@@ -46,6 +46,8 @@ NEAREST, SAME_STRING = 0, 1
 PAIRS = 2**26
 """Events times chosen events up to which the nearest ones are looked for."""
 _DAY = 86400
+_ANY, _TIME, _RANK, _HOST = 0, 1, 2, 3
+Flags = NDArray[np.bool_]
 
 
 class Strings(NamedTuple):
@@ -84,7 +86,7 @@ class Averages(NamedTuple):
     host: Ints
     depth: Ints
     alone: Ints
-    """1 where a single user stands behind it."""
+    """1 where a single user stands behind it, or behind its time, rank or host."""
 
 
 @jit
@@ -229,14 +231,25 @@ def _half_up(total: int, count: int) -> int:
     return (2 * total + count) // (2 * count)
 
 
+@leaf
+def _count_user(user: int, part: int, slot: int, one: Ints, several: Flags) -> None:
+    """Remember that a user contributes to a part of a chosen event, and whether she is not the only one."""
+    if one[part, slot] >= 0 and one[part, slot] != user:
+        several[part, slot] = True
+    one[part, slot] = user
+
+
 @jit
 def _summarize(members: Ints, chosen: Ints, trees: Trees, behind: Behind, out: Averages, at: int) -> None:
-    """Step 4 of C: time, rank and host of each chosen event, written to out from `at` on."""
+    """Step 4 of C: time, rank and host of each chosen event, written to out from `at` on.
+
+    What comes from one user alone is hers: a time becomes its day, a rank and a host go.
+    """
     n = chosen.size
     times, n_times = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     ranks, n_ranks = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     hosts, depths = np.full(n, MISSING, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    user, several = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+    one, several = np.full((4, n), -1, dtype=np.int64), np.zeros((4, n), dtype=np.bool_)
     for i in range(n):
         behind.slot[chosen[i]] = i
     for u in members:
@@ -244,16 +257,17 @@ def _summarize(members: Ints, chosen: Ints, trees: Trees, behind: Behind, out: A
             if behind.near[e] < 0:
                 continue
             s = behind.slot[behind.near[e]]
-            if user[s] >= 0 and user[s] != u:
-                several[s] = True
-            user[s] = u
+            _count_user(u, _ANY, s, one, several)
             if trees.time[e] != MISSING:
                 times[s] += trees.time[e]
                 n_times[s] += 1
+                _count_user(u, _TIME, s, one, several)
             if trees.rank[e] != MISSING:
                 ranks[s] += trees.rank[e]
                 n_ranks[s] += 1
+                _count_user(u, _RANK, s, one, several)
             if trees.host[e] != MISSING:
+                _count_user(u, _HOST, s, one, several)
                 if hosts[s] == MISSING:
                     hosts[s], depths[s] = trees.host[e], trees.depth[e]
                 else:
@@ -262,12 +276,15 @@ def _summarize(members: Ints, chosen: Ints, trees: Trees, behind: Behind, out: A
         s = behind.slot[behind.near[chosen[i]]]
         o = at + i
         out.event[o] = chosen[i]
-        out.alone[o] = 0 if several[s] else 1
+        hers = not several[_ANY, s]
+        for part in (_TIME, _RANK, _HOST):
+            hers = hers or (one[part, s] >= 0 and not several[part, s])
+        out.alone[o] = 1 if hers else 0
         out.time[o] = _half_up(times[s], n_times[s]) if n_times[s] > 0 else MISSING
-        if not several[s] and n_times[s] > 0:
+        if not several[_TIME, s] and n_times[s] > 0:
             out.time[o] = out.time[o] // _DAY * _DAY
-        out.rank[o] = _half_up(ranks[s], n_ranks[s]) if several[s] and n_ranks[s] > 0 else MISSING
-        out.host[o] = hosts[s] if several[s] and depths[s] > 0 else MISSING
+        out.rank[o] = _half_up(ranks[s], n_ranks[s]) if several[_RANK, s] else MISSING
+        out.host[o] = hosts[s] if several[_HOST, s] and depths[s] > 0 else MISSING
         out.depth[o] = depths[s]
 
 

@@ -14,14 +14,15 @@ Promise: every released profile, that is everything published under one name, is
 Differs: E-000-1 (normalization by minimum), E-000-2 (weights of domain labels sum to 1), E-000-3 (`eq1 = text`: the
     words of two queries weigh twice as much as their number; `printed` is the formula as printed), E-000-4 (sum of
     weights 6), E-000-6 (the size of C is the rounded mean), E-000-7 (shares of query strings by largest remainders),
-    E-000-8 (nothing is pruned by the triangle inequality), E-000-12 (x̄ = C(X)). The paper does not say what times,
-    ranks and pages are averaged over: each event of the group counts for the chosen event nearest to it, of several the
-    first by query, time, rank and page. A chosen event that stands for one user alone loses its page, its rank and its
-    time of day, whatever `attrs` is. Pages are released as host names. x̄ is made with `attrs = nearest` always. Of a
-    host the part left of its 32nd label counts as one. Where a group has more than 67 million pairs of events and
-    chosen events (a user with 14,000 rows and more), averages are over the same query string. Above 2,000 users MDAV
-    runs within blocks of about 200 users of similar size and with common words (`block_users`); a block has at least 2k
-    users. What that costs is measured in `docs/benchmarks.md`.
+    E-000-8 (nothing is pruned by the triangle inequality), E-000-12 (x̄ = C(X), never a medoid). The paper does not say
+    what times, ranks and pages are averaged over: each event of the group counts for the chosen event nearest to it, of
+    several the first by user, query, time, rank and page. A page, a rank or a time of day that comes from one user
+    alone is not released, also where others stand behind the same event without one, whatever `attrs` is. Pages are
+    released as host names. x̄ is made with `attrs = nearest` always. Distances of times are at most 1, also to days. Of
+    a host the part left of its 32nd label counts as one, and an address is one label. Where a group has more than 67
+    million pairs of events and chosen events (a user with 14,000 rows and more), averages are over the same query
+    string. Above 2,000 users MDAV runs within blocks of about 200 users of similar size and with common words
+    (`block_users`); a block has at least 2k users. What that costs is measured in `docs/benchmarks.md`.
 
 Cost: exact MDAV needs about n² / k distances of users for a block of n; with blocks of fixed size the cost for each
     user is constant. Memory: the rows of one engine block, and some tens of megabytes for each thread.
@@ -71,7 +72,7 @@ class Microaggregate:
         "k": "smallest number of users that share a released profile",
         "eq1": "weights in the distance of queries: as the paper's text has them, or as its formula is printed",
         "attrs": "times, ranks, hosts: averaged over the nearest queries, over the same query, or none",
-        "block_users": "users that are compared with each other; 0: all up to 2000 users, blocks of 200 above",
+        "block_users": "users compared with each other, at least 2k; 0: all up to 2000 users, blocks of 200 above",
         "partition": "groups of similar users, or random ones to compare with",
     }
 
@@ -143,7 +144,7 @@ class Microaggregate:
         """Users with the number of their block: neighbours in size class, then in their smallest word hash."""
         wanted = self.block_users or (_BLOCK_USERS if users.height > _UNBLOCKED_USERS else users.height)
         n_blocks = max(1, users.height // max(wanted, 2 * self.k))
-        half_octave = (2 * pl.col("size").log(2)).floor().cast(pl.Int64)
+        half_octave = -(pl.col("size").cast(pl.Int64) ** 2).bitwise_leading_zeros().cast(pl.Int64)
         ordered = users.sort(half_octave, "word", "user").with_row_index("place")
         number = pl.col("place").cast(pl.Int64) * n_blocks // users.height
         return ordered.with_columns(pl.col("place").min().over(number).cast(pl.UInt32).alias("block"))
@@ -214,6 +215,6 @@ def _warnings(alone: int, total: int) -> tuple[str, ...]:
     if not alone:
         return ()
     return (
-        f"{alone:,} of {total:,} chosen queries stood for one user alone: they have no page and no rank, and their "
-        "time is the day. The words are as that user typed them.",
+        f"{alone:,} of {total:,} chosen queries, or their page, rank or time, stood for one user alone: what did is "
+        "left out, of a time the day stays. The words are as some user typed them.",
     )

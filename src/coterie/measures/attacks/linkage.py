@@ -121,7 +121,7 @@ def attack(known: pl.DataFrame, profiles: pl.DataFrame, names: pl.DataFrame) -> 
     return users.select("user").with_columns(pl.Series(key, found[:, column]) for column, key in enumerate(KNOWLEDGE))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Clues:
     """Known texts (queries or words) by user, and the names that have them."""
 

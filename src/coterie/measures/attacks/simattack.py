@@ -44,7 +44,7 @@ _DIGITS = 9  # equal fits are those that agree so far
 _KEYWORDS = keywords(pl.col("item")).list.sort().list.join(" ").alias("keywords")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Targets:
     """What is attacked, and the truth about it."""
 

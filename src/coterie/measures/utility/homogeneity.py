@@ -41,10 +41,10 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     eq1, attrs = params.get("eq1", "text"), params.get("attrs", "nearest")
     first = users.members.filter(pl.col("user") == pl.col("user").min().over("group"))
     released = users.after.join(first, on="user").select("group", *EVENT)
-    ours = sums(users, users.members, released, eq1)
+    ours = sums(users, users.members, released, eq1, attrs)
     shuffled = random_groups(users)
     grouped = users.before.join(shuffled, on="user").sort("group", "user", *EVENT_ORDER)
-    random = sums(users, shuffled, centroids(grouped, users.scales_before, users.keys, eq1, attrs), eq1)
+    random = sums(users, shuffled, centroids(grouped, users.scales_before, users.keys, eq1, attrs), eq1, attrs)
     yield Score("users", users.members.height, users.unit)
     yield Score("groups", groups.n_unique(), "groups")
     for key, value in ours.items():
@@ -62,13 +62,13 @@ def random_groups(users: Users) -> pl.DataFrame:
     return pl.DataFrame(columns).sort("user")
 
 
-def sums(users: Users, members: pl.DataFrame, profiles: pl.DataFrame, eq1: str) -> dict[str, float]:
+def sums(users: Users, members: pl.DataFrame, profiles: pl.DataFrame, eq1: str, attrs: str) -> dict[str, float]:
     """SSE, mean distance, SSA, SST and L for groups (user, group) and their profiles (group and EVENT)."""
     n = members.height
     group = members["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
     sizes = np.bincount(group)
     everybody = users.before.with_columns(pl.lit(0, pl.UInt32).alias("group")).select("group", "user", *EVENT)
-    overall = centroids(everybody, users.scales_before, users.keys, eq1)
+    overall = centroids(everybody, users.scales_before, users.keys, eq1, attrs)
     numbered = [
         _numbered(users.before, "user", 0),
         _numbered(profiles.sort("group", *EVENT_ORDER), "group", n),
