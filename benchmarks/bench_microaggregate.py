@@ -181,7 +181,9 @@ def busy(users: int) -> dict:
     import polars as pl
 
     rows = _equal_users(users)
-    many = rows.sample(100_000, with_replacement=True, seed=SEED).with_columns(pl.lit("busy").alias("user"))
+    many = rows.sample(100_000, with_replacement=True, seed=SEED).with_row_index("number")
+    own = pl.format("{} {}", "query", "number")  # queries of her own, which is the worst case
+    many = many.with_columns(pl.lit("busy").alias("user"), own.alias("query")).select(rows.columns)
     return _timed(pl.concat([rows, many]), K, 0)
 
 
