@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.kernels.hausdorff import MISSING, STEPS, Floats, Ints, Masks, Trees, new_scratch
+from coterie.kernels.hausdorff import BUSY, MISSING, STEPS, Floats, Ints, Masks, Trees, new_scratch
 from coterie.kernels.mdav import NEAREST, SAME_STRING, Averages, Strings, averages, mdav
 from coterie.run import first_use
 from coterie.shapes import QUERIES, TIME
@@ -28,6 +28,7 @@ EVENT_ORDER = ("query", "time", "rank", "url")
 """How the events of a user are sorted; the first of several equals is the first in this order."""
 _SECOND = 1_000_000
 _MAX_LABELS = 32
+_TIMES_TOLD_APART = 16
 _ADDRESS = re.compile(r"[0-9.]*")
 _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]*:)?//")
 _NO_HOST = re.compile(r"""[\s\\:"'<>()\[\]{}|^`,;=%&*!$+~]""")
@@ -78,7 +79,7 @@ class Profiles:
     """Labels of each host from the right."""
 
 
-def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text") -> Profiles:
+def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text", busy: int = BUSY) -> Profiles:
     """Rows (user, time, query, rank, url), those of a user together and in EVENT_ORDER, as arrays."""
     owner = rows["user"].rle_id().cast(pl.Int64).to_numpy()
     user_start = _starts(np.bincount(owner))
@@ -93,17 +94,26 @@ def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text") ->
     run_first = np.flatnonzero(np.diff(owner, prepend=-1) | np.diff(query, prepend=-1))
     user_runs = np.searchsorted(run_first, user_start)
     widths = (scales.time, scales.rank, scales.words, scales.size, *_WEIGHTS[eq1])
-    length = queries.str.count_matches("[^ ]+").cast(pl.Int64).to_numpy().astype(np.int64)
+    length = queries.str.count_matches("[^ ]+").cast(pl.Int64).to_numpy().astype(np.int64)[query]
+    time = rows.select(_seconds()).to_series().fill_null(MISSING).to_numpy()
+    rank = rows["rank"].cast(pl.Int64).fill_null(MISSING).to_numpy()
+    top_label = np.append(host_labels, 0)[host_start[np.where(host == MISSING, 0, host)]]
+    about_when = time // max(1, int(scales.time) // _TIMES_TOLD_APART)
+    alike = np.stack([length, rank, depth, np.where(host == MISSING, MISSING, top_label), about_when, time])
+    user_bundles, bundle_start, bundle_events = _bundles(user_start, alike, busy)
     trees = Trees(
         user_start=np.append(user_start, user_start[-1]),
         user_runs=np.append(user_runs, user_runs[-1]).astype(np.int64),
         run_start=_with_room(np.append(run_first, owner.size), room),
-        time=_with_room(rows.select(_seconds()).to_series().fill_null(MISSING).to_numpy(), room),
-        rank=_with_room(rows["rank"].cast(pl.Int64).fill_null(MISSING).to_numpy(), room),
+        user_bundles=np.append(user_bundles, user_bundles[-1]),
+        bundle_start=bundle_start,
+        bundle_events=bundle_events,
+        time=_with_room(time, room),
+        rank=_with_room(rank, room),
         host=_with_room(host, room),
         depth=_with_room(depth, room),
         query=_with_room(query, room),
-        length=_with_room(length[query], room),
+        length=_with_room(length, room),
         query_start=query_start,
         query_words=query_words,
         word_start=word_start,
@@ -203,6 +213,18 @@ def _starts(counts: NDArray[np.integer]) -> Ints:
 
 def _with_room(values: Ints, room: int) -> Ints:
     return np.concatenate([values, np.zeros(room, dtype=np.int64)]).astype(np.int64)
+
+
+def _bundles(user_start: Ints, alike: Ints, busy: int) -> tuple[Ints, Ints, Ints]:
+    """Bundles of each busy user, where they start, and their events: those that agree in all rows of `alike` but the
+    last, sorted by that."""
+    sizes = np.diff(user_start)
+    owner = np.repeat(np.arange(sizes.size), np.where(sizes > busy, sizes, 0))
+    events = np.flatnonzero(np.repeat(sizes > busy, sizes))
+    events = events[np.lexsort([*alike[::-1, events], owner])]  # which leaves owners where they are
+    apart = np.any(np.diff(np.vstack([owner, alike[:-1, events]]), axis=1), axis=0)
+    first = np.flatnonzero(np.append(True, apart))[: events.size]
+    return _starts(np.bincount(owner[first], minlength=sizes.size)), np.append(first, events.size), events
 
 
 def _numbers(values: pl.Series) -> Ints:

@@ -217,7 +217,7 @@ def half_up(total, count):
     return (2 * total + count) // (2 * count)
 
 
-def centroid(members, scale, priority, eq1="text", attrs="nearest", pairs=2**26):
+def centroid(members, scale, priority, eq1="text", attrs="nearest", pairs=2**24):
     """SPEC 4.3: the events of C(members), and how many of them, or of their parts, stood for fewer than two users.
 
     `priority(user, query)` breaks ties between queries of a user, `priority(user, None)` between users. With more than
@@ -303,7 +303,7 @@ def mdav(records, k, distance, aggregate):
     return [*clusters, list(left)]
 
 
-def microaggregate(users, k, priority, eq1="text", pairs=2**26):
+def microaggregate(users, k, priority, eq1="text", pairs=2**24):
     """The clusters of SPEC 3 on users, with x̄ = C(X)."""
     scale = scales(users)
     records = [(user, list(events)) for user, events in users]

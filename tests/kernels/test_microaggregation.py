@@ -73,8 +73,8 @@ def priority(user, query):
     return int(aggregate.mixed(u ^ keys("tie between queries", pl.Series([query])))[0])
 
 
-def encoded(frame, eq1="text"):
-    return aggregate.encode(frame, aggregate.Scales.of(frame.lazy()), keys, eq1)
+def encoded(frame, eq1="text", busy=hausdorff.BUSY):
+    return aggregate.encode(frame, aggregate.Scales.of(frame.lazy()), keys, eq1, busy)
 
 
 @given(st.lists(st.one_of(st.sampled_from(["", *WORDS]), st.text(max_size=80)), min_size=1, max_size=6))
@@ -90,12 +90,12 @@ def test_levenshtein(found):
 
 
 @settings(max_examples=30)
-@given(people(most=6), st.sampled_from(["text", "printed"]))
-def test_distances(rows, eq1):
+@given(people(most=6), st.sampled_from(["text", "printed"]), st.sampled_from([0, 3, hausdorff.BUSY]))
+def test_distances(rows, eq1, busy):
     frame = frame_of(rows)
     users = users_of(frame)
     scale = reference.scales(users)
-    trees = encoded(frame, eq1).trees
+    trees = encoded(frame, eq1, busy).trees
     scratch = hausdorff.new_scratch(trees, 4)  # so small that pairs push each other out
     everything = [event for _, found in users for event in found]
     for a in range(len(everything)):
@@ -115,6 +115,34 @@ def test_distances(rows, eq1):
             assert hausdorff.user_distance_above(a, b, expected + 0.01, trees, scratch) in (-1.0, expected)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_distances_of_busy_users(seed):
+    """Bundles of alike events leave the distances of users as they are, and there are fewer of them than events."""
+    rng = np.random.default_rng(seed)
+    hosts = [None, None, "www.x.org", "y.org", "a.b.z.com", "x.com", "7.7.7.7"]
+    rows = []
+    for user, size in enumerate([400, 300, 250, 40, 7, 1]):
+        late = int(rng.integers(0, 10**6))
+        for _ in range(size):
+            words = " ".join(rng.choice(WORDS, rng.integers(1, 4)))
+            when = START + timedelta(seconds=late + int(rng.integers(0, 10**6)))
+            host = hosts[rng.integers(0, len(hosts) - user % 3)]
+            rows.append((f"u{user}", when, words, None if host is None else int(rng.integers(1, 12)), host))
+    frame = frame_of(rows)
+    plain, bundled = encoded(frame, busy=10**6).trees, encoded(frame, busy=100).trees
+    assert np.diff(plain.user_bundles).tolist() == [0] * 7
+    assert [n > 0 for n in np.diff(bundled.user_bundles)] == [True] * 3 + [False] * 4
+    assert bundled.bundle_start.size < 0.8 * bundled.bundle_events.size
+    assert sorted(bundled.bundle_events) == list(range(950))
+    scratch = hausdorff.new_scratch(plain), hausdorff.new_scratch(bundled)
+    for a in range(6):
+        for b in range(6):
+            expected = hausdorff.user_distance_above(a, b, -1.0, plain, scratch[0])
+            for bound in (expected, expected - 0.05, expected + 0.05):
+                for distance in (hausdorff.user_distance_above, hausdorff.user_distance_below):
+                    assert distance(a, b, bound, bundled, scratch[1]) == distance(a, b, bound, plain, scratch[0])
+
+
 @given(people(), st.sampled_from(["text", "printed"]), st.sampled_from(["nearest", "same_string", "drop"]))
 def test_centroid(rows, eq1, attrs):
     frame = frame_of(rows)
@@ -129,12 +157,18 @@ def test_centroid(rows, eq1, attrs):
 
 
 @settings(max_examples=100)
-@given(people(most=17), st.integers(2, 5), st.sampled_from(["text", "printed"]), st.sampled_from([10**6, 40]))
-def test_the_same_partition_cluster_by_cluster(rows, k, eq1, pairs):
+@given(
+    people(most=17),
+    st.integers(2, 5),
+    st.sampled_from(["text", "printed"]),
+    st.sampled_from([10**6, 40]),
+    st.sampled_from([0, hausdorff.BUSY]),
+)
+def test_the_same_partition_cluster_by_cluster(rows, k, eq1, pairs, busy):
     frame = frame_of(rows)
     users = users_of(frame)
     k = min(k, len(users))
-    profiles = encoded(frame, eq1)
+    profiles = encoded(frame, eq1, busy)
     members, start = mdav.mdav(k, profiles.trees, profiles.strings, hausdorff.new_scratch(profiles.trees, 64), pairs)
     got = [members[a:b].tolist() for a, b in pairwise(start)]
     assert got == reference.microaggregate(users, k, priority, eq1, pairs)

@@ -9,8 +9,9 @@
 None of them is a metric, so nothing is pruned with the triangle inequality. What is used instead needs only that each
 formula grows with each of its parts, which also holds for rounded arithmetic: a minimum is given up when it can no
 longer be the smallest, a maximum when it can no longer be the largest (early break), down to the words; events of a
-user with the same query are compared together; words that share too few letters are not compared; and distances of
-words and queries that were computed before are remembered. Every result is that of the formula, to the last bit.
+user with the same query are compared together; alike events of a busy user are compared together too, as long as it
+suffices to know how far they are at most; words that share too few letters are not compared; and distances of words and
+queries that were computed before are remembered. Every result is that of the formula, to the last bit.
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ Masks = NDArray[np.uint64]
 MISSING = -(2**62)
 """Stands for a missing time, rank or host."""
 INFINITE = np.inf
+BUSY = 1000
+"""Events above which those of a user are bundled."""
 STEPS = 1024
 """How finely distances of words are told apart where a bound for them is looked up."""
 _ID_LIMIT = 2**23
 _CODE_LIMIT = 2**16
+_FRONT = 64  # events of a busy user, at most, that are tried one by one before her bundles
 _MIX_A, _MIX_B = -7046029254386353131, -4658895280553007687
 
 
@@ -45,6 +49,11 @@ class Trees(NamedTuple):
     user_runs: Ints
     """Runs of a user: her events with the same query, which stand together."""
     run_start: Ints
+    user_bundles: Ints
+    """Bundles of a user: her events with the same rank, number of words, top label and depth of the host, at about the
+    same time, in the order of time. Only busy users have some."""
+    bundle_start: Ints
+    bundle_events: Ints
     time: Ints
     rank: Ints
     host: Ints
@@ -84,6 +93,8 @@ class Scratch(NamedTuple):
     row: Ints
     order: Ints
     """The events of each user, those that decided an earlier distance first."""
+    place: Ints
+    """Where the last scan of another user's runs ended: for an event without a host, and with one."""
 
 
 def new_scratch(trees: Trees, places: int = 2**16) -> Scratch:
@@ -97,6 +108,7 @@ def new_scratch(trees: Trees, places: int = 2**16) -> Scratch:
         masks=np.zeros(n_chars, dtype=np.int64),
         row=np.zeros(longest + 1, dtype=np.int64),
         order=np.arange(trees.time.size),
+        place=np.zeros(2, dtype=np.int64),
     )
 
 
@@ -285,43 +297,93 @@ def _run_distance(a: int, run: int, floor: float, best: float, trees: Trees, scr
     return _with_words(trees.query[a], trees.query[b0], least, length, floor, best, trees, scratch)
 
 
+@leaf
+def _nearest_run(a: int, b: int, floor: float, best: float, trees: Trees, scratch: Scratch) -> float:
+    """The smallest distance of an event to those of user b, or anything >= best, or anything <= floor."""
+    b0, b1 = trees.user_runs[b], trees.user_runs[b + 1]
+    kind = 1 if trees.host[a] != MISSING else 0
+    j = scratch.place[kind]
+    for _ in range(b1 - b0):
+        best = min(best, _run_distance(a, j, floor, best, trees, scratch))
+        if best <= floor:
+            break
+        j += 1
+        if j == b1:
+            j = b0
+    scratch.place[kind] = j
+    return best
+
+
+@leaf
+def _most_domain(a: int, b: int, trees: Trees) -> float:
+    """The largest distance to the host of b of a host with the top label and the depth of that of a."""
+    host_a, host_b = trees.host[a], trees.host[b]
+    if host_a == MISSING or host_b == MISSING:
+        return 0.0 if host_a == host_b else 1.0
+    if trees.host_labels[trees.host_start[host_a]] != trees.host_labels[trees.host_start[host_b]]:
+        return 1.0
+    top = np.int64(1) << (max(trees.depth[a], trees.depth[b]) - 1)
+    return float(top - 1) / float(2 * top - 1)
+
+
+@leaf
+def _bundle_within(bundle: int, b: int, distance: float, trees: Trees, scratch: Scratch) -> bool:
+    """Whether all events of a bundle are certainly this near to one and the same event of user b."""
+    first = trees.bundle_events[trees.bundle_start[bundle]]
+    last = trees.bundle_events[trees.bundle_start[bundle + 1] - 1]
+    b0, b1 = trees.user_runs[b], trees.user_runs[b + 1]
+    kind = 1 if trees.host[first] != MISSING else 0
+    j = scratch.place[kind]
+    for _ in range(b1 - b0):
+        length = length_distance(first, trees.run_start[j], trees)
+        for event in range(trees.run_start[j], trees.run_start[j + 1]):
+            since = _number(trees.time[first], trees.time[event], trees.widths[0])
+            till = _number(trees.time[last], trees.time[event], trees.widths[0])
+            rank = _number(trees.rank[first], trees.rank[event], trees.widths[1])
+            others = max(since, till) + rank + _most_domain(first, event, trees)
+            if event_value(others, length, 1.0, trees.widths) <= distance - 1e-9:
+                scratch.place[kind] = j
+                return True
+        j += 1
+        if j == b1:
+            j = b0
+    return False
+
+
 @bare
 def directed(a: int, b: int, low: float, high: float, trees: Trees, scratch: Scratch) -> float:
     """max(low, max over events of user a of min over events of user b); infinite as soon as it exceeds high."""
     a0, a1 = trees.user_start[a], trees.user_start[a + 1]
-    b0, b1 = trees.user_runs[b], trees.user_runs[b + 1]
+    bundle, bundles_end = trees.user_bundles[a], trees.user_bundles[a + 1]
     order = scratch.order
+    scratch.place[:] = trees.user_runs[b]
     running = low
-    clicked = other = b0  # where the last scan for such an event ended
     cap = high + 1e-12
-    witness = a0
-    for i in range(a0, a1):
-        best = cap
-        event = order[i]
-        has_host = trees.host[event] != MISSING
-        j = clicked if has_host else other
-        for _ in range(b1 - b0):
-            best = min(best, _run_distance(event, j, running, best, trees, scratch))
-            if best <= running:
-                break
-            j += 1
-            if j == b1:
-                j = b0
-        if has_host:
-            clicked = j
-        else:
-            other = j
+    witness = order[a0]
+    for i in range(a0, a1 if bundle == bundles_end else a0 + min(_FRONT, (a1 - a0) // 16)):
+        best = _nearest_run(order[i], b, running, cap, trees, scratch)
         if best > running:
             running = best
-            witness = i
+            witness = order[i]
             if running > high:
-                running = INFINITE
                 break
-    event = order[witness]  # tried first next time: what is far from one user is often far from others
-    for i in range(witness, a0, -1):
-        order[i] = order[i - 1]
-    order[a0] = event
-    return running
+    while bundle < bundles_end and running <= high:
+        if not _bundle_within(bundle, b, running, trees, scratch):
+            for i in range(trees.bundle_start[bundle], trees.bundle_start[bundle + 1]):
+                best = _nearest_run(trees.bundle_events[i], b, running, cap, trees, scratch)
+                if best > running:
+                    running = best
+                    witness = trees.bundle_events[i]
+                    if running > high:
+                        break
+        bundle += 1
+    event = witness  # tried first next time: what is far from one user is often far from others
+    i = a0
+    while order[i] != witness:
+        order[i], event = event, order[i]
+        i += 1
+    order[i] = event
+    return INFINITE if running > high else running
 
 
 @leaf

@@ -43,7 +43,7 @@ from coterie.kernels.hausdorff import (
 )
 
 NEAREST, SAME_STRING = 0, 1
-PAIRS = 2**26
+PAIRS = 2**24
 """Events times chosen events up to which the nearest ones are looked for."""
 _DAY = 86400
 _ANY, _TIME, _RANK, _HOST = 0, 1, 2, 3

@@ -19,8 +19,8 @@ Differs: E-000-1 (normalization by minimum), E-000-2 (weights of domain labels s
     several the first by user, query, time, rank and page. A page, a rank or a time of day that comes from one user
     alone is not released, also where others stand behind the same event without one, whatever `attrs` is. Pages are
     released as host names. x̄ is made with `attrs = nearest` always. Distances of times are at most 1, also to days. Of
-    a host the part left of its 32nd label counts as one, and an address is one label. Where a group has more than 67
-    million pairs of events and chosen events (a user with 14,000 rows and more), averages are over the same query
+    a host the part left of its 32nd label counts as one, and an address is one label. Where a group has more than 17
+    million pairs of events and chosen events (a user with 7,000 rows and more), averages are over the same query
     string. Above 2,000 users MDAV runs within blocks of about 200 users of similar size and with common words
     (`block_users`); a block has at least 2k users. What that costs is measured in `docs/benchmarks.md`.
 
