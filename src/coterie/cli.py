@@ -278,7 +278,7 @@ def _report_runs(log: Log, runs: list[tuple[str, Any]], as_json: bool, quiet: bo
 def _share(rows: int, log: Log) -> str:
     """How much of what was read is left, in words."""
     read = sum(step.counts["lines"] - step.counts["bad"] for step in log.history if step.name == "read")
-    return f" of {read:,} ({100 * rows / read:.1f} %)" if read else ""
+    return f" ({100 * rows / read:.1f} % of the {read:,} read)" if read else ""
 
 
 @cli.command()

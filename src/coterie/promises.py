@@ -141,6 +141,8 @@ class UserKAnonymity:
         return (
             "A query that names a person by itself is released as it is where it is part of a shared profile.",
             "Users of one group may all share a sensitive interest.",
+            "Who knows that a person typed a rare query learns which group she is in.",
+            "Whoever can add users to the log can surround a person with profiles they know.",
         )
 
 

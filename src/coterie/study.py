@@ -30,7 +30,12 @@ from coterie.run import baseline_of
 from coterie.write import sha256, temporary
 
 _TABLES = {"read", "prepare", "anonymize", "measure", "report", "figure"}
-_READ_KEYS = {"source", "format", "columns", "user_field", "date", "allow_bad"}
+_KEYS = {
+    "read": {"source", "format", "columns", "user_field", "date", "allow_bad"},
+    "prepare": {"steps"},
+    "measure": {"names", "kappas", "labels"},
+    "report": {"to"},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +91,13 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
             **read,
             "source": [s if s.startswith("synth:") else str(Path(s).absolute()) for s in read["source"]],
         }
-    unknown = set(data) - _TABLES | {f"read.{k}" for k in set(data.get("read", {})) - _READ_KEYS}
+    unknown = set(data) - _TABLES
     if unknown:
         raise InputError(f"{path.name}: unknown {', '.join(sorted(unknown))}. Tables: {', '.join(sorted(_TABLES))}.")
+    for table, known in _KEYS.items():
+        found = data.get(table, {})
+        if not isinstance(found, dict) or set(found) - known:
+            raise InputError(f"{path.name}: [{table}] has no other keys than {', '.join(sorted(known))}.")
     if "source" not in data.get("read", {}) or not data.get("anonymize"):
         raise InputError(f"{path.name} needs [read] source = ... and at least one [[anonymize]].")
     names, kappas, labels = (data.get("measure", {}).get(key) for key in ("names", "kappas", "labels"))

@@ -27,7 +27,7 @@ from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.prepare import DEFAULT
 from coterie.prepare import prepare as apply_steps
 from coterie.prepare.scrub import find
-from coterie.promises import PROMISES, Check, KThetaAffinity, QueryKAnonymity, Status, from_dict
+from coterie.promises import PROMISES, Check, KThetaAffinity, QueryKAnonymity, Status, UserKAnonymity, from_dict
 from coterie.report import RANDOM, LogView, ReleaseView, render
 from coterie.run import Method, Run, baseline_of
 from coterie.shapes import QUERIES, SHAPES, Shape
@@ -46,6 +46,7 @@ Progress = Callable[..., None]
 """Told the name of each step and, while it lasts, its share that is done."""
 _BEGINNING = 100_000  # rows that tell whether a log has many subjects
 _MANY = 1_000  # subjects in the beginning that make counting all of them needless
+_NO_BASELINE = "Random groups of the same k are shown only where the run record is given (--record DIR)."
 
 
 def _silent(_step: str, _share: float | None = None) -> None: ...
@@ -193,7 +194,8 @@ def verify(
     path = Path(release)
     sidecar = read_sidecar(path)
     if sidecar is None:
-        return _verify_foreign(prepare(read(path), DEFAULT if steps is None else steps), original, promise, k)
+        found = read(path)
+        return _verify_foreign(prepare(found, DEFAULT if steps is None else steps), original, promise, k, found)
     frame, shape, names, _resources = formats.read_release(path, _shape_of(sidecar))
     promised = from_dict({**sidecar["promise"], **({} if k is None else {"k": k})})
     if promise is not None and promise != promised.name:
@@ -349,8 +351,11 @@ def report(
     views = []
     for release, label in zip(releases, labels or [""] * len(releases), strict=True):
         view = release_view(original, release, label, show_values=show_values, seed=seed)
-        random = _random_groups(original, release)
-        if random is not None:
+        baseline = _baseline(release)
+        if baseline is not None and release.record is None:
+            view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
+        elif baseline is not None and release.record is not None:
+            random = anonymize(original, baseline, seed=release.record.run["seed"])  # never written
             beside = release_view(original, random, RANDOM, show_values=show_values, seed=seed)
             view = replace(view, baseline=beside)
         views.append(view)
@@ -411,16 +416,12 @@ def release_view(
     )
 
 
-def _random_groups(original: Log, release: Release) -> Release | None:
-    """What the method of a release makes of random groups, never written; None where it is no question of groups."""
-    if release.record is None:
-        return None
+def _baseline(release: Release) -> Method | None:
+    """The method of a release with random groups; None where it is no question of groups."""
     try:
-        method = registry.method(release.method)(**release.params)
+        return baseline_of(registry.method(release.method)(**release.params))
     except (UnknownNameError, ParameterError, TypeError):  # made by a package or a version that is not here
         return None
-    baseline = baseline_of(method)
-    return None if baseline is None else anonymize(original, baseline, seed=release.record.run["seed"])
 
 
 def _subjects_and_items(log: Log) -> pl.DataFrame:
@@ -464,8 +465,13 @@ def _broken_message(name: str, verdict: Verdict) -> str:
     return f"The release of {name} does not keep its promise, so nothing was written. {details}."
 
 
-def _verify_foreign(rows: Log, original: Log | None, name: str | None, k: int | None) -> Verdict:
-    """Check rows that Coterie did not make: the promise alone, not the house rules."""
+def _verify_foreign(
+    rows: Log, original: Log | None, name: str | None, k: int | None, published: Log | None = None
+) -> Verdict:
+    """Check rows that Coterie did not make: the promise alone, not the house rules.
+
+    Profiles are compared as they are `published`: preparing them would hide what tells them apart.
+    """
     if name is None or k is None:
         raise MissingError(
             "There is no sidecar that says what is promised. Say what to check, for example "
@@ -479,7 +485,19 @@ def _verify_foreign(rows: Log, original: Log | None, name: str | None, k: int | 
     if name in (QueryKAnonymity.name, KThetaAffinity.name):
         numbers |= {"users": "pseudonym" if linked else "drop", "attrs": "keep"}
     frame = rows.frame.select(rows.shape.released)
-    return verify_rows(frame, rows.shape, from_dict(numbers), original, foreign=True)
+    verdict = verify_rows(frame, rows.shape, from_dict(numbers), original, foreign=True)
+    if published is None or name != UserKAnonymity.name:
+        return verdict
+    as_published = verify_rows(
+        published.frame.select(rows.shape.released), rows.shape, verdict.promise, None, foreign=True
+    )
+    return replace(
+        verdict,
+        checks=(
+            *(check for check in verdict.checks if not check.carries_promise),
+            *(check for check in as_published.checks if check.carries_promise),
+        ),
+    )
 
 
 def _same_input(original: Log, release: Release) -> None:

@@ -1,12 +1,16 @@
-"""Worked examples of SPEC section 16 for paper 000: distances and MDAV, on the plain version.
+"""Worked examples of SPEC section 16 for paper 000: distances and MDAV, on the plain version and on the kernels."""
 
-The kernels are compared with the plain version in tests/kernels/test_microaggregation.py.
-"""
-
+from datetime import datetime, timedelta
 from functools import partial
+from itertools import pairwise
 
+import numpy as np
+import polars as pl
 import pytest
 
+from coterie import aggregate, randomness
+from coterie.kernels import hausdorff, mdav
+from coterie.shapes import QUERIES
 from tests.kernels import reference
 from tests.kernels.reference import Scales
 
@@ -74,3 +78,42 @@ def test_a_centroid():
     # Two of four events: one of each user. `rain` stands for b alone, so it loses its time of day and its page.
     assert found == [(10, "maps", 2, "x.org"), (86400, "rain", None, None)]
     assert alone == 1
+
+
+# --- the same vectors on the kernels --------------------------------------------------------------
+
+
+def arrays(*queries_and_urls, eq1="text"):
+    """One event each, at one time, with the scales of SPEC 16."""
+    rows = [("u", None, query, None, url) for query, url in queries_and_urls]
+    frame = pl.DataFrame(rows, schema={name: QUERIES.schema[name] for name in QUERIES.released}, orient="row")
+    scales = aggregate.Scales(time=100, rank=9, words=9, size=10)
+    return aggregate.encode(frame, scales, lambda _, subjects: np.arange(len(subjects), dtype=np.uint64), eq1).trees
+
+
+@pytest.mark.parametrize(("a", "b", "expected"), DOMAINS)
+def test_domain_distance_of_the_kernels(a, b, expected):
+    assert hausdorff.others_distance(0, 1, arrays(("x", a), ("x", b))) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("eq1", "expected"), [("text", 0.6085), ("printed", 0.3598)])
+def test_query_distance_of_the_kernels(eq1, expected):
+    trees = arrays(("cheap flight paris", None), ("cheap flights", None), eq1=eq1)
+    code = hausdorff.query_code(0, 1, 0, trees.fractions.size - 1, trees, hausdorff.new_scratch(trees))
+    assert trees.fractions[code] == pytest.approx(6 / 7)
+    found = hausdorff.event_value(0.0, hausdorff.length_distance(0, 1, trees), trees.fractions[code], trees.widths)
+    assert found == pytest.approx(expected / 2, abs=3e-5)  # an event is queries for a half
+
+
+def test_mdav_of_the_kernels_on_numbers():
+    """SPEC 16 with numbers as times: users with one event each."""
+    numbers = [1, 2, 3, 10, 11, 12, 20, 21, 22]
+    times = [datetime(2006, 3, 1) + timedelta(seconds=n) for n in numbers]
+    rows = [(f"u{i}", time, "x", None, None) for i, time in enumerate(times)]
+    frame = pl.DataFrame(rows, schema={name: QUERIES.schema[name] for name in QUERIES.released}, orient="row")
+    scales = aggregate.Scales.of(frame.lazy())
+    keys = partial(randomness.keys, 1)
+    profiles = aggregate.encode(frame, scales, keys)
+    members, start = mdav.mdav(3, profiles.trees, profiles.strings, hausdorff.new_scratch(profiles.trees))
+    groups = [{numbers[i] for i in members[a:b]} for a, b in pairwise(start)]
+    assert groups == [{20, 21, 22}, {1, 2, 3}, {10, 11, 12}]

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
+from coterie import randomness
 from coterie.measures.attacks.linkage import attack, draw
 from coterie.measures.attacks.simattack import similarity
 from coterie.methods.microaggregate import Microaggregate
@@ -73,10 +74,11 @@ def test_similarity(pairs):
 
 
 def _in_time(rows):
-    """(time, item) of each subject in order; equal times in the order of a hash."""
+    """(time, item) of each subject in order; equal times in the order of keys."""
     found = defaultdict(list)
-    shuffled = rows.with_columns(pl.col("query").hash(seed=0).alias("hash"), known=pl.col("time").is_not_null())
-    for user, query in shuffled.sort("known", "time", "hash", "query").select("user", "query").iter_rows():
+    keys = pl.Series("key", randomness.keys(0, "items of one time", rows["query"]))
+    shuffled = rows.with_columns(keys, known=pl.col("time").is_not_null())
+    for user, query in shuffled.sort("known", "time", "key", "query").select("user", "query").iter_rows():
         if user is not None:
             found[user].append(query)
     return found

@@ -54,7 +54,10 @@ def test_random_groups_are_named_and_can_be_left_out():
     assert "Random groups: b</text>" in draw(drawing("a", "b"), [release])
     assert "Random groups" not in draw(drawing("a", baseline=False), [release])
     assert draw(drawing("a"), [release]) == draw(drawing("a"), [release])
-    assert "A title" in draw(drawing("nothing"), [release])
+    with pytest.raises(InputError, match="no score of m is called nothing"):
+        draw(drawing("nothing"), [release])
+    unmeasured = replace(view(2, {}), scores=view(2, {"a": 5.0}).scores.clear())
+    assert "A title" in draw(drawing("a"), [unmeasured])
 
 
 @pytest.mark.parametrize(

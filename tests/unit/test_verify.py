@@ -262,6 +262,18 @@ def test_files_that_coterie_did_not_make(tmp_path):
         coterie.verify(path)
 
 
+def test_foreign_profiles_are_compared_as_published(tmp_path):
+    """Normalizing would make two profiles of one person each look like one of two."""
+    path = tmp_path / "foreign.csv"
+    path.write_text("user,query\n1,Maps\n2,maps\n")
+    assert coterie.verify(path, promise="user_k_anonymity", k=2).exit_code == 1
+    path.write_text("user,query\n1,maps\n2,maps\n2,\n")
+    assert coterie.verify(path, promise="user_k_anonymity", k=2).exit_code == 1
+    path.write_text("user,query\n1,Maps\n2,Maps\n")
+    typed = coterie.log(pl.DataFrame({"user": ["7", "8"], "query": ["MAPS", "tea"]}))
+    assert coterie.verify(path, typed, promise="user_k_anonymity", k=2).exit_code == 0
+
+
 def test_foreign_rows_without_users_need_the_original(tmp_path):
     path = tmp_path / "foreign.csv"
     path.write_text("query\nweather\nmaps\n")

@@ -110,7 +110,7 @@ def _averages(clusters: Sequence[Ints], trees: Trees, strings: Strings, scratch:
 
 
 def _with_centres(trees: Trees, n_users: int, centres: Sequence[Ints]) -> Trees:
-    """The trees with the centres as further users, each event a run of its own."""
+    """The trees with the centres as further users, each event a run of its own, and no bundles."""
     n_events, n_runs = int(trees.user_start[n_users]), int(trees.user_runs[n_users])
     sizes = np.cumsum([centre.shape[1] for centre in centres])
     columns = np.concatenate(centres, axis=1)
@@ -121,6 +121,7 @@ def _with_centres(trees: Trees, n_users: int, centres: Sequence[Ints]) -> Trees:
     return trees._replace(
         user_start=np.concatenate([trees.user_start[: n_users + 1], n_events + sizes]),
         user_runs=np.concatenate([trees.user_runs[: n_users + 1], n_runs + sizes]),
+        user_bundles=np.append(trees.user_bundles[: n_users + 1], np.full(sizes.size, trees.user_bundles[n_users])),
         run_start=np.concatenate([trees.run_start[:n_runs], np.arange(n_events, n_events + sizes[-1] + 1)]),
         **fields,
     )

@@ -66,12 +66,15 @@ def draw(drawing: Drawing, releases: Sequence[ReleaseView]) -> str:
     beside = [release.baseline for release in releases if release.baseline is not None] if drawing.baseline else []
     found = list(dict.fromkeys(_points(drawing, releases)))
     random = [(_random(line, found), x, y) for line, x, y in dict.fromkeys(_points(drawing, beside))]
+    measured = any(drawing.measure in release.scores["name"] for release in releases)
     units = {
         unit
         for release in releases
         for name, key, unit in release.scores.select("name", "key", "unit").iter_rows()
         if name == drawing.measure and any(_pattern(wanted).fullmatch(key) for wanted in drawing.keys)
     }
+    if measured and not units:
+        raise InputError(f"{drawing.file}: no score of {drawing.measure} is called {' or '.join(drawing.keys)}.")
     percent = bool(units) and all(unit.startswith("%") for unit in units)
     return lines(drawing.title, drawing.over, [*found, *random], [line for line, _, _ in random], percent)
 

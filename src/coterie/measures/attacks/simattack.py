@@ -102,8 +102,10 @@ def _in_time(rows: pl.DataFrame) -> pl.DataFrame:
     place = pl.int_range(pl.len()).over("subject")
     early = 3 * (pl.col("place") + 1) <= 2 * pl.len().over("subject")
     # At one time the alphabet must not decide which words are known: it would where there are no times at all.
-    shuffled = pl.col("item").hash(seed=0)
-    return rows.sort("subject", "time", shuffled, "item").with_columns(place=place).with_columns(early=early)
+    items = rows.select(pl.col("item").unique().sort())
+    shuffled = items.with_columns(pl.Series("shuffled", randomness.keys(0, "items of one time", items["item"])))
+    ordered = rows.join(shuffled, on="item", nulls_equal=True).sort("subject", "time", "shuffled").drop("shuffled")
+    return ordered.with_columns(place=place).with_columns(early=early)
 
 
 def _single(rows: pl.DataFrame, seed: int) -> Targets:
