@@ -5,7 +5,7 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[1] / "src" / "coterie"
 _ROOMS = """
-errors scratch shapes params promises log registry randomness formats prepare engines run text kernels apply
+errors scratch shapes params promises log registry randomness formats prepare engines run text taxonomies kernels apply
 aggregate concepts methods recount verify write measures report verbs explain study synth demo testing console options
 cli_explain cli __main__
 """
