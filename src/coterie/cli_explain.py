@@ -38,7 +38,7 @@ class Explain(click.Group):
         """The command of one of them, with the parameters that degrees depend on."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        wanted = ("theta", "min_users", "min_term_users", "strict", "max_degree")
+        wanted = ("theta", "min_users", "min_term_users", "strict", "function_words", "max_degree")
         params = [option for option in opt.method_options(cmd_name) if option.name in wanted]
         shared = opt.collected(
             *_GIVEN, opt.reading, opt.prepare, opt.show_values, opt.force, opt.as_json, opt.quiet, opt.config

@@ -103,6 +103,7 @@ class Settings:
     min_term_users: int = 2
     strict: bool = False
     max_degree: int = 1000
+    function_words: frozenset[str] = FUNCTION_WORDS
     v_max: int | None = None
     """With a number, the approximate procedure of SPEC 6.5 instead of exact cores."""
 
@@ -110,14 +111,16 @@ class Settings:
 def affinity(log: Log, run: Run, settings: Settings) -> Affinity:
     """Steps 1 to 4."""
     queries = gather(log, run)
-    found = mine(queries, settings.min_users, settings.min_term_users)
+    found = mine(queries, settings)
     start, neighbours = connect(found, settings.theta)
-    n_users, levels = len(queries.people), settings.max_degree - 1
+    n_users = len(queries.people)
+    levels = max(min(settings.max_degree, n_users), 2) - 1  # nobody has a degree above the number of users
     shape = (start, neighbours, found.user_start, found.users, n_users)
     core = cores.cores(*shape, np.full(start.size - 1, levels, dtype=np.int32), levels)
     if settings.v_max is not None:
         # A query leaves the levels that those who cover it left: covers must be inside the release.
-        core = cores.cores(*shape, cores.local_cores(*shape, core, levels, settings.v_max), levels)
+        v_max = min(settings.v_max, max(start.size - 1, 1))
+        core = cores.cores(*shape, cores.local_cores(*shape, core, levels, v_max), levels)
     degree = queries.crowd
     inside = found.vertex >= 0
     degree[inside] = np.maximum(degree[inside], core[found.vertex[inside]] + 1)
@@ -148,11 +151,13 @@ def gather(log: Log, run: Run) -> Queries:
     return Queries(names=names, people=people, events=events, user_start=user_start, users=users)
 
 
-def mine(queries: Queries, min_users: int, min_term_users: int) -> Vectors:
+def mine(queries: Queries, settings: Settings) -> Vectors:
     """Step 2: concepts, weights and vectors."""
     n_users = len(queries.people)
-    tau = min_users or max(2, n_users // 10_000)
-    token_start, tokens, function = _tokens(queries.names)
+    # More than all users is the same as one more: nothing is a concept.
+    tau = min(settings.min_users or max(2, n_users // 10_000), n_users + 1)
+    min_term_users = min(settings.min_term_users, n_users + 1)
+    token_start, tokens, function = _tokens(queries.names, settings.function_words)
     words = _count(queries, token_start, tokens, function.size, max(tau, min_term_users))
     rare = _any(words.owners[tokens] < min_term_users, token_start)
     orders = _orders(queries, token_start, tokens, function, words, tau)
@@ -245,10 +250,10 @@ class _Order(NamedTuple):
     concept: NDArray[np.bool_]
 
 
-def _tokens(names: pl.Series) -> tuple[Ints, Short, NDArray[np.bool_]]:
+def _tokens(names: pl.Series, function_words: frozenset[str]) -> tuple[Ints, Short, NDArray[np.bool_]]:
     """Where the tokens of each query begin, the words they are, and which words are function words."""
     # Function words get their numbers in one pass with the others, as a last query that nobody asked.
-    last = pl.Series(names.name, [" ".join(sorted(FUNCTION_WORDS))])
+    last = pl.Series(names.name, [" ".join(sorted(function_words))])
     text, text_start = _bytes(pl.concat([names, last]))
     token_start, tokens, n_words = grams.words(text, text_start)
     end = token_start[-2]
