@@ -34,7 +34,8 @@ Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 """Two queries are affine if their cosine is at least θ minus this."""
-_UNIT = 2.0**32  # squared weights are whole multiples of 1 / _UNIT, so that sums are exact
+UNIT = 2.0**32
+"""Squared weights are whole multiples of 1 / UNIT, so that sums are exact."""
 _MOST = 2**31 - 1
 _PARTS = 64  # of the join, for the threads; of no consequence for the result
 
@@ -73,6 +74,8 @@ class Vectors:
     """Concepts of vertex v, ascending: features[start[v]:start[v + 1]]; numbered from frequent to rare."""
     mass: Ints
     """The squared weight of each concept, in units."""
+    length: Short
+    """The number of words of each concept."""
     member_start: Ints
     members: Short
     """The queries of each vertex."""
@@ -161,7 +164,7 @@ def mine(queries: Queries, settings: Settings) -> Vectors:
     words = _count(queries, token_start, tokens, function.size, max(tau, min_term_users))
     rare = _any(words.owners[tokens] < min_term_users, token_start)
     orders = _orders(queries, token_start, tokens, function, words, tau)
-    feature, weight = _features(orders)
+    feature, weight, length = _features(orders)
     places = (_renumbered(numbers, order.at) for numbers, order in zip(feature, orders, strict=True))
     first, second, third = places
     vertex, start, features = vectors.collapse(token_start, first, second, third, ~rare)
@@ -173,7 +176,8 @@ def mine(queries: Queries, settings: Settings) -> Vectors:
         vertex=vertex,
         start=start,
         features=features,
-        mass=np.rint(weight * weight * _UNIT).astype(np.int64),
+        mass=np.rint(weight * weight * UNIT).astype(np.int64),
+        length=length,
         member_start=member_start,
         members=members,
         user_start=user_start,
@@ -306,16 +310,17 @@ def _pairs(
     return _renumbered(_numbered(frequent), at), left, right, counts.of(frequent)
 
 
-def _features(orders: Sequence[_Order]) -> tuple[list[Short], Floats]:
-    """The feature of each frequent n-gram (or -1), numbered from frequent to rare, and the weights of features."""
+def _features(orders: Sequence[_Order]) -> tuple[list[Short], Floats, Short]:
+    """The feature of each frequent n-gram (or -1), numbered from frequent to rare; weights and words of features."""
     concept = np.concatenate([each.concept for each in orders])
     queries = np.concatenate([each.queries for each in orders])
     weight = np.concatenate([each.weight for each in orders])
+    length = np.repeat(np.arange(1, len(orders) + 1, dtype=np.int32), [each.concept.size for each in orders])
     kept = np.flatnonzero(concept)
     kept = kept[np.argsort(-queries[kept].astype(np.int64), kind="stable")]
     feature = np.full(concept.size, -1, dtype=np.int32)
     feature[kept] = np.arange(kept.size, dtype=np.int32)
-    return np.split(feature, np.cumsum([each.concept.size for each in orders])[:-1]), weight[kept]
+    return np.split(feature, np.cumsum([each.concept.size for each in orders])[:-1]), weight[kept], length[kept]
 
 
 def _numbered(kept: NDArray[np.bool_]) -> Short:

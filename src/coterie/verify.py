@@ -237,7 +237,8 @@ def _covers(
         named = pl.concat([claims["item"], claims["by"]]).unique().alias("item").to_frame()
         found = recount(original, named, promise.min_users, promise.min_term_users, function_words)
         covered = proved(found, claims, sizes, promise.theta, k)
-        how = f" (concepts have {found.tau:,} users; {claims.height:,} lines of the certificate compared)"
+        lines = f"{claims.height:,} lines of the certificate compared, for no larger k"
+        how = f" (concepts have {found.tau:,} users; {lines})"
     else:
         yield _not_checked(cover, detail, carries_promise=True, needs=_RECORD)
         return
