@@ -164,7 +164,7 @@ def graph(given: argparse.Namespace) -> dict:
     clock("gather")
     queries = concepts.gather(log, Run(seed=SEED))
     clock("mine")
-    found = concepts.mine(queries, 0, 2)
+    found = concepts.mine(queries, concepts.Settings())
     clock("join")
     start, neighbours = concepts.connect(found, float(given.theta))
     clock("cores")
@@ -191,7 +191,7 @@ def join(given: argparse.Namespace) -> dict:
     from coterie.run import Run
 
     theta = float(given.theta) - concepts.TOLERANCE
-    found = concepts.mine(concepts.gather(verbs.prepare(verbs.read(given.log)), Run(seed=SEED)), 0, 2)
+    found = concepts.mine(concepts.gather(verbs.prepare(verbs.read(given.log)), Run(seed=SEED)), concepts.Settings())
     used = time.process_time()
     prefix, norm = cosine_join.prefixes(found.start, found.features, found.mass)
     order = np.argsort(norm, kind="stable")

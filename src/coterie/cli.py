@@ -393,11 +393,12 @@ def measure(
     print_scores(scores, as_json)
 
 
-@cli.command(cls=Explain, name="explain", subcommand_metavar="METHOD LOG... --query-file FILE [OPTIONS]")
+@cli.command(cls=Explain, name="explain", subcommand_metavar="METHOD LOG... [OPTIONS]")
 def explain_group() -> None:
-    """Explain what a METHOD makes of single queries of LOGs.
+    """Explain what a METHOD makes of LOGs as a whole, or of single queries.
 
     \b
+    coterie explain affinity log.tsv.gz
     coterie explain affinity log.tsv.gz --query-file queries.txt
     """
 

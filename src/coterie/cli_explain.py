@@ -1,4 +1,4 @@
-"""The command `coterie explain`: what a method makes of single queries."""
+"""The command `coterie explain`: what a method makes of single queries, and of a log as a whole."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ _GIVEN = (
     click.option(
         "--query-file",
         type=click.Path(path_type=Path),
-        required=True,
         metavar="FILE",
-        help="Queries to explain, one a line.",
+        help="Queries to explain, one a line; without it the whole log is told of in numbers.",
     ),
     click.option(
         "--picture",
@@ -28,7 +27,7 @@ _GIVEN = (
 
 
 class Explain(click.Group):
-    """`coterie explain METHOD`: for the methods that can say more about single queries."""
+    """`coterie explain METHOD`: for the methods that can say more than what they release."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Those methods."""
@@ -38,7 +37,7 @@ class Explain(click.Group):
         """The command of one of them, with the parameters that degrees depend on."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        wanted = ("theta", "min_users", "min_term_users", "strict", "max_degree")
+        wanted = ("theta", "min_users", "min_term_users", "strict", "function_words", "max_degree")
         params = [option for option in opt.method_options(cmd_name) if option.name in wanted]
         shared = opt.collected(
             *_GIVEN, opt.reading, opt.prepare, opt.show_values, opt.force, opt.as_json, opt.quiet, opt.config
@@ -52,16 +51,19 @@ class Explain(click.Group):
         )
 
 
-def _explain_affinity(log: tuple[str, ...], query_file: Path, picture: Path | None, **options: Any) -> None:
+def _explain_affinity(log: tuple[str, ...], query_file: Path | None, picture: Path | None, **options: Any) -> None:
     from coterie import explain, registry, verbs
+    from coterie.errors import ParameterError
     from coterie.prepare import parse_steps
     from coterie.write import refuse_existing
 
     quiet, show_values = options["quiet"], options["show_values"]
     names = [name for name in (param.name for param in opt.params("affinity")) if name in options]
     method = registry.method("affinity")(**{name: options[name] for name in names})
-    queries, steps = explain.read_queries(query_file), parse_steps(options["prepare"])
+    queries, steps = explain.read_queries(query_file) if query_file else [], parse_steps(options["prepare"])
     if picture is not None:
+        if not queries:
+            raise ParameterError("A picture shows the queries around one of yours. Give it: --query-file FILE.")
         explain.picture_kind(picture)
         refuse_existing(picture, options["force"])
     with progress(quiet) as step:
@@ -72,7 +74,9 @@ def _explain_affinity(log: tuple[str, ...], query_file: Path, picture: Path | No
         if picture is not None:
             step("draw")
             explain.draw_component(found, picture, show_values)
-    if options["as_json"]:
+    if query_file is None:
+        print_scores(explain.overview(found.graph), as_json=options["as_json"])
+    elif options["as_json"]:
         print_scores(found.scores(show_values), as_json=True)
     else:
         print_table(found.table if show_values else found.table.drop("query"))

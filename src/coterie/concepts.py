@@ -34,7 +34,8 @@ Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 """Two queries are affine if their cosine is at least θ minus this."""
-_UNIT = 2.0**32  # squared weights are whole multiples of 1 / _UNIT, so that sums are exact
+UNIT = 2.0**32
+"""Squared weights are whole multiples of 1 / UNIT, so that sums are exact."""
 _MOST = 2**31 - 1
 _PARTS = 64  # of the join, for the threads; of no consequence for the result
 
@@ -73,6 +74,8 @@ class Vectors:
     """Concepts of vertex v, ascending: features[start[v]:start[v + 1]]; numbered from frequent to rare."""
     mass: Ints
     """The squared weight of each concept, in units."""
+    length: Short
+    """The number of words of each concept."""
     member_start: Ints
     members: Short
     """The queries of each vertex."""
@@ -103,6 +106,7 @@ class Settings:
     min_term_users: int = 2
     strict: bool = False
     max_degree: int = 1000
+    function_words: frozenset[str] = FUNCTION_WORDS
     v_max: int | None = None
     """With a number, the approximate procedure of SPEC 6.5 instead of exact cores."""
 
@@ -110,14 +114,16 @@ class Settings:
 def affinity(log: Log, run: Run, settings: Settings) -> Affinity:
     """Steps 1 to 4."""
     queries = gather(log, run)
-    found = mine(queries, settings.min_users, settings.min_term_users)
+    found = mine(queries, settings)
     start, neighbours = connect(found, settings.theta)
-    n_users, levels = len(queries.people), settings.max_degree - 1
+    n_users = len(queries.people)
+    levels = max(min(settings.max_degree, n_users), 2) - 1  # nobody has a degree above the number of users
     shape = (start, neighbours, found.user_start, found.users, n_users)
     core = cores.cores(*shape, np.full(start.size - 1, levels, dtype=np.int32), levels)
     if settings.v_max is not None:
         # A query leaves the levels that those who cover it left: covers must be inside the release.
-        core = cores.cores(*shape, cores.local_cores(*shape, core, levels, settings.v_max), levels)
+        v_max = min(settings.v_max, max(start.size - 1, 1))
+        core = cores.cores(*shape, cores.local_cores(*shape, core, levels, v_max), levels)
     degree = queries.crowd
     inside = found.vertex >= 0
     degree[inside] = np.maximum(degree[inside], core[found.vertex[inside]] + 1)
@@ -148,15 +154,17 @@ def gather(log: Log, run: Run) -> Queries:
     return Queries(names=names, people=people, events=events, user_start=user_start, users=users)
 
 
-def mine(queries: Queries, min_users: int, min_term_users: int) -> Vectors:
+def mine(queries: Queries, settings: Settings) -> Vectors:
     """Step 2: concepts, weights and vectors."""
     n_users = len(queries.people)
-    tau = min_users or max(2, n_users // 10_000)
-    token_start, tokens, function = _tokens(queries.names)
+    # More than all users is the same as one more: nothing is a concept.
+    tau = min(settings.min_users or max(2, n_users // 10_000), n_users + 1)
+    min_term_users = min(settings.min_term_users, n_users + 1)
+    token_start, tokens, function = _tokens(queries.names, settings.function_words)
     words = _count(queries, token_start, tokens, function.size, max(tau, min_term_users))
     rare = _any(words.owners[tokens] < min_term_users, token_start)
     orders = _orders(queries, token_start, tokens, function, words, tau)
-    feature, weight = _features(orders)
+    feature, weight, length = _features(orders)
     places = (_renumbered(numbers, order.at) for numbers, order in zip(feature, orders, strict=True))
     first, second, third = places
     vertex, start, features = vectors.collapse(token_start, first, second, third, ~rare)
@@ -168,7 +176,8 @@ def mine(queries: Queries, min_users: int, min_term_users: int) -> Vectors:
         vertex=vertex,
         start=start,
         features=features,
-        mass=np.rint(weight * weight * _UNIT).astype(np.int64),
+        mass=np.rint(weight * weight * UNIT).astype(np.int64),
+        length=length,
         member_start=member_start,
         members=members,
         user_start=user_start,
@@ -245,10 +254,10 @@ class _Order(NamedTuple):
     concept: NDArray[np.bool_]
 
 
-def _tokens(names: pl.Series) -> tuple[Ints, Short, NDArray[np.bool_]]:
+def _tokens(names: pl.Series, function_words: frozenset[str]) -> tuple[Ints, Short, NDArray[np.bool_]]:
     """Where the tokens of each query begin, the words they are, and which words are function words."""
     # Function words get their numbers in one pass with the others, as a last query that nobody asked.
-    last = pl.Series(names.name, [" ".join(sorted(FUNCTION_WORDS))])
+    last = pl.Series(names.name, [" ".join(sorted(function_words))])
     text, text_start = _bytes(pl.concat([names, last]))
     token_start, tokens, n_words = grams.words(text, text_start)
     end = token_start[-2]
@@ -301,16 +310,17 @@ def _pairs(
     return _renumbered(_numbered(frequent), at), left, right, counts.of(frequent)
 
 
-def _features(orders: Sequence[_Order]) -> tuple[list[Short], Floats]:
-    """The feature of each frequent n-gram (or -1), numbered from frequent to rare, and the weights of features."""
+def _features(orders: Sequence[_Order]) -> tuple[list[Short], Floats, Short]:
+    """The feature of each frequent n-gram (or -1), numbered from frequent to rare; weights and words of features."""
     concept = np.concatenate([each.concept for each in orders])
     queries = np.concatenate([each.queries for each in orders])
     weight = np.concatenate([each.weight for each in orders])
+    length = np.repeat(np.arange(1, len(orders) + 1, dtype=np.int32), [each.concept.size for each in orders])
     kept = np.flatnonzero(concept)
     kept = kept[np.argsort(-queries[kept].astype(np.int64), kind="stable")]
     feature = np.full(concept.size, -1, dtype=np.int32)
     feature[kept] = np.arange(kept.size, dtype=np.int32)
-    return np.split(feature, np.cumsum([each.concept.size for each in orders])[:-1]), weight[kept]
+    return np.split(feature, np.cumsum([each.concept.size for each in orders])[:-1]), weight[kept], length[kept]
 
 
 def _numbered(kept: NDArray[np.bool_]) -> Short:

@@ -1,4 +1,4 @@
-"""Explain: why `affinity` gives a query its anonymity degree, and a picture of the queries around it.
+"""Explain: why `affinity` gives a query its anonymity degree, a picture of the queries around it, and the whole log.
 
 A query of the graph sits in a core: the largest set of queries each of which has, together with its affine queries in
 the set, one user more than the order of the core. The core that is told of is the part of it that hangs together with
@@ -7,7 +7,7 @@ the query. Queries are given by the caller, one a line; whatever is said about t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from coterie.concepts import UNIT, affinity
 from coterie.concepts import Affinity as Graph
-from coterie.concepts import affinity
 from coterie.errors import InputError, MissingError, ParameterError
+from coterie.kernels.cores import components
 from coterie.log import Log
 from coterie.methods.affinity import Affinity
 from coterie.prepare.normalize import spell
@@ -26,6 +27,9 @@ from coterie.run import Run
 from coterie.shapes import QUERIES
 from coterie.write import temporary
 
+SCORES = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
+_CROWDS = {"1": (1, 1), "2_to_4": (2, 4), "5_to_9": (5, 9), "10_to_19": (10, 19), "20_to_49": (20, 49)}
+_CROWDS["50_and_more"] = (50, 2**31)
 MOST = 100
 """Queries in a picture; more cannot be told apart."""
 IN_GRAPH = "in graph"
@@ -71,8 +75,7 @@ class Explanation:
             for key, number in numbers.items():
                 unit = units.get(key, "users" if key in ("users", "degree", "covering_users") else "queries")
                 rows.append(("explain", f"{row['line']}.{key}", number, unit, row["query"]))
-        schema = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String, "label": pl.String}
-        table = pl.DataFrame(rows, schema=schema, orient="row")
+        table = pl.DataFrame(rows, schema={**SCORES, "label": pl.String}, orient="row")
         return table if show_values else table.drop("label")
 
 
@@ -90,7 +93,7 @@ def read_queries(path: Path) -> list[tuple[int, str]]:
     return lines
 
 
-def explain_affinity(log: Log, method: Affinity, queries: Sequence[tuple[int, str]]) -> Explanation:
+def explain_affinity(log: Log, method: Affinity, queries: Sequence[tuple[int, str]] = ()) -> Explanation:
     """What the method makes of some queries of a log, spelled as the log was prepared."""
     if log.shape is not QUERIES:
         raise InputError(f"affinity works on {QUERIES.name}, and this log is {log.shape.name}.")
@@ -126,6 +129,60 @@ def told(graph: Graph, line: int, query: int | None) -> tuple[int | str | None, 
         int(order),
         _size(graph, reach(graph, vertex, order)),
     )  # fmt: skip
+
+
+def overview(graph: Graph) -> pl.DataFrame:
+    """name, key, value, unit: the log, its concepts, its graph and its degrees in numbers."""
+    rows = [*_of_queries(graph), *_of_graph(graph), *_of_degrees(graph)]
+    return pl.DataFrame([("explain", *row) for row in rows], schema=SCORES, orient="row")
+
+
+def _of_queries(graph: Graph) -> Iterator[tuple[str, float | None, str]]:
+    queries = graph.queries
+    yield "users", len(queries.people), "users"
+    yield "searches", int(queries.events.sum()), "searches"
+    yield "queries", len(queries.names), "queries"
+    yield "queries.one_user", _percent(queries.crowd == 1), "% of queries"
+    words = queries.names.str.count_matches("[^ ]+").to_numpy()
+    for key, those in {**{str(n): words == n for n in range(1, 5)}, "5_and_more": words >= 5}.items():
+        yield f"queries.words.{key}", _percent(those), "% of queries"
+        yield f"searches.words.{key}", _percent(those, queries.events), "% of searches"
+
+
+def _of_graph(graph: Graph) -> Iterator[tuple[str, float | None, str]]:
+    of, events = graph.vectors, graph.queries.events
+    yield "min_users", of.tau, "users"
+    yield "concepts", of.mass.size, "words and phrases"
+    for n in (1, 2, 3):
+        masses = of.mass[of.length == n]
+        yield f"concepts.words.{n}", masses.size, "words and phrases"
+        yield f"concepts.words.{n}.largest_weight", np.sqrt(masses.max() / UNIT) if masses.size else None, "weight"
+    inside = of.vertex >= 0
+    yield "queries.rare_word", int(of.rare.sum()), "queries"
+    yield "queries.no_concept", int((~inside & ~of.rare).sum()), "queries"
+    yield "queries.in_graph", int(inside.sum()), "queries"
+    yield "searches.in_graph", int(events[inside].sum()), "searches"
+    yield "vectors", graph.core.size, "vectors"
+    yield "pairs", graph.neighbours.size // 2, "affine pairs of vectors"
+    # Of each query of the graph: how many queries hang together with it, herself among them.
+    sizes = np.bincount(components(graph.start, graph.neighbours), weights=np.diff(of.member_start))
+    total = sizes.sum()
+    yield "component.mean", (sizes * sizes).sum() / total if total else None, "queries"
+    yield "component.largest", sizes.max() if total else None, "queries"
+
+
+def _of_degrees(graph: Graph) -> Iterator[tuple[str, float | None, str]]:
+    crowd, degree = graph.queries.crowd, graph.degree
+    for users, (least, most) in _CROWDS.items():
+        those = (crowd >= least) & (crowd <= most)
+        yield f"degree.{users}.queries", int(those.sum()), "queries"
+        yield f"degree.{users}.higher", _percent(degree[those] > crowd[those]), "% of them"
+        yield f"degree.{users}.mean", degree[those].mean() if those.any() else None, "users"
+
+
+def _percent(those: NDArray[np.bool_], weights: Ints | None = None) -> float | None:
+    """How many of 100 are those."""
+    return 100 * float(np.average(those, weights=weights)) if those.size else None
 
 
 def reach(graph: Graph, vertex: int, order: int = 0, enough: int | None = None) -> Ints:

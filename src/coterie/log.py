@@ -76,10 +76,11 @@ class Log:
 class Record:
     """The private record of a run: who became whom. It undoes the release, so it stays at home.
 
-    `tables` may hold `certificate` (item, by, user: who covers whom, for the verifier) and `degrees` (item, degree).
+    `tables` may hold `certificate` (item, by, user: who covers whom, for the verifier), `degrees` (item, degree) and
+    `function_words` (word: a list of one's own, for the verifier).
     """
 
-    TABLES: ClassVar[tuple[str, ...]] = ("certificate", "degrees")
+    TABLES: ClassVar[tuple[str, ...]] = ("certificate", "degrees", "function_words")
 
     run: Mapping[str, Any]
     subjects: pl.LazyFrame
@@ -87,7 +88,7 @@ class Record:
     rows: pl.LazyFrame | None = None
     """row, released_row; for methods that keep rows."""
     tables: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
-    """What some methods add: `certificate`, `degrees`."""
+    """What some methods add."""
 
     def __repr__(self) -> str:
         return f"Record(rows: {'kept' if self.rows is not None else 'not kept'})"

@@ -3,12 +3,14 @@
 k: Annotated[int, Range(2)] = 5
 users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
 strict: Annotated[bool, Flag()] = False
+function_words: Annotated[str, WordList("english", "none")] = "english"
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, fields
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from coterie.errors import ParameterError
@@ -62,13 +64,28 @@ class Flag:
         return "True or False"
 
 
+class WordList:
+    """A list of words: one that has a name, or a file of one's own."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
+        """Whether `value` is a name or a file."""
+        return isinstance(value, str) and (value in self.names or Path(value).is_file())
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
+        """The allowed values in words."""
+        return ", ".join(map(repr, self.names)) + " or a file of words"
+
+
 @dataclass(frozen=True)
 class Param:
     """A parameter as the documentation and the command line see it."""
 
     name: str
     kind: type
-    rule: Range | Choice | Flag
+    rule: Range | Choice | Flag | WordList
     default: Any
     doc: str
 
@@ -82,7 +99,7 @@ def params_of(cls: type) -> Iterator[Param]:
         if get_origin(hint) is not Annotated:
             continue
         kind, *extras = get_args(hint)
-        rule = next(extra for extra in extras if isinstance(extra, (Range, Choice, Flag)))
+        rule = next(extra for extra in extras if isinstance(extra, (Range, Choice, Flag, WordList)))
         default = None if field.default is MISSING else field.default
         yield Param(field.name, kind, rule, default, docs.get(field.name, ""))
 
@@ -96,3 +113,23 @@ def check_params(instance: Any, owner: str) -> None:
                 f"The {param.name!r} parameter of {owner} must be "
                 f"{param.rule.describe(param.kind)}. Got {value!r} instead."
             )
+
+
+def public_params(instance: Any) -> dict[str, Any]:
+    """All parameters as everybody may see them: of files only the last part of the name, not where they are."""
+    return {**asdict(instance), **{name: path.name for name, path in files_of(instance).items()}}
+
+
+def files_of(instance: Any) -> dict[str, Path]:
+    """The parameters that are files."""
+    values = [(param, getattr(instance, param.name)) for param in params_of(type(instance))]
+    return {p.name: Path(value) for p, value in values if isinstance(p.rule, WordList) and value not in p.rule.names}
+
+
+def beside(cls: type, values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Values of parameters, with files looked for in a folder."""
+    names = {param.name: param.rule.names for param in params_of(cls) if isinstance(param.rule, WordList)}
+    return {
+        name: str(folder / value) if isinstance(value, str) and value not in names.get(name, (value,)) else value
+        for name, value in values.items()
+    }

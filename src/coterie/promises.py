@@ -27,6 +27,7 @@ _USERS = {
 }
 _LINKED = "Queries linked by a random name can point to a person together, even where each of them is common."
 _KEPT = "Exact times and clicked pages were kept: somebody who knows when a person searched can find the row."
+_OWN_WORDS = "Words on a list of function words that was given are released without having been compared."
 _ALONE = "The promise is about this release alone, not about it together with other releases of the same log."
 
 
@@ -70,6 +71,8 @@ class KThetaAffinity:
     min_users: Annotated[int, Range(0)] = 0
     min_term_users: Annotated[int, Range(1)] = 2
     strict: Annotated[bool, Flag()] = False
+    function_words: str = "english"
+    """The name of the list of function words, or the digest of one that has none."""
     users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
     attrs: Annotated[str, Choice("common", "keep", "drop")] = "common"
 
@@ -104,6 +107,7 @@ class KThetaAffinity:
             "nearly the same, not that they typed the rest of it.",
             f"A rare word beside a common phrase is released with it where {self.min_term_users} users or more have "
             "that word anywhere in the log.",
+            *((_OWN_WORDS,) if self.function_words not in ("english", "none") else ()),
             "Somebody who saw a person type a released query recognizes it.",
             f"Somebody who can make {self.min_term_users} accounts type a private word beside a common phrase can have "
             "it released.",

@@ -7,6 +7,7 @@ the log.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.log import Log
-from coterie.text import FUNCTION_WORDS
 
 _QUERIES_AT_ONCE = 250_000  # whose n-grams are in memory together
 _PAIRS_AT_ONCE = 10_000_000  # (n-gram, user), before distinct ones are counted
@@ -35,21 +35,28 @@ class Recount:
     """item, user: who asked what, for all queries of the log."""
 
 
-def recount(original: Log, items: pl.DataFrame, min_users: int, min_term_users: int) -> Recount:
+def recount(
+    original: Log, items: pl.DataFrame, min_users: int, min_term_users: int, function_words: Collection[str]
+) -> Recount:
     """The vectors of `items` (a column of that name)."""
     pairs = _pairs(original)
-    tau = min_users or max(2, pairs["user"].n_unique() // 10_000)
+    people = pairs["user"].n_unique()
+    # No word has more users than there are: a number above that means the same as one more, and fits into a column.
+    tau = min(min_users or max(2, people // 10_000), people + 1)
+    min_term_users = min(min_term_users, people + 1)
     queries = pairs.group_by("item").agg(pl.col("events").sum(), pl.len().cast(pl.Int64).alias("crowd"))
     queries = queries.with_columns(_words("item").list.len().cast(pl.Int64).alias("words")).with_row_index("q")
     wanted = _grams(items.select("item"))
     kinds = wanted.select("gram", "n").unique().sort("gram").with_row_index("g")
     totals = [float((queries["events"] * (queries["words"] - n).clip(lower_bound=0)).sum()) for n in range(3)]
     counted = _counted(queries, kinds)
-    crowded = _crowded(pairs, queries, counted, kinds, tau, min_term_users)
+    crowded = _crowded(pairs, queries, counted, tau, min_term_users)
     weights = _weights(kinds, counted, totals).join(crowded, on="g")
     found = wanted.unique().join(weights, on=["gram", "n"])
     rare = found.filter((pl.col("n") == 1) & ~pl.col("enough_word")).select("item").unique()
-    concepts = found.filter(pl.col("concept")).select("item", "gram", "weight")
+    empty = pl.Series(sorted(function_words), dtype=pl.String).implode()
+    only_function = pl.col("gram").str.split(" ").list.eval(pl.element().is_in(empty)).list.all()
+    concepts = found.filter(pl.col("frequent") & ~only_function).select("item", "gram", "weight")
     vectors = concepts.join(rare, on="item", how="anti")
     return Recount(tau=tau, vectors=vectors, rare=rare, pairs=pairs.select("item", "user"))
 
@@ -164,11 +171,10 @@ def _crowded(
     pairs: pl.DataFrame,
     queries: pl.DataFrame,
     counted: pl.DataFrame,
-    kinds: pl.DataFrame,
     tau: int,
     min_term_users: int,
 ) -> pl.DataFrame:
-    """g, concept, enough_word: whether an n-gram has τ users, and whether a word has enough of them."""
+    """g, frequent, enough_word: whether an n-gram has τ users, and whether a word has enough of them."""
     least, enough = min(tau, min_term_users), max(tau, min_term_users)
     bounds = counted.group_by("g").agg(pl.col("crowd").sum().alias("most"), pl.col("crowd").max().alias("users"))
     # A query with enough users decides for all its n-grams, and too few users of all queries together as well.
@@ -185,10 +191,7 @@ def _crowded(
             exact.append(distinct.group_by("g").len("users"))
     found = bounds.select("g", "users").join(pl.concat(exact), on="g", how="left", suffix="_exact")
     users = pl.coalesce("users_exact", "users")
-    function = pl.col("gram").str.split(" ").list.eval(pl.element().is_in(list(FUNCTION_WORDS))).list.all()
-    return found.join(kinds, on="g").select(
-        "g", ((users >= tau) & ~function).alias("concept"), (users >= min_term_users).alias("enough_word")
-    )
+    return found.select("g", (users >= tau).alias("frequent"), (users >= min_term_users).alias("enough_word"))
 
 
 def _weights(kinds: pl.DataFrame, counted: pl.DataFrame, totals: list[float]) -> pl.DataFrame:

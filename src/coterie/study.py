@@ -23,6 +23,7 @@ import polars as pl
 from coterie import __version__, formats, registry, verbs
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.log import Log
+from coterie.params import beside, files_of
 from coterie.promises import Check, from_dict, to_dict
 from coterie.report import RANDOM, ReleaseView, render
 from coterie.report.drawing import Drawing, draw, parse_drawing
@@ -121,7 +122,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         path=path,
         read=data["read"],
         steps=tuple(data.get("prepare", {}).get("steps", ("normalize", "drop_empty"))),
-        cells=tuple(cell for entry in data["anonymize"] for cell in _cells(entry)),
+        cells=tuple(cell for entry in data["anonymize"] for cell in _cells(entry, path.parent)),
         measures=None if names is None else tuple(names),
         kappas=tuple(kappas or ()),
         labels=None if labels is None else path.parent / labels,
@@ -185,8 +186,8 @@ def _scores(views: Sequence[ReleaseView]) -> pl.DataFrame:
     return pl.concat(tables)
 
 
-def _cells(entry: Mapping[str, Any]) -> Iterator[Cell]:
-    """All combinations of the lists of one [[anonymize]] table."""
+def _cells(entry: Mapping[str, Any], folder: Path) -> Iterator[Cell]:
+    """All combinations of the lists of one [[anonymize]] table of a study in that folder."""
     settings = dict(entry)
     name, seed = settings.pop("method", None), settings.pop("seed", 7)
     if not isinstance(name, str) or not isinstance(seed, int):
@@ -194,17 +195,18 @@ def _cells(entry: Mapping[str, Any]) -> Iterator[Cell]:
     make = registry.method(name)
     lists = {key: value if isinstance(value, list) else [value] for key, value in settings.items()}
     for values in itertools.product(*lists.values()):
-        params = dict(zip(lists, values, strict=True))
+        written = dict(zip(lists, values, strict=True))
+        params = beside(make, written, folder)
         try:
             method = make(**params)
         except TypeError:
             raise ParameterError(f"{name} has no such parameter among: {', '.join(params)}.") from None
-        label = " ".join([name, *(f"{key}={value}" for key, value in params.items())])
+        label = " ".join([name, *(f"{key}={value}" for key, value in written.items())])
         random = baseline_of(method)
         if random is not None:
             settings_of = asdict(random)  # type: ignore[call-overload]
-            beside = Cell(method=name, params=settings_of, seed=seed, label=f"{label}, {RANDOM.lower()}")
-        yield Cell(method=name, params=params, seed=seed, label=label, baseline=None if random is None else beside)
+            by_chance = Cell(method=name, params=settings_of, seed=seed, label=f"{label}, {RANDOM.lower()}")
+        yield Cell(method=name, params=params, seed=seed, label=label, baseline=None if random is None else by_chance)
 
 
 def _read(study: Study) -> Log:
@@ -233,7 +235,9 @@ def _digest_of_source(study: Study) -> str:
 
 
 def _digest(base: str, cell: Cell) -> str:
-    params = asdict(registry.method(cell.method)(**cell.params))  # a default counts the same whether it is said or not
+    method = registry.method(cell.method)(**cell.params)
+    params = asdict(method)  # a default counts the same whether it is said or not
+    params |= {name: sha256(path) for name, path in files_of(method).items()}
     text = base + json.dumps([cell.method, params, cell.seed], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+
 import polars as pl
 import Stemmer
+
+from coterie.errors import InputError
 
 # Function words of English and the words of web addresses: frequent everywhere, telling nothing.
 _STOP_TEXT = """
@@ -23,6 +30,34 @@ having can could may might must shall should will would i you he she it we they 
 their mine yours ours theirs this that these those who whom whose which what not no than then
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_TEXT.split())
+FUNCTION_LISTS = {"english": FUNCTION_WORDS, "none": frozenset[str]()}
+"""The lists of function words that have a name."""
+
+
+def function_words(choice: str) -> frozenset[str]:
+    """The function words of a list with a name, or of a UTF-8 file: words separated by spaces and line ends.
+
+    Words of a file are spelled as `normalize` spells queries.
+    """
+    if choice in FUNCTION_LISTS:
+        return FUNCTION_LISTS[choice]
+    try:
+        text = Path(choice).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{Path(choice).name}, a file of function words, is not UTF-8 text.") from None
+    found = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower()).split()
+    if not found:
+        raise InputError(f"{Path(choice).name} has no function word in it. For no function words say 'none'.")
+    return frozenset(found)
+
+
+def name_of_words(words: Iterable[str]) -> str:
+    """The name of a list of function words, or a digest of one that has none: what everybody may know of it."""
+    found = frozenset(words)
+    for name, known in FUNCTION_LISTS.items():
+        if found == known:
+            return name
+    return "sha256:" + hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()
 
 
 def words(text: pl.Expr) -> pl.Expr:

@@ -24,6 +24,7 @@ from coterie.log import Log, Record, Release, Step
 from coterie.measures import SCORES, Comparison
 from coterie.measures.labels import read_labels
 from coterie.measures.privacy.uniqueness import uniqueness
+from coterie.params import public_params
 from coterie.prepare import DEFAULT
 from coterie.prepare import prepare as apply_steps
 from coterie.prepare.scrub import find
@@ -111,7 +112,7 @@ def anonymize(
         run.known.clear()  # it can be large, and nobody will ask again
     released, row_map = _settle(draft.frame, log.shape, run, record)
     progress("verify")
-    verdict = verify_rows(released, log.shape, promise, log, certificate=draft.tables.get("certificate"))
+    verdict = verify_rows(released, log.shape, promise, log, tables=draft.tables)
     if verdict.exit_code != 0:
         raise BrokenPromiseError(_broken_message(name, verdict))
     private = Record(
@@ -132,7 +133,7 @@ def anonymize(
         log=Log(frame=released, shape=log.shape, history=log.history, resources=(log.resources, run)),
         promise=promise,
         method=name,
-        params=asdict(method),  # type: ignore[call-overload]
+        params=public_params(method),
         checks=verdict.checks,
         warnings=draft.warnings,
         record=private,
@@ -177,7 +178,7 @@ def verify(
     A file with a sidecar says itself what it promises and how the original has to be prepared (unless `steps` says it,
     or the original was prepared already). Rows that Coterie did
     not make (a Log, or a file without a sidecar, which is read and prepared like any log) need `promise` and `k`. A run
-    record is only looked into for a certificate, which tells where to look and is not believed.
+    record is only looked into for a certificate, which tells where to look and is not believed, and for function words.
     """
     if original is not None and not _named(original):
         raise InputError(
@@ -186,9 +187,8 @@ def verify(
         )
     if isinstance(release, Release):
         promised = release.promise if k is None else replace(release.promise, k=k)
-        tables = {} if release.record is None else release.record.tables
-        proof = tables.get("certificate")
-        return verify_rows(release.log.frame, release.log.shape, promised, original, certificate=proof)
+        tables = None if release.record is None else release.record.tables
+        return verify_rows(release.log.frame, release.log.shape, promised, original, tables=tables)
     if isinstance(release, Log):
         return _verify_foreign(release, original, promise, k)
     path = Path(release)
@@ -207,8 +207,8 @@ def verify(
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
     if private is not None and private.run.get("released_sha256", sidecar["sha256"]) != sidecar["sha256"]:
         raise InputError(f"The run record belongs to another release than {path.name}.")
-    proof = None if private is None else private.tables.get("certificate")
-    verdict = verify_rows(frame.drop("bad").with_columns(extra), shape, promised, original, certificate=proof)
+    tables = None if private is None else private.tables
+    verdict = verify_rows(frame.drop("bad").with_columns(extra), shape, promised, original, tables=tables)
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
     of_file = (
         _file_check("readable", unread, "every line can be read"),

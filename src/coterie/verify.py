@@ -8,7 +8,7 @@ each check says which. Findings are counts, never values.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -18,6 +18,7 @@ from coterie.log import Log
 from coterie.promises import Check, KThetaAffinity, Promise, QueryKAnonymity, QueryPromise, Status, UserKAnonymity
 from coterie.recount import covered_by_all, proved, recount
 from coterie.shapes import Shape
+from coterie.text import FUNCTION_LISTS, name_of_words
 
 _NAME = r"^u_[a-z2-7]{16}$"
 _PARTS: tuple[Callable[[pl.Expr], pl.Expr], ...] = (lambda h: h // 2**32, lambda h: h % 2**32)
@@ -25,6 +26,7 @@ _PAUSE = timedelta(minutes=30)
 _DAY = 86_400_000_000  # microseconds
 _ORIGINAL = "the original log (--original LOG)"
 _RECORD = "the run record, as so many pairs are not compared (--record DIR)"
+_OWN_WORDS = "the function words, which are in the run record (--record DIR)"
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
 
 
@@ -83,12 +85,13 @@ def verify_rows(
     promise: Promise,
     original: Log | None = None,
     *,
-    certificate: pl.LazyFrame | None = None,
+    tables: Mapping[str, pl.LazyFrame] | None = None,
     foreign: bool = False,
 ) -> Verdict:
     """Check released rows; `foreign` rows were not made by Coterie and need not keep its house rules.
 
-    A `certificate` from the run record (item, by, user) says who covers whom. It saves a search and is not believed.
+    Of the `tables` of a run record two are looked into. The `certificate` (item, by, user) says who covers whom; it
+    saves a search and is not believed. `function_words` (word) are taken if they have the digest that was promised.
     """
     checks: list[Check] = []
     if not foreign:
@@ -100,7 +103,7 @@ def verify_rows(
     else:
         checks += [_foreign_details(shape, promise)]
     if isinstance(promise, QueryPromise):
-        checks += _query_checks(frame, shape, promise, original, certificate, foreign)
+        checks += _query_checks(frame, shape, promise, original, tables or {}, foreign)
     else:
         checks += _user_checks(frame, shape, promise, original)
     return Verdict(promise=promise, checks=tuple(checks), foreign=foreign)
@@ -177,11 +180,11 @@ def _query_checks(
     shape: Shape,
     promise: QueryPromise,
     original: Log | None,
-    certificate: pl.LazyFrame | None,
+    tables: Mapping[str, pl.LazyFrame],
     foreign: bool,
 ) -> Iterator[Check]:
     if isinstance(promise, KThetaAffinity):
-        yield from _covers(frame, shape, promise, original, certificate)
+        yield from _covers(frame, shape, promise, original, tables)
     else:
         yield from _crowds(frame, [shape.item], shape, promise, original, foreign)
     if not foreign and promise.users != "drop":
@@ -192,7 +195,11 @@ def _query_checks(
 
 
 def _covers(
-    frame: pl.LazyFrame, shape: Shape, promise: KThetaAffinity, original: Log | None, certificate: pl.LazyFrame | None
+    frame: pl.LazyFrame,
+    shape: Shape,
+    promise: KThetaAffinity,
+    original: Log | None,
+    tables: Mapping[str, pl.LazyFrame],
 ) -> Iterator[Check]:
     """At least k users behind each released item and the released items affine to it, and no more rows than there."""
     item, k = shape.item, promise.k
@@ -213,26 +220,27 @@ def _covers(
     if promise.strict:
         yield _words(sizes, promise, original, item)
     covered = sizes.select("item", pl.col("crowd").cast(pl.Int64).alias("covered"))
+    function_words = _function_words(promise, tables.get("function_words"))
+    certificate = tables.get("certificate")
     small = sizes.height <= _SMALL_ITEMS and sizes["crowd"].sum() <= _SMALL_CROWDS
     if (covered["covered"] >= k).all():
         how = ""
+    elif function_words is None:
+        yield _not_checked(cover, detail, carries_promise=True, needs=_OWN_WORDS)
+        return
     elif small:
-        found = recount(original, sizes, promise.min_users, promise.min_term_users)
+        found = recount(original, sizes, promise.min_users, promise.min_term_users, function_words)
         covered = covered_by_all(found, sizes, promise.theta)
         how = f" (concepts have {found.tau:,} users; all pairs compared)"
     elif certificate is not None:
         claims = certificate.select(pl.col("item", "by", "user").cast(pl.String)).collect(engine="streaming")
         named = pl.concat([claims["item"], claims["by"]]).unique().alias("item").to_frame()
-        found = recount(original, named, promise.min_users, promise.min_term_users)
+        found = recount(original, named, promise.min_users, promise.min_term_users, function_words)
         covered = proved(found, claims, sizes, promise.theta, k)
-        how = f" (concepts have {found.tau:,} users; {claims.height:,} lines of the certificate compared)"
+        lines = f"{claims.height:,} lines of the certificate compared, for no larger k"
+        how = f" (concepts have {found.tau:,} users; {lines})"
     else:
-        yield _not_checked(
-            cover,
-            detail,
-            carries_promise=True,
-            needs=_RECORD,
-        )
+        yield _not_checked(cover, detail, carries_promise=True, needs=_RECORD)
         return
     broken = covered.filter(pl.col("covered") < k).height
     yield _check(
@@ -246,8 +254,17 @@ def _covers(
     )
 
 
+def _function_words(promise: KThetaAffinity, given: pl.LazyFrame | None) -> frozenset[str] | None:
+    """The function words that the promise names; None where they have no name and were not given."""
+    if promise.function_words in FUNCTION_LISTS:
+        return FUNCTION_LISTS[promise.function_words]
+    words = frozenset[str]() if given is None else frozenset(given.select("word").collect()["word"])
+    return words if name_of_words(words) == promise.function_words else None
+
+
 def _words(sizes: pl.DataFrame, promise: KThetaAffinity, original: Log, item: str) -> Check:
-    rare = recount(original, sizes, promise.min_users, promise.min_term_users).rare.height
+    # Which words have few users does not depend on function words.
+    rare = recount(original, sizes, promise.min_users, promise.min_term_users, ()).rare.height
     detail = f"no released {item} has a word of fewer than {promise.min_term_users} users"
     unit = f"of {sizes.height:,} have"
     return _check(f"words.{item}", rare, detail, unit=unit, needs_original=True, carries_promise=True)

@@ -57,6 +57,40 @@ def test_theta_is_the_methods(coterie, canaries):
     assert found["1.degree"] >= 8
 
 
+def test_the_whole_log(coterie, canaries):
+    """Numbers only, also with --show-values; a picture needs a query to start from."""
+    found = {
+        row["key"]: row["value"]
+        for row in json.loads(coterie("explain", "affinity", canaries / "log.tsv", "--json").out)
+    }
+    assert [found[key] for key in ("users", "queries", "queries.in_graph", "queries.rare_word")] == [10, 3, 2, 1]
+    assert [found[f"degree.{key}"] for key in ("1.queries", "1.higher", "5_to_9.mean")] == [2, 50, 9]
+    shown = coterie("explain", "affinity", canaries / "log.tsv", "--show-values")
+    assert "component.largest" in shown.out
+    assert "qz" not in shown.out + shown.err
+    done = coterie("explain", "affinity", canaries / "log.tsv", "--picture", canaries / "a.svg", code=2)
+    assert "--query-file" in done.err
+
+
+def test_function_words(coterie, canaries):
+    """A list of one's own, or none; the words are no concepts by themselves."""
+    (canaries / "words.txt").write_text("QZphone")
+    counts = {}
+    for words in ("english", "none", canaries / "words.txt"):
+        done = coterie("explain", "affinity", canaries / "log.tsv", "--json", "--function-words", words)
+        counts[str(words)] = {row["key"]: row["value"] for row in json.loads(done.out)}["concepts.words.1"]
+    assert list(counts.values()) == [2, 2, 1]
+    done = coterie("explain", "affinity", canaries / "log.tsv", "--function-words", "german", code=2)
+    assert "'english', 'none' or a file of words" in done.err
+    base = ("anonymize", "affinity", canaries / "log.tsv", "--k", "3", "--function-words", canaries / "words.txt")
+    coterie(*base, "-o", canaries / "safe.tsv", "--record", canaries / "record")
+    check = ("verify", canaries / "safe.tsv", "--original", canaries / "log.tsv")
+    coterie(*check, "--record", canaries / "record")
+    assert "function words" in coterie(*check, code=3).out
+    assert "words.txt" in (canaries / "safe.tsv.json").read_text()
+    assert str(canaries) not in (canaries / "safe.tsv.json").read_text()
+
+
 @pytest.mark.parametrize(
     ("text", "more", "message"),
     [

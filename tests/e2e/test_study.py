@@ -199,3 +199,22 @@ def test_wrong_values_of_measures(coterie, tmp_path, given):
     said = coterie("study", study, code=2)
     assert "study.toml" in said.err
     assert list(tmp_path.iterdir()) == [study]
+
+
+def test_a_file_of_words_is_beside_the_study_and_counts_by_content(coterie, tmp_path, monkeypatch):
+    """Cells depend on what is in the file, not on its name."""
+    (tmp_path / "inner").mkdir()
+    study, words = tmp_path / "inner" / "study.toml", tmp_path / "inner" / "words.txt"
+    words.write_text("der die das")
+    study.write_text(
+        '[read]\nsource = "synth:users=60,seed=7"\n[[anonymize]]\nmethod = "affinity"\nk = 2\n'
+        'function_words = ["none", "words.txt"]\n[measure]\nnames = ["release_share"]\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    assert "(known)" not in coterie("study", study).err
+    assert coterie("study", study).err.count("(known)") == 2
+    words.write_text("der die das und")
+    done = coterie("study", study)
+    assert done.err.count("(known)") == 1
+    assert "function_words=words.txt" in done.err
+    assert all(str(tmp_path) not in cell.read_text() for cell in (tmp_path / "inner" / "study.results").iterdir())

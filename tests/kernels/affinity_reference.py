@@ -36,7 +36,7 @@ def events_of(rows):
     return count
 
 
-def weights(rows, min_users=0):
+def weights(rows, min_users=0, function_words=FUNCTION_WORDS):
     """Step 6.2: the n-grams that are concepts, with their weights."""
     users, events = users_of(rows), events_of(rows)
     people = len(set().union(*users.values())) if users else 0
@@ -62,7 +62,7 @@ def weights(rows, min_users=0):
         x, y, z = gram
         return log2(p(x, y, z) / (p(x) * p(y) * p(z) + p(x) * p(y, z) + p(x, y) * p(z)) + 1)
 
-    kept = [g for g in owners if len(owners[g]) >= tau and not set(g) <= FUNCTION_WORDS]
+    kept = [g for g in owners if len(owners[g]) >= tau and not set(g) <= function_words]
     return {gram: weight(gram) for gram in kept}, {g[0]: len(o) for g, o in owners.items() if len(g) == 1}
 
 
@@ -76,9 +76,9 @@ def affine(a, b, theta):
     return cosine(a, b) >= theta - 1e-9
 
 
-def vectors(rows, min_users=0, min_term_users=2):
+def vectors(rows, min_users=0, min_term_users=2, function_words=FUNCTION_WORDS):
     """Step 6.3: the queries in the graph and their vectors; and the queries with a word of too few users."""
-    concept, word_users = weights(rows, min_users)
+    concept, word_users = weights(rows, min_users, function_words)
     expanded, rare = {}, set()
     for query in users_of(rows):
         found = set(grams(query))
@@ -114,10 +114,12 @@ def graph(expanded, theta):
     return {q: {r for r in expanded if r != q and affine(expanded[q], expanded[r], theta)} for q in expanded}
 
 
-def degrees(rows, theta=0.9, min_users=0, min_term_users=2, strict=False, max_degree=None):
+def degrees(
+    rows, theta=0.9, min_users=0, min_term_users=2, strict=False, max_degree=None, function_words=FUNCTION_WORDS
+):
     """Anonymity degree of each query."""
     users = users_of(rows)
-    expanded, rare = vectors(rows, min_users, min_term_users)
+    expanded, rare = vectors(rows, min_users, min_term_users, function_words)
     return _degrees(users, cores(graph(expanded, theta), users), rare if strict else (), max_degree)
 
 

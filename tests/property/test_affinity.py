@@ -13,7 +13,7 @@ from coterie.recount import recount
 from coterie.testing.strategies import logs
 from coterie.verify import verify_rows
 from tests.kernels import affinity_reference as plain
-from tests.kernels.test_affinity import ROWS, THETAS, log_of
+from tests.kernels.test_affinity import FUNCTION_WORDS, ROWS, THETAS, log_of
 
 _PEOPLE = [(user, None, "phone") for user in "stuv"]
 METHODS = st.builds(
@@ -74,11 +74,11 @@ def test_odd_text_and_details(log, k):
     assert set(release.to_polars()["query"]) == {query for query, number in degree.items() if number >= k}
 
 
-@given(ROWS, st.integers(0, 3), st.integers(1, 3))
-def test_recounted_vectors_are_the_plain_ones(rows, min_users, min_term_users):
-    expected, rare = plain.vectors(rows, min_users, min_term_users)
+@given(ROWS, st.integers(0, 3), st.integers(1, 3), FUNCTION_WORDS)
+def test_recounted_vectors_are_the_plain_ones(rows, min_users, min_term_users, function_words):
+    expected, rare = plain.vectors(rows, min_users, min_term_users, function_words)
     items = pl.DataFrame({"item": sorted(plain.users_of(rows))}, schema={"item": pl.String})
-    found = recount(log_of(rows), items, min_users, min_term_users)
+    found = recount(log_of(rows), items, min_users, min_term_users, function_words)
     assert set(found.rare["item"]) == rare
     vectors = {}
     for item, gram, weight in found.vectors.iter_rows():

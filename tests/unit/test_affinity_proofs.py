@@ -1,12 +1,14 @@
 """The method affinity on a hand-made log: what is released, what is proved, and what the verifier says about proofs."""
 
+import json
 import sys
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
 import coterie
-from coterie.errors import BrokenPromiseError
+from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.methods.affinity import Affinity
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises import KThetaAffinity
@@ -24,7 +26,8 @@ def large(monkeypatch):
 
 
 def _verdict(release, certificate):
-    return verify_rows(release.log.frame, release.log.shape, release.promise, affine_log(), certificate=certificate)
+    tables = {} if certificate is None else {"certificate": certificate}
+    return verify_rows(release.log.frame, release.log.shape, release.promise, affine_log(), tables=tables)
 
 
 def test_the_cases_are_what_they_say():
@@ -167,3 +170,74 @@ def test_a_broken_plan_raises(large):
 
     with pytest.raises(BrokenPromiseError, match=r"cover\.query"):
         coterie.anonymize(affine_log(), Greedy(k=3), seed=1)
+
+
+@pytest.fixture
+def own_words(tmp_path):
+    """Words of the log as function words, in another spelling: the ring is then affine in fewer words."""
+    path = tmp_path / "secret_folder" / "own.txt"
+    path.parent.mkdir()
+    path.write_text("Cover0 cover1\n\n  PHONE\n", encoding="utf-8-sig")
+    return path
+
+
+def test_function_words_of_ones_own(own_words, tmp_path, large):
+    words = frozenset({"cover0", "cover1", "phone"})
+    method = Affinity(k=3, function_words=str(own_words))
+    release = coterie.anonymize(affine_log(), method, seed=1)
+    degree = plain.degrees(ROWS, function_words=words)
+    assert dict(release.record.tables["degrees"].collect().iter_rows()) == degree
+    assert degree != plain.degrees(ROWS)
+    path, record = tmp_path / "safe.tsv", tmp_path / "record"
+    coterie.write(release, path, record=record)
+    sidecar = json.loads((tmp_path / "safe.tsv.json").read_text())
+    assert sidecar["parameters"]["function_words"] == "own.txt"
+    assert sidecar["promise"]["function_words"].startswith("sha256:")
+    assert "secret_folder" not in json.dumps(sidecar)
+    assert not any(word in json.dumps(sidecar) for word in words - {"phone"})
+    assert any("list of function words" in limit for limit in sidecar["limits"])
+    assert coterie.verify(path, affine_log(), record=record).exit_code == 0
+    assert set(pl.read_parquet(record / "function_words.parquet")["word"]) == words
+
+
+@pytest.mark.parametrize("given", [None, ["cover0"], []])
+def test_without_the_same_function_words_a_release_is_not_checkable(own_words, given):
+    release = coterie.anonymize(affine_log(), Affinity(k=3, function_words=str(own_words)), seed=1)
+    tables = dict(release.record.tables)
+    del tables["function_words"]
+    if given is not None:
+        tables["function_words"] = pl.LazyFrame({"word": given}, schema={"word": pl.String})
+    verdict = coterie.verify(replace(release, record=replace(release.record, tables=tables)), affine_log())
+    assert verdict.exit_code == 3
+    assert any("function words" in check.detail for check in verdict.unchecked)
+
+
+def test_named_function_words_need_no_record(tmp_path):
+    release = coterie.anonymize(affine_log(), Affinity(k=3, function_words="none"), seed=1)
+    assert "function_words" not in release.record.tables
+    coterie.write(release, tmp_path / "safe.tsv")
+    assert coterie.verify(tmp_path / "safe.tsv", affine_log()).exit_code == 0
+
+
+def test_a_file_of_function_words_that_is_none(tmp_path):
+    with pytest.raises(ParameterError, match="'english', 'none' or a file of words"):
+        Affinity(function_words=str(tmp_path / "missing.txt"))
+    for content, message in ((b" \n", "no function word"), (b"qz\xff", "not UTF-8")):
+        (tmp_path / "words.txt").write_bytes(content)
+        with pytest.raises(InputError, match=message) as error:
+            coterie.anonymize(affine_log(), Affinity(k=3, function_words=str(tmp_path / "words.txt")))
+        assert "qz" not in str(error.value)
+
+
+def test_numbers_beyond_all_users_are_as_good_as_all_users():
+    """No table is made for degrees, users and queries that cannot be."""
+    huge = 10**20
+    exact = coterie.anonymize(affine_log(), Affinity(k=3), seed=1).to_polars()
+    for more in ({"max_degree": huge}, {"approximate": True, "v_max": huge}):
+        assert coterie.anonymize(affine_log(), Affinity(k=3, **more), seed=1).to_polars().equals(exact)
+    plainly = coterie.anonymize(affine_log(), SuppressRare(k=3), seed=1).to_polars()
+    for more in ({"min_users": huge}, {"min_term_users": huge}):
+        assert coterie.anonymize(affine_log(), Affinity(k=3, **more), seed=1).to_polars().equals(plainly)
+    assert (
+        coterie.anonymize(affine_log(), Affinity(k=3, min_term_users=huge, strict=True), seed=1).to_polars().is_empty()
+    )

@@ -124,26 +124,24 @@ def _remove(head: Short, after: Short, before: Short, v: int, place: int) -> Non
 
 @jit
 def components(start: Ints, neighbours: Short) -> Short:
-    """The number of vertices of the connected part each vertex is in."""
+    """The first vertex of the connected part each vertex is in."""
     n = start.size - 1
-    size = np.zeros(n, dtype=np.int32)
+    part = np.full(n, -1, dtype=np.int32)
     queue = np.empty(n, dtype=np.int32)
     for first in range(n):
-        if size[first] > 0:
+        if part[first] >= 0:
             continue
-        queue[0], size[first], count, at = first, 1, 1, 0
+        queue[0], part[first], count, at = first, first, 1, 0
         while at < count:
             v = queue[at]
             at += 1
             for i in range(start[v], start[v + 1]):
                 w = neighbours[i]
-                if size[w] == 0:
-                    size[w] = 1
+                if part[w] < 0:
+                    part[w] = first
                     queue[count] = w
                     count += 1
-        for i in range(count):
-            size[queue[i]] = count
-    return size
+    return part
 
 
 @jit
@@ -163,12 +161,13 @@ def local_cores(
     """
     n = start.size - 1
     result = core.copy()
-    size = components(start, neighbours)
+    whole = components(start, neighbours)
+    size = np.bincount(whole, minlength=n)
     local = np.full(n, -1, dtype=np.int32)  # number of a vertex within the part
     part = np.empty(v_max, dtype=np.int32)
     person = np.full(n_users, -1, dtype=np.int32)  # number of a user within the part
     for first in range(n):
-        if size[first] <= v_max:
+        if size[whole[first]] <= v_max:
             continue
         count = _grow(start, neighbours, first, local, part)
         sub_start = np.zeros(count + 1, dtype=np.int64)

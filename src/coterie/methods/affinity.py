@@ -38,10 +38,11 @@ from coterie.apply import release_items
 from coterie.concepts import Affinity as Graph
 from coterie.concepts import Settings, affinity, certificate
 from coterie.log import Log
-from coterie.params import Choice, Flag, Range, check_params
+from coterie.params import Choice, Flag, Range, WordList, check_params
 from coterie.promises import KThetaAffinity
 from coterie.run import Draft, Run, enough_subjects
 from coterie.shapes import KEEP, QUERIES, Shape
+from coterie.text import FUNCTION_LISTS, function_words, name_of_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,7 @@ class Affinity:
     min_users: Annotated[int, Range(0)] = 0
     min_term_users: Annotated[int, Range(1)] = 2
     strict: Annotated[bool, Flag()] = False
+    function_words: Annotated[str, WordList(*FUNCTION_LISTS)] = "english"
     approximate: Annotated[bool, Flag()] = False
     v_max: Annotated[int, Range(1)] = 2000
     max_degree: Annotated[int, Range(2)] = 1000
@@ -67,6 +69,7 @@ class Affinity:
         "min_users": "users that make a word or phrase a concept; 0: a ten-thousandth of all users, at least 2",
         "min_term_users": "queries with a word of fewer users cover nobody and are covered by nobody",
         "strict": "never release a query with a word of fewer than min_term_users users",
+        "function_words": "words that are no concept by themselves or among themselves: a list or a FILE",
         "approximate": "the paper's procedure: look at v_max queries around each one; a lower bound, for comparison",
         "v_max": "queries the approximate procedure looks at",
         "max_degree": "degrees are exact up to this number; k may be larger",
@@ -86,6 +89,7 @@ class Affinity:
             min_users=self.min_users,
             min_term_users=self.min_term_users,
             strict=self.strict,
+            function_words=name_of_words(function_words(self.function_words)),
             users=self.users,
             attrs=self.attrs,
         )
@@ -102,6 +106,9 @@ class Affinity:
         draft = release_items(log, kept.lazy(), self.k, self.users, self.attrs, run)
         proof = certificate(self._graph(log, run), kept["item"], self.k)
         tables = {"certificate": proof.lazy(), "degrees": plan}
+        if self.function_words not in FUNCTION_LISTS:
+            words = sorted(self.settings.function_words)
+            tables["function_words"] = pl.LazyFrame({"word": words})
         return Draft(frame=draft.frame, subjects=draft.subjects, warnings=draft.warnings, tables=tables)
 
     @property
@@ -112,6 +119,7 @@ class Affinity:
             min_users=self.min_users,
             min_term_users=self.min_term_users,
             strict=self.strict,
+            function_words=function_words(self.function_words),
             max_degree=max(self.max_degree, self.k),
             v_max=self.v_max if self.approximate else None,
         )
