@@ -160,7 +160,7 @@ class Whole(click.ParamType[list[int]]):
 
 def method_options(name: str) -> Iterator[click.Option]:
     """The parameters of a method as options."""
-    from coterie.params import Choice, Flag, WordList
+    from coterie.params import Choice, Flag, File
 
     for param in params(name):
         kind: Any = param.kind
@@ -170,5 +170,5 @@ def method_options(name: str) -> Iterator[click.Option]:
             kind = Whole()
         flag = f"--{param.name.replace('_', '-')}"
         is_flag = isinstance(param.rule, Flag)
-        metavar = "|".join((*param.rule.names, "FILE")) if isinstance(param.rule, WordList) else None
+        metavar = "|".join((*param.rule.names, "FILE")) if isinstance(param.rule, File) else None
         yield click.Option([flag], type=kind, is_flag=is_flag, default=param.default, metavar=metavar, help=param.doc)

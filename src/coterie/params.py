@@ -3,7 +3,7 @@
 k: Annotated[int, Range(2)] = 5
 users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
 strict: Annotated[bool, Flag()] = False
-function_words: Annotated[str, WordList("english", "none")] = "english"
+function_words: Annotated[str, File("english", "none")] = "english"
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Flag:
         return "True or False"
 
 
-class WordList:
-    """A list of words: one that has a name, or a file of one's own."""
+class File:
+    """A file that is there, or one of the names that stand for something without a file."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -76,7 +76,7 @@ class WordList:
 
     def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
         """The allowed values in words."""
-        return ", ".join(map(repr, self.names)) + " or a file of words"
+        return ", ".join(map(repr, self.names)) + " or the path of a file"
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Param:
 
     name: str
     kind: type
-    rule: Range | Choice | Flag | WordList
+    rule: Range | Choice | Flag | File
     default: Any
     doc: str
 
@@ -99,7 +99,7 @@ def params_of(cls: type) -> Iterator[Param]:
         if get_origin(hint) is not Annotated:
             continue
         kind, *extras = get_args(hint)
-        rule = next(extra for extra in extras if isinstance(extra, (Range, Choice, Flag, WordList)))
+        rule = next(extra for extra in extras if isinstance(extra, (Range, Choice, Flag, File)))
         default = None if field.default is MISSING else field.default
         yield Param(field.name, kind, rule, default, docs.get(field.name, ""))
 
@@ -123,12 +123,12 @@ def public_params(instance: Any) -> dict[str, Any]:
 def files_of(instance: Any) -> dict[str, Path]:
     """The parameters that are files."""
     values = [(param, getattr(instance, param.name)) for param in params_of(type(instance))]
-    return {p.name: Path(value) for p, value in values if isinstance(p.rule, WordList) and value not in p.rule.names}
+    return {p.name: Path(value) for p, value in values if isinstance(p.rule, File) and value not in p.rule.names}
 
 
 def beside(cls: type, values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Values of parameters, with files looked for in a folder."""
-    names = {param.name: param.rule.names for param in params_of(cls) if isinstance(param.rule, WordList)}
+    names = {param.name: param.rule.names for param in params_of(cls) if isinstance(param.rule, File)}
     return {
         name: str(folder / value) if isinstance(value, str) and value not in names.get(name, (value,)) else value
         for name, value in values.items()

@@ -81,7 +81,7 @@ def test_function_words(coterie, canaries):
         counts[str(words)] = {row["key"]: row["value"] for row in json.loads(done.out)}["concepts.words.1"]
     assert list(counts.values()) == [2, 2, 1]
     done = coterie("explain", "affinity", canaries / "log.tsv", "--function-words", "german", code=2)
-    assert "'english', 'none' or a file of words" in done.err
+    assert "'english', 'none' or the path of a file" in done.err
     base = ("anonymize", "affinity", canaries / "log.tsv", "--k", "3", "--function-words", canaries / "words.txt")
     coterie(*base, "-o", canaries / "safe.tsv", "--record", canaries / "record")
     check = ("verify", canaries / "safe.tsv", "--original", canaries / "log.tsv")

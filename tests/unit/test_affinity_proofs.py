@@ -220,7 +220,7 @@ def test_named_function_words_need_no_record(tmp_path):
 
 
 def test_a_file_of_function_words_that_is_none(tmp_path):
-    with pytest.raises(ParameterError, match="'english', 'none' or a file of words"):
+    with pytest.raises(ParameterError, match="'english', 'none' or the path of a file"):
         Affinity(function_words=str(tmp_path / "missing.txt"))
     for content, message in ((b" \n", "no function word"), (b"qz\xff", "not UTF-8")):
         (tmp_path / "words.txt").write_bytes(content)

@@ -38,7 +38,7 @@ from coterie.apply import release_items
 from coterie.concepts import Affinity as Graph
 from coterie.concepts import Settings, affinity, certificate
 from coterie.log import Log
-from coterie.params import Choice, Flag, Range, WordList, check_params
+from coterie.params import Choice, Flag, Range, File, check_params
 from coterie.promises import KThetaAffinity
 from coterie.run import Draft, Run, enough_subjects
 from coterie.shapes import KEEP, QUERIES, Shape
@@ -54,7 +54,7 @@ class Affinity:
     min_users: Annotated[int, Range(0)] = 0
     min_term_users: Annotated[int, Range(1)] = 2
     strict: Annotated[bool, Flag()] = False
-    function_words: Annotated[str, WordList(*FUNCTION_LISTS)] = "english"
+    function_words: Annotated[str, File(*FUNCTION_LISTS)] = "english"
     approximate: Annotated[bool, Flag()] = False
     v_max: Annotated[int, Range(1)] = 2000
     max_degree: Annotated[int, Range(2)] = 1000
