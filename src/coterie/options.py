@@ -160,7 +160,7 @@ class Whole(click.ParamType[list[int]]):
 
 def method_options(name: str) -> Iterator[click.Option]:
     """The parameters of a method as options."""
-    from coterie.params import Choice, Flag, File
+    from coterie.params import Choice, File, Flag
 
     for param in params(name):
         kind: Any = param.kind

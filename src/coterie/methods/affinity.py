@@ -38,7 +38,7 @@ from coterie.apply import release_items
 from coterie.concepts import Affinity as Graph
 from coterie.concepts import Settings, affinity, certificate
 from coterie.log import Log
-from coterie.params import Choice, Flag, Range, File, check_params
+from coterie.params import Choice, File, Flag, Range, check_params
 from coterie.promises import KThetaAffinity
 from coterie.run import Draft, Run, enough_subjects
 from coterie.shapes import KEEP, QUERIES, Shape
