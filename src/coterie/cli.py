@@ -315,7 +315,7 @@ def verify(
     Works for files that Coterie did not make too: name --promise and --k.
     """
     from coterie import verbs
-    from coterie.prepare import DEFAULT, parse_steps
+    from coterie.prepare import parse_steps
     from coterie.write import sidecar_path
 
     steps = None if prepare is None else parse_steps(prepare)
@@ -328,7 +328,7 @@ def verify(
         log = opt.read(original, of_original, quiet) if original else None
         rows: Any = out
         if foreign:
-            rows = verbs.prepare(opt.read([out], options, quiet), DEFAULT if steps is None else steps)
+            rows = opt.read([out], options, quiet)
         step("verify")
         verdict = verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record)
     if not quiet or as_json:

@@ -177,7 +177,7 @@ def verify(
 
     A file with a sidecar says itself what it promises and how the original has to be prepared (unless `steps` says it,
     or the original was prepared already). Rows that Coterie did
-    not make (a Log, or a file without a sidecar, which is read and prepared like any log) need `promise` and `k`. A run
+    not make (a Log, or a file without a sidecar; prepared like any log, unless they are) need `promise` and `k`. A run
     record is only looked into for a certificate, which tells where to look and is not believed, and for function words.
     """
     if original is not None and not _named(original):
@@ -190,12 +190,11 @@ def verify(
         tables = None if release.record is None else release.record.tables
         return verify_rows(release.log.frame, release.log.shape, promised, original, tables=tables)
     if isinstance(release, Log):
-        return _verify_foreign(release, original, promise, k)
+        return _verify_foreign(release, steps, original, promise, k)
     path = Path(release)
     sidecar = read_sidecar(path)
     if sidecar is None:
-        found = read(path)
-        return _verify_foreign(prepare(found, DEFAULT if steps is None else steps), original, promise, k, found)
+        return _verify_foreign(read(path), steps, original, promise, k)
     frame, shape, names, _resources = formats.read_release(path, _shape_of(sidecar))
     promised = from_dict({**sidecar["promise"], **({} if k is None else {"k": k})})
     if promise is not None and promise != promised.name:
@@ -466,17 +465,18 @@ def _broken_message(name: str, verdict: Verdict) -> str:
 
 
 def _verify_foreign(
-    rows: Log, original: Log | None, name: str | None, k: int | None, published: Log | None = None
+    published: Log, steps: Sequence[str] | None, original: Log | None, name: str | None, k: int | None
 ) -> Verdict:
     """Check rows that Coterie did not make: the promise alone, not the house rules.
 
-    Profiles are compared as they are `published`: preparing them would hide what tells them apart.
+    Profiles are compared as they are published: preparing them would hide what tells them apart.
     """
     if name is None or k is None:
         raise MissingError(
             "There is no sidecar that says what is promised. Say what to check, for example "
             "--promise query_k_anonymity --k 5 (promises: " + ", ".join(PROMISES) + ")."
         )
+    rows = published if published.steps else prepare(published, DEFAULT if steps is None else steps)
     _same_shape(rows.shape, original)
     if original is not None and not original.steps:
         original = prepare(original, rows.steps)
@@ -486,7 +486,7 @@ def _verify_foreign(
         numbers |= {"users": "pseudonym" if linked else "drop", "attrs": "keep"}
     frame = rows.frame.select(rows.shape.released)
     verdict = verify_rows(frame, rows.shape, from_dict(numbers), original, foreign=True)
-    if published is None or name != UserKAnonymity.name:
+    if name != UserKAnonymity.name:
         return verdict
     as_published = verify_rows(
         published.frame.select(rows.shape.released), rows.shape, verdict.promise, None, foreign=True
