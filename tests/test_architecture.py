@@ -5,8 +5,8 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[1] / "src" / "coterie"
 _ROOMS = """
-errors scratch shapes params promises log registry randomness formats prepare engines run text taxonomies kernels apply
-aggregate groups concepts methods recount verify write measures report verbs explain study synth demo testing
+errors scratch shapes params promises log registry randomness formats prepare split engines run text taxonomies kernels
+apply aggregate groups concepts methods recount verify write measures report verbs explain study synth demo testing
 console options cli_explain cli_taxonomy cli __main__
 """
 ORDER = _ROOMS.split()

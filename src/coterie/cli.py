@@ -345,6 +345,8 @@ def verify(
 @opt.record
 @click.option("--kappa", "kappas", type=opt.Whole(), help="Numbers of clusters for partition_agreement.")
 @click.option("--labels", metavar="FILE", help="Which queries are sensitive, for f_beta: columns query, sensitive.")
+@click.option("--later", multiple=True, metavar="LOG", help="What the users searched for later, for later_queries.")
+@click.option("--taxonomy", metavar="FILE", help="Where measures of meaning look up queries, in place of WordNet.")
 @opt.seed
 @opt.show_values
 @opt.reading
@@ -358,6 +360,8 @@ def measure(
     record: Path | None,
     kappas: list[int] | None,
     labels: str | None,
+    later: tuple[str, ...],
+    taxonomy: str | None,
     seed: int | None,
     show_values: bool,
     as_json: bool,
@@ -383,6 +387,8 @@ def measure(
             show_values=show_values,
             kappas=kappas or (),
             labels=labels,
+            later=opt.read(later, options, quiet) if later else None,
+            taxonomy=taxonomy or "wordnet",
             left_out=no_meaning.append,
         )
     if not names and record is None:

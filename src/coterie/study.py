@@ -20,7 +20,7 @@ from typing import Any
 
 import polars as pl
 
-from coterie import __version__, formats, registry, verbs
+from coterie import __version__, formats, registry, taxonomies, verbs
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.log import Log
 from coterie.params import beside, files_of
@@ -28,13 +28,14 @@ from coterie.promises import Check, from_dict, to_dict
 from coterie.report import RANDOM, ReleaseView, render
 from coterie.report.drawing import Drawing, draw, parse_drawing
 from coterie.run import baseline_of
+from coterie.split import SPLITS, chronological
 from coterie.write import sha256, temporary
 
 _TABLES = {"read", "prepare", "anonymize", "measure", "report", "figure"}
 _KEYS = {
     "read": {"source", "format", "columns", "user_field", "date", "allow_bad"},
-    "prepare": {"steps"},
-    "measure": {"names", "kappas", "labels"},
+    "prepare": {"steps", "split"},
+    "measure": {"names", "kappas", "labels", "taxonomy"},
     "report": {"to"},
 }
 
@@ -64,6 +65,10 @@ class Study:
     """Numbers of clusters, for measures that compare clusters."""
     labels: Path | None
     """Which queries are sensitive, for measures that compare with it."""
+    taxonomy: str
+    """Where measures of meaning look up queries."""
+    split: bool
+    """Whether releases are made of the earlier half of each user's rows and judged by the later half."""
     report: Path | None
     figures: tuple[Drawing, ...]
     folder: Path
@@ -115,6 +120,13 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         registry.module("measures", figure.measure)
     if labels is not None and not (path.parent / labels).is_file():
         raise MissingError(f"{path.name}: there is no file {labels} of labelled queries.")
+    split = data.get("prepare", {}).get("split")
+    if split not in (None, *SPLITS):
+        raise InputError(f"{path.name}: split is one of {', '.join(map(repr, SPLITS))}, or not there.")
+    taxonomy = data.get("measure", {}).get("taxonomy", "wordnet")
+    if taxonomy != "wordnet":
+        taxonomy = str(path.parent / taxonomy)
+        taxonomies.load(taxonomy)
     to = data.get("report", {}).get("to")
     if to is not None:
         verbs.report_kind(Path(to))
@@ -126,6 +138,8 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         measures=None if names is None else tuple(names),
         kappas=tuple(kappas or ()),
         labels=None if labels is None else path.parent / labels,
+        taxonomy=taxonomy,
+        split=split is not None,
         report=None if to is None else (folder or path.parent) / to,
         figures=figures,
         folder=folder or path.with_suffix(".results"),
@@ -139,18 +153,20 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
         raise MissingError(f"The folder {study.report.parent} of the report does not exist. Make it first.")
     base = _digest_of_source(study)
     log: Log | None = None
+    later: Log | None = None
     shared = _Shared()
 
     def result(cell: Cell) -> ReleaseView:
-        nonlocal log
+        nonlocal log, later
         target = study.folder / f"{_digest(base, cell)}.json"
         known = target.exists()
         if progress is not None:
             progress(cell.label, known)
         if not known:
-            log = log or _read(study)
+            if log is None:
+                log, later = _read(study)
             with temporary(study.folder, "cell") as part:
-                part.write_text(json.dumps(_compute(study, log, cell, shared.by(cell)), indent=1) + "\n")
+                part.write_text(json.dumps(_compute(study, log, later, cell, shared.by(cell)), indent=1) + "\n")
                 part.replace(target)
         return replace(
             _view(json.loads(target.read_text())),
@@ -164,7 +180,7 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
     for drawing in study.figures:
         _put(study.folder / drawing.file, draw(drawing, views))
     if study.report is not None:
-        page = render(verbs.log_view(log or _read(study)), views, verbs.report_kind(study.report))
+        page = render(verbs.log_view(log or _read(study)[0]), views, verbs.report_kind(study.report))
         _put(study.report, page)
     return scores
 
@@ -209,8 +225,10 @@ def _cells(entry: Mapping[str, Any], folder: Path) -> Iterator[Cell]:
         yield Cell(method=name, params=params, seed=seed, label=label, baseline=None if random is None else by_chance)
 
 
-def _read(study: Study) -> Log:
-    return verbs.prepare(verbs.read(**_resolved(study)), study.steps)
+def _read(study: Study) -> tuple[Log, Log | None]:
+    """The log, and where it is split what came later."""
+    log = verbs.prepare(verbs.read(**_resolved(study)), study.steps)
+    return chronological(log) if study.split else (log, None)
 
 
 def _resolved(study: Study) -> dict[str, Any]:
@@ -229,9 +247,9 @@ def _digest_of_source(study: Study) -> str:
         for s in settings.pop("source")
     ]
     labels = None if study.labels is None else sha256(study.labels)
-    return json.dumps(
-        [inputs, settings, study.steps, study.measures, study.kappas, labels, __version__], sort_keys=True
-    )
+    tree = study.taxonomy if study.taxonomy == "wordnet" else sha256(Path(study.taxonomy))
+    judged = [study.measures, study.kappas, labels, tree, study.split]
+    return json.dumps([inputs, settings, study.steps, *judged, __version__], sort_keys=True)
 
 
 def _digest(base: str, cell: Cell) -> str:
@@ -257,10 +275,18 @@ class _Shared:
         return self._known
 
 
-def _compute(study: Study, log: Log, cell: Cell, known: dict[Hashable, Any]) -> dict[str, Any]:
+def _compute(study: Study, log: Log, later: Log | None, cell: Cell, known: dict[Hashable, Any]) -> dict[str, Any]:
     release = verbs.anonymize(log, registry.method(cell.method)(**cell.params), seed=cell.seed, known=known)
     view = verbs.release_view(
-        log, release, cell.label, names=study.measures, seed=cell.seed, kappas=study.kappas, labels=study.labels
+        log,
+        release,
+        cell.label,
+        names=study.measures,
+        seed=cell.seed,
+        kappas=study.kappas,
+        labels=study.labels,
+        later=later,
+        taxonomy=study.taxonomy,
     )
     return {
         "label": view.label,

@@ -267,13 +267,16 @@ def measure(
     show_values: bool = False,
     kappas: Sequence[int] = (),
     labels: str | Path | pl.DataFrame | None = None,
+    later: Log | None = None,
+    taxonomy: str = "wordnet",
     left_out: Progress = _silent,
 ) -> pl.DataFrame:
     """Scores of a release as a table: name, key, value, unit (and label, where values may be shown).
 
     Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning
     for this release, and why. `kappas`: numbers of clusters, for `partition_agreement`; `labels`: which queries are
-    sensitive, a file or a table, for `f_beta`.
+    sensitive, a file or a table, for `f_beta`; `later`: what the same users searched for afterwards, for
+    `later_queries`; `taxonomy`: where measures of meaning look up queries, "wordnet" or a packed file.
     """
     _same_input(original, release)
     comparison = Comparison.of(
@@ -283,6 +286,8 @@ def measure(
         show_values=show_values or original.synthetic,
         kappas=kappas,
         labels=None if labels is None else read_labels(labels),
+        later=later,
+        taxonomy=taxonomy,
     )
     rows: list[tuple[str, str, float | None, str, str | None]] = []
     for name in names if names is not None else registry.names("measures"):
@@ -395,12 +400,9 @@ def release_view(
     label: str = "",
     *,
     names: Sequence[str] | None = None,
-    show_values: bool = False,
-    seed: int | None = None,
-    kappas: Sequence[int] = (),
-    labels: str | Path | pl.DataFrame | None = None,
+    **given: Any,
 ) -> ReleaseView:
-    """A release in promises, checks and numbers, for a report."""
+    """A release in promises, checks and numbers, for a report; `given` is handed on to `measure`."""
     verdict = Verdict(promise=release.promise, checks=release.checks)
     return ReleaseView(
         label=label or f"{release.method} k={release.promise.k}",
@@ -409,7 +411,7 @@ def release_view(
         promise=release.promise,
         checks=release.checks,
         warnings=release.warnings,
-        scores=measure(original, release, names, seed=seed, show_values=show_values, kappas=kappas, labels=labels),
+        scores=measure(original, release, names, **given),
         largest_k=verdict.largest_k,
         sha256=release.sha256,
     )

@@ -51,6 +51,10 @@ class Comparison:
     """Numbers of clusters that were asked for; where there are none, a measure chooses."""
     labels: pl.DataFrame | None = None
     """item, sensitive: what people say about some queries, spelled as in the original."""
+    later: pl.DataFrame | None = None
+    """subject, item: what the same users searched for afterwards."""
+    taxonomy: str = "wordnet"
+    """Where measures of meaning look up queries: a name or a packed file."""
 
     def __repr__(self) -> str:
         return f"Comparison({self.original.height} rows, {self.released.height} released)"
@@ -64,12 +68,18 @@ class Comparison:
         show_values: bool,
         kappas: Sequence[int] = (),
         labels: pl.DataFrame | None = None,
+        later: Log | None = None,
+        taxonomy: str = "wordnet",
     ) -> Comparison:
         """Prepare the original as the release was, and take the columns."""
         if original.shape is not release.log.shape:
             raise InputError(f"The release has the shape {release.log.shape.name}, the original {original.shape.name}.")
         if not original.steps:
             original = prepare(original, release.log.steps)
+        if later is not None and later.shape is not original.shape:
+            raise InputError(f"The later log has the shape {later.shape.name}, the original {original.shape.name}.")
+        if later is not None and not later.steps:
+            later = prepare(later, original.steps)
         shape = original.shape
         columns = [pl.col(shape.subject).alias("subject"), pl.col(shape.item).alias("item"), pl.col("time")]
         return cls(
@@ -81,6 +91,8 @@ class Comparison:
             show_values=show_values,
             kappas=tuple(kappas),
             labels=None if labels is None else spelled(labels, "normalize" in original.steps),
+            later=None if later is None else later.frame.select(columns[:2]).collect(engine="streaming"),
+            taxonomy=taxonomy,
         )
 
     @property

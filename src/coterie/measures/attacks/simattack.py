@@ -33,6 +33,7 @@ import polars as pl
 from coterie import randomness
 from coterie.measures import Comparison, Score
 from coterie.measures.attacks import bound, keywords
+from coterie.split import in_time
 
 needs_record = True
 ALPHA = 0.6
@@ -101,11 +102,7 @@ def _in_time(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows in the order of subjects and times; `place` within the subject and whether it is in the first two thirds."""
     place = pl.int_range(pl.len()).over("subject")
     early = 3 * (pl.col("place") + 1) <= 2 * pl.len().over("subject")
-    # At one time the alphabet must not decide which words are known: it would where there are no times at all.
-    items = rows.select(pl.col("item").unique().sort())
-    shuffled = items.with_columns(pl.Series("shuffled", randomness.keys(0, "items of one time", items["item"])))
-    ordered = rows.join(shuffled, on="item", nulls_equal=True).sort("subject", "time", "shuffled").drop("shuffled")
-    return ordered.with_columns(place=place).with_columns(early=early)
+    return in_time(rows, "subject", "item").with_columns(place=place).with_columns(early=early)
 
 
 def _single(rows: pl.DataFrame, seed: int) -> Targets:

@@ -1,0 +1,62 @@
+"""How well does somebody who knows a person's group guess what interests her most?
+
+k users with one profile cannot be told apart, but what they have in common is told of all of them. The main interest of
+a user is the category of the taxonomy whose share in her queries exceeds its mean share over users most. Somebody who
+knows in which group a person is guesses the main interest of the released profile, found in the same way; somebody who
+knows nothing guesses the main interest that most users have. At several levels of the taxonomy (WordNet: 5, 7, 8):
+
+    right       share of users whose main interest is guessed from the profile
+    majority    share of users whose main interest is the most frequent one
+    gain        right - majority, in percentage points
+
+Better groups keep more meaning, and disclose more: both rise together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from coterie.errors import NotApplicableError
+from coterie.measures import Comparison, Score
+from coterie.measures.meaning import Meaning, levels_of
+
+needs_record = True
+
+
+def measure(comparison: Comparison) -> Iterator[Score]:
+    """Guesses from profiles and without them, at each level."""
+    own = comparison.original.select("subject", "item").drop_nulls()
+    names = comparison.names
+    if names.is_empty() or names["original"].is_duplicated().any():
+        raise NotApplicableError("It is about releases with one profile for each user.")
+    profiles = comparison.released.select("subject", "item").drop_nulls()
+    meaning = Meaning.of(comparison.taxonomy, own["item"], profiles["item"])
+    for level in levels_of(meaning.tree):
+        truth = _main(meaning.shares(own, level), "truth")
+        guess = _main(meaning.shares(profiles, level), "guess")
+        users = truth.join(names, left_on="subject", right_on="original", how="left").join(
+            guess, left_on="released", right_on="subject", how="left"
+        )
+        if users.is_empty():
+            raise NotApplicableError(f"No query has a category at level {level}.")
+        right = _percent(users.filter(pl.col("truth") == pl.col("guess")).height, users.height)
+        majority = _percent(users["truth"].unique_counts().max(), users.height)
+        yield Score(f"level_{level}.right", right, "% of users")
+        yield Score(f"level_{level}.majority", majority, "% of users")
+        yield Score(f"level_{level}.gain", right - majority, "percentage points")
+
+
+def _percent(part: Any, whole: int) -> float:
+    return 100.0 * int(part) / whole
+
+
+def _main(shares: pl.DataFrame, name: str) -> pl.DataFrame:
+    """subject and the category whose share exceeds its mean over all subjects most; of equals the first."""
+    subjects = shares["subject"].n_unique()
+    usual = shares.group_by("category", maintain_order=True).agg(pl.col("share").sum() / max(1, subjects))
+    above = shares.join(usual, on="category").with_columns(pl.col("share") - pl.col("share_right"))
+    ordered = above.sort("subject", "share", "category", descending=[False, True, False])
+    return ordered.group_by("subject", maintain_order=True).agg(pl.col("category").first().alias(name))

@@ -1,0 +1,36 @@
+"""Split a log in time: what each user searched for earlier, and what she searched for later.
+
+A release is made of the earlier part and judged by the later one, which no method has seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from coterie import randomness
+from coterie.log import Log
+
+SPLITS = ("chronological",)
+
+
+def in_time(rows: pl.DataFrame, subject: str, item: str) -> pl.DataFrame:
+    """Rows by subject and time; at one time in an order that does not depend on the alphabet.
+
+    Where there are no times at all, the alphabet would decide which words are the earlier ones.
+    """
+    items = rows.select(pl.col(item).unique().sort())
+    keys = items.with_columns(pl.Series("_key", randomness.keys(0, "items of one time", items[item])))
+    return rows.join(keys, on=item, nulls_equal=True).sort(subject, "time", "_key").drop("_key")
+
+
+def chronological(log: Log) -> tuple[Log, Log]:
+    """The first half of each subject's rows, the larger where they are odd, and the second half.
+
+    Rows without a subject are nobody's, and in neither.
+    """
+    subject = log.shape.subject
+    rows = in_time(log.frame.drop_nulls(subject).collect(engine="streaming"), subject, log.shape.item)
+    early = 2 * pl.int_range(pl.len()).over(subject) < pl.len().over(subject)
+    return tuple(replace(log, frame=rows.filter(part).lazy()) for part in (early, ~early))  # type: ignore[return-value]

@@ -1,0 +1,175 @@
+"""later_queries and interest_disclosure against plain Python, and the split in time they are used with."""
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import cache
+
+import numpy as np
+import polars as pl
+import pytest
+
+import coterie
+from coterie import taxonomies
+from coterie.errors import NotApplicableError
+from coterie.measures.utility import later_queries
+from coterie.methods.microaggregate import Microaggregate
+from coterie.shapes import QUERIES
+from coterie.split import chronological
+
+WORDS = ["dog", "cat", "poodle", "violin", "guitar", "bread", "wine", "car", "truck", "teacher", "zzyzx", "the dog"]
+
+
+def random_log(seed, users=12, rows=30):
+    rng = np.random.default_rng(seed)
+    found = []
+    for user in range(users):
+        taste = rng.dirichlet(np.full(len(WORDS), 0.3))
+        for _ in range(rows + user % 3):
+            when = datetime(2006, 3, 1) + timedelta(minutes=int(rng.integers(0, 10_000)))
+            found.append((len(found), f"u{user:02}", when, WORDS[rng.choice(len(WORDS), p=taste)], None, None))
+    schema = {name: QUERIES.schema[name] for name in ("row", *QUERIES.released)}
+    return coterie.log(pl.DataFrame(found, schema=schema, orient="row"))
+
+
+@cache
+def concepts_of(item):
+    return taxonomies.load("wordnet").classify(pl.Series([item])).terms["concept"].to_list()
+
+
+def profile(items, level):
+    """Shares of categories, one by one."""
+    tree = taxonomies.load("wordnet")
+    counts = Counter()
+    for item in items:
+        for concept in concepts_of(item):
+            category = int(concept)
+            while tree.depth[category] > level:
+                category = int(tree.parent[category])
+            if tree.depth[category] == level:
+                counts[category] += 1
+    total = sum(counts.values())
+    return {category: n / total for category, n in counts.items()}
+
+
+def overlap(one, other):
+    return sum(min(one[c], other[c]) for c in one.keys() & other.keys())
+
+
+def items_of(log):
+    found = defaultdict(list)
+    for user, query in log.frame.select("user", "query").collect().iter_rows():
+        found[user].append(query)
+    return found
+
+
+@pytest.fixture(scope="module", params=range(3))
+def case(request):
+    log = coterie.prepare(random_log(request.param))
+    early, later = chronological(log)
+    release = coterie.anonymize(early, Microaggregate(k=3), seed=1)
+    return early, later, release
+
+
+def profiles_of(release):
+    released = items_of(release.log)
+    names = release.record.subjects.collect()
+    return {row["original"]: released[row["released"]] for row in names.iter_rows(named=True)}
+
+
+def test_later_queries(case):
+    early, later, release = case
+    scores = coterie.measure(early, release, ["later_queries"], seed=4, later=later)
+    got = dict(scores.select("key", "value").iter_rows())
+    before, after, released = items_of(early), items_of(later), profiles_of(release)
+    names = pl.Series(sorted(before))
+    strangers = defaultdict(list)
+    for user, other in later_queries._strangers(names, names, 4).iter_rows():
+        assert user != other
+        strangers[user].append(other)
+    retained = []
+    for level in (5, 7, 8):
+        wanted = {user: profile(after[user], level) for user in names}
+        wanted = {user: found for user, found in wanted.items() if found}
+        own = {user: profile(before[user], level) for user in names}
+        means = {
+            "released": np.mean([overlap(w, profile(released[u], level)) for u, w in wanted.items()]),
+            "own": np.mean([overlap(w, own[u]) for u, w in wanted.items()]),
+            "stranger": np.mean([np.mean([overlap(w, own[v]) for v in strangers[u]]) for u, w in wanted.items()]),
+        }
+        for kind, value in means.items():
+            assert got[f"level_{level}.{kind}"] == pytest.approx(value)
+        retained.append(100 * (means["released"] - means["stranger"]) / (means["own"] - means["stranger"]))
+        assert got[f"level_{level}.retained"] == pytest.approx(retained[-1])
+    assert got["users"] == 12
+    assert got["retained"] == pytest.approx(np.mean(retained))
+    assert got["retained.low"] < got["retained"] < got["retained.high"]
+
+
+def test_own_and_strangers_profiles_are_the_ends_of_the_scale(case):
+    """A release of what users typed retains all of it; one where each has another's profile retains about nothing."""
+    early, later, release = case
+    users = early.frame.select("user").unique().collect()["user"].sort()
+    names = pl.DataFrame({"original": users, "released": users, "group": range(len(users))})
+    own = replace(release, log=early, record=replace(release.record, subjects=names.lazy()))
+    score = dict(coterie.measure(early, own, ["later_queries"], seed=4, later=later).select("key", "value").iter_rows())
+    assert score["retained"] == score["retained.low"] == score["retained.high"] == pytest.approx(100)
+    kept = []
+    for step in range(1, len(users)):
+        shifted = names.with_columns(released=users.gather([(i + step) % len(users) for i in range(len(users))]))
+        wrong = replace(own, record=replace(release.record, subjects=shifted.lazy()))
+        found = coterie.measure(early, wrong, ["later_queries"], seed=4, later=later)
+        kept.append(dict(found.select("key", "value").iter_rows())["retained"])
+    assert abs(np.mean(kept)) < 10
+
+
+def test_later_queries_are_needed(case):
+    early, later, release = case
+    with pytest.raises(NotApplicableError, match="--later"):
+        coterie.measure(early, release, ["later_queries"])
+    few = replace(later, frame=later.frame.head(5))
+    with pytest.raises(NotApplicableError, match="10 later queries"):
+        coterie.measure(early, release, ["later_queries"], later=few)
+    unknown = {name: replace(log, frame=log.frame.with_columns(query=pl.lit("zzyzx"))) for name, log in
+               (("early", early), ("later", later))}  # fmt: skip
+    again = coterie.anonymize(unknown["early"], Microaggregate(k=3), seed=1)
+    with pytest.raises(NotApplicableError, match="taxonomy knows"):
+        coterie.measure(unknown["early"], again, ["later_queries"], later=unknown["later"])
+
+
+def main_interest(profiles):
+    everybody = [p for p in profiles.values() if p]
+    usual = Counter()
+    for found in everybody:
+        for category, share in found.items():
+            usual[category] += share / len(everybody)
+    return {
+        user: min(found, key=lambda c: (round(usual[c] - found[c], 12), c)) for user, found in profiles.items() if found
+    }
+
+
+def test_interest_disclosure(case):
+    early, _later, release = case
+    got = dict(coterie.measure(early, release, ["interest_disclosure"], seed=4).select("key", "value").iter_rows())
+    before, released = items_of(early), profiles_of(release)
+    for level in (5, 7, 8):
+        truth = main_interest({user: profile(items, level) for user, items in before.items()})
+        guess = main_interest({user: profile(items, level) for user, items in released.items()})
+        right = 100 * np.mean([truth[user] == guess.get(user) for user in truth])
+        majority = 100 * max(Counter(truth.values()).values()) / len(truth)
+        assert got[f"level_{level}.right"] == pytest.approx(right)
+        assert got[f"level_{level}.majority"] == pytest.approx(majority)
+        assert got[f"level_{level}.gain"] == pytest.approx(right - majority)
+
+
+def test_the_split_is_in_time_and_complete():
+    log = random_log(5)
+    log = replace(log, frame=pl.concat([log.frame, log.frame.head(3).with_columns(user=pl.lit(None, pl.String))]))
+    early, later = (part.frame.collect() for part in chronological(log))
+    assert sorted([*early["row"], *later["row"]]) == list(range(log.frame.drop_nulls("user").collect().height))
+    for user in early["user"].unique():
+        first, second = (part.filter(pl.col("user") == user) for part in (early, later))
+        assert first.height - second.height in (0, 1)
+        assert first["time"].max() <= second["time"].min()
+    shuffled = replace(log, frame=log.frame.collect().sample(fraction=1, shuffle=True, seed=3).lazy())
+    assert chronological(shuffled)[0].frame.collect().sort("row").equals(early.sort("row"))
