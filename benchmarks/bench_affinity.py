@@ -1,6 +1,7 @@
 """k_θ-affinity of all queries of a log beside suppress_rare, and its join beside a sparse matrix product.
 
     python benchmarks/bench_affinity.py [--users 18000,72000] [--theta 0.9,0.8] [--log FILE] [--work DIR]
+    python benchmarks/bench_affinity.py --users 18000 --only-join     # the join on 100,000 vectors: a minute
 
 650,000 users make a log of AOL's size (36 million rows). Judge by the ratios: each job runs in a process of its own, so
 that its peak memory is its own, and seconds depend on the machine and on what else it does. Kernels are compiled before
@@ -8,7 +9,8 @@ the clock starts. Both methods go from TSV to Parquet; verify is timed beside th
 
 The join is compared with sparse_dot_topn where it is installed (with just enough top_n), else with scipy's product of
 sparse matrices in blocks, on one core each. Where there are more vectors than --rows, the baseline multiplies so many
-random rows with all, must find the same edges there, and its time for all rows is extrapolated.
+random rows with all, must find the same edges there, and its time for all rows is extrapolated. Beside it stands the
+join of exactly --vectors vectors of the log, drawn at random, for which the baseline multiplies all rows.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ def main() -> None:
     parser.add_argument(
         "--rows", type=int, default=10_000, help="vectors for the baseline of the join; 0: leave it out"
     )
+    parser.add_argument("--vectors", type=int, default=100_000, help="vectors of the smaller join; 0: leave it out")
+    parser.add_argument("--only-join", action="store_true", help="only the smaller join")
     parser.add_argument("--log", type=Path, help="use this AOL-like TSV instead of making one")
     parser.add_argument("--work", type=Path, help="folder for large files (default: a temporary one)")
     parser.add_argument("--job", help=argparse.SUPPRESS)
@@ -51,6 +55,9 @@ def table(given: argparse.Namespace, users: int) -> None:
         log = given.work / f"log{users}.tsv"
         job("synth", log, given, users=str(users))
     job("warm", log, given)
+    if given.only_join:
+        show([smaller(given, log, theta) for theta in given.theta.split(",")])
+        return
     base = job("suppress_rare", log, given)
     lines = [("suppress_rare, TSV to Parquet", f"{base['rows']:,} rows in, {base['out']:,} out", base, "1.00")]
     for theta in given.theta.split(","):
@@ -64,8 +71,22 @@ def table(given: argparse.Namespace, users: int) -> None:
         ratio = f"{ours['verify'] / base['verify']:.2f} x that of suppress_rare"
         lines.append(("verify inside anonymize", f"{ours['lines']:,} lines of certificate", parts, ratio))
         if given.rows:
-            other = job("join", log, given, theta=theta)
-            lines.append((f"join with {other['name']}", other["what"], other, f"{other['ratio']:,.0f} x the join"))
+            lines.append(joined(job("join", log, given, theta=theta, vectors="0")))
+        if given.vectors:
+            lines.append(smaller(given, log, theta))
+    show(lines)
+
+
+def smaller(given: argparse.Namespace, log: Path, theta: str) -> tuple:
+    """The line of the join of some vectors, all of whose rows the baseline multiplies."""
+    return joined(job("join", log, given, theta=theta, vectors=str(given.vectors), rows=str(given.vectors)))
+
+
+def joined(other: dict) -> tuple:
+    return f"join with {other['name']}", other["what"], other, f"{other['ratio']:,.0f} x the join"
+
+
+def show(lines: list[tuple]) -> None:
     print("| job | what | time | CPU time | ratio | peak memory |\n|---|---|---:|---:|---:|---:|")
     for name, what, one, ratio in lines:
         memory = f"{one['peak']:.2f} GiB" if "peak" in one else ""
@@ -192,29 +213,40 @@ def join(given: argparse.Namespace) -> dict:
 
     theta = float(given.theta) - concepts.TOLERANCE
     found = concepts.mine(concepts.gather(verbs.prepare(verbs.read(given.log)), Run(seed=SEED)), concepts.Settings())
+    random, mass = np.random.default_rng(SEED), found.mass
+    start, features = found.start, found.features
+    if 0 < given.vectors < start.size - 1:
+        drawn = np.sort(random.permutation(start.size - 1)[: given.vectors])
+        features = np.concatenate([features[start[v] : start[v + 1]] for v in drawn])
+        start = np.concatenate([[0], np.cumsum(np.diff(start)[drawn])])
+    n = start.size - 1
+
+    def joined(start):
+        prefix, norm = cosine_join.prefixes(start, features, mass)
+        order = np.argsort(norm, kind="stable")
+        listed = cosine_join.lists(start, features, prefix, order, mass.size, theta)
+        shape = (start, features, prefix, norm, mass, theta, cosine_join.SPLIT)
+        return norm, *cosine_join.join(0, mass.size, *listed, *shape)
+
+    joined(start[:2])  # so that reading compiled code from disk is not counted
     used = time.process_time()
-    prefix, norm = cosine_join.prefixes(found.start, found.features, found.mass)
-    order = np.argsort(norm, kind="stable")
-    listed = cosine_join.lists(found.start, found.features, prefix, order, found.mass.size, theta)
-    left, right = cosine_join.join(
-        0, found.mass.size, *listed, found.start, found.features, prefix, norm, found.mass, theta, cosine_join.SPLIT
-    )
+    norm, left, right = joined(start)
     ours = time.process_time() - used
 
-    n = found.start.size - 1
-    weights = np.sqrt(found.mass[found.features].astype(np.float64))
-    weights /= np.repeat(norm, np.diff(found.start))
-    matrix = sparse.csr_matrix((weights, found.features, found.start), shape=(n, found.mass.size))
-    chosen = np.sort(np.random.default_rng(SEED).permutation(n)[: given.rows])
+    weights = np.sqrt(mass[features].astype(np.float64))
+    weights /= np.repeat(norm, np.diff(start))
+    matrix = sparse.csr_matrix((weights, features, start), shape=(n, mass.size))
+    chosen = np.sort(random.permutation(n)[: given.rows])
     degree = np.bincount(np.concatenate([left, right]), minlength=n)
     name, seconds, edges = product(matrix[chosen], matrix.T.tocsr(), theta, int(degree[chosen].max()) + 1)
     if edges - chosen.size != degree[chosen].sum():  # each row finds itself
         sys.exit("The two joins find different edges: the comparison is void.")
     whole = seconds * n / chosen.size
-    told = " extrapolated" if chosen.size < n else ""
+    told = "; extrapolated" if chosen.size < n else ""
     return {
         "name": name,
-        "what": f"{chosen.size:,} of {n:,} rows took {seconds:.1f} s, our join of all {ours:.2f} s;{told}",
+        "what": f"{chosen.size:,} of {n:,} rows took {seconds:.1f} s, our join of all {ours:.2f} s "
+        f"({left.size:,} edges){told}",
         "seconds": whole,
         "cpu": whole,
         "ratio": whole / ours,
@@ -223,14 +255,14 @@ def join(given: argparse.Namespace) -> dict:
 
 def product(some, transposed, theta: float, most: int) -> tuple[str, float, int]:
     """The name of the baseline, its processor seconds and the number of cosines it finds."""
-    used = time.process_time()
     try:
         from sparse_dot_topn import sp_matmul_topn
     except ImportError:
-        edges = 0
-        for at in range(0, some.shape[0], 500):
+        edges, used = 0, time.process_time()
+        for at in range(0, some.shape[0], 500):  # in blocks, as all products together need much memory
             edges += int(((some[at : at + 500] @ transposed).data >= theta).sum())
         return "scipy", time.process_time() - used, edges
+    used = time.process_time()
     found = sp_matmul_topn(some, transposed, top_n=most, threshold=theta, n_threads=1)
     return f"sparse_dot_topn (top_n {most})", time.process_time() - used, int(found.nnz)
 

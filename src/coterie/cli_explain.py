@@ -45,7 +45,7 @@ class Explain(click.Group):
         return click.Command(
             cmd_name,
             callback=_explain_affinity,
-            help="Why queries have the anonymity degree they have: who covers them, and the core they sit in.",
+            help="A log in numbers, or why queries have the anonymity degree they have: who covers them, in what core.",
             params=[click.Argument(["log"], nargs=-1, required=True), *params, *shared],
             context_settings=opt.CONTEXT,
         )

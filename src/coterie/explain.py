@@ -81,7 +81,7 @@ class Explanation:
 
 def read_queries(path: Path) -> list[tuple[int, str]]:
     """Number and text of the lines of a file that are not empty."""
-    if not path.is_file():
+    if not path.exists() or path.is_dir():  # a pipe is as good as a file
         raise MissingError(f"{path}: no such file of queries.")
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -98,6 +98,10 @@ def explain_affinity(log: Log, method: Affinity, queries: Sequence[tuple[int, st
     if log.shape is not QUERIES:
         raise InputError(f"affinity works on {QUERIES.name}, and this log is {log.shape.name}.")
     graph = affinity(log, Run(seed=0), method.settings)
+    if graph.queries.people.is_empty():
+        raise InputError(
+            "No row says who asked, so there is nobody to count. Say which column does: --columns user=NAME."
+        )
     given = pl.DataFrame(queries, schema={"line": pl.Int64, "query": pl.String}, orient="row")
     if "normalize" in log.steps:
         given = given.with_columns(spell(pl.col("query")))

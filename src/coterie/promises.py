@@ -6,11 +6,12 @@ check each kind with code of its own. The sentence is what a person signs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Any, Literal
 
-from coterie.errors import InputError, UnknownNameError
+from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.params import Choice, Flag, Range, check_params
 
 _ATTRS = {
@@ -28,6 +29,7 @@ _USERS = {
 _LINKED = "Queries linked by a random name can point to a person together, even where each of them is common."
 _KEPT = "Exact times and clicked pages were kept: somebody who knows when a person searched can find the row."
 _OWN_WORDS = "Words on a list of function words that was given are released without having been compared."
+_LIST_OF_WORDS = "english|none|sha256:[0-9a-f]{64}"
 _ALONE = "The promise is about this release alone, not about it together with other releases of the same log."
 
 
@@ -80,6 +82,8 @@ class KThetaAffinity:
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
+        if not (isinstance(self.function_words, str) and re.fullmatch(_LIST_OF_WORDS, self.function_words)):
+            raise ParameterError(f"The 'function_words' parameter of {self.name} must be a list's name or its digest.")
 
     @property
     def sentence(self) -> str:

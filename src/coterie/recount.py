@@ -51,12 +51,13 @@ def recount(
     totals = [float((queries["events"] * (queries["words"] - n).clip(lower_bound=0)).sum()) for n in range(3)]
     counted = _counted(queries, kinds)
     crowded = _crowded(pairs, queries, counted, tau, min_term_users)
-    weights = _weights(kinds, counted, totals).join(crowded, on="g")
-    found = wanted.unique().join(weights, on=["gram", "n"])
-    rare = found.filter((pl.col("n") == 1) & ~pl.col("enough_word")).select("item").unique()
     empty = pl.Series(sorted(function_words), dtype=pl.String).implode()
     only_function = pl.col("gram").str.split(" ").list.eval(pl.element().is_in(empty)).list.all()
-    concepts = found.filter(pl.col("frequent") & ~only_function).select("item", "gram", "weight")
+    concept = (pl.col("frequent") & ~only_function).alias("concept")
+    weights = _weights(kinds, counted, totals).join(crowded, on="g").with_columns(concept)
+    found = wanted.unique().join(weights, on=["gram", "n"])
+    rare = found.filter((pl.col("n") == 1) & ~pl.col("enough_word")).select("item").unique()
+    concepts = found.filter("concept").select("item", "gram", "weight")
     vectors = concepts.join(rare, on="item", how="anti")
     return Recount(tau=tau, vectors=vectors, rare=rare, pairs=pairs.select("item", "user"))
 

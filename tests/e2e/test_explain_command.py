@@ -115,7 +115,10 @@ def test_other_errors(coterie, canaries, monkeypatch):
     (canaries / "old.svg").write_text("")
     base = ("explain", "affinity", "log.tsv", "--query-file")
     assert "not UTF-8" in coterie(*base, "bytes.txt", code=2).err
-    assert "no such file" in coterie(*base, "missing.txt", code=2).err
+    for missing in ("missing.txt", "."):
+        assert "no such file" in coterie(*base, missing, code=2).err
+    (canaries / "nobody.csv").write_text("query\nqz\n")
+    assert "who asked" in coterie("explain", "affinity", "nobody.csv", code=2).err
     assert "--force" in coterie(*base, "queries.txt", "--picture", "old.svg", code=2).err
     coterie(*base, "queries.txt", "--picture", "old.svg", "--force")
     assert "No such command" in coterie("explain", "suppress_rare", "log.tsv", code=2).err

@@ -241,3 +241,15 @@ def test_numbers_beyond_all_users_are_as_good_as_all_users():
     assert (
         coterie.anonymize(affine_log(), Affinity(k=3, min_term_users=huge, strict=True), seed=1).to_polars().is_empty()
     )
+
+
+@pytest.mark.parametrize("damaged", ["german", "sha256:", ["the"], 3, None])
+def test_a_promise_with_damaged_function_words_is_refused(tmp_path, damaged):
+    path = tmp_path / "safe.tsv"
+    coterie.write(coterie.anonymize(affine_log(), Affinity(k=3), seed=1), path)
+    side = tmp_path / "safe.tsv.json"
+    data = json.loads(side.read_text())
+    data["promise"]["function_words"] = damaged
+    side.write_text(json.dumps(data))
+    with pytest.raises(ParameterError, match="function_words"):
+        coterie.verify(path, affine_log())

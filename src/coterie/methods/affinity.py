@@ -20,7 +20,8 @@ Differs: E-001-1 (distinct users in the closed neighbourhood, minus one), E-001-
     is the paper's procedure on distinct vectors, neighbours in byte order; a query then leaves the levels that those
     who cover it left, because covers have to be inside the release. An event is a distinct (user, query, time). The
     paper keeps user numbers; we drop them unless asked (`users`), and keep of times, ranks and urls what k users share
-    (`attrs`).
+    (`attrs`). Function words are English, none, or those of a UTF-8 file (`function_words`), words separated by spaces
+    or line ends.
 
 Cost: one pass over the log to group it by query, then work on distinct queries; near linear for θ of 0.8 and above,
     where affine pairs are few. Memory: the distinct (user, query) pairs, words and edges as numbers, on one machine
@@ -69,7 +70,7 @@ class Affinity:
         "min_users": "users that make a word or phrase a concept; 0: a ten-thousandth of all users, at least 2",
         "min_term_users": "queries with a word of fewer users cover nobody and are covered by nobody",
         "strict": "never release a query with a word of fewer than min_term_users users",
-        "function_words": "words that are no concept by themselves or among themselves: a list or a FILE",
+        "function_words": "words that make no concept without others (the, of): a list by its name, or a file",
         "approximate": "the paper's procedure: look at v_max queries around each one; a lower bound, for comparison",
         "v_max": "queries the approximate procedure looks at",
         "max_degree": "degrees are exact up to this number; k may be larger",
