@@ -1,7 +1,6 @@
 """The fast exact k_θ-affinity is its plain version: vectors, edges, cores and degrees."""
 
 from itertools import pairwise
-from time import process_time
 
 import numpy as np
 import polars as pl
@@ -180,19 +179,14 @@ def test_cores_are_those_of_the_definition(graph, levels, data):
 
 
 def test_a_crowd_costs_nothing():
-    """A query of 200,000 users beside 20,000 others is never counted: the peel does not pay for it at each edge."""
-    n, many = 20_000, 200_000
+    """A query of 2,000,000 users beside 200,000 others: paying for it at each edge would take hours."""
+    n, many = 200_000, 2_000_000
     start = np.concatenate([[0, n], n + np.arange(1, n + 1)])
     neighbours = np.concatenate([np.arange(1, n + 1), np.zeros(n)]).astype(np.int32)
     users = np.arange(many + n, dtype=np.int32)
     user_start = np.concatenate([[0], many + np.arange(n + 1)])
     ceiling = np.full(n + 1, 999, dtype=np.int32)
-    given = (start, neighbours, user_start, users, many + n, ceiling, 999)
-    kernels.cores(*given)
-    before = process_time()
-    found = kernels.cores(*given)
-    assert process_time() - before < 0.5  # once for each edge would be 4,000,000,000 steps
-    assert (found == 999).all()
+    assert (kernels.cores(start, neighbours, user_start, users, many + n, ceiling, 999) == 999).all()
 
 
 def test_words_that_share_a_hash_slot_stay_apart():
