@@ -32,10 +32,24 @@ def user_rows(log: Log) -> pl.LazyFrame:
 
 def random_groups(log: Log, run: Run, k: int) -> pl.LazyFrame:
     """Groups of k users at random, the last of up to 2k - 1."""
-    names = user_rows(log).select("user").unique().collect(engine="streaming")["user"].sort()
-    order = np.argsort(run.keys("random partition", names), kind="stable")
-    place = np.minimum(np.arange(len(names)) // k, len(names) // k - 1)
-    columns = {"subject": names.gather(order), "group": place}
+    return _in_a_row(_users(log, run).sort("key", "user"), k)
+
+
+def size_groups(log: Log, run: Run, k: int) -> pl.LazyFrame:
+    """Groups of k users with about as many rows; of users with equally many at random."""
+    return _in_a_row(_users(log, run).sort("size", "key", "user"), k)
+
+
+def _users(log: Log, run: Run) -> pl.DataFrame:
+    """user, size (rows), key (random)"""
+    users = user_rows(log).group_by("user").agg(pl.len().alias("size")).collect(engine="streaming").sort("user")
+    return users.with_columns(pl.Series("key", run.keys("random partition", users["user"])))
+
+
+def _in_a_row(users: pl.DataFrame, k: int) -> pl.LazyFrame:
+    """k users after each other are a group, the last has up to 2k - 1."""
+    place = np.minimum(np.arange(users.height) // k, users.height // k - 1)
+    columns = {"subject": users["user"], "group": place}
     return numbered(pl.DataFrame(columns, schema_overrides={"group": pl.UInt32})).lazy()
 
 

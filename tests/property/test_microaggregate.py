@@ -224,3 +224,19 @@ def test_an_address_is_one_label():
     rows = [(i, u, None, "x", 1, f"http://{ip}/") for i, (u, ip) in enumerate([("a", "10.1.2.3"), ("b", "9.9.2.3")])]
     release = coterie.anonymize(_log(rows), Microaggregate(k=2), seed=1)
     assert release.to_polars()["url"].null_count() == 2
+
+
+def test_groups_of_users_with_as_many_rows():
+    rows = [
+        (i, f"u{user}", None, f"q{i}", None, None) for i, user in enumerate(u for u in range(11) for _ in range(u + 1))
+    ]
+    log = coterie.log(
+        pl.DataFrame(rows, schema={n: QUERIES.schema[n] for n in ("row", *QUERIES.released)}, orient="row")
+    )
+    release = coterie.anonymize(log, Microaggregate(k=3, partition="size"), seed=2)
+    groups = release.record.subjects.collect().group_by("group").agg("original")["original"]
+    assert sorted(sorted(int(user[1:]) for user in group) for group in groups) == [
+        [0, 1, 2],
+        [3, 4, 5],
+        [6, 7, 8, 9, 10],
+    ]

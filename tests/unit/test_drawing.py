@@ -77,3 +77,15 @@ def test_mistakes(wrong):
     assert parse_drawing(right).difference == (3, 50)
     with pytest.raises(InputError):
         parse_drawing({**right, "difference": [], **wrong})
+
+
+def test_one_score_against_another():
+    wanted = {"file": "a.svg", "title": "A", "measure": "m", "keys": ["b"], "against": "m a"}
+    figure = parse_drawing(wanted)
+    releases = [view(2, {"a": 5.0, "b": 1.0}), view(3, {"a": 4.0, "b": 2.0}), view(2, {"a": 1.0, "b": None}, "other")]
+    assert list(_points(figure, releases)) == [("groups", 5.0, 1.0), ("groups", 4.0, 2.0)]
+    assert "m a</text>" in draw(figure, releases)
+    with pytest.raises(InputError, match="against is a measure and a key"):
+        parse_drawing({**wanted, "against": "m"})
+    with pytest.raises(InputError, match="against is a measure and a key"):
+        parse_drawing({**wanted, "keys": ["a", "b"]})

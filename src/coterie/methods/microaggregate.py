@@ -37,7 +37,7 @@ import numpy as np
 import polars as pl
 
 from coterie.aggregate import EVENT_ORDER, Scales, encode, load_kernels
-from coterie.groups import Share, in_threads, numbered, random_groups, release_groups, user_rows
+from coterie.groups import Share, in_threads, numbered, random_groups, release_groups, size_groups, user_rows
 from coterie.kernels.hausdorff import new_scratch
 from coterie.kernels.mdav import mdav
 from coterie.kernels.minhash import smallest_word_hashes
@@ -59,7 +59,7 @@ class Microaggregate:
     eq1: Annotated[str, Choice("text", "printed")] = "text"
     attrs: Annotated[str, Choice("nearest", "same_string", "drop")] = "nearest"
     block_users: Annotated[int, Range(0)] = 0
-    partition: Annotated[str, Choice("mdav", "random")] = "mdav"
+    partition: Annotated[str, Choice("mdav", "size", "random")] = "mdav"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
@@ -69,7 +69,7 @@ class Microaggregate:
         "eq1": "weights in the distance of queries: as the paper's text has them, or as its formula is printed",
         "attrs": "times, ranks, hosts: averaged over the nearest queries, over the same query, or none",
         "block_users": "users compared with each other, at least 2k; 0: all up to 2000 users, blocks of 200 above",
-        "partition": "groups of similar users, or random ones to compare with",
+        "partition": "groups of similar users, or to compare with: of users with as many rows, or random ones",
     }
 
     def __post_init__(self) -> None:
@@ -88,6 +88,8 @@ class Microaggregate:
         """Step 1: who is grouped with whom; groups have k to 2k - 1 members."""
         if self.partition == "random":
             return random_groups(log, run, self.k)
+        if self.partition == "size":
+            return size_groups(log, run, self.k)
         load_kernels()
         scales = Scales.of(log.frame)
         users = self._with_blocks(_users(log))

@@ -90,6 +90,19 @@ def lines(
     return _drawn(titled, WIDE, height, background="white")
 
 
+def against(title: str, axes: tuple[str, str], points: Sequence[tuple[str, float, float]], quiet: Sequence[str]) -> str:
+    """A picture of its own, for a file: two scores of each release against each other, (line, x, y)."""
+    names = list(dict.fromkeys(line for line, _, _ in points))
+    base = _chart([{"line": s, "x": x, "value": y, "at": i} for i, (s, x, y) in enumerate(points)]).encode(
+        x=alt.X("x:Q", title=axes[0], scale=alt.Scale(zero=True), axis=_axis_of_shares(zero="")),
+        y=alt.Y("value:Q", title=axes[1], scale=alt.Scale(zero=True), axis=_axis_of_shares()),
+        order="at:Q",
+    )
+    drawn = _strokes(base, names, quiet) + _marks(base, names, quiet)
+    titled = drawn.properties(title=alt.TitleParams(title, anchor="start", fontSize=14, color=INK))
+    return _drawn(titled, WIDE, _height(names) + 110, background="white")
+
+
 def trade_off(title: str, points: Sequence[tuple[str, str, float, float]]) -> Panel:
     """Two shares of each release against each other: (line, label, exposure, rows kept)."""
     lines = list(dict.fromkeys(s for s, _, _, _ in points))

@@ -9,6 +9,7 @@
 
 A score whose key ends in `.original` stands at k = 1. A key with a star is drawn over the number in its place, one line
 for each release, on an axis that `over` names; `difference = [3, 50]` draws how far k = 3 lies above k = 50 instead.
+`against = "linkage after.one_query"` draws one key against another score, a line through the k of each method.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Drawing:
     over: str = "k"
     difference: tuple[int, ...] = ()
     baseline: bool = True
+    against: str = ""
 
 
 def parse_drawing(entry: Mapping[str, Any]) -> Drawing:
@@ -56,12 +58,14 @@ def parse_drawing(entry: Mapping[str, Any]) -> Drawing:
         raise InputError(
             f"{drawing.file}: keys have one star each, or none; difference has two k and goes with keys that have one."
         )
+    if drawing.against and (len(drawing.keys) != 1 or starred != {0} or len(drawing.against.split()) != 2):
+        raise InputError(f"{drawing.file}: against is a measure and a key, and goes with one key that has no star.")
     return drawing
 
 
 def draw(drawing: Drawing, releases: Sequence[ReleaseView]) -> str:
     """The figure as SVG."""
-    from coterie.report._charts import lines
+    from coterie.report._charts import against, lines
 
     beside = [release.baseline for release in releases if release.baseline is not None] if drawing.baseline else []
     found = list(dict.fromkeys(_points(drawing, releases)))
@@ -76,7 +80,11 @@ def draw(drawing: Drawing, releases: Sequence[ReleaseView]) -> str:
     if measured and not units:
         raise InputError(f"{drawing.file}: no score of {drawing.measure} is called {' or '.join(drawing.keys)}.")
     percent = bool(units) and all(unit.startswith("%") for unit in units)
-    return lines(drawing.title, drawing.over, [*found, *random], [line for line, _, _ in random], percent)
+    quiet = [line for line, _, _ in random]
+    if drawing.against:
+        axes = (_words(drawing.against), f"{drawing.measure} {_words(drawing.keys[0])}")
+        return against(drawing.title, axes, [*found, *random], quiet)
+    return lines(drawing.title, drawing.over, [*found, *random], quiet, percent)
 
 
 def _random(line: str, found: Sequence[Point]) -> str:
@@ -86,6 +94,8 @@ def _random(line: str, found: Sequence[Point]) -> str:
 def _points(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
     if drawing.difference:
         yield from _differences(drawing, releases)
+    elif drawing.against:
+        yield from _against(drawing, releases)
     elif "*" in drawing.keys[0]:
         several = len(drawing.keys) > 1
         for release, line in zip(releases, _lines(releases, "k={k}"), strict=True):
@@ -105,6 +115,14 @@ def _over_k(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point
                 yield line, 1, before
             if after is not None:
                 yield line, release.promise.k, after
+
+
+def _against(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
+    measure, key = drawing.against.split()
+    for release, line in zip(releases, _lines(releases, ""), strict=True):
+        x, y = value(release, measure, key), value(release, drawing.measure, drawing.keys[0])
+        if x is not None and y is not None:
+            yield line.strip() or release.method, x, y
 
 
 def _differences(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
