@@ -27,6 +27,7 @@ Flags = NDArray[np.bool_]
 Unit = Literal["term", "query"]
 
 UNITS = ("term", "query")
+_CHUNK = 1 << 20  # queries that are looked up at once, for the sake of memory
 # WordNet's rules for nouns, in its order: the first that gives a noun is taken.
 _ENDINGS = (
     ("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
@@ -70,7 +71,7 @@ class Lexicon:
         if self.stemmed:
             return self._full_trie  # built without stop words
         kept = ~self.words.is_in(sorted(STOP_WORDS)).to_numpy()[self.form_words]
-        before, start = np.diff(self.form_start), offsets(np.add.reduceat(kept, self.form_start[:-1]))
+        before, start = np.diff(self.form_start), offsets(np.add.reduceat(kept, self.form_start[:-1], dtype=np.int64))
         after = np.diff(start)
         # `out of doors` must not become what `doors` means.
         good = (after == before) | (after > 1)
@@ -83,6 +84,13 @@ class Lexicon:
         """The terms of queries, with the form that each is, or -1."""
         if unit not in UNITS:
             raise ParameterError(f"unit must be one of: {', '.join(UNITS)}.")
+        parts = []
+        for begin in range(0, max(len(queries), 1), _CHUNK):
+            found = self._look_up(queries[begin : begin + _CHUNK], unit, stop_words, phrases)
+            parts.append(found._replace(query=found.query + np.int32(begin)))
+        return Terms(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _look_up(self, queries: pl.Series, unit: Unit, stop_words: bool, phrases: bool) -> Terms:
         trie = self._content_trie if stop_words else self._full_trie
         at = self._pieces(queries, stop_words)
         longest = None if phrases or unit == "query" else 1
