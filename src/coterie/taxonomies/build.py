@@ -86,11 +86,14 @@ class Categories:
         return pl.concat(self._stems).group_by("category", "stem").agg(pl.col("n").sum())
 
     def _at(self, labels: tuple[str, ...]) -> int:
-        number = self._number.get(labels)
-        if number is None:
-            above = self._at(labels[:-1]) if len(labels) > 1 else -1
-            number = self._number[labels] = self.add(labels, labels[-1])
-            self.parent[number] = above
+        missing = []
+        while labels and labels not in self._number:
+            missing.append(labels)
+            labels = labels[:-1]
+        number = self._number[labels] if labels else -1
+        for each in reversed(missing):
+            above, number = number, self.add(each, each[-1])
+            self._number[each], self.parent[number] = number, above
         return number
 
     def _left_out(self, name: str) -> bool:

@@ -193,6 +193,8 @@ class _Trie(NamedTuple):
     n_words: int
     single: Ints
     """For each word the form it is, or -1."""
+    opens: Flags
+    """Which words begin a form of several words."""
     steps: list[tuple[Ints, Ints]]
     """For each further word: sorted keys (state x n_words + word), the form that ends there or -1."""
 
@@ -203,13 +205,15 @@ def _trie(start: Ints, words: Short, forms: Ints, n_words: int) -> _Trie:
     state = words[start[forms]].astype(np.int64)
     single = np.full(n_words, -1, dtype=np.int64)
     single[state[size[forms] == 1]] = forms[size[forms] == 1]
+    opens = np.zeros(n_words, dtype=np.bool_)
+    opens[state[size[forms] > 1]] = True
     steps: list[tuple[Ints, Ints]] = []
     length = 1
     while True:
         longer = size[forms] > length
         forms, state = forms[longer], state[longer]
         if not forms.size:
-            return _Trie(n_words, single, steps)
+            return _Trie(n_words, single, opens, steps)
         keys, state = np.unique(state * n_words + words[start[forms] + length], return_inverse=True)
         length += 1
         ends = np.full(keys.size, -1, dtype=np.int64)
@@ -232,6 +236,7 @@ def _walk(at: _Pieces, words: Short, trie: _Trie, longest: int | None, whole: bo
     position = np.flatnonzero(words >= 0)
     state = words[position].astype(np.int64)
     note(position, trie.single[state], 1)
+    position, state = position[trie.opens[state]], state[trie.opens[state]]
     for length, (keys, ends) in enumerate(trie.steps[: None if longest is None else longest - 1], start=2):
         following = position + length - 1
         inside = following < end[position]
