@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import aggregate, synth
+from coterie import aggregate, groups, synth
 from coterie.aggregate import EVENT, EVENT_ORDER, mixed
 from coterie.errors import BrokenPromiseError, InputError
 from coterie.methods import microaggregate
@@ -105,8 +105,8 @@ def test_threads_and_slices_do_not_matter(monkeypatch):
     log = coterie.prepare(coterie.read("synth:users=120,seed=2"))
     method = Microaggregate(k=3, block_users=10)
     expected = coterie.anonymize(log, method, seed=3).to_polars()
-    monkeypatch.setattr(microaggregate.os, "cpu_count", lambda: 7)
-    monkeypatch.setattr(microaggregate, "_ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(groups.os, "cpu_count", lambda: 7)
+    monkeypatch.setattr(groups, "_ROWS_AT_ONCE", 1)
     assert coterie.anonymize(log, method, seed=3).to_polars().equals(expected)
 
 

@@ -30,17 +30,14 @@ Cost: exact MDAV needs about n² / k distances of users for a block of n; with b
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 
-from coterie.aggregate import EVENT, EVENT_ORDER, Scales, centroids, encode, load_kernels
+from coterie.aggregate import EVENT_ORDER, Scales, encode, load_kernels
+from coterie.groups import Share, in_threads, numbered, random_groups, release_groups, user_rows
 from coterie.kernels.hausdorff import new_scratch
 from coterie.kernels.mdav import mdav
 from coterie.kernels.minhash import smallest_word_hashes
@@ -52,7 +49,6 @@ from coterie.shapes import GROUPS, QUERIES, Shape
 
 _UNBLOCKED_USERS = 2_000
 _BLOCK_USERS = 200
-_ROWS_AT_ONCE = 20_000  # of the groups whose profiles are computed together; of no consequence for the result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,17 +87,17 @@ class Microaggregate:
     def plan(self, log: Log, run: Run) -> pl.LazyFrame:
         """Step 1: who is grouped with whom; groups have k to 2k - 1 members."""
         if self.partition == "random":
-            return self._random_groups(log, run)
+            return random_groups(log, run, self.k)
         load_kernels()
         scales = Scales.of(log.frame)
         users = self._with_blocks(_users(log))
-        rows = _rows(log).join(users.lazy().select("user", "block"), on="user")
-        done = _Share(int(users["size"].sum()), run.tell)
+        rows = user_rows(log).join(users.lazy().select("user", "block"), on="user")
+        done = Share(int(users["size"].sum()), run.tell)
 
         def work(frame: pl.LazyFrame) -> pl.LazyFrame:
             found = frame.collect(engine="streaming").sort("block", "user", *EVENT_ORDER)
             blocks = sorted(found.partition_by("block", maintain_order=True), key=lambda b: -b.height)
-            return pl.concat([_NO_GROUPS, *_in_threads(group, blocks)]).lazy()
+            return pl.concat([_NO_GROUPS, *in_threads(group, blocks)]).lazy()
 
         def group(block: pl.DataFrame) -> pl.DataFrame:
             profiles = encode(block, scales, run.keys, self.eq1)
@@ -112,33 +108,11 @@ class Microaggregate:
             return pl.DataFrame(columns, schema_overrides={"group": pl.UInt32})
 
         groups = run.map(rows, work, by=["block"], out=GROUPS).collect(engine="streaming")
-        return _numbered(groups).lazy()
+        return numbered(groups).lazy()
 
     def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
         """Steps 2 and 3: the common profile of each group, under a fresh name for each member."""
-        load_kernels()
-        scales = Scales.of(log.frame)
-        groups = plan.collect(engine="streaming").sort("subject")
-        members = groups.select(
-            pl.col("subject").alias("original"),
-            run.pseudonyms(groups["subject"], taken=groups["subject"]).alias("released"),
-            "group",
-        )
-        rows = _rows(log).join(groups.lazy().rename({"subject": "user"}), on="user")
-        done = _Share(_rows(log).select(pl.len()).collect(engine="streaming").item(), run.tell)
-
-        def work(frame: pl.LazyFrame) -> pl.LazyFrame:
-            found = frame.collect(engine="streaming").sort("group", "user", *EVENT_ORDER)
-            return pl.concat([profiles(found.clear()), *_in_threads(profiles, list(_slices(found)))]).lazy()
-
-        def profiles(some: pl.DataFrame) -> pl.DataFrame:
-            done.add(some.height)
-            return centroids(some, scales, run.keys, self.eq1, self.attrs)
-
-        common = run.collect(run.map(rows, work, by=["group"]))
-        alone, total = common.select(pl.col("alone").sum(), pl.len()).collect(engine="streaming").row(0)
-        released = members.lazy().select(pl.col("released").alias("user"), "group").join(common, on="group")
-        return Draft(frame=released.select(QUERIES.released), subjects=members.lazy(), warnings=_warnings(alone, total))
+        return release_groups(log, plan, run, eq1=self.eq1, attrs=self.attrs)
 
     def _with_blocks(self, users: pl.DataFrame) -> pl.DataFrame:
         """Users with the number of their block: neighbours in size class, then in their smallest word hash."""
@@ -149,25 +123,14 @@ class Microaggregate:
         number = pl.col("place").cast(pl.Int64) * n_blocks // users.height
         return ordered.with_columns(pl.col("place").min().over(number).cast(pl.UInt32).alias("block"))
 
-    def _random_groups(self, log: Log, run: Run) -> pl.LazyFrame:
-        names = _rows(log).select("user").unique().collect(engine="streaming")["user"].sort()
-        order = np.argsort(run.keys("random partition", names), kind="stable")
-        place = np.minimum(np.arange(len(names)) // self.k, len(names) // self.k - 1)
-        columns = {"subject": names.gather(order), "group": place}
-        return _numbered(pl.DataFrame(columns, schema_overrides={"group": pl.UInt32})).lazy()
-
 
 _NO_GROUPS = pl.DataFrame(schema={"subject": pl.String, "group": pl.UInt32})
-
-
-def _rows(log: Log) -> pl.LazyFrame:
-    return log.frame.select("user", *EVENT).filter(pl.col("user").is_not_null())
 
 
 def _users(log: Log) -> pl.DataFrame:
     """Each user with the number of her rows and the smallest hash of her words, which similar users share."""
     word = pl.col("query").map_batches(_word_hashes, return_dtype=pl.UInt64, is_elementwise=True)
-    rows = _rows(log).select("user", word.alias("word"))
+    rows = user_rows(log).select("user", word.alias("word"))
     return rows.group_by("user").agg(pl.len().alias("size"), pl.col("word").min()).collect(engine="streaming")
 
 
@@ -176,45 +139,3 @@ def _word_hashes(queries: pl.Series) -> pl.Series:
     start = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     data = np.frombuffer(texts.buffers()[2] or b"", dtype=np.uint8)
     return pl.Series(queries.name, smallest_word_hashes(start, data))
-
-
-class _Share:
-    """Adds up rows from several threads and tells which share of all is done."""
-
-    def __init__(self, total: int, tell: Callable[[float], None]) -> None:
-        self._total, self._done, self._tell, self._lock = total, 0, tell, Lock()
-
-    def add(self, rows: int) -> None:
-        with self._lock:
-            self._done += rows
-            self._tell(self._done / self._total)
-
-
-def _numbered(groups: pl.DataFrame) -> pl.DataFrame:
-    """Groups with running numbers, in the order of subjects."""
-    return groups.with_columns(pl.col("group").rank("dense").cast(pl.UInt32) - 1).sort("subject")
-
-
-def _slices(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Whole groups, about _ROWS_AT_ONCE rows together."""
-    ends = np.cumsum(rows["group"].rle().struct.field("len").to_numpy())
-    start = 0
-    for i, end in enumerate(ends):
-        if end - start >= _ROWS_AT_ONCE or i == ends.size - 1:
-            yield rows[start:end]
-            start = end
-
-
-def _in_threads(work: Callable[[pl.DataFrame], pl.DataFrame], parts: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
-    """`work` on each part, in the order of the parts; kernels run without the interpreter lock."""
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        return list(pool.map(work, parts))
-
-
-def _warnings(alone: int, total: int) -> tuple[str, ...]:
-    if not alone:
-        return ()
-    return (
-        f"{alone:,} of {total:,} chosen queries, or their page, rank or time, stood for one user alone: what did is "
-        "left out, of a time the day stays. The words are as some user typed them.",
-    )
