@@ -5,9 +5,9 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[1] / "src" / "coterie"
 _ROOMS = """
-errors scratch shapes params promises log registry randomness formats prepare engines run text kernels apply
-aggregate groups concepts interests methods recount verify write measures report verbs explain study synth demo testing
-console options cli_explain cli __main__
+errors scratch shapes params promises log registry randomness formats prepare engines run text taxonomies kernels apply
+aggregate groups concepts embeddings interests methods recount verify write measures report verbs explain study synth
+demo testing console options cli_explain cli __main__
 """
 ORDER = _ROOMS.split()
 # synth stands beside the verbs that read it; demo and testing use everything but the command line.

@@ -1,8 +1,9 @@
-"""Text: words, stop words and function words."""
+"""Text: words, their pieces and stems, stop words and function words."""
 
 from __future__ import annotations
 
 import polars as pl
+import Stemmer
 
 # Function words of English and the words of web addresses: frequent everywhere, telling nothing.
 _STOP_TEXT = """
@@ -27,3 +28,17 @@ FUNCTION_WORDS = frozenset(_FUNCTION_TEXT.split())
 def words(text: pl.Expr) -> pl.Expr:
     """The words of a normalized text: split at spaces and nothing else (SPEC 1.2)."""
     return text.str.split(" ")
+
+
+def pieces(text: pl.Expr) -> pl.Expr:
+    """The runs of letters and digits in a text, as they are looked up in a taxonomy: lower case, no accents.
+
+    An apostrophe joins (`mother's` is `mothers`); everything else that is no letter or digit separates.
+    """
+    folded = text.str.normalize("NFKD").str.to_lowercase().str.replace_all(r"['’\u{0300}-\u{036f}]", "")
+    return folded.str.extract_all(r"[\p{L}\p{M}\p{N}]+")
+
+
+def stems(words: pl.Series) -> pl.Series:
+    """The stem of each word (English Snowball)."""
+    return pl.Series(words.name, Stemmer.Stemmer("english").stemWords(words.to_list()), dtype=pl.String)

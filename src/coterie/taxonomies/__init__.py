@@ -1,0 +1,215 @@
+"""Taxonomies: knowledge bases as one tree of concepts, and the concepts that queries speak of.
+
+    tree = taxonomies.load("wordnet")              # or the path of a file made by `coterie taxonomy build`
+    found = tree.classify(queries, categories=5)   # distinct queries -> ranked concepts
+    tree.ancestor_at(5)[found.terms["concept"]]    # their categories at depth 5
+
+`lexicon` finds words in a tree, `packed` keeps trees in files, `build` makes trees from tables, `odp` from dumps of the
+Open Directory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.errors import ParameterError
+from coterie.taxonomies.lexicon import Lexicon, Unit, expand, offsets
+
+Ints = NDArray[np.int64]
+Short = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Taxonomy:
+    """A tree of concepts, numbered by depth (the root is 0), and the words that mean them."""
+
+    name: str
+    parent: Short
+    """The parent of each concept, -1 for the root; smaller than the concept."""
+    labels: pl.Series
+    lexicon: Lexicon
+
+    def __repr__(self) -> str:
+        return f"<Taxonomy {self.name}: {len(self):,} concepts, depth {self.height}>"
+
+    def __len__(self) -> int:
+        return self.parent.size
+
+    @cached_property
+    def _level_start(self) -> Ints:
+        """Where the concepts of each depth begin, and the end."""
+        # The parents of one level are below its first concept, those of the next level are not.
+        largest = np.maximum.accumulate(self.parent)
+        starts = [0, 1]
+        while starts[-1] < self.parent.size:
+            starts.append(int(np.searchsorted(largest, starts[-1])))
+        return np.array(starts)
+
+    @cached_property
+    def depth(self) -> Short:
+        """The depth of each concept; 0 for the root."""
+        return np.repeat(np.arange(self.height + 1, dtype=np.int32), np.diff(self._level_start))
+
+    @property
+    def height(self) -> int:
+        """The depth of the deepest concept."""
+        return self._level_start.size - 2
+
+    @cached_property
+    def leaves(self) -> Short:
+        """The number of leaves at or below each concept; 1 for a leaf."""
+        childless = np.bincount(self.parent[1:], minlength=len(self)) == 0
+        count: Short = childless.astype(np.int32)
+        for start, end in self._levels(1)[::-1]:
+            np.add.at(count, self.parent[start:end], count[start:end])
+        return count
+
+    @cached_property
+    def children(self) -> tuple[Ints, Short]:
+        """(start, child): the children of concept c, ascending, are child[start[c]:start[c + 1]]."""
+        start = offsets(np.bincount(self.parent[1:], minlength=len(self)))
+        return start, (np.argsort(self.parent[1:], kind="stable") + 1).astype(np.int32)
+
+    def ancestor_at(self, level: int) -> Short:
+        """For each concept its ancestor (or itself) at a depth, -1 for concepts above it."""
+        if level < 0:
+            raise ParameterError("A level of a taxonomy is a number from 0, the root.")
+        result = np.full(len(self), -1, dtype=np.int32)
+        levels = self._levels(level)
+        if levels:
+            start, end = levels[0]
+            result[start:end] = np.arange(start, end)
+        for start, end in levels[1:]:
+            result[start:end] = result[self.parent[start:end]]
+        return result
+
+    def cut(self, level: int) -> Short:
+        """For each concept its ancestor at a depth, or itself if it is not deeper."""
+        above = self.ancestor_at(level)
+        return np.where(above >= 0, above, np.arange(len(self), dtype=np.int32))
+
+    def path(self, concept: int) -> list[str]:
+        """The labels from below the root to a concept."""
+        labels = []
+        while concept > 0:
+            labels.append(self.labels[concept])
+            concept = int(self.parent[concept])
+        return labels[::-1]
+
+    def classify(
+        self,
+        queries: pl.Series,
+        *,
+        unit: Unit = "term",
+        categories: int = 1,
+        stop_words: bool = True,
+        phrases: bool = True,
+    ) -> Mapping:
+        """The concepts of queries; give distinct ones.
+
+        `unit`: each term on its own, or the query as a whole (see `lexicon`). `categories`: at most so many concepts
+        for a term, the likeliest first. `stop_words`: whether these are left out. `phrases`: whether a term may have
+        several words.
+        """
+        if categories < 1:
+            raise ParameterError("categories must be at least 1.")
+        terms = self.lexicon.look_up(queries, unit=unit, stop_words=stop_words, phrases=phrases)
+        found = terms.form >= 0
+        first = self.lexicon.sense_start[terms.form[found]]
+        size = np.minimum(self.lexicon.sense_start[terms.form[found] + 1] - first, categories)
+        term, place = expand(first, size)
+        table = pl.DataFrame({
+            "query": terms.query[found][term],
+            "term": terms.word[found][term],
+            "words": terms.width[found][term],
+            "concept": self.lexicon.senses[place],
+            "rank": (place - first[term]).astype(np.int32),
+        })  # fmt: skip
+        n_terms = np.bincount(terms.query, minlength=len(queries)).astype(np.int32)
+        return Mapping(terms=table, n_terms=n_terms)
+
+    def coverage(self, mapping: Mapping, events: NDArray[np.integer] | None = None) -> pl.DataFrame:
+        """How far down the tree terms and queries are classified (paper 003, figure 2).
+
+        Rows level, terms, queries: the share of terms, and of queries with such a term, one of whose concepts is at
+        that depth or below. `events`: how often each query was asked; without it each counts once.
+        """
+        weight = np.ones(mapping.n_terms.size, dtype=np.int64) if events is None else events.astype(np.int64)
+        deepest = mapping.terms.select("query", "term", depth=self.depth[mapping.terms["concept"].to_numpy()])
+        deepest = deepest.group_by("query", "term").agg(pl.col("depth").max())
+        by_query = deepest.group_by("query").agg(pl.col("depth").max())
+        all_terms, all_queries = int((mapping.n_terms * weight).sum()), int(weight.sum())
+
+        def share(table: pl.DataFrame, whole: int) -> NDArray[np.float64]:
+            counted = np.bincount(table["depth"], weight[table["query"]], minlength=self.height + 1)
+            return counted[::-1].cumsum()[::-1] / max(whole, 1)
+
+        return pl.DataFrame({
+            "level": np.arange(self.height + 1),
+            "terms": share(deepest, all_terms),
+            "queries": share(by_query, all_queries),
+        })  # fmt: skip
+
+    def _levels(self, first: int) -> list[tuple[int, int]]:
+        """Where the concepts of each depth from `first` on are."""
+        starts = self._level_start
+        return [(int(starts[i]), int(starts[i + 1])) for i in range(first, starts.size - 1)]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Mapping:
+    """The concepts of queries. Queries and words have the numbers of their positions, from 0."""
+
+    terms: pl.DataFrame
+    """query, term (the word it begins with), words (how many it covers), concept, rank (0 is the likeliest); by query,
+    term and rank. Terms without a concept are not there."""
+    n_terms: Short
+    """The number of terms of each query, with and without concept; stop words left out are none."""
+
+    def __repr__(self) -> str:
+        return f"<Mapping: {self.n_terms.size:,} queries, {self.terms.height:,} concepts>"
+
+    @cached_property
+    def mapped(self) -> Flags:
+        """Which queries have a concept."""
+        result = np.zeros(self.n_terms.size, dtype=np.bool_)
+        result[self.terms["query"].to_numpy()] = True
+        return result
+
+    def unmapped_share(self, events: NDArray[np.integer] | None = None) -> float:
+        """The share of queries without any concept, 0..1; with `events`, of the times they were asked."""
+        weight = np.ones(self.mapped.size, dtype=np.int64) if events is None else events
+        return float(weight[~self.mapped].sum() / max(weight.sum(), 1))
+
+
+def load(source: str | Path) -> Taxonomy:
+    """The taxonomy `wordnet`, or one from a packed file. Read once; another file at the same path is read again."""
+    if str(source) == "wordnet":
+        return _wordnet()
+    path = Path(source).absolute()
+    try:
+        state = path.stat()
+    except OSError:
+        state = None
+    return _packed(path, None if state is None else (state.st_mtime_ns, state.st_size))
+
+
+@lru_cache(maxsize=1)
+def _wordnet() -> Taxonomy:
+    from coterie.taxonomies import wordnet
+
+    return wordnet.load()
+
+
+@lru_cache(maxsize=4)
+def _packed(path: Path, _state: tuple[int, int] | None) -> Taxonomy:
+    from coterie.taxonomies import packed
+
+    return packed.read(path)

@@ -1,0 +1,270 @@
+"""From the words of queries to the concepts of a taxonomy (SPEC 5.1, 7.1 and 11, step 1).
+
+The steps, all on arrays:
+    1. Queries are split into words, and words into pieces (`text.pieces`); what costs is done once per distinct word.
+    2. Pieces become words of the lexicon: as they are and reduced to a base (WordNet), or as stems (other taxonomies).
+    3. Forms of several words are found by walking a trie: one step per word, for all positions at once.
+    4. `unit = "term"`: from left to right the longest form that begins there; what begins no form is a term without
+       concept. `unit = "query"`: the whole query, and words stripped from the left until the rest is a form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.errors import ParameterError
+from coterie.text import STOP_WORDS, pieces, stems
+
+Ints = NDArray[np.int64]
+Short = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+Unit = Literal["term", "query"]
+
+UNITS = ("term", "query")
+# WordNet's rules for nouns, in its order: the first that gives a noun is taken.
+_ENDINGS = (
+    ("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Lexicon:
+    """Forms (sequences of words), and for each the concepts it can mean, the likeliest first."""
+
+    words: pl.Series
+    """The distinct words, in byte order; stems if `stemmed`."""
+    form_start: Ints
+    form_words: Short
+    """The words of form f: form_words[form_start[f]:form_start[f + 1]]."""
+    sense_start: Ints
+    senses: Short
+    """The ranked concepts of form f: senses[sense_start[f]:sense_start[f + 1]]."""
+    stemmed: bool
+    """Whether queries are stemmed; otherwise plurals are reduced as WordNet does."""
+    irregular: pl.DataFrame
+    """Irregular plurals: word, base (a number of a word); empty if `stemmed`."""
+
+    def __repr__(self) -> str:
+        return f"<Lexicon: {len(self.words):,} words, {self.form_start.size - 1:,} forms, {self.senses.size:,} senses>"
+
+    @cached_property
+    def _noun(self) -> Flags:
+        """Which words are a form on their own."""
+        single = np.zeros(len(self.words), dtype=np.bool_)
+        single[self.form_words[self.form_start[:-1][np.diff(self.form_start) == 1]]] = True
+        return single
+
+    @cached_property
+    def _full_trie(self) -> _Trie:
+        return _trie(self.form_start, self.form_words, np.arange(self.form_start.size - 1), len(self.words))
+
+    @cached_property
+    def _content_trie(self) -> _Trie:
+        """The forms without their stop words, as queries are looked up without them."""
+        if self.stemmed:
+            return self._full_trie  # built without stop words
+        kept = ~self.words.is_in(sorted(STOP_WORDS)).to_numpy()[self.form_words]
+        before, start = np.diff(self.form_start), offsets(np.add.reduceat(kept, self.form_start[:-1]))
+        after = np.diff(start)
+        # `out of doors` must not become what `doors` means.
+        good = (after == before) | (after > 1)
+        # Where two forms become the same, the one that was so before counts: the last, for the trie.
+        forms = np.flatnonzero(good)
+        forms = forms[np.argsort(after[forms] == before[forms], kind="stable")]
+        return _trie(start, self.form_words[kept], forms, len(self.words))
+
+    def look_up(self, queries: pl.Series, *, unit: Unit, stop_words: bool, phrases: bool) -> Terms:
+        """The terms of queries, with the form that each is, or -1."""
+        if unit not in UNITS:
+            raise ParameterError(f"unit must be one of: {', '.join(UNITS)}.")
+        trie = self._content_trie if stop_words else self._full_trie
+        at = self._pieces(queries, stop_words)
+        longest = None if phrases or unit == "query" else 1
+        width, form = _walk(at, at.exact, trie, longest, whole=unit == "query")
+        if not self.stemmed:
+            wider, other = _walk(at, at.reduced, trie, longest, whole=unit == "query")
+            better = wider > width
+            width[better], form[better] = wider[better], other[better]
+        first = _segments(at, width) if unit == "term" else _suffixes(at, width)
+        last = first + np.maximum(width[first], 1) - 1
+        if unit == "query":
+            last = np.where(form[first] >= 0, last, at.start[at.query[first] + 1] - 1)
+        return Terms(at.query[first], at.word[first], at.word[last] - at.word[first] + 1, form[first])
+
+    def _pieces(self, queries: pl.Series, stop_words: bool) -> _Pieces:
+        """The pieces of all queries, one after the other."""
+        split = queries.cast(pl.String).fill_null("").str.split(" ")
+        n_words = split.list.len().to_numpy().astype(np.int64)
+        word_start = offsets(n_words)
+        encoded = split.explode(empty_as_null=False).to_arrow().dictionary_encode()
+        vocabulary, number = pl.Series("word", encoded.dictionary).cast(pl.String), encoded.indices.to_numpy()
+        parts = pl.DataFrame({"word": np.arange(len(vocabulary), dtype=np.int32), "piece": vocabulary})
+        parts = parts.with_columns(pieces(pl.col("piece"))).explode("piece", empty_as_null=False, keep_nulls=False)
+        if stop_words:
+            parts = parts.filter(~pl.col("piece").is_in(sorted(STOP_WORDS)))
+        distinct = parts.select(pl.col("piece").unique(maintain_order=True))
+        exact, reduced = self._reduce(distinct["piece"])
+        distinct = distinct.with_columns(exact=exact, reduced=reduced)
+        parts = parts.join(distinct, on="piece", how="left", maintain_order="left")
+        part_start = offsets(np.bincount(parts["word"].to_numpy(), minlength=len(vocabulary)))
+
+        size = np.diff(part_start)[number]
+        token, source = expand(part_start[number], size)
+        query = np.repeat(np.arange(len(queries), dtype=np.int32), n_words)[token]
+        return _Pieces(
+            query=query,
+            word=(token - word_start[query]).astype(np.int32),
+            exact=parts["exact"].to_numpy()[source],
+            reduced=parts["reduced"].to_numpy()[source],
+            start=offsets(np.bincount(query, minlength=len(queries))),
+        )
+
+    def _reduce(self, distinct: pl.Series) -> tuple[Short, Short]:
+        """For distinct pieces the number of the word, and of its base: -1 where there is none."""
+        known = pl.DataFrame({"piece": self.words, "number": np.arange(len(self.words), dtype=np.int32)})
+
+        def numbers(texts: pl.Series) -> Short:
+            asked = texts.rename("piece").to_frame()
+            found = asked.join(known, on="piece", how="left", maintain_order="left")["number"]
+            return found.fill_null(-1).to_numpy()
+
+        if self.stemmed:
+            exact = numbers(stems(distinct))
+            return exact, exact
+        exact = numbers(distinct)
+        base = np.where(self._is_noun(exact), exact, -1).astype(np.int32)
+
+        left = np.flatnonzero(base < 0)
+        asked = distinct.gather(left).rename("word").to_frame()
+        found = asked.join(self.irregular, on="word", how="left", maintain_order="left")["base"]
+        base[left] = found.fill_null(-1).to_numpy()
+
+        # WordNet leaves short words and words like `glass` alone.
+        regular = ((distinct.str.len_chars() > 2) & ~distinct.str.ends_with("ss")).to_numpy()
+        for ending, instead in _ENDINGS:
+            left = np.flatnonzero((base < 0) & regular & distinct.str.ends_with(ending).to_numpy())
+            singular = numbers(distinct.gather(left).str.head(-len(ending)) + instead)
+            base[left] = np.where(self._is_noun(singular), singular, -1)
+        return exact, base
+
+    def _is_noun(self, numbers: Short) -> Flags:
+        return np.append(self._noun, False)[numbers]
+
+
+class Terms(NamedTuple):
+    """Terms of queries, by query and position."""
+
+    query: Short
+    word: Short
+    """The word of the query with which the term begins."""
+    width: Short
+    """The number of words it covers."""
+    form: Ints
+    """The form it is, or -1."""
+
+
+class _Pieces(NamedTuple):
+    """The pieces of all queries; those of query q are from start[q] to start[q + 1]."""
+
+    query: Short
+    word: Short
+    exact: Short
+    reduced: Short
+    start: Ints
+
+
+class _Trie(NamedTuple):
+    """Forms by their first word, and steps from a state to the next by a word."""
+
+    n_words: int
+    single: Ints
+    """For each word the form it is, or -1."""
+    steps: list[tuple[Ints, Ints]]
+    """For each further word: sorted keys (state x n_words + word), the form that ends there or -1."""
+
+
+def _trie(start: Ints, words: Short, forms: Ints, n_words: int) -> _Trie:
+    """The trie of some forms; of equal ones the last counts."""
+    size = np.diff(start)
+    state = words[start[forms]].astype(np.int64)
+    single = np.full(n_words, -1, dtype=np.int64)
+    single[state[size[forms] == 1]] = forms[size[forms] == 1]
+    steps: list[tuple[Ints, Ints]] = []
+    length = 1
+    while True:
+        longer = size[forms] > length
+        forms, state = forms[longer], state[longer]
+        if not forms.size:
+            return _Trie(n_words, single, steps)
+        keys, state = np.unique(state * n_words + words[start[forms] + length], return_inverse=True)
+        length += 1
+        ends = np.full(keys.size, -1, dtype=np.int64)
+        ends[state[size[forms] == length]] = forms[size[forms] == length]
+        steps.append((keys, ends))
+
+
+def _walk(at: _Pieces, words: Short, trie: _Trie, longest: int | None, whole: bool) -> tuple[Ints, Ints]:
+    """For each position the longest form that begins there: its number of pieces (0 if none) and the form.
+
+    With `whole`, only forms that end where the query ends.
+    """
+    width, form = np.zeros(words.size, dtype=np.int64), np.full(words.size, -1, dtype=np.int64)
+    end = at.start[at.query + 1]
+
+    def note(position: Ints, found: Ints, length: int) -> None:
+        ends = (found >= 0) & ((position + length == end[position]) | (not whole))
+        width[position[ends]], form[position[ends]] = length, found[ends]
+
+    position = np.flatnonzero(words >= 0)
+    state = words[position].astype(np.int64)
+    note(position, trie.single[state], 1)
+    for length, (keys, ends) in enumerate(trie.steps[: None if longest is None else longest - 1], start=2):
+        following = position + length - 1
+        inside = following < end[position]
+        position, following, state = position[inside], following[inside], state[inside]
+        key = state * trie.n_words + words[following]
+        place = np.minimum(np.searchsorted(keys, key), keys.size - 1)
+        found = (keys[place] == key) & (words[following] >= 0)
+        position, state = position[found], place[found]
+        note(position, ends[state], length)
+    return width, form
+
+
+def _segments(at: _Pieces, width: Ints) -> Ints:
+    """Where terms begin if each is as long as it can be, from left to right."""
+    step = np.maximum(width, 1)
+    first = np.zeros(width.size, dtype=np.bool_)
+    here, end = at.start[:-1], at.start[1:]
+    while True:
+        inside = here < end
+        here, end = here[inside], end[inside]
+        if not here.size:
+            return np.flatnonzero(first)
+        first[here] = True
+        here = here + step[here]
+
+
+def _suffixes(at: _Pieces, width: Ints) -> Ints:
+    """Where the one term of each query begins: at the first form, or where the query begins if there is none."""
+    position = np.arange(width.size)
+    first = np.full(at.start.size - 1, width.size, dtype=np.int64)
+    np.minimum.at(first, at.query[width > 0], position[width > 0])
+    first = np.where(first == width.size, at.start[:-1], first)
+    return first[np.diff(at.start) > 0]
+
+
+def expand(start: Ints, size: Ints) -> tuple[Ints, Ints]:
+    """For stretches start[i]:start[i] + size[i], one after the other: the stretch, and the place within the source."""
+    stretch = np.repeat(np.arange(size.size), size)
+    return stretch, np.arange(stretch.size) - (offsets(size)[:-1] - start)[stretch]
+
+
+def offsets(sizes: NDArray[np.integer]) -> Ints:
+    """Where stretches of these sizes begin, and the end."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])

@@ -1,0 +1,17 @@
+"""WordNet 3.0's nouns as a tree (SPEC 7.1): each synset has its first hypernym as parent, the root is `entity`.
+
+The arrays in `data/wordnet.npz` are made by `tools/build_wordnet.py`; Princeton's licence stands beside them. A noun
+means its senses in WordNet's order, the most frequent first. Plurals are reduced as in WordNet: irregular ones by its
+list, others by their endings.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from coterie.taxonomies import Taxonomy, packed
+
+
+def load() -> Taxonomy:
+    """The tree of WordNet 3.0's nouns."""
+    return packed.read(Path(__file__).parent / "data" / "wordnet.npz")
