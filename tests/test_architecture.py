@@ -67,6 +67,7 @@ def test_the_walls():
                 "hashlib",
                 "pathlib",
                 "contextlib",
+                "functools",
             )
             assert all(name.startswith(allowed) for name in names), path
         if here in ("recount", "verify", "measures"):

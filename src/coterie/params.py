@@ -3,12 +3,14 @@
 k: Annotated[int, Range(2)] = 5
 users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
 strict: Annotated[bool, Flag()] = False
+topics: Annotated[str, File()] = ""
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from coterie.errors import ParameterError
@@ -50,6 +52,18 @@ class Choice:
         return "one of " + ", ".join(map(repr, self.options))
 
 
+class File:
+    """A file that is there, or nothing."""
+
+    def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
+        """Whether `value` is the path of a file, or empty."""
+        return isinstance(value, str) and (not value or Path(value).is_file())
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
+        """The allowed values in words."""
+        return "the path of a file, or empty"
+
+
 class Flag:
     """Yes or no."""
 
@@ -68,7 +82,7 @@ class Param:
 
     name: str
     kind: type
-    rule: Range | Choice | Flag
+    rule: Range | Choice | Flag | File
     default: Any
     doc: str
 
@@ -82,7 +96,7 @@ def params_of(cls: type) -> Iterator[Param]:
         if get_origin(hint) is not Annotated:
             continue
         kind, *extras = get_args(hint)
-        rule = next(extra for extra in extras if isinstance(extra, (Range, Choice, Flag)))
+        rule = next(extra for extra in extras if isinstance(extra, (Range, Choice, Flag, File)))
         default = None if field.default is MISSING else field.default
         yield Param(field.name, kind, rule, default, docs.get(field.name, ""))
 

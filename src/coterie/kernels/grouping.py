@@ -19,6 +19,7 @@ Ties go to the smallest index. The plain version of the first part is in the tes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ _NOBODY = np.int32(-1)
 
 
 @leaf
-def similarity(a: Vectors, i: int, b: Vectors, j: int) -> Any:
+def similarity(a: Vectors, i: Any, b: Vectors, j: Any) -> Any:
     """s of row i of a and row j of b."""
     total = np.int32(0)
     for c in range(a.shape[1]):
@@ -131,15 +132,15 @@ def swap(group: Ints, alike: Small) -> None:
             if touched[i] or (partner[i] >= 0 and touched[partner[i]]):
                 _best_partner(i, group, alike, sums, gain, partner)
                 continue
-            for j in changed:
-                if j > i:
-                    new = _gain(i, j, group, alike, sums)
-                    if new > gain[i] or (new == gain[i] and j < partner[i]):
-                        gain[i], partner[i] = new, j
+            for other in changed:
+                if other > i:
+                    new = _gain(i, other, group, alike, sums)
+                    if new > gain[i] or (new == gain[i] and other < partner[i]):
+                        gain[i], partner[i] = new, other
 
 
 @leaf
-def _gain(i: int, j: int, group: Ints, alike: Small, sums: Ints) -> Any:
+def _gain(i: int, j: Any, group: Ints, alike: Small, sums: Ints) -> Any:
     here, there = group[i], group[j]
     return sums[i, there] - sums[i, here] + sums[j, here] - sums[j, there] - 2 * np.int64(alike[i, j])
 
@@ -249,7 +250,9 @@ def _mixed(value: Any) -> Any:
 
 
 @jit
-def compare_leaves(order: Ints, start: Ints, first: int, last: int, vectors: Vectors, near: Small, score: Small) -> None:
+def compare_leaves(
+    order: Ints, start: Ints, first: int, last: int, vectors: Vectors, near: Small, score: Small
+) -> None:
     """Compare all pairs within leaves first..last - 1; rows of `near` hold the most similar so far, best first."""
     for at in range(first, last):
         users = order[start[at] : start[at + 1]]
@@ -270,7 +273,9 @@ def _remember(i: int, j: int, alike: Any, near: Small, score: Small) -> None:
         if near[i, t] == j:
             return
     t = room - 1
-    while t > 0 and (near[i, t - 1] < 0 or score[i, t - 1] < alike or (score[i, t - 1] == alike and near[i, t - 1] > j)):
+    while t > 0 and (
+        near[i, t - 1] < 0 or score[i, t - 1] < alike or (score[i, t - 1] == alike and near[i, t - 1] > j)
+    ):
         near[i, t], score[i, t] = near[i, t - 1], score[i, t - 1]
         t -= 1
     near[i, t], score[i, t] = j, alike
@@ -360,6 +365,10 @@ def grow(k: int, order: Ints, first: Small, second: Small, near: Small, vectors:
     return group
 
 
+def _compare(part: tuple[Ints, Ints, int, int, Vectors, Small, Small]) -> None:
+    compare_leaves(*part)
+
+
 def neighbours(vectors: Vectors, trees: Sequence[tuple[Ints, Ints]], each: Each) -> tuple[Small, Small]:
     """The most similar vectors of each one, best first, and how similar they are; -1 where there are fewer."""
     shape = (vectors.shape[0], NEIGHBOURS)
@@ -367,13 +376,10 @@ def neighbours(vectors: Vectors, trees: Sequence[tuple[Ints, Ints]], each: Each)
     score = np.full(shape, np.iinfo(np.int32).min, dtype=np.int32)
     for order, start in trees:
         # A vector is in one leaf of a tree, so leaves may be compared at the same time.
-        parts = range(0, start.size - 1, _LEAVES_AT_ONCE)
-        each(
-            lambda a, order=order, start=start: compare_leaves(
-                order, start, a, min(a + _LEAVES_AT_ONCE, start.size - 1), vectors, near, score
-            ),
-            parts,
-        )
+        leaves = start.size - 1
+        firsts = range(0, leaves, _LEAVES_AT_ONCE)
+        parts = [(order, start, a, min(a + _LEAVES_AT_ONCE, leaves), vectors, near, score) for a in firsts]
+        each(_compare, parts)
     return near, score
 
 
@@ -383,39 +389,44 @@ def similar_groups(k: int, vectors: Vectors, seed: int, each: Each) -> Ints:
     group = np.full(n, -1, dtype=np.int64)
     left = np.arange(n)
     made = step = 0
-    while left.size > DENSE:
-        some = vectors[left]
-        if 2 * k - 1 > DENSE:  # too many for pairs: cut the vectors into groups
-            found = _leaf_groups(tree(some, 2 * k - 1, k, seed), lambda users: np.zeros(users.size, dtype=np.int64))
-        else:
-            seeds = [seed + TREES * step + t for t in range(TREES)]
-            trees = each(lambda s, some=some: tree(some, LEAF, 1, s), seeds)
-            near, score = neighbours(some, trees, each)
-            first, second, alike = edges(near, score)
-            order = np.argsort(-alike, kind="stable")
-            found = grow(k, order, first, second, near, some)
-            if np.count_nonzero(found >= 0) < _PROGRESS * left.size:
-                cut = tree(some, DENSE, k, seed + TREES * (step + 1))
-                found = _leaf_groups(cut, lambda users, some=some: dense_groups(k, some[users]))
+    while left.size:
+        found = _round(k, vectors[left], seed + 2 * TREES * step, each)
         done = found >= 0
         group[left[done]] = found[done] + made
         made += int(found.max()) + 1
         left = left[~done]
         step += 1
-    if left.size:
-        group[left] = dense_groups(k, vectors[left]) + made
     sizes = np.bincount(group)
     if sizes.min() < k or sizes.max() > 2 * k - 1:
         raise AssertionError(f"groups of {sizes.min()} to {sizes.max()} where k to 2k - 1 are due, k = {k}")
     return group
 
 
-def _leaf_groups(cut: tuple[Ints, Ints], groups: Callable[[Ints], Ints]) -> Ints:
-    """The groups that `groups` makes of each leaf, numbered on."""
-    order, start = cut
-    found = np.empty(order.size, dtype=np.int64)
+def _round(k: int, vectors: Vectors, seed: int, each: Each) -> Ints:
+    """Groups of some of the vectors, or of all; -1 for those that are left, which are k or more."""
+    if vectors.shape[0] <= DENSE:
+        return dense_groups(k, vectors)
+    if 2 * k - 1 > DENSE:  # too many for pairs: the leaves of a tree are the groups
+        order, start = tree(vectors, 2 * k - 1, k, seed)
+        group = np.empty(order.size, dtype=np.int64)
+        group[order] = np.repeat(np.arange(start.size - 1), np.diff(start))
+        return group
+    trees = each(partial(tree, vectors, LEAF, 1), range(seed, seed + TREES))
+    near, score = neighbours(vectors, trees, each)
+    first, second, alike = edges(near, score)
+    group = grow(k, np.argsort(-alike, kind="stable"), first, second, near, vectors)
+    if np.count_nonzero(group >= 0) < _PROGRESS * group.size:
+        return _in_leaves(k, vectors, seed + TREES)
+    return group
+
+
+def _in_leaves(k: int, vectors: Vectors, seed: int) -> Ints:
+    """Groups on all pairs within the leaves of a tree."""
+    order, start = tree(vectors, DENSE, k, seed)
+    group = np.empty(order.size, dtype=np.int64)
     made = 0
-    for a, b in zip(start[:-1], start[1:], strict=True):
-        found[order[a:b]] = groups(order[a:b]) + made
-        made = int(found[order[a:b]].max()) + 1
-    return found
+    for at in range(start.size - 1):
+        users = order[start[at] : start[at + 1]]
+        group[users] = dense_groups(k, vectors[users]) + made
+        made = int(group[users].max()) + 1
+    return group
