@@ -41,6 +41,7 @@ _SAMPLE = 2_000  # vectors of a node that tell its direction
 _PROGRESS = 0.05  # share of the vectors that a round has to group to be followed by another
 _LEAVES_AT_ONCE = 64
 _NOBODY = np.int32(-1)
+_STRIDE = np.uint64(0x9E3779B97F4A7C15)
 
 
 @leaf
@@ -69,7 +70,7 @@ def dense_groups(k: int, vectors: Vectors) -> Ints:
     first, second = np.triu_indices(alike.shape[0], 1)
     order = np.argsort(-alike[first, second], kind="stable")
     group = greedy(k, alike, first[order], second[order])
-    swap(group, alike)
+    swap(group, int(group.max()) + 1, alike)
     return group
 
 
@@ -104,19 +105,24 @@ def greedy(k: int, alike: Small, first: Ints, second: Ints) -> Ints:
 
 
 @jit
-def swap(group: Ints, alike: Small) -> None:
+def swap(group: Ints, n_groups: int, alike: Small) -> None:
     """Best exchanges until none adds anything. Of each vector the best partner with a larger index is remembered."""
-    n, n_groups = group.size, group.max() + 1
+    n = group.size
     sums = np.zeros((n, n_groups), dtype=np.int64)
     for i in range(n):
-        for j in range(n):
-            sums[i, group[j]] += alike[i, j]
+        for u in range(n):
+            sums[i, group[u]] += alike[i, u]
     gain = np.empty(n, dtype=np.int64)
     partner = np.empty(n, dtype=np.int64)
+    touched = np.empty(n, dtype=np.bool_)
+    changed = np.empty(n, dtype=np.int64)
     for i in range(n):
         _best_partner(i, group, alike, sums, gain, partner)
     while True:
-        a = np.argmax(gain)
+        a = 0
+        for i in range(n):
+            if gain[i] > gain[a]:
+                a = i
         if gain[a] <= 0:
             return
         b = partner[a]
@@ -126,17 +132,22 @@ def swap(group: Ints, alike: Small) -> None:
             change = np.int64(alike[u, b]) - alike[u, a]
             sums[u, here] += change
             sums[u, there] -= change
-        touched = (group == here) | (group == there)
-        changed = np.flatnonzero(touched)
+        count = 0
+        for u in range(n):
+            touched[u] = group[u] == here or group[u] == there
+            if touched[u]:
+                changed[count] = u
+                count += 1
         for i in range(n):
             if touched[i] or (partner[i] >= 0 and touched[partner[i]]):
                 _best_partner(i, group, alike, sums, gain, partner)
                 continue
-            for other in changed:
-                if other > i:
-                    new = _gain(i, other, group, alike, sums)
-                    if new > gain[i] or (new == gain[i] and other < partner[i]):
-                        gain[i], partner[i] = new, other
+            for c in range(count):
+                j = changed[c]
+                if j > i:
+                    new = _gain(i, j, group, alike, sums)
+                    if new > gain[i] or (new == gain[i] and j < partner[i]):
+                        gain[i], partner[i] = new, j
 
 
 @leaf
@@ -163,80 +174,95 @@ def tree(vectors: Vectors, largest: int, least: int, seed: int) -> tuple[Ints, I
     """
     n, width = vectors.shape
     order = np.arange(n)
-    start = np.zeros(n + 1, dtype=np.int64)
-    leaves = 0
-    stack = [(0, n)]
-    node = 0
     side = np.empty(n, dtype=np.int64)
+    projected = np.empty(n, dtype=np.int64)
     direction = np.empty((1, width), dtype=np.int16)
-    while len(stack) > 0:
-        low, high = stack.pop()
+    start = np.zeros(n + 1, dtype=np.int64)
+    todo = np.empty(n + 1, dtype=np.int64)  # where nodes end that are not looked at yet, the next one last
+    low, leaves, node, waiting = 0, 0, 0, 1
+    todo[0] = n
+    while waiting > 0:
+        high = todo[waiting - 1]
         size = high - low
         if size <= largest:
+            waiting -= 1
             leaves += 1
-            start[leaves] = high
+            start[leaves] = low = high
             continue
         node += 1
-        dice = _mixed(np.uint64(seed) + np.uint64(node) * np.uint64(0x9E3779B97F4A7C15))
-        _direct(order[low:high], vectors, dice, direction)
-        projected = np.empty(size, dtype=np.int64)
-        for p in range(size):
-            projected[p] = similarity(vectors, order[low + p], direction, 0)
+        dice = _mixed(np.uint64(seed) + np.uint64(node) * _STRIDE)
+        _direct(low, high, order, vectors, dice, direction)
+        for p in range(low, high):
+            projected[p] = similarity(vectors, order[p], direction, 0)
         share = 0.4 + 0.2 * (np.int64(dice >> np.uint64(44)) / 2**20)
         cut = min(max(int(size * share), least), size - least)
-        threshold = np.partition(projected, cut)[cut]
-        below = 0
-        for p in range(size):
-            below += projected[p] < threshold
-        equal = cut - below  # of those at the threshold so many go to the left, in their order
-        left, right = low, 0
-        for p in range(size):
-            goes = projected[p] < threshold
-            if projected[p] == threshold and equal > 0:
-                goes = True
-                equal -= 1
-            if goes:
-                order[left] = order[low + p]
-                left += 1
-            else:
-                side[right] = order[low + p]
-                right += 1
-        order[left:high] = side[:right]
-        stack.append((left, high))
-        stack.append((low, left))
+        _divide(low, high, cut, projected, order, side)
+        todo[waiting] = low + cut
+        waiting += 1
     return order, start[: leaves + 1]
 
 
 @jit
-def _direct(users: Ints, vectors: Vectors, dice: Any, direction: Vectors) -> None:
+def _divide(low: int, high: int, cut: int, projected: Ints, order: Ints, side: Ints) -> None:
+    """Put the `cut` vectors with the smallest projections first, of equal ones those that came first."""
+    least, most = projected[low], projected[low]
+    for p in range(low, high):
+        least, most = min(least, projected[p]), max(most, projected[p])
+    while least < most:  # the smallest number that `cut` projections or more do not exceed
+        middle = (least + most) // 2
+        count = 0
+        for p in range(low, high):
+            count += projected[p] <= middle
+        if count >= cut:
+            most = middle
+        else:
+            least = middle + 1
+    equal = cut
+    for p in range(low, high):
+        equal -= projected[p] < least
+    left, right = low, 0
+    for p in range(low, high):
+        ties = projected[p] == least
+        if projected[p] < least or (ties and equal > 0):
+            equal -= ties
+            order[left] = order[p]
+            left += 1
+        else:
+            side[right] = order[p]
+            right += 1
+    for p in range(right):
+        order[left + p] = side[p]
+
+
+@jit
+def _direct(low: int, high: int, order: Ints, vectors: Vectors, dice: Any, direction: Vectors) -> None:
     """One power step from a random vector of signs: Σ (x - x̄) <x - x̄, r> over a sample, at length UNIT."""
     width = vectors.shape[1]
     signs = np.empty(width, dtype=np.float64)
-    bits = dice
-    for c in range(width):
-        bits = _mixed(bits + np.uint64(0x9E3779B97F4A7C15))
-        signs[c] = 1.0 if bits & np.uint64(1) else -1.0
-    step = max(1, users.size // _SAMPLE)
     mean = np.zeros(width, dtype=np.float64)
+    found = np.zeros(width, dtype=np.float64)
+    for c in range(width):
+        dice = _mixed(dice + _STRIDE)
+        signs[c] = 1.0 if dice & np.uint64(1) else -1.0
+    step = max(1, (high - low) // _SAMPLE)
     count = 0
-    for p in range(0, users.size, step):
+    for p in range(low, high, step):
         count += 1
         for c in range(width):
-            mean[c] += vectors[users[p], c]
-    mean /= count
-    found = np.zeros(width, dtype=np.float64)
-    for p in range(0, users.size, step):
+            mean[c] += vectors[order[p], c]
+    for c in range(width):
+        mean[c] /= count
+    for p in range(low, high, step):
         along = 0.0
         for c in range(width):
-            along += (vectors[users[p], c] - mean[c]) * signs[c]
+            along += (vectors[order[p], c] - mean[c]) * signs[c]
         for c in range(width):
-            found[c] += along * (vectors[users[p], c] - mean[c])
+            found[c] += along * (vectors[order[p], c] - mean[c])
     length = 0.0
     for c in range(width):
         length += found[c] * found[c]
     if length == 0.0:  # all of the sample are equal
-        found[:] = signs
-        length = float(width)
+        found, length = signs, float(width)
     for c in range(width):
         direction[0, c] = np.int16(np.rint(found[c] / np.sqrt(length) * UNIT))
 

@@ -42,7 +42,7 @@ def transposed(a: Sparse) -> Sparse:
         start[a.column[e] + 1] += 1
     for c in range(a.width):
         start[c + 1] += start[c]
-    at = start[:-1].copy()
+    at = start.copy()
     column = np.empty(a.column.size, dtype=np.int32)
     value = np.empty(a.column.size, dtype=np.float32)
     for r in range(height):
@@ -90,12 +90,19 @@ def product(y: Floats, small: Floats) -> Floats:
     return found
 
 
-@jit
 def eigen(matrix: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues of a symmetric matrix, largest first, and its eigenvectors as columns."""
-    a = matrix.copy()
+    rotated, rows = matrix.copy(), np.eye(matrix.shape[0])
+    _rotate(rotated, rows)
+    values = np.diag(rotated)
+    order = np.argsort(-values, kind="stable")
+    return values[order], rows[order].T.copy()
+
+
+@jit
+def _rotate(a: Floats, rows: Floats) -> None:
+    """Make a symmetric matrix diagonal; `rows` become its eigenvectors."""
     n = a.shape[0]
-    rows = np.eye(n)  # eigenvectors as rows
     for _ in range(_SWEEPS):
         off, total = 0.0, 0.0
         for i in range(n):
@@ -123,22 +130,16 @@ def eigen(matrix: Floats) -> tuple[Floats, Floats]:
                     a[p, i], a[q, i] = c * x - s * y, s * x + c * y
                     x, y = rows[p, i], rows[q, i]
                     rows[p, i], rows[q, i] = c * x - s * y, s * x + c * y
-    values = np.diag(a).copy()
-    order = np.argsort(-values, kind="mergesort")
-    return values[order], rows[order].T.copy()
 
 
-@jit
 def orthonormal(y: Floats) -> Floats:
     """Y E Λ^(-1/2): orthonormal columns that span those of Y, largest first; 0 where Y has fewer dimensions."""
     values, vectors = eigen(gram(y))
-    for j in range(values.size):
-        there = values[j] > _NOTHING * values[0] and values[j] > 0.0
-        vectors[:, j] *= 1.0 / np.sqrt(values[j]) if there else 0.0
-    return product(y, vectors)
+    there = values > max(_NOTHING * values[0], 0.0)
+    scale = np.where(there, 1.0 / np.sqrt(np.where(there, values, 1.0)), 0.0)
+    return product(y, vectors * scale)
 
 
-@jit
 def directions(a: Sparse, begin: Floats) -> Floats:
     """The columns V of the largest singular values of A; `begin` is a random matrix, rows of A x directions."""
     back = transposed(a)
