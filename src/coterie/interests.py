@@ -40,7 +40,7 @@ NO_EMBEDDING = "none"
 _SPARE = 16  # directions more than wanted, which make the wanted ones exact
 _USERS_AT_ONCE = 20_000
 _SIZE_OCTAVES = 10.0
-_STOP = pl.Series(sorted(STOP_WORDS))
+_STOP = sorted(STOP_WORDS)
 Floats = NDArray[np.float32]
 
 
@@ -79,7 +79,7 @@ def interests(log: Log, run: Run, settings: Settings) -> Interests:
     counts = _matrix(words, vocabulary, users.height)
     n_users = np.bincount(counts.column, minlength=counts.width)
     idf = 1 + np.log((1 + users.height) / (1 + n_users))
-    parts = [_lsa(counts, idf, sample, settings.dimensions, run)]
+    parts = [_lsa(counts, np.where(n_users > 1, idf, 0), sample, settings.dimensions, run)]
     run.tell(0.8)
     if models:
         chosen = rows.join(
@@ -116,7 +116,7 @@ def have_topics(found: Interests, topics: Sequence[pl.Series], share: float) -> 
     n = len(found.users)
     masks = np.zeros((n, 1 + (len(topics) - 1) // 64), dtype=np.uint64)
     for number, words in enumerate(topics):
-        having = found.words.filter(pl.col("word").is_in(words)).select(pl.col("place").unique())
+        having = found.words.filter(pl.col("word").is_in(words.implode())).select(pl.col("place").unique())
         places = having.collect(engine="streaming")["place"].to_numpy()
         if places.size < share * n:
             masks[places, number // 64] |= np.uint64(1) << np.uint64(number % 64)
@@ -184,7 +184,7 @@ def _unit_rows(matrix: Sparse) -> Sparse:
     counts = np.diff(matrix.start)
     row = np.repeat(np.arange(counts.size), counts)
     squares = np.bincount(row, weights=matrix.value.astype(np.float64) ** 2, minlength=counts.size)
-    return matrix._replace(value=(matrix.value / np.sqrt(squares)[row]).astype(np.float32))
+    return matrix._replace(value=(matrix.value / np.sqrt(np.maximum(squares, 1e-9))[row]).astype(np.float32))
 
 
 def _by_users(matrix: Sparse, work: Callable[[Sparse], Floats]) -> Floats:
