@@ -1,7 +1,7 @@
 """Give every user the same published profile as at least k - 1 others who are interested in the same things.
 
-Paper: none; what decided for it is measured in `docs/grouping.md`. The profiles and the promise are those of
-    `microaggregate` (Navarro-Arribas et al. 2012, SPEC 4.3); the groups are of our own. LSA: S. Deerwester et al.,
+Paper: none; `docs/interests.md` explains it. The profiles and the promise are those of `microaggregate`
+    (Navarro-Arribas et al. 2012, SPEC 4.3); the groups are of our own. LSA: S. Deerwester et al.,
     "Indexing by latent semantic analysis", JASIS 41 (1990). Trees: S. Dasgupta and Y. Freund, "Random projection trees
     and low dimensional manifolds", STOC 2008. Diverse groups: A. Machanavajjhala et al., "l-diversity", TKDD 1 (2007).
 
