@@ -6,8 +6,8 @@ from pathlib import Path
 SRC = Path(__file__).parents[1] / "src" / "coterie"
 _ROOMS = """
 errors scratch shapes params promises log registry randomness formats prepare split engines run text taxonomies kernels
-apply aggregate groups concepts methods recount verify write measures report verbs explain study synth demo testing
-console options cli_explain cli_taxonomy cli __main__
+apply aggregate groups concepts embeddings interests methods recount verify write measures report verbs explain study
+synth demo testing console options cli_explain cli_taxonomy cli __main__
 """
 ORDER = _ROOMS.split()
 # synth stands beside the verbs that read it; demo and testing use everything but the command line.
@@ -67,6 +67,7 @@ def test_the_walls():
                 "hashlib",
                 "pathlib",
                 "contextlib",
+                "functools",
             )
             assert all(name.startswith(allowed) for name in names), path
         if here in ("recount", "verify", "measures"):

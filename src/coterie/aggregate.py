@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from coterie.kernels.hausdorff import BUSY, MISSING, STEPS, Floats, Ints, Masks, Trees, new_scratch
 from coterie.kernels.mdav import NEAREST, SAME_STRING, Averages, Strings, averages, mdav
+from coterie.kernels.minhash import smallest_word_hashes
 from coterie.run import first_use
 from coterie.shapes import QUERIES, TIME
 
@@ -160,6 +161,14 @@ def load_kernels() -> None:
         members, start = mdav(2, trees, strings, new_scratch(trees))
         for attrs in (NEAREST, SAME_STRING):
             averages(members, start, attrs, trees, strings, new_scratch(trees))
+
+
+def word_hashes(texts: pl.Series) -> pl.Series:
+    """The smallest hash of the words of each text."""
+    arrow = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
+    start = np.frombuffer(arrow.buffers()[1], dtype=np.int64)[arrow.offset : arrow.offset + len(arrow) + 1]
+    data = np.frombuffer(arrow.buffers()[2] or b"", dtype=np.uint8)
+    return pl.Series(texts.name, smallest_word_hashes(start, data))
 
 
 def host_of(url: str) -> str:

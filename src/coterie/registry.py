@@ -19,9 +19,16 @@ _FOLDERS = {
     "methods": ("methods",),
     "formats": ("formats",),
     "prepare": ("prepare",),
+    "embeddings": ("embeddings",),
     "measures": ("measures/privacy", "measures/utility", "measures/attacks"),
 }
-_SINGULAR = {"methods": "method", "formats": "format", "prepare": "step", "measures": "measure"}
+_SINGULAR = {
+    "methods": "method",
+    "formats": "format",
+    "prepare": "step",
+    "embeddings": "embedding",
+    "measures": "measure",
+}
 
 
 def names(kind: str) -> list[str]:

@@ -103,7 +103,7 @@ def anonymize(
     )
     if getattr(method, "holds_rows", False):
         progress("read")
-        log = replace(log, frame=run.collect(log.frame))
+        log = run.once(("rows", log), partial(_held, log, run))
     progress("plan")
     plan = method.plan(log, replace(run, tell=partial(progress, "plan")))
     progress("release")
@@ -139,6 +139,10 @@ def anonymize(
         record=private,
         verified=fingerprint(released),
     )
+
+
+def _held(log: Log, run: Run) -> Log:
+    return replace(log, frame=run.collect(log.frame), resources=(log.resources, run.engine))
 
 
 def count_subjects(log: Log) -> int:

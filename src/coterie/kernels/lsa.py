@@ -1,0 +1,170 @@
+"""Latent semantic analysis: the directions along which the rows of a sparse matrix differ most.
+
+    A ≈ U Σ Vᵀ      by subspace iteration on the rows: Y ← orth(A (Aᵀ Y)), at the end V from Aᵀ Y
+
+Everything is added up in one order and without a linear algebra library, whose sums depend on the number of threads and
+on the machine; A has at most some ten thousand rows, so this is a matter of seconds. orth(Y) = Y E Λ^(-1/2) with
+YᵀY = E Λ Eᵀ; eigenvectors by cyclic Jacobi rotations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.kernels._jit import jit
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_ROUNDS = 4
+_SWEEPS = 30
+_NOTHING = 1e-12  # of the largest eigenvalue: such directions are not there
+
+
+class Sparse(NamedTuple):
+    """A sparse matrix by rows."""
+
+    start: Ints
+    column: NDArray[np.int32]
+    value: NDArray[np.float32]
+    width: int
+
+
+@jit
+def transposed(a: Sparse) -> Sparse:
+    """Aᵀ, entries of a row in the order of its columns."""
+    height = a.start.size - 1
+    start = np.zeros(a.width + 1, dtype=np.int64)
+    for e in range(a.column.size):
+        start[a.column[e] + 1] += 1
+    for c in range(a.width):
+        start[c + 1] += start[c]
+    at = start.copy()
+    column = np.empty(a.column.size, dtype=np.int32)
+    value = np.empty(a.column.size, dtype=np.float32)
+    for r in range(height):
+        for e in range(a.start[r], a.start[r + 1]):
+            c = a.column[e]
+            column[at[c]], value[at[c]] = r, a.value[e]
+            at[c] += 1
+    return Sparse(start, column, value, height)
+
+
+@jit
+def times(a: Sparse, dense: Floats) -> Floats:
+    """A times a dense matrix."""
+    found = np.zeros((a.start.size - 1, dense.shape[1]), dtype=np.float64)
+    for r in range(found.shape[0]):
+        for e in range(a.start[r], a.start[r + 1]):
+            c, v = a.column[e], np.float64(a.value[e])
+            for d in range(dense.shape[1]):
+                found[r, d] += v * dense[c, d]
+    return found
+
+
+@jit
+def gram(y: Floats) -> Floats:
+    """YᵀY."""
+    width = y.shape[1]
+    found = np.zeros((width, width), dtype=np.float64)
+    for r in range(y.shape[0]):
+        for i in range(width):
+            v = y[r, i]
+            for j in range(width):
+                found[i, j] += v * y[r, j]
+    return found
+
+
+@jit
+def product(y: Floats, small: Floats) -> Floats:
+    """Y times a small dense matrix."""
+    found = np.zeros((y.shape[0], small.shape[1]), dtype=np.float64)
+    for r in range(y.shape[0]):
+        for i in range(y.shape[1]):
+            v = y[r, i]
+            for j in range(small.shape[1]):
+                found[r, j] += v * small[i, j]
+    return found
+
+
+def eigen(matrix: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues of a symmetric matrix, largest first, and its eigenvectors as columns."""
+    rotated, rows = matrix.copy(), np.eye(matrix.shape[0])
+    _rotate(rotated, rows)
+    values = np.diag(rotated)
+    order = np.argsort(-values, kind="stable")
+    return values[order], rows[order].T.copy()
+
+
+@jit
+def _rotate(a: Floats, rows: Floats) -> None:
+    """Make a symmetric matrix diagonal; `rows` become its eigenvectors."""
+    n = a.shape[0]
+    for _ in range(_SWEEPS):
+        off, total = 0.0, 0.0
+        for i in range(n):
+            for j in range(n):
+                total += a[i, j] * a[i, j]
+                if i != j:
+                    off += a[i, j] * a[i, j]
+        if off <= 1e-28 * total:
+            break
+        for p in range(n - 1):
+            for q in range(p + 1, n):
+                if a[p, q] == 0.0:
+                    continue
+                theta = (a[q, q] - a[p, p]) / (2.0 * a[p, q])
+                t = 1.0 / (abs(theta) + np.sqrt(theta * theta + 1.0))
+                if theta < 0.0:
+                    t = -t
+                c = 1.0 / np.sqrt(t * t + 1.0)
+                s = t * c
+                for i in range(n):
+                    x, y = a[i, p], a[i, q]
+                    a[i, p], a[i, q] = c * x - s * y, s * x + c * y
+                for i in range(n):
+                    x, y = a[p, i], a[q, i]
+                    a[p, i], a[q, i] = c * x - s * y, s * x + c * y
+                    x, y = rows[p, i], rows[q, i]
+                    rows[p, i], rows[q, i] = c * x - s * y, s * x + c * y
+
+
+def orthonormal(y: Floats) -> Floats:
+    """Y E Λ^(-1/2): orthonormal columns that span those of Y, largest first; 0 where Y has fewer dimensions."""
+    values, vectors = eigen(gram(y))
+    there = values > max(_NOTHING * values[0], 0.0)
+    scale = np.where(there, 1.0 / np.sqrt(np.where(there, values, 1.0)), 0.0)
+    return product(y, vectors * scale)
+
+
+def directions(a: Sparse, begin: Floats) -> Floats:
+    """The columns V of the largest singular values of A; `begin` is a random matrix, rows of A x directions."""
+    back = transposed(a)
+    y = orthonormal(begin)
+    for _ in range(_ROUNDS):
+        y = orthonormal(times(a, times(back, y)))
+    return orthonormal(times(back, y))
+
+
+@jit
+def project(a: Sparse, words: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A times one vector for each column, each row then of length 1 (or 0)."""
+    width = words.shape[1]
+    found = np.zeros((a.start.size - 1, width), dtype=np.float32)
+    total = np.empty(width, dtype=np.float64)
+    for r in range(found.shape[0]):
+        total[:] = 0.0
+        for e in range(a.start[r], a.start[r + 1]):
+            c, v = a.column[e], np.float64(a.value[e])
+            for d in range(width):
+                total[d] += v * words[c, d]
+        length = 0.0
+        for d in range(width):
+            length += total[d] * total[d]
+        if length > 0.0:
+            for d in range(width):
+                found[r, d] = total[d] / np.sqrt(length)
+    return found

@@ -1,0 +1,182 @@
+"""Laws of interest_microaggregate: groups of k, like interests, and no group that shares a sensitive topic."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import coterie
+from coterie import interests, synth
+from coterie.errors import InternalError, ParameterError
+from coterie.kernels import grouping
+from coterie.methods import interest_microaggregate
+from coterie.methods.interest_microaggregate import InterestMicroaggregate
+from coterie.methods.microaggregate import Microaggregate
+from coterie.run import Run
+from coterie.testing.strategies import logs
+
+MODES = [{}, {"dimensions": 2}, {"size_weight": 0}, {"attrs": "drop"}, {"partition": "random"}]
+
+
+@pytest.fixture(scope="module")
+def log():
+    return coterie.prepare(coterie.read("synth:users=400,seed=2"))
+
+
+def groups_of(release):
+    return release.record.subjects.collect().select(user="original", group="group")
+
+
+@settings(max_examples=25)
+@given(logs(min_users=8, max_rows=60), st.sampled_from(MODES), st.integers(2, 9), st.randoms())
+def test_order_and_blocks_do_not_matter(log, mode, blocks, random):
+    method = InterestMicroaggregate(k=2, **mode)
+    expected = coterie.anonymize(log, method, seed=1).to_polars()
+    assert coterie.anonymize(log, method, seed=1, blocks=blocks).to_polars().equals(expected)
+    rows = log.frame.collect()
+    order = random.sample(range(rows.height), rows.height)
+    shuffled = rows[order].with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
+    assert coterie.anonymize(replace(log, frame=shuffled.lazy()), method, seed=1).to_polars().equals(expected)
+
+
+@pytest.mark.parametrize("dense", [1_200, 50])
+@pytest.mark.parametrize("k", [2, 5, 10])
+def test_groups_have_k_members_and_one_profile(log, k, dense, monkeypatch):
+    monkeypatch.setattr(grouping, "DENSE", dense)
+    release = coterie.anonymize(log, InterestMicroaggregate(k=k), seed=3)
+    sizes = groups_of(release).group_by("group").len()["len"]
+    assert sizes.min() >= k
+    assert sizes.max() <= 2 * k - 1
+    named = release.to_polars().group_by("user").agg(pl.struct("query", "time", "rank", "url").sort())
+    profiles = named.join(release.record.subjects.collect(), left_on="user", right_on="released")
+    assert profiles.height == 400
+    assert (profiles.group_by("group").agg(pl.col("query").n_unique())["query"] == 1).all()
+
+
+def test_it_differs_from_microaggregate_in_the_groups_alone(log):
+    """The same groups give the same rows under the same names."""
+    run = Run(seed=1)
+    plan = InterestMicroaggregate(k=4).plan(log, run)
+    ours, theirs = (method.release(log, plan, run).frame.collect() for method in (
+        InterestMicroaggregate(k=4), Microaggregate(k=4)))  # fmt: skip
+    assert ours.sort(pl.all()).equals(theirs.sort(pl.all()))
+
+
+def shared_topics(log, groups):
+    """How many topics of the generator two members of a group share, on average over pairs; nothing else is used."""
+    rows = log.frame.select("user", pl.col("query").str.split(" ").alias("word")).explode("word").collect()
+    topics = rows.filter(pl.col("word").is_in(synth.THEMES)).unique().join(groups, on="user")
+    pairs = topics.join(topics, on=["group", "word"]).filter(pl.col("user") < pl.col("user_right")).height
+    sizes = groups.group_by("group").len()["len"]
+    return pairs / (sizes * (sizes - 1) // 2).sum()
+
+
+def test_members_share_interests(log):
+    ours, random, letters = (
+        shared_topics(log, groups_of(coterie.anonymize(log, method, seed=1)))
+        for method in (
+            InterestMicroaggregate(k=4),
+            InterestMicroaggregate(k=4, partition="random"),
+            Microaggregate(k=4),
+        )
+    )
+    assert ours > 2 * random
+    assert ours > 1.5 * letters
+
+
+def test_seeds_matter(monkeypatch):
+    monkeypatch.setattr(grouping, "DENSE", 50)
+    log = coterie.prepare(coterie.read("synth:users=200,seed=2"))
+    plans = [InterestMicroaggregate(k=3).plan(log, Run(seed=seed)).collect() for seed in (1, 1, 2)]
+    assert plans[0].equals(plans[1])
+    assert not plans[0].equals(plans[2])
+
+
+def test_vectors_are_made_once_for_several_k(log, monkeypatch):
+    made = []
+    monkeypatch.setattr(interest_microaggregate, "interests", lambda *a: made.append(1) or interests.interests(*a))
+    known = {}
+    for k in (2, 3):
+        coterie.anonymize(log, InterestMicroaggregate(k=k), seed=1, known=known)
+    assert made == [1]
+
+
+# --- sensitive topics ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def topics(tmp_path):
+    path = tmp_path / "topics.txt"
+    path.write_text("health: diabetes asthma arthritis migraine\nmoney: mortgage loans taxes\nbabies: pregnancy\n")
+    return str(path)
+
+
+def one_sided(log, groups, share=0.5):
+    """Groups in which all have one of the topics above, counted from the words of the log."""
+    listed = {"health": ["diabetes", "asthma", "arthritis", "migraine"], "money": ["mortgage", "loans", "taxes"],
+              "babies": ["pregnancy"]}  # fmt: skip
+    rows = log.frame.select("user", pl.col("query").str.split(" ").alias("word")).explode("word").collect()
+    sizes = groups.group_by("group").len("size")
+    found = set()
+    for words in listed.values():
+        having = rows.filter(pl.col("word").is_in(words)).select("user").unique().join(groups, on="user")
+        if having.height < share * groups.height:
+            full = having.group_by("group").len("having").join(sizes, on="group")
+            found |= set(full.filter(pl.col("having") == pl.col("size"))["group"])
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForgetsTopics(InterestMicroaggregate):
+    """Takes the file and does nothing with it."""
+
+    def _guarded(self, group, found):  # noqa: ARG002
+        return group, ()
+
+
+def test_no_group_shares_a_sensitive_topic(log, topics):
+    guarded = coterie.anonymize(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1)
+    assert not one_sided(log, groups_of(guarded))
+    assert groups_of(guarded).group_by("group").len()["len"].min() >= 3
+    assert "Mean similarity within groups" in guarded.warnings[0]
+    assert one_sided(log, groups_of(coterie.anonymize(log, ForgetsTopics(k=3, sensitive=topics), seed=1)))
+
+
+def test_common_topics_may_be_shared(log, topics):
+    free = coterie.anonymize(log, InterestMicroaggregate(k=3), seed=1)
+    nothing = coterie.anonymize(log, InterestMicroaggregate(k=3, sensitive=topics, sensitive_share=0), seed=1)
+    assert nothing.to_polars().equals(free.to_polars())
+
+
+def test_the_cost_is_told(log, topics):
+    warning = coterie.anonymize(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1).warnings[0]
+    before, after = (float(part.split()[0]) for part in warning.split("groups: ")[1].split(", "))
+    assert 0.9 * before < after < before
+
+
+def test_a_topic_that_nearly_all_have(topics):
+    """Where exchanges are not enough, groups are joined."""
+    rows = [(f"u{i:02}", "asthma" if i else "maps") for i in range(12)]
+    few = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
+    release = coterie.anonymize(few, InterestMicroaggregate(k=3, sensitive=topics, sensitive_share=1), seed=1)
+    assert groups_of(release)["group"].n_unique() == 1
+
+
+def test_what_is_not_mended_is_not_released(log, topics, monkeypatch):
+    monkeypatch.setattr(interest_microaggregate, "mend", lambda group, *_: group)
+    with pytest.raises(InternalError, match="sensitive"):
+        coterie.anonymize(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1)
+
+
+def test_a_file_that_is_not_there():
+    with pytest.raises(ParameterError, match="'none' or the path of a file"):
+        InterestMicroaggregate(sensitive="nowhere.txt")
+
+
+def test_the_kernel_refuses_wrong_sizes(monkeypatch):
+    monkeypatch.setattr(grouping, "dense_groups", lambda k, vectors: np.arange(len(vectors)))
+    with pytest.raises(AssertionError, match="k to 2k - 1"):
+        grouping.similar_groups(3, np.ones((9, 2), dtype=np.int16), 1, lambda work, parts: [work(p) for p in parts])

@@ -1,0 +1,193 @@
+"""Vectors of interests: the plain formula, any language, models of others, and sensitive topics."""
+
+from collections import Counter
+from math import cos, log, log2, pi, sin, sqrt
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+import Stemmer
+
+import coterie
+from coterie import interests as module
+from coterie import registry
+from coterie.errors import InputError, MissingError, ParameterError
+from coterie.interests import Settings, have_topics, interests, read_topics
+from coterie.kernels.grouping import UNIT
+from coterie.run import Run
+from coterie.text import STOP_WORDS
+
+ROWS = [
+    ("a", "gardening tips"), ("a", "garden roses"), ("a", "garden roses"), ("b", "roses for the garden"),
+    ("c", "car tires"), ("c", "cars"), ("d", "tires of a car"), ("e", "погода москва"), ("f", "погода"),
+    ("g", "天気"), ("h", "天気"), ("i", "the of www"), ("j", "qwxz"), ("k", "-!-"),
+]  # fmt: skip
+
+
+def made(rows):
+    return coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
+
+
+def vectors_of(rows, settings=None, seed=1):
+    found = interests(made(rows), Run(seed=seed), settings or Settings(dimensions=512))
+    return dict(zip(found.users, found.vectors / UNIT, strict=True))
+
+
+def plain_words(rows):
+    stem = Stemmer.Stemmer("english").stemWord
+    users = {user: Counter() for user, _ in rows}
+    for user, query in rows:
+        users[user].update(stem(word) for word in query.replace("-", " ").split() if word not in STOP_WORDS)
+    return users
+
+
+def plain_similarity(rows, one, other, weight=0.1):
+    """The cosine of tf-idf vectors and the product of the size terms; words of one user alone count for nothing."""
+    users = plain_words(rows)
+    having = Counter(word for words in users.values() for word in words)
+
+    def tfidf(user):
+        kept = {word: n for word, n in users[user].items() if having[word] > 1}
+        return {w: (1 + log(n)) * (1 + log((1 + len(users)) / (1 + having[w]))) for w, n in kept.items()}
+
+    x, y = tfidf(one), tfidf(other)
+    length = sqrt(sum(v * v for v in x.values()) * sum(v * v for v in y.values()))
+    cosine = sum(x[w] * y[w] for w in x.keys() & y.keys()) / length if length else 0
+    octaves = [log2(sum(user == who for user, _ in rows)) for who in (one, other)]
+    a, b = (pi / 10 * o for o in octaves)
+    return cosine + weight * (cos(a) * cos(b) + sin(a) * sin(b))
+
+
+def test_products_of_vectors_are_the_plain_formula():
+    """With as many directions as there are, LSA changes no angle."""
+    found = vectors_of(ROWS)
+    for one in found:
+        for other in found:
+            assert found[one] @ found[other] == pytest.approx(plain_similarity(ROWS, one, other), abs=2e-3), (
+                one,
+                other,
+            )
+
+
+def test_words_of_any_language_count():
+    found = vectors_of(ROWS, Settings(size_weight=0))
+    assert found["e"] @ found["f"] == pytest.approx(1, abs=1e-2)
+    assert found["g"] @ found["h"] == pytest.approx(1, abs=1e-2)
+    assert abs(found["e"] @ found["g"]) < 1e-2
+
+
+def test_users_without_known_words_are_known_by_their_size():
+    found = vectors_of(ROWS, Settings(size_weight=0))
+    for user in "ijk":  # stop words, a word of nobody else, no word
+        assert (found[user] == 0).all()
+    assert len(vectors_of([("a", "-"), ("b", "!")])) == 2
+
+
+def test_words_that_go_together_are_similar():
+    """LSA: bait and trout are never typed by the same two users, but both go with fishing."""
+    rows = [(f"x{i}", query) for i in range(8) for query in ("fishing", "bait" if i % 2 else "trout")]
+    rows += [(f"y{i}", query) for i in range(8) for query in ("mortgage", "rates" if i % 2 else "loans")]
+    rows += [("one", "bait"), ("two", "trout"), ("three", "loans")]
+    found = vectors_of(rows, Settings(dimensions=2, size_weight=0))
+    assert found["one"] @ found["two"] > 0.9
+    assert abs(found["one"] @ found["three"]) < 0.1
+
+
+def test_users_of_unlike_size_are_less_similar():
+    rows = [("few", "maps"), ("two", "maps"), ("two", "maps"), *[("many", "maps")] * 3000]
+    found = vectors_of(rows)
+    near, far = (found["few"] @ found[other] for other in ("two", "many"))
+    assert found["few"] @ found["few"] - near == pytest.approx(0.005, abs=1e-3)
+    assert near - far > 0.1
+
+
+def test_order_blocks_and_threads_do_not_matter(monkeypatch):
+    log = coterie.prepare(coterie.read("synth:users=300,seed=3"))
+    expected = interests(log, Run(seed=1), Settings())
+    monkeypatch.setattr(module, "_USERS_AT_ONCE", 7)
+    monkeypatch.setattr(coterie.groups.os, "cpu_count", lambda: 5)
+    shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=2)
+    again = interests(
+        made(shuffled.select("user", "query").rows()), Run(seed=1, engine=coterie.verbs.Local(4)), Settings()
+    )
+    assert again.users.equals(expected.users)
+    assert (again.vectors == expected.vectors).all()
+
+
+def test_directions_come_from_a_sample_that_the_seed_draws(monkeypatch):
+    monkeypatch.setattr(module, "SAMPLE_USERS", 40)
+    log = coterie.prepare(coterie.read("synth:users=300,seed=3"))
+    one, same, other = (interests(log, Run(seed=seed), Settings()).vectors for seed in (1, 1, 2))
+    assert (one == same).all()
+    assert one.shape != other.shape or (one != other).any()
+
+
+def model(monkeypatch, embed):
+    """A third party's model: a module behind an entry point."""
+    monkeypatch.setattr(registry, "module", lambda kind, name: SimpleNamespace(embed=embed))
+
+
+def test_a_model_brings_words_of_like_meaning_together(monkeypatch):
+    seen = []
+
+    def embed(words):
+        seen.extend(words)
+        table = {"garden": [1, 0], "roses": [0.9, 0.1], "tulips": [1, 0.1], "car": [0, 1], "cars": [0, 1]}
+        return np.array([table.get(word, [0, 0]) for word in words])
+
+    model(monkeypatch, embed)
+    rows = [*ROWS, ("l", "tulips"), ("m", "cars"), ("n", "cars")]
+    found = vectors_of(rows, Settings(embedding="theirs", size_weight=0))
+    assert found["l"] @ found["b"] > 0.4
+    assert found["l"] @ found["c"] < 0
+    assert (found["j"] == 0).all()
+    assert "cars" in seen  # three users typed it, two the other word of its stem
+    assert "car" not in seen
+    assert len(set(seen)) == len(seen)
+
+
+@pytest.mark.parametrize("table", [np.zeros((3, 2)), np.zeros(5), np.full((9, 2), np.nan)])
+def test_a_model_that_does_not_fit_is_refused(monkeypatch, table):
+    model(monkeypatch, lambda words: np.resize(table, (len(words), 2)) if table.shape == (9, 2) else table)
+    with pytest.raises(ParameterError, match="embedding 'theirs'"):
+        vectors_of(ROWS, Settings(embedding="theirs"))
+
+
+def test_the_model_that_can_be_installed():
+    assert registry.names("embeddings") == ["wordllama"]
+    try:
+        import wordllama  # noqa: F401
+    except ImportError:
+        with pytest.raises(MissingError, match=r"coterie\[embeddings\]"):
+            vectors_of(ROWS, Settings(embedding="wordllama"))
+    else:
+        rows = [("a", "fishing boat"), ("b", "trout"), ("c", "mortgage rates"), ("d", "home loan")]
+        found = vectors_of(rows, Settings(embedding="wordllama"))
+        assert found["a"] @ found["b"] > found["a"] @ found["c"]
+        assert found["c"] @ found["d"] > found["b"] @ found["d"]
+
+
+def test_topics(tmp_path):
+    path = tmp_path / "topics.txt"
+    path.write_text("# what nobody should know\nplants: Rose, gardens\n\ncars # more\n: 天気\n", encoding="utf-8")
+    topics = read_topics(path)
+    assert len(topics) == 3
+    found = interests(made(ROWS), Run(seed=1), Settings())
+    masks = dict(zip(found.users, have_topics(found, topics, 1.0)[:, 0].tolist(), strict=True))
+    assert masks == {"a": 1, "b": 1, "c": 2, "d": 2, "g": 4, "h": 4} | dict.fromkeys("efijk", 0)
+    assert not have_topics(found, topics, 2 / 11).any()  # each is had by that share of all
+    many = have_topics(found, [*[pl.Series([0], dtype=pl.UInt64)] * 64, *topics], 1.0)
+    assert many.shape == (11, 2)
+    assert many[:, 1].tolist() == list(masks.values())
+    assert not many[:, 0].any()
+
+
+def test_files_without_topics_are_refused(tmp_path):
+    path = tmp_path / "topics.txt"
+    path.write_text("# nothing\n the of\n")
+    with pytest.raises(ParameterError, match="no words"):
+        read_topics(path)
+    path.write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(InputError, match="UTF-8"):
+        read_topics(path)
