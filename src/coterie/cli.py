@@ -17,6 +17,7 @@ import click
 from coterie import __version__
 from coterie import options as opt
 from coterie.cli_explain import Explain
+from coterie.cli_taxonomy import taxonomy_group
 from coterie.console import conclusion, print_scores, print_verdict, progress, say
 from coterie.errors import CoterieError, InputError, InternalError, ParameterError
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 _HELD_BYTES = 128 << 20  # text of the rows that a method holds in memory at once
 _DEPENDENCIES = (
-    "polars pyarrow numpy numba click rich orjson jinja2 altair vl-convert-python python-stdnum phonenumbers pandas"
+    "polars pyarrow numpy numba click rich orjson jinja2 altair vl-convert-python python-stdnum phonenumbers"
+    " PyStemmer pandas"
 )
 
 
@@ -526,7 +528,9 @@ def doctor() -> None:
     import shutil
 
     click.echo(f"free space for temporary files {shutil.disk_usage(tempfile.gettempdir()).free / 2**30:.1f} GiB")
-    click.echo("knowledge bases: none needed by the methods of this version")
+    from coterie import taxonomies
+
+    click.echo(f"knowledge bases: wordnet ({len(taxonomies.load('wordnet')):,} nouns of WordNet 3.0)")
 
 
 @cli.command()
@@ -538,6 +542,9 @@ def completion(shell: str) -> None:
     found = get_completion_class(shell)
     assert found is not None  # noqa: S101 (the choices above are those click knows)
     click.echo(found(cli, {}, "coterie", "_COTERIE_COMPLETE").source())
+
+
+cli.add_command(taxonomy_group)
 
 
 # --- errors ----------------------------------------------------------------------------------------

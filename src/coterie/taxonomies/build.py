@@ -1,31 +1,186 @@
-"""Trees from tables: checks and the numbering by depth."""
+"""Trees from what people have: tables of paths, tables of parents, dumps of the Open Directory.
+
+    built = build(["google_product_taxonomy.txt"], name="google")
+    packed.write(built.tree, Path("google.npz"))
+
+Sources are read line by line. Categories are numbered by depth and then by path, so that the order of lines does not
+matter. Messages name files and lines.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from coterie.errors import InputError
+from coterie.errors import InputError, ParameterError
+from coterie.formats import expand
+from coterie.taxonomies import Taxonomy, ranking
+from coterie.taxonomies.tree import by_depth, totals
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
 
+_BATCH = 200_000  # titles that are taken apart at once
+_ROOT = "root"  # the label of a root that the source does not have
+_TOP = "Top"  # the root of the Open Directory
 
-def by_depth(parent: Ints) -> tuple[Ints, Short]:
-    """Number a tree by depth, within a depth as given: (old numbers in the new order, new parents).
 
-    `parent` holds old numbers, -1 for the one root.
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    """A tree, and what was done to make it one."""
+
+    tree: Taxonomy
+    notes: tuple[str, ...]
+
+
+class Categories:
+    """The categories of a source, as they come: by path, or by name and parent."""
+
+    def __init__(self, without: Iterable[str] = ()) -> None:
+        self.without = dict.fromkeys(without, 0)
+        self.keys: list[tuple[str, ...]] = []
+        """What categories of one depth are sorted by."""
+        self.labels: list[str] = []
+        self.pages: list[int] = []
+        self.parent: list[int] = []
+        self._number: dict[tuple[str, ...], int] = {}
+        self._titled: list[int] = []
+        self._titles: list[str] = []
+        self._stems: list[pl.DataFrame] = []
+
+    def add_path(self, path: Sequence[str], pages: int = 0, title: str | None = None) -> int | None:
+        """A category by the labels from the root to it, and what is above it; its number, or None if left out."""
+        labels = tuple(filter(None, map(tidy, path)))
+        inner = labels[1:] if labels[:1] == (_TOP,) else labels
+        if not labels or (inner and self._left_out(inner[0])):
+            return None
+        number = self._at(labels)
+        self.pages[number] += pages
+        self.add_title(number, title)
+        return number
+
+    def add(self, key: tuple[str, ...], label: str, pages: int = 0) -> int:
+        """A category whose parent is said later; its number."""
+        self.keys.append(key)
+        self.labels.append(label)
+        self.pages.append(pages)
+        self.parent.append(-1)
+        return len(self.labels) - 1
+
+    def add_title(self, number: int, title: str | None) -> None:
+        """The title of a page of a category, or its description."""
+        if title:
+            self._titled.append(number)
+            self._titles.append(title)
+            if len(self._titles) == _BATCH:
+                self._take_apart()
+
+    def stems(self) -> pl.DataFrame:
+        """category, stem, n: how often titles of a category have a stem."""
+        self._take_apart()
+        return pl.concat(self._stems).group_by("category", "stem").agg(pl.col("n").sum())
+
+    def _at(self, labels: tuple[str, ...]) -> int:
+        missing = []
+        while labels and labels not in self._number:
+            missing.append(labels)
+            labels = labels[:-1]
+        number = self._number[labels] if labels else -1
+        for each in reversed(missing):
+            above, number = number, self.add(each, each[-1])
+            self._number[each], self.parent[number] = number, above
+        return number
+
+    def _left_out(self, name: str) -> bool:
+        if name not in self.without:
+            return False
+        self.without[name] += 1
+        return True
+
+    def _take_apart(self) -> None:
+        found = ranking.stemmed(np.array(self._titled, dtype=np.int64), pl.Series(self._titles, dtype=pl.String))
+        self._stems.append(found.group_by("category", "stem").agg(pl.len().cast(pl.Int64).alias("n")))
+        self._titled, self._titles = [], []
+
+
+def tidy(label: str) -> str:
+    """A label with single spaces, also for the Open Directory's underscores."""
+    return " ".join(label.replace("_", " ").split())
+
+
+def build(
+    sources: Sequence[str | Path],
+    *,
+    name: str,
+    without: Sequence[str] = (),
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> Built:
+    """The tree in files: a table, or the structure and content files of the Open Directory.
+
+    `without`: first-level categories to leave out, such as World. `separator`: what stands between the parts of a path;
+    else ` > ` or `/`, whichever is there.
     """
-    depth = np.where(parent < 0, 0, -1)
-    ancestor, steps = parent.copy(), 0
-    while (open_ := np.flatnonzero(depth < 0)).size:
-        steps += 1
-        known = depth[ancestor[open_]] >= 0
-        if not known.any():
-            raise InputError(f"The parents form a cycle: {open_.size:,} categories are not below any root.")
-        depth[open_[known]] = depth[ancestor[open_[known]]] + steps
-        ancestor[open_[~known]] = parent[ancestor[open_[~known]]]
-    order = np.argsort(depth, kind="stable")
-    new = np.argsort(order)
-    above = parent[order]
-    return order, np.where(above < 0, -1, new[above]).astype(np.int32)
+    from coterie.taxonomies import odp, table
+
+    paths = expand(sources)
+    known = Categories(without)
+    notes: list[str] = []
+    dumps = [odp.is_dump(path) for path in paths]
+    if any(dumps):
+        if not all(dumps):
+            raise InputError("A dump of the Open Directory and a table cannot be one taxonomy: give either.")
+        for path in paths:
+            notes += odp.read(path, known, encoding)
+    elif len(paths) > 1:
+        raise InputError("Several files make a taxonomy only if they are a dump of the Open Directory; give one table.")
+    else:
+        notes += table.read(paths[0], known, separator, encoding)
+    missing = [branch for branch, count in known.without.items() if not count]
+    if missing:
+        raise ParameterError(f"There is no first-level category {missing[0]} that could be left out.")
+    return from_categories(known, name, notes)
+
+
+def from_paths(paths: Iterable[Sequence[str]], name: str = "paths") -> Taxonomy:
+    """The tree of some paths, each the labels from the root to a category."""
+    known = Categories()
+    for path in paths:
+        known.add_path(path)
+    return from_categories(known, name).tree
+
+
+def from_categories(known: Categories, name: str, notes: Sequence[str] = ()) -> Built:
+    """Join roots, number by depth, and rank what words mean."""
+    if not known.labels:
+        raise InputError("There are no categories in it. A taxonomy is a table of paths or of parents, or an ODP dump.")
+    keys, labels, pages, said = [*known.keys], [*known.labels], [*known.pages], [*notes]
+    parent = np.array(known.parent, dtype=np.int64)
+    roots = np.flatnonzero(parent < 0)
+    if roots.size > 1:
+        said.append(f"It has {roots.size:,} roots; they were joined under one.")
+        parent[roots] = len(labels)
+        parent = np.append(parent, -1)
+        keys.append(())
+        labels.append(_ROOT)
+        pages.append(0)
+    order, above = _numbered(parent, keys)
+    titles = known.stems()
+    titles = titles.with_columns(category=np.argsort(order).astype(np.int32)[titles["category"].to_numpy()])
+    sorted_labels = pl.Series("text", [labels[i] for i in order.tolist()], dtype=pl.String)
+    lexicon = ranking.lexicon(sorted_labels, totals(above, np.array(pages, dtype=np.int64)[order]), titles)
+    tree = Taxonomy(name=name, parent=above, labels=sorted_labels, lexicon=lexicon)
+    return Built(tree=tree, notes=tuple(said))
+
+
+def _numbered(parent: Ints, keys: Sequence[tuple[str, ...]]) -> tuple[Ints, Short]:
+    """The numbering by depth, within a depth by key."""
+    sorted_ = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+    above = parent[sorted_]
+    order, numbers = by_depth(np.where(above < 0, -1, np.argsort(sorted_)[above]))
+    return sorted_[order], numbers
