@@ -24,6 +24,7 @@ from coterie.log import Log, Record, Release, Step
 from coterie.measures import SCORES, Comparison
 from coterie.measures.labels import read_labels
 from coterie.measures.privacy.uniqueness import uniqueness
+from coterie.params import File, params_of
 from coterie.prepare import DEFAULT
 from coterie.prepare import prepare as apply_steps
 from coterie.prepare.scrub import find
@@ -131,12 +132,19 @@ def anonymize(
         log=Log(frame=released, shape=log.shape, history=log.history, resources=(log.resources, run)),
         promise=promise,
         method=name,
-        params=asdict(method),  # type: ignore[call-overload]
+        params=_public(method),
         checks=verdict.checks,
         warnings=draft.warnings,
         record=private,
         verified=fingerprint(released),
     )
+
+
+def _public(method: Method) -> dict[str, Any]:
+    """The parameters of a method as everybody may know them: of files their names, not where they are."""
+    files = [param.name for param in params_of(type(method)) if isinstance(param.rule, File)]
+    given = asdict(method)  # type: ignore[call-overload]
+    return {**given, **{name: Path(given[name]).name for name in files}}
 
 
 def _held(log: Log, run: Run) -> Log:
@@ -420,7 +428,7 @@ def _random_groups(original: Log, release: Release) -> Release | None:
     if release.record is None:
         return None
     try:
-        method = registry.method(release.method)(**release.params)
+        method = registry.method(release.method)(**release.record.run.get("parameters", release.params))
     except (UnknownNameError, ParameterError, TypeError):  # made by a package or a version that is not here
         return None
     baseline = baseline_of(method)
