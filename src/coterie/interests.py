@@ -29,9 +29,10 @@ from coterie.aggregate import word_hashes
 from coterie.errors import InputError, ParameterError
 from coterie.groups import in_threads
 from coterie.kernels.grouping import UNIT, Ints, Vectors
+from coterie.kernels.grouping import load as load_grouping
 from coterie.kernels.lsa import Sparse, directions, project, times
 from coterie.log import Log
-from coterie.run import Run
+from coterie.run import Run, first_use
 from coterie.text import STOP_WORDS, pieces, stems
 
 SAMPLE_USERS = 50_000
@@ -65,6 +66,10 @@ class Interests:
 
 def interests(log: Log, run: Run, settings: Settings) -> Interests:
     """The vectors of all users of a log."""
+    _load_kernels()
+    models = settings.embedding != NO_EMBEDDING
+    if models:
+        _embed(settings.embedding, ["word"])  # what is missing is better said now than after the work
     rows = log.frame.select("user", "query").filter(pl.col("user").is_not_null())
     users = rows.group_by("user").len("size").collect(engine="streaming").sort("user")
     users = users.with_row_index("place")
@@ -74,7 +79,6 @@ def interests(log: Log, run: Run, settings: Settings) -> Interests:
     run.tell(0.5)
     order = np.argsort(run.keys("interests", users["user"]), kind="stable")
     sample = np.sort(order[:SAMPLE_USERS])
-    models = settings.embedding != NO_EMBEDDING
     vocabulary = _vocabulary(words, sample, least=1 if models else 2)
     counts = _matrix(words, vocabulary, users.height)
     n_users = np.bincount(counts.column, minlength=counts.width)
@@ -121,6 +125,15 @@ def have_topics(found: Interests, topics: Sequence[pl.Series], share: float) -> 
         if places.size < share * n:
             masks[places, number // 64] |= np.uint64(1) << np.uint64(number % 64)
     return masks
+
+
+def _load_kernels() -> None:
+    """Compile the kernels, or load them where they are compiled, before threads need them."""
+    two = Sparse(np.arange(3), np.arange(2, dtype=np.int32), np.ones(2, dtype=np.float32), 2)
+    with first_use():
+        table = directions(two, np.eye(2)).astype(np.float32)
+        project(two, table)
+        load_grouping()
 
 
 def _pieces(queries: pl.DataFrame) -> pl.DataFrame:

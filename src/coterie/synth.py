@@ -9,10 +9,10 @@ Model
     number of users, and b is solved so that the top query keeps its share at every size.
     Personal queries are written for one event: a rare word, or words around a shared head Q in the
     shapes Q+R, R+Q, R+Q+R, or words without a head. Modifiers R are no queries on their own.
-    A user has 1 to 4 topics, a session has one: nine of ten sessions are about a topic of the user, more
-    about the first than about the others. These are the interests by which users can be grouped: a topic
-    has queries and modifiers of its own, and no topic is closer to another. An event is a new query, a
-    next page (the query just before, later) or a return to an earlier query of the same user.
+    A user has 1 to 4 topics, a session has one: nine of ten times a topic of the user, the first one
+    more often than the others. These are the interests by which users can be grouped: a topic has
+    queries and modifiers of its own, and none is closer to another. An event is a new query, a next
+    page (the query just before, later) or a return to an earlier query of the same user.
     A few personal queries look like personal data and are fake on their face: telephone numbers
     555-01xx, addresses at example.com, streets with made-up names.
 

@@ -424,7 +424,8 @@ def release_view(
 def _baseline(release: Release) -> Method | None:
     """The method of a release with random groups; None where it is no question of groups."""
     try:
-        return baseline_of(registry.method(release.method)(**release.params))
+        kept = {} if release.record is None else release.record.run  # where files are is told there alone
+        return baseline_of(registry.method(release.method)(**kept.get("parameters", release.params)))
     except (UnknownNameError, ParameterError, TypeError):  # made by a package or a version that is not here
         return None
 

@@ -157,6 +157,18 @@ def test_the_cost_is_told(log, topics):
     assert 0.9 * before < after < before
 
 
+def test_a_release_names_the_file_of_topics_and_not_its_folder(log, topics, tmp_path):
+    release = coterie.anonymize(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1)
+    coterie.write(release, tmp_path / "out.tsv", record=tmp_path / "record")
+    sidecar = (tmp_path / "out.tsv.json").read_text()
+    assert '"sensitive": "topics.txt"' in sidecar
+    assert str(tmp_path) not in sidecar
+    assert "Mean similarity within groups" in sidecar
+    loaded = coterie.load_release(tmp_path / "out.tsv", record=tmp_path / "record")
+    random = coterie.verbs._random_groups(log, loaded)  # for reports, from the record
+    assert random.promise == release.promise
+
+
 def test_a_topic_that_nearly_all_have(topics):
     """Where exchanges are not enough, groups are joined."""
     rows = [(f"u{i:02}", "asthma" if i else "maps") for i in range(12)]

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 import pytest
 
 from coterie.errors import ParameterError
-from coterie.params import Choice, Flag, Range, check_params, params_of
+from coterie.params import Choice, File, Flag, Range, check_params, params_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,3 +58,21 @@ def test_bad_values_get_the_standard_sentence(bad, sentence):
     with pytest.raises(ParameterError) as error:
         Example(**bad)
     assert sentence in str(error.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithFile:
+    words: Annotated[str, File()] = ""
+
+    def __post_init__(self):
+        check_params(self, "example")
+
+
+def test_files(tmp_path):
+    path = tmp_path / "words.txt"
+    path.touch()
+    WithFile(words=str(path))
+    WithFile(words="")
+    for wrong in (str(tmp_path), str(tmp_path / "missing"), None, 1):
+        with pytest.raises(ParameterError, match="must be the path of a file, or empty"):
+            WithFile(words=wrong)

@@ -391,6 +391,15 @@ def grow(k: int, order: Ints, first: Small, second: Small, near: Small, vectors:
     return group
 
 
+def load() -> None:
+    """Compile everything, or load what is compiled."""
+    vectors = np.zeros((4, 1), dtype=np.int16)
+    dense_groups(2, vectors)
+    near, score = neighbours(vectors, [tree(vectors, 2, 1, 0)], lambda work, parts: [work(part) for part in parts])
+    first, second, alike = edges(near, score)
+    grow(2, np.argsort(alike, kind="stable"), first, second, near, vectors)
+
+
 def _compare(part: tuple[Ints, Ints, int, int, Vectors, Small, Small]) -> None:
     compare_leaves(*part)
 

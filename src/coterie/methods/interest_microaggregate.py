@@ -44,7 +44,7 @@ from coterie.kernels.grouping import Ints, similar_groups
 from coterie.log import Log
 from coterie.params import Choice, File, Range, check_params
 from coterie.promises import UserKAnonymity
-from coterie.run import Draft, Run, enough_subjects, first_use
+from coterie.run import Draft, Run, enough_subjects
 from coterie.shapes import GROUPS, QUERIES, Shape
 
 NO_TOPICS = "none"
@@ -115,12 +115,11 @@ class InterestMicroaggregate:
 
     def _group(self, log: Log, run: Run) -> _Grouping:
         settings = Settings(dimensions=self.dimensions, embedding=self.embedding, size_weight=self.size_weight)
-        with first_use():
-            found = run.once((log, run.seed, settings), lambda: interests(log, run, settings))
-            seed = int(run.stream("trees of interests").integers(2**62))
-            group = similar_groups(self.k, found.vectors, seed, in_threads)
-            run.tell(1.0)
-            return _Grouping(found.users, *self._guarded(group, found))
+        found = run.once((log, run.seed, settings), lambda: interests(log, run, settings))
+        seed = int(run.stream("trees of interests").integers(2**62))
+        group = similar_groups(self.k, found.vectors, seed, in_threads)
+        run.tell(1.0)
+        return _Grouping(found.users, *self._guarded(group, found))
 
     def _guarded(self, group: Ints, found: Interests) -> tuple[Ints, tuple[str, ...]]:
         """Groups that share no sensitive topic, and what that cost."""
