@@ -193,7 +193,7 @@ def test_the_smallest_hash_of_words(texts):
             value = (value ^ byte) * 0x100000001B3 % 2**64
         return int(mixed(np.array([value], dtype=np.uint64))[0])
 
-    got = microaggregate._word_hashes(pl.Series(["zzz", *texts])[1:]).to_list()
+    got = groups._word_hashes(pl.Series(["zzz", *texts])[1:]).to_list()
     assert got == [min((hashed(w) for w in text.split(" ") if w), default=2**64 - 1) for text in texts]
 
 
