@@ -38,7 +38,8 @@ class Meanings:
     @property
     def unmapped(self) -> NDArray[np.bool_]:
         """Which rows have a query without a concept."""
-        return self.concept[self.node] == UNKNOWN
+        unknown: NDArray[np.bool_] = self.concept[self.node] == UNKNOWN
+        return unknown
 
 
 def encode(rows: pl.DataFrame, tree: Taxonomy, categories: int, keys: Keys) -> Meanings:

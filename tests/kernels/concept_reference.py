@@ -1,8 +1,8 @@
 """Plain Python version of SPEC 11: slow, obvious, and the oracle of the tests.
 
-A user is a list of queries. `means[query]` is a tuple of names, the likeliest first: ("concept", number) for each of its
-concepts, or ("query", text) alone where it has none. `parent` are the parents of concepts, -1 for the root 0. `place`
-gives the place of a name in the order of ties.
+A user is a list of queries. `means[query]` is a tuple of names, the likeliest first: ("concept", number) for each of
+its concepts, or ("query", text) alone where it has none. `parent` are the parents of concepts, -1 for the root 0.
+`place` gives the place of a name in the order of ties.
 """
 
 from __future__ import annotations

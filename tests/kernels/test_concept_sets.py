@@ -18,12 +18,14 @@ SEED = 5
 # `bank` and `port` mean several things; `wine` is a category with others below it.
 TREE = from_paths([
     ["world", "nature", "animal", "dog"], ["world", "nature", "animal", "cat"], ["world", "nature", "river", "bank"],
-    ["world", "nature", "animal", "dog", "poodle", "toy"], ["world", "money", "bank"], ["world", "money", "bank", "loan"],
-    ["world", "money", "port"], ["world", "drink", "wine", "port"], ["world", "drink", "wine", "claret"],
+    ["world", "nature", "animal", "dog", "poodle", "toy"], ["world", "money", "bank"],
+    ["world", "money", "bank", "loan"], ["world", "money", "port"],
+    ["world", "drink", "wine", "port"], ["world", "drink", "wine", "claret"],
     ["world", "drink", "wine"], ["world", "sport"],
 ])  # fmt: skip
 QUERIES = ["world", "nature", "animal", "dog", "dogs", "cat", "bank", "river bank", "loan", "old port", "port", "wine",
-           "claret", "poodle", "toy", "sport", "xyzzy", "plugh", "the", "cheap dog", "red wine", "quux dog xyzzy"]  # fmt: skip
+           "claret", "poodle", "toy", "sport", "xyzzy", "plugh", "the", "cheap dog", "red wine",
+           "quux dog xyzzy"]  # fmt: skip
 users = st.lists(st.lists(st.sampled_from(QUERIES), min_size=1, max_size=8), min_size=2, max_size=17)
 
 
@@ -57,7 +59,8 @@ def names_of(meanings, frame, nodes):
     """Nodes as the plain version names them."""
     typed = dict(zip(meanings.node.tolist(), frame["query"], strict=True))
     return [
-        ("query", typed[n]) if meanings.concept[n] < 0 else ("concept", int(meanings.concept[n])) for n in nodes.tolist()
+        ("query", typed[n]) if meanings.concept[n] < 0 else ("concept", int(meanings.concept[n]))
+        for n in nodes.tolist()
     ]
 
 

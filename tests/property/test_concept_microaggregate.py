@@ -1,4 +1,4 @@
-"""Laws of concept_microaggregate: the plain answer, labels of the taxonomy and nothing else, warnings with the shares."""
+"""Laws of concept_microaggregate: the plain answer, labels of the taxonomy and nothing else, shares in warnings."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -84,7 +84,7 @@ def test_a_log_that_means_nothing(file):
         assert release.to_polars().height == 18
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(users, st.sampled_from(["query", "label"]), st.randoms())
 def test_order_and_blocks_do_not_matter(people, synthetic, random):
     method = ConceptMicroaggregate(k=2, synthetic=synthetic, block_users=4)
@@ -128,7 +128,7 @@ def test_labels_of_ones_own_taxonomy_come_with_the_record(file, tmp_path):
 
 def test_a_method_that_lies_about_labels_is_caught():
     class Lies(ConceptMicroaggregate):
-        def promise(self, n_subjects):
+        def promise(self, n_subjects):  # noqa: ARG002
             return UserKAnonymity(k=self.k, labels="wordnet")
 
     log = coterie.log(frame_of([[TEXTS[-1], "xyzzy"]] * 3))

@@ -1,6 +1,7 @@
 """Users as sets of concepts: the distance of two users and the common concepts of several (SPEC 11).
 
-A concept is a node of a tree, A(c) the node and all above it but the root. With s = |A(a)| + |A(b)| and c = |A(a) n A(b)|
+A concept is a node of a tree, A(a) the node and all above it but the root. With s = |A(a)| + |A(b)| and c the number of
+nodes in both
 
     d(a, b) = log2(1 + (|A(a) u A(b)| - c) / |A(a) u A(b)|) = log2(2 - c / (s - c))
 
@@ -9,10 +10,10 @@ queries with repetitions, is
 
     D(P, Q) = (sum over p in P of min over q in Q of d(p, q) + the same from Q to P) / (|P| + |Q|)
 
-d grows with s and falls with c. So the nearest query of Q to a concept p is found on the way from p to the root: at each
-node the least deep concept of Q below counts, and a node that is not the lowest common one only gives a larger d. That
-takes as many steps as p is deep, not as many as Q has queries. Distances are whole parts (`UNIT` is 1), so that sums are
-the same in whatever order they are taken.
+d grows with s and falls with c. So the nearest query of Q to a concept p is found on the way from p to the root: at
+each node the least deep concept of Q below counts, and a node that is not the lowest common one only gives a larger d.
+That takes as many steps as p is deep, not as many as Q has queries. Distances are whole parts (`UNIT` is 1), so that
+sums are the same in whatever order they are taken.
 
 Nodes are numbered so that all below a node follow it, without gaps. A kind is what a query can mean: kind i below the
 number of nodes is node i alone.
@@ -65,7 +66,8 @@ def gaps_of(height: int) -> Ints:
     total, common = np.arange(2 * height + 1)[:, None], np.arange(height + 1)[None, :]
     possible = (2 * common <= total) & (total > 0)
     share = np.where(possible, common / np.maximum(total - common, 1), 0.0)
-    return np.rint(np.log2(2.0 - share) * UNIT).astype(np.int64)
+    parts: Ints = np.rint(np.log2(2.0 - share) * UNIT).astype(np.int64)
+    return parts
 
 
 @jit
@@ -251,7 +253,8 @@ def mdav(k: int, sets: ConceptSets) -> tuple[Ints, Ints]:
         return source
 
     def nearest(source: int, left: Ints, count: int) -> Ints:
-        others = left[left != source]
-        return others[np.argsort(gap[others], kind="stable")[:count]]
+        others: Ints = left[left != source]
+        found: Ints = others[np.argsort(gap[others], kind="stable")[:count]]
+        return found
 
     return partition(sets.user_start.size - 1, k, average, farthest, nearest)

@@ -49,7 +49,7 @@ from coterie.shapes import QUERIES, Shape
 from coterie.taxonomies import WORDNET, Taxonomy
 from coterie.text import digest_of
 
-_PROFILE = {
+_PROFILE: dict[str, pl.DataType | type[pl.DataType]] = {
     "group": pl.UInt32,
     "query": pl.List(pl.String),
     "alone": pl.UInt32,

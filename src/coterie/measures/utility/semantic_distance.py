@@ -1,16 +1,16 @@
 """How far in meaning is what a user got from what she searched for (SPEC 11)?
 
-Queries and released texts are mapped to concepts of WordNet, up to five each; d of two of them is 0 for the same concept
-and 1 where nothing is in common or one has no concept (and is another text). The distance of two profiles is the mean,
-over the searches of both, of d to the nearest one of the other:
+Queries and released texts are mapped to concepts of WordNet, up to five each; d of two of them is 0 for the same
+concept and 1 where nothing is in common or one has no concept (and is another text). The distance D of two profiles is
+the mean, over the searches of both, of d to the nearest one of the other.
 
     distance             mean over users of D(original profile, released profile), 0 to 1; 0 keeps all meaning
     linkage.group        % of users whose nearest released profile, of all there are, is the one of their group
     linkage              the same, divided by the size of the group: how often guessing a member is right
     unmapped.original    % of searches without a concept; unmapped.released: of released rows
 
-Equally near profiles share the guess. Above 1,000 users it is taken on a random sample of whole groups; `users` says so.
-Labels in place of queries are read as anybody would read them: as words, which may mean several things.
+Equally near profiles share the guess. Above 1,000 users it is taken on a random sample of whole groups; `users` says
+so. Labels in place of queries are read as anybody would read them: as words, which may mean several things.
 """
 
 from __future__ import annotations
