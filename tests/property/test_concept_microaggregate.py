@@ -100,7 +100,7 @@ def test_the_verifier_knows_labels_from_what_was_typed(file):
     promise = UserKAnonymity(k=3, labels="wordnet")
     release = coterie.anonymize(log, ConceptMicroaggregate(k=3, synthetic="label"), seed=1)
     assert release.promise == promise == from_dict(to_dict(promise))
-    assert "no text that anybody typed" in promise.sentence
+    assert "labels of a taxonomy" in promise.sentence
     rows = release.to_polars()
     assert verify_rows(rows.lazy(), QUERIES, promise, log).exit_code == 0
     typed = rows.with_columns(pl.lit("secret plan").alias("query")).sort(QUERIES.order)

@@ -1,8 +1,8 @@
 """Give every user the same published profile as at least k - 1 others who searched for things of similar meaning.
 
-Paper: M. Batet, A. Erola, D. Sánchez and J. Castellà-Roca, "Utility preserving query log anonymization via semantic
-    microaggregation", Information Sciences 242 (2013), as outlined in A. Sirisha and V. Krishnaiah (paper 002), section
-    4; SPEC 3 and 11. The article itself was not available.
+Paper: B. Sirisha and N. Krishnaiah, "Dynamic approach for confidentiality protection in web search" (paper 002),
+    section 4, an outline of M. Batet, A. Erola, D. Sánchez and J. Castellà-Roca, "Utility preserving query log
+    anonymization via semantic microaggregation" (2013), of which only the first pages were available; SPEC 3 and 11.
 
 Symbols: k = smallest size of a group; A(c) = a concept and all above it in the taxonomy, without the root; d = distance
     of two concepts or queries, log2(1 + (|A1 u A2| - |A1 n A2|) / |A1 u A2|); D = distance of two users, the mean over
@@ -12,15 +12,16 @@ Symbols: k = smallest size of a group; A(c) = a concept and all above it in the 
 Promise: every released profile, that is everything published under one name, is shared by at least k users. With
     `synthetic = query` it is made of queries that members of the group typed, word for word: a query that names a
     person by itself is released when it is chosen (the prepare step `scrub` removes those it recognizes). With
-    `synthetic = label` it is made of labels of the taxonomy and no text that anybody typed is released. Times, ranks
-    and pages are never released, nor are rows without a user.
+    `synthetic = label` it is made of labels of the taxonomy in place of what was typed. Times, ranks and pages are never
+    released, nor are rows without a user.
 
 Differs: d is the group's usual measure; D, C and the choice of queries are reconstructions, as the outline has none. A
     query may mean up to `categories` concepts: d takes the nearest ones, C the likeliest. E-002-1 (MDAV of SPEC 3).
     Slots of C, the rounded mean of queries (half up), go down the taxonomy by largest remainders until one is left for
     a concept with all below it; it gets the concept of one of the queries there whose distances to them have the least
     sum. Ties are broken by random keys. A concept is released as the query, of those that most likely mean it, that
-    most members of the group typed, as often as the concept has slots. A query that the taxonomy does not know is a
+    most members of the group typed, as often as the concept has slots. Nothing in D is about how many queries users
+    have, which costs more than meaning gains where they differ much: see `docs/papers/002.md`. A query that the taxonomy does not know is a
     category of its own: at distance 1 from all but the same query, chosen like any other, released as it is or, with
     `synthetic = label`, as the label of the root. Their share is a warning of every release. Above 2,000 users MDAV
     runs within blocks of about 200 users of similar size and with common words (`block_users`).
@@ -85,7 +86,7 @@ class ConceptMicroaggregate:
         check_params(self, "concept_microaggregate")
 
     def promise(self, n_subjects: int) -> UserKAnonymity:
-        """At least k users behind each released profile, and with labels no text of a user."""
+        """At least k users behind each released profile, and labels where these are released."""
         enough_subjects("concept_microaggregate", self.k, n_subjects)
         if self.synthetic == "query":
             return UserKAnonymity(k=self.k)
