@@ -25,6 +25,10 @@ def test_affinity_in_other_modes() -> None:
     check_method(registry.method("affinity"), {"k": 2, "strict": True, "min_term_users": 3, "attrs": "keep"})
 
 
+def test_concept_microaggregate_with_labels_and_in_blocks() -> None:
+    check_method(registry.method("concept_microaggregate"), {"k": 2, "synthetic": "label", "block_users": 4})
+
+
 def test_the_template_is_a_method() -> None:
     check_method(Template)
 

@@ -1,7 +1,9 @@
 """Groups of users: what all methods that give a group one profile share.
 
-`random_groups` is what every grouping is compared with; `release_groups` turns any grouping (a table GROUPS) into the
-common profile of each group under a fresh name for each member. Which users belong together is what methods differ in.
+`random_groups` is what every grouping is compared with; `groups_in_blocks` lets a method group users that are alike
+already, so that not all have to be compared. `share_profiles` gives a grouping (a table GROUPS) common profiles, under
+a fresh name for each member, and `release_groups` does so with the profiles of SPEC 4.3. Which users belong together,
+and what they have in common, is what methods differ in.
 """
 
 from __future__ import annotations
@@ -14,15 +16,22 @@ from typing import TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from coterie.aggregate import EVENT, EVENT_ORDER, Scales, centroids, load_kernels
+from coterie.aggregate import EVENT, EVENT_ORDER, Scales, centroids, load_kernels, word_hashes
 from coterie.log import Log
 from coterie.run import Draft, Run
-from coterie.shapes import QUERIES
+from coterie.shapes import GROUPS, QUERIES
 
 T = TypeVar("T")
 R = TypeVar("R")
+Grouping = Callable[[pl.DataFrame], tuple[pl.Series, NDArray[np.int64], NDArray[np.int64]]]
+"""From rows (user and EVENT), sorted by user and EVENT_ORDER, to users, their numbers group by group, and where each
+group starts among these."""
+_UNBLOCKED_USERS = 2_000
+_BLOCK_USERS = 200
 _ROWS_AT_ONCE = 20_000  # of the groups whose profiles are computed together; of no consequence for the result
+_NO_GROUPS = pl.DataFrame(schema={"subject": pl.String, "group": pl.UInt32})
 
 
 def user_rows(log: Log) -> pl.LazyFrame:
@@ -32,15 +41,15 @@ def user_rows(log: Log) -> pl.LazyFrame:
 
 def random_groups(log: Log, run: Run, k: int) -> pl.LazyFrame:
     """Groups of k users at random, the last of up to 2k - 1."""
-    return _in_a_row(_users(log, run).sort("key", "user"), k)
+    return _in_a_row(_shuffled(log, run).sort("key", "user"), k)
 
 
 def size_groups(log: Log, run: Run, k: int) -> pl.LazyFrame:
     """Groups of k users with about as many rows; of users with equally many at random."""
-    return _in_a_row(_users(log, run).sort("size", "key", "user"), k)
+    return _in_a_row(_shuffled(log, run).sort("size", "key", "user"), k)
 
 
-def _users(log: Log, run: Run) -> pl.DataFrame:
+def _shuffled(log: Log, run: Run) -> pl.DataFrame:
     """user, size (rows), key (random)"""
     users = user_rows(log).group_by("user").agg(pl.len().alias("size")).collect(engine="streaming").sort("user")
     return users.with_columns(pl.Series("key", run.keys("random partition", users["user"])))
@@ -58,10 +67,55 @@ def numbered(groups: pl.DataFrame) -> pl.DataFrame:
     return groups.with_columns(pl.col("group").rank("dense").cast(pl.UInt32) - 1).sort("subject")
 
 
-def release_groups(log: Log, plan: pl.LazyFrame, run: Run, *, eq1: str = "text", attrs: str = "nearest") -> Draft:
-    """The common profile of each group (SPEC 4.3), under a fresh name for each member."""
-    load_kernels()
-    scales = Scales.of(log.frame)
+def groups_in_blocks(log: Log, run: Run, k: int, block_users: int, group: Grouping) -> pl.LazyFrame:
+    """Groups that `group` makes of the users of each block, numbered over all blocks.
+
+    A block has about `block_users` users, at least 2k; 0: all users up to 2,000, blocks of 200 above.
+    """
+    users = _with_blocks(_users(log), k, block_users)
+    rows = user_rows(log).join(users.lazy().select("user", "block"), on="user")
+    done = Share(int(users["size"].sum()), run.tell)
+
+    def work(frame: pl.LazyFrame) -> pl.LazyFrame:
+        found = frame.collect(engine="streaming").sort("block", "user", *EVENT_ORDER)
+        blocks = sorted(found.partition_by("block", maintain_order=True), key=lambda b: -b.height)
+        return pl.concat([_NO_GROUPS, *in_threads(grouped, blocks)]).lazy()
+
+    def grouped(block: pl.DataFrame) -> pl.DataFrame:
+        names, members, start = group(block)
+        number = block["block"][0] + np.repeat(np.arange(start.size - 1), np.diff(start))
+        done.add(block.height)
+        columns = {"subject": names.gather(members), "group": number}
+        return pl.DataFrame(columns, schema_overrides={"group": pl.UInt32})
+
+    groups = run.map(rows, work, by=["block"], out=GROUPS).collect(engine="streaming")
+    return numbered(groups).lazy()
+
+
+def _with_blocks(users: pl.DataFrame, k: int, block_users: int) -> pl.DataFrame:
+    """Users with the number of their block: neighbours in size class, then in their smallest word hash."""
+    wanted = block_users or (_BLOCK_USERS if users.height > _UNBLOCKED_USERS else users.height)
+    n_blocks = max(1, users.height // max(wanted, 2 * k))
+    half_octave = -(pl.col("size").cast(pl.Int64) ** 2).bitwise_leading_zeros().cast(pl.Int64)
+    ordered = users.sort(half_octave, "word", "user").with_row_index("place")
+    number = pl.col("place").cast(pl.Int64) * n_blocks // users.height
+    return ordered.with_columns(pl.col("place").min().over(number).cast(pl.UInt32).alias("block"))
+
+
+def _users(log: Log) -> pl.DataFrame:
+    """Each user with the number of her rows and the smallest hash of her words, which similar users share."""
+    word = pl.col("query").map_batches(word_hashes, return_dtype=pl.UInt64, is_elementwise=True)
+    rows = user_rows(log).select("user", word.alias("word"))
+    return rows.group_by("user").agg(pl.len().alias("size"), pl.col("word").min()).collect(engine="streaming")
+
+
+def share_profiles(
+    log: Log, plan: pl.LazyFrame, run: Run, profiles: Callable[[pl.DataFrame], pl.DataFrame]
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Who became whom (original, released, group), and what `profiles` makes of the rows of groups.
+
+    `profiles` takes rows (group, user and EVENT) of some whole groups, sorted by group, user and EVENT_ORDER.
+    """
     groups = plan.collect(engine="streaming").sort("subject")
     members = groups.select(
         pl.col("subject").alias("original"),
@@ -73,16 +127,23 @@ def release_groups(log: Log, plan: pl.LazyFrame, run: Run, *, eq1: str = "text",
 
     def work(frame: pl.LazyFrame) -> pl.LazyFrame:
         found = frame.collect(engine="streaming").sort("group", "user", *EVENT_ORDER)
-        return pl.concat([profiles(found.clear()), *in_threads(profiles, list(_slices(found)))]).lazy()
+        return pl.concat([profiles(found.clear()), *in_threads(some_profiles, list(_slices(found)))]).lazy()
 
-    def profiles(some: pl.DataFrame) -> pl.DataFrame:
+    def some_profiles(some: pl.DataFrame) -> pl.DataFrame:
         done.add(some.height)
-        return centroids(some, scales, run.keys, eq1, attrs)
+        return profiles(some)
 
-    common = run.collect(run.map(rows, work, by=["group"]))
+    return members.lazy(), run.collect(run.map(rows, work, by=["group"]))
+
+
+def release_groups(log: Log, plan: pl.LazyFrame, run: Run, *, eq1: str = "text", attrs: str = "nearest") -> Draft:
+    """The common profile of each group (SPEC 4.3), under a fresh name for each member."""
+    load_kernels()
+    scales = Scales.of(log.frame)
+    members, common = share_profiles(log, plan, run, lambda rows: centroids(rows, scales, run.keys, eq1, attrs))
     alone, total = common.select(pl.col("alone").sum(), pl.len()).collect(engine="streaming").row(0)
-    released = members.lazy().select(pl.col("released").alias("user"), "group").join(common, on="group")
-    return Draft(frame=released.select(QUERIES.released), subjects=members.lazy(), warnings=_warnings(alone, total))
+    released = members.select(pl.col("released").alias("user"), "group").join(common, on="group")
+    return Draft(frame=released.select(QUERIES.released), subjects=members, warnings=_warnings(alone, total))
 
 
 class Share:

@@ -30,6 +30,9 @@ _LINKED = "Queries linked by a random name can point to a person together, even 
 _KEPT = "Exact times and clicked pages were kept: somebody who knows when a person searched can find the row."
 _OWN_WORDS = "Words on a list of function words that was given are released without having been compared."
 _LIST_OF_WORDS = "english|none|sha256:[0-9a-f]{64}"
+_LABELS = " It is made of labels of a taxonomy, which stand in place of what was typed."
+_LABEL_OF_ONE = "A label may stand for what one user of a group alone searched for, and may name a person or a disease."
+_QUERY_OF_ONE = "A query that names a person by itself is released as it is where it is part of a shared profile."
 _ALONE = "The promise is about this release alone, not about it together with other releases of the same log."
 
 
@@ -129,6 +132,8 @@ class UserKAnonymity:
     """Every released profile (the multiset of a subject's rows) is shared by at least k subjects."""
 
     k: Annotated[int, Range(2)]
+    labels: str = ""
+    """Where labels of a taxonomy are released in place of queries: its name, or the digest of its labels."""
 
     name = "user_k_anonymity"
 
@@ -138,16 +143,17 @@ class UserKAnonymity:
     @property
     def sentence(self) -> str:
         """The promise in plain words."""
-        return (
+        shared = (
             f"Every released profile, that is everything published under one name, is shared by at "
             f"least {self.k} users."
         )
+        return shared + (_LABELS if self.labels else "")
 
     @property
     def limits(self) -> tuple[str, ...]:
         """What the promise does not say."""
         return (
-            "A query that names a person by itself is released as it is where it is part of a shared profile.",
+            _LABEL_OF_ONE if self.labels else _QUERY_OF_ONE,
             "Users of one group may all share a sensitive interest.",
             "Who knows that a person typed a rare query learns which group she is in.",
             "Whoever can add users to the log can surround a person with profiles they know.",

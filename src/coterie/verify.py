@@ -14,11 +14,12 @@ from datetime import timedelta
 
 import polars as pl
 
+from coterie import taxonomies
 from coterie.log import Log
 from coterie.promises import Check, KThetaAffinity, Promise, QueryKAnonymity, QueryPromise, Status, UserKAnonymity
 from coterie.recount import covered_by_all, proved, recount
 from coterie.shapes import Shape
-from coterie.text import FUNCTION_LISTS, name_of_words
+from coterie.text import FUNCTION_LISTS, digest_of, name_of_words
 
 _NAME = r"^u_[a-z2-7]{16}$"
 _PARTS: tuple[Callable[[pl.Expr], pl.Expr], ...] = (lambda h: h // 2**32, lambda h: h % 2**32)
@@ -26,6 +27,7 @@ _PAUSE = timedelta(minutes=30)
 _DAY = 86_400_000_000  # microseconds
 _ORIGINAL = "the original log (--original LOG)"
 _RECORD = "the run record, as so many pairs are not compared (--record DIR)"
+_OWN_LABELS = "the labels of the taxonomy, which are in the run record (--record DIR)"
 _OWN_WORDS = "the function words, which are in the run record (--record DIR)"
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
 
@@ -90,8 +92,9 @@ def verify_rows(
 ) -> Verdict:
     """Check released rows; `foreign` rows were not made by Coterie and need not keep its house rules.
 
-    Of the `tables` of a run record two are looked into. The `certificate` (item, by, user) says who covers whom; it
-    saves a search and is not believed. `function_words` (word) are taken if they have the digest that was promised.
+    Of the `tables` of a run record three are looked into. The `certificate` (item, by, user) says who covers whom; it
+    saves a search and is not believed. `function_words` (word) and `labels` (label) are taken if they have the digest
+    that was promised.
     """
     checks: list[Check] = []
     if not foreign:
@@ -105,7 +108,7 @@ def verify_rows(
     if isinstance(promise, QueryPromise):
         checks += _query_checks(frame, shape, promise, original, tables or {}, foreign)
     else:
-        checks += _user_checks(frame, shape, promise, original)
+        checks += _user_checks(frame, shape, promise, original, tables or {})
     return Verdict(promise=promise, checks=tuple(checks), foreign=foreign)
 
 
@@ -405,10 +408,17 @@ def _details(frame: pl.LazyFrame, shape: Shape, promise: QueryPromise, original:
 # --- user k-anonymity ----------------------------------------------------------------------------
 
 
-def _user_checks(frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity, original: Log | None) -> Iterator[Check]:
+def _user_checks(
+    frame: pl.LazyFrame,
+    shape: Shape,
+    promise: UserKAnonymity,
+    original: Log | None,
+    tables: Mapping[str, pl.LazyFrame],
+) -> Iterator[Check]:
     """Profiles are multisets of everything published under one name; each must have k owners."""
     subject = shape.subject
-    yield from _nothing_invented(frame, shape, original)
+    yield _people(frame, shape, original)
+    yield _labels(frame, shape, promise, tables.get("labels")) if promise.labels else _items(frame, shape, original)
     anonymous = frame.select(pl.col(subject).is_null().sum()).collect(engine="streaming").item()
     if anonymous:
         yield _check("profiles", anonymous, "every row has a name", unit="rows without", carries_promise=True)
@@ -435,19 +445,42 @@ def _user_checks(frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity, ori
     )
 
 
-def _nothing_invented(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Iterator[Check]:
-    """Names count as users only where there are no more of them than users, and released items are real ones."""
-    people, items = "no more names than users in the original", f"every released {shape.item} is in the original"
+def _people(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:
+    """Names count as users only where there are no more of them than users."""
+    people = "no more names than users in the original"
     if original is None:
-        yield _not_checked("people", people)
-        yield _not_checked("items", items)
-        return
+        return _not_checked("people", people)
     subject = pl.col(shape.subject)
     names, users = (_count(f.select(subject.drop_nulls().n_unique())) for f in (frame, original.frame))
-    yield _check("people", max(0, names - users), people, unit="names too many", needs_original=True)
-    known = original.frame.select(shape.item).unique()
-    unknown = frame.select(shape.item).unique().join(known, on=shape.item, how="anti")
-    yield _check("items", _count(unknown.select(pl.len())), items, unit="are not", needs_original=True)
+    return _check("people", max(0, names - users), people, unit="names too many", needs_original=True)
+
+
+def _items(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:
+    items = f"every released {shape.item} is in the original"
+    if original is None:
+        return _not_checked("items", items)
+    unknown = _strange(frame, shape, original.frame.select(shape.item).unique())
+    return _check("items", unknown, items, unit="are not", needs_original=True)
+
+
+def _labels(frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity, given: pl.LazyFrame | None) -> Check:
+    """Labels in place of queries: those of the taxonomy that the promise names, and nothing else anywhere."""
+    others = [name for name in shape.released if name not in (shape.subject, shape.item)]
+    detail = f"every released {shape.item} is a label of the taxonomy, and {', '.join(others)} are empty"
+    if promise.labels == taxonomies.WORDNET:
+        known = taxonomies.load(taxonomies.WORDNET).labels
+    else:
+        known = pl.Series(dtype=pl.String) if given is None else given.select("label").collect()["label"]
+        if digest_of(known) != promise.labels:
+            return _not_checked("labels", detail, carries_promise=True, needs=_OWN_LABELS)
+    strange = _strange(frame, shape, known.unique().alias(shape.item).to_frame().lazy())
+    details = _count(frame.select(pl.any_horizontal(pl.col(name).is_not_null() for name in others).sum()))
+    return _check("labels", strange + details, detail, unit="are not", carries_promise=True)
+
+
+def _strange(frame: pl.LazyFrame, shape: Shape, known: pl.LazyFrame) -> int:
+    """How many released items are not known."""
+    return _count(frame.select(shape.item).unique().join(known, on=shape.item, how="anti").select(pl.len()))
 
 
 # --- small helpers -------------------------------------------------------------------------------

@@ -121,9 +121,9 @@ def test_threads_and_slices_do_not_matter(monkeypatch):
 def test_blocks(users, wanted, k, sizes):
     table = pl.DataFrame({"user": [f"u{i}" for i in range(users)], "size": [1 + i % 9 for i in range(users)]})
     table = table.with_columns(pl.col("user").hash().alias("word"))
-    blocks = Microaggregate(k=k, block_users=wanted)._with_blocks(table)
+    blocks = groups._with_blocks(table, k, wanted)
     assert set(blocks.group_by("block").len()["len"]) == sizes
-    again = Microaggregate(k=k, block_users=wanted)._with_blocks(table.reverse())
+    again = groups._with_blocks(table.reverse(), k, wanted)
     assert again.equals(blocks)
 
 

@@ -19,6 +19,7 @@ first chosen event with the same query string instead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -366,11 +367,11 @@ def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = 
     others = np.zeros((3, trees.time.size - n_events + 2), dtype=np.int64)  # which are not used of x̄
     center = Averages(others[0], others[1], of_center[0], of_center[1], of_center[2], of_center[3], others[2])
     hint = np.zeros(n, dtype=np.float64)
-    groups: list[Ints] = []
-    left = np.arange(n)
     nothing = np.empty(0, dtype=np.int64)
     assigned = nothing
-    while left.size >= 2 * k:
+
+    def average(left: Ints) -> int:
+        nonlocal assigned
         chosen = choose(left, trees, strings)
         if _events_of(left, trees) * chosen.size <= pairs:
             _assign(left, chosen, assigned, trees, scratch, behind)
@@ -388,10 +389,36 @@ def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = 
         trees.run_start[n_runs : n_runs + chosen.size + 1] = np.arange(n_events, end + 1)
         trees.user_start[n + 1], trees.user_runs[n + 1] = end, n_runs + chosen.size
         scratch.order[n_events:end] = np.arange(n_events, end)  # what decided about the last record is over
-        source = n
+        return n
+
+    def farthest(source: int, left: Ints) -> int:
+        return _farthest(source, left, hint, trees, scratch)
+
+    def nearest(source: int, left: Ints, count: int) -> Ints:
+        return _nearest(source, left, count, trees, scratch)
+
+    return partition(n, k, average, farthest, nearest)
+
+
+def partition(
+    n: int,
+    k: int,
+    average: Callable[[Ints], int],
+    farthest: Callable[[int, Ints], int],
+    nearest: Callable[[int, Ints, int], Ints],
+) -> tuple[Ints, Ints]:
+    """The loop of MDAV for n records, whatever they are.
+
+    `average` makes the average of some records and gives its number, `farthest` is the record farthest from a number,
+    `nearest` so many records nearest to one and without it.
+    """
+    groups: list[Ints] = []
+    left = np.arange(n)
+    while left.size >= 2 * k:
+        source = average(left)
         for _ in range(2 if left.size >= 3 * k else 1):
-            source = _farthest(source, left, hint, trees, scratch)
-            groups.append(np.append(source, _nearest(source, left, k - 1, trees, scratch)))
+            source = farthest(source, left)
+            groups.append(np.append(source, nearest(source, left, k - 1)))
             left = left[~np.isin(left, groups[-1])]
     groups.append(left)
     return np.concatenate(groups), np.cumsum([0, *(group.size for group in groups)])

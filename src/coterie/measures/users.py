@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie import randomness
-from coterie.aggregate import EVENT, EVENT_ORDER, Scales, load_kernels
+from coterie.aggregate import EVENT, EVENT_ORDER, Scales
 from coterie.errors import MissingError, NotApplicableError
 from coterie.measures import Comparison
 from coterie.shapes import QUERIES
@@ -52,7 +52,6 @@ def users_of(comparison: Comparison, most: int) -> Users:
     before = comparison.log.frame.select("user", *EVENT).drop_nulls(["user", "query"])
     after = comparison.release.log.frame.select("user", *EVENT).drop_nulls(["user", "query"])
     everybody = _with_groups(_names(comparison, before, after))
-    load_kernels()
     chosen = _sample(everybody, most, comparison.seed)
     names = chosen.lazy()
     renamed = after.rename({"user": "released"}).join(names.select("user", "released"), on="released")

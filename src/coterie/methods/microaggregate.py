@@ -33,21 +33,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
-import numpy as np
 import polars as pl
 
-from coterie.aggregate import EVENT_ORDER, Scales, encode, load_kernels, word_hashes
-from coterie.groups import Share, in_threads, numbered, random_groups, release_groups, size_groups, user_rows
-from coterie.kernels.hausdorff import new_scratch
+from coterie.aggregate import Scales, encode, load_kernels
+from coterie.groups import groups_in_blocks, random_groups, release_groups, size_groups
+from coterie.kernels.hausdorff import Ints, new_scratch
 from coterie.kernels.mdav import mdav
 from coterie.log import Log
 from coterie.params import Choice, Range, check_params
 from coterie.promises import UserKAnonymity
 from coterie.run import Draft, Run, enough_subjects
-from coterie.shapes import GROUPS, QUERIES, Shape
-
-_UNBLOCKED_USERS = 2_000
-_BLOCK_USERS = 200
+from coterie.shapes import QUERIES, Shape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,45 +87,13 @@ class Microaggregate:
             return size_groups(log, run, self.k)
         load_kernels()
         scales = Scales.of(log.frame)
-        users = self._with_blocks(_users(log))
-        rows = user_rows(log).join(users.lazy().select("user", "block"), on="user")
-        done = Share(int(users["size"].sum()), run.tell)
 
-        def work(frame: pl.LazyFrame) -> pl.LazyFrame:
-            found = frame.collect(engine="streaming").sort("block", "user", *EVENT_ORDER)
-            blocks = sorted(found.partition_by("block", maintain_order=True), key=lambda b: -b.height)
-            return pl.concat([_NO_GROUPS, *in_threads(group, blocks)]).lazy()
-
-        def group(block: pl.DataFrame) -> pl.DataFrame:
+        def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
             profiles = encode(block, scales, run.keys, self.eq1)
-            members, start = mdav(self.k, profiles.trees, profiles.strings, new_scratch(profiles.trees))
-            number = block["block"][0] + np.repeat(np.arange(start.size - 1), np.diff(start))
-            columns = {"subject": profiles.users.gather(members), "group": number}
-            done.add(block.height)
-            return pl.DataFrame(columns, schema_overrides={"group": pl.UInt32})
+            return profiles.users, *mdav(self.k, profiles.trees, profiles.strings, new_scratch(profiles.trees))
 
-        groups = run.map(rows, work, by=["block"], out=GROUPS).collect(engine="streaming")
-        return numbered(groups).lazy()
+        return groups_in_blocks(log, run, self.k, self.block_users, group)
 
     def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
         """Steps 2 and 3: the common profile of each group, under a fresh name for each member."""
         return release_groups(log, plan, run, eq1=self.eq1, attrs=self.attrs)
-
-    def _with_blocks(self, users: pl.DataFrame) -> pl.DataFrame:
-        """Users with the number of their block: neighbours in size class, then in their smallest word hash."""
-        wanted = self.block_users or (_BLOCK_USERS if users.height > _UNBLOCKED_USERS else users.height)
-        n_blocks = max(1, users.height // max(wanted, 2 * self.k))
-        half_octave = -(pl.col("size").cast(pl.Int64) ** 2).bitwise_leading_zeros().cast(pl.Int64)
-        ordered = users.sort(half_octave, "word", "user").with_row_index("place")
-        number = pl.col("place").cast(pl.Int64) * n_blocks // users.height
-        return ordered.with_columns(pl.col("place").min().over(number).cast(pl.UInt32).alias("block"))
-
-
-_NO_GROUPS = pl.DataFrame(schema={"subject": pl.String, "group": pl.UInt32})
-
-
-def _users(log: Log) -> pl.DataFrame:
-    """Each user with the number of her rows and the smallest hash of her words, which similar users share."""
-    word = pl.col("query").map_batches(word_hashes, return_dtype=pl.UInt64, is_elementwise=True)
-    rows = user_rows(log).select("user", word.alias("word"))
-    return rows.group_by("user").agg(pl.len().alias("size"), pl.col("word").min()).collect(engine="streaming")

@@ -25,6 +25,8 @@ from coterie.taxonomies.tree import level_starts, totals
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
 Flags = NDArray[np.bool_]
+WORDNET = "wordnet"
+"""The taxonomy that comes with the package."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -180,7 +182,7 @@ class Mapping:
 
 def load(source: str | Path) -> Taxonomy:
     """The taxonomy `wordnet`, or one from a packed file. Read once; another file at the same path is read again."""
-    if str(source) == "wordnet":
+    if str(source) == WORDNET:
         return _wordnet()
     path = Path(source).absolute()
     try:

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie.aggregate import EVENT, EVENT_ORDER, centroids, encode
+from coterie.aggregate import EVENT, EVENT_ORDER, centroids, encode, load_kernels
 from coterie.errors import NotApplicableError
 from coterie.kernels.hausdorff import new_scratch
 from coterie.kernels.kmeans import distances
@@ -34,6 +34,7 @@ MOST_USERS = 2_000
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The sums for the groups of the release and for random ones, and their ratios."""
     users = users_of(comparison, MOST_USERS)
+    load_kernels()
     groups = users.members["group"]
     if groups.n_unique() == groups.len():
         raise NotApplicableError("It is about groups of users with a common profile, and this release has none.")

@@ -28,7 +28,7 @@ from math import comb
 import numpy as np
 import polars as pl
 
-from coterie.aggregate import EVENT, Profiles, encode
+from coterie.aggregate import EVENT, Profiles, encode, load_kernels
 from coterie.kernels.hausdorff import Ints
 from coterie.kernels.kmeans import kmeans
 from coterie.measures import Comparison, Score
@@ -42,6 +42,7 @@ MOST_USERS = 300
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The three indices for each κ, and what the clusters look like."""
     users = users_of(comparison, MOST_USERS)
+    load_kernels()
     n = users.members.height
     yield Score("users", n, users.unit)
     kappas = [kappa for kappa in sorted(set(comparison.kappas or KAPPAS)) if 1 < kappa < n]

@@ -1,0 +1,134 @@
+"""The kernels of concept microaggregation are their plain versions, to the last bit."""
+
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie import randomness, taxonomies
+from coterie.kernels.concept_sets import UNIT, centroid, distances, gaps_of, mdav
+from coterie.meanings import encode
+from coterie.taxonomies.build import from_paths
+from tests.kernels.concept_reference import Reference
+
+SEED = 5
+# `bank` and `port` mean several things; `wine` is a category with others below it.
+TREE = from_paths([
+    ["world", "nature", "animal", "dog"], ["world", "nature", "animal", "cat"], ["world", "nature", "river", "bank"],
+    ["world", "nature", "animal", "dog", "poodle", "toy"], ["world", "money", "bank"],
+    ["world", "money", "bank", "loan"], ["world", "money", "port"],
+    ["world", "drink", "wine", "port"], ["world", "drink", "wine", "claret"],
+    ["world", "drink", "wine"], ["world", "sport"],
+])  # fmt: skip
+QUERIES = ["world", "nature", "animal", "dog", "dogs", "cat", "bank", "river bank", "loan", "old port", "port", "wine",
+           "claret", "poodle", "toy", "sport", "xyzzy", "plugh", "the", "cheap dog", "red wine",
+           "quux dog xyzzy"]  # fmt: skip
+users = st.lists(st.lists(st.sampled_from(QUERIES), min_size=1, max_size=8), min_size=2, max_size=17)
+
+
+def keys(purpose, subjects):
+    return randomness.keys(SEED, purpose, subjects)
+
+
+def reference_of(queries, tree, categories, keys=keys):
+    """The plain version for these queries."""
+    distinct = pl.Series(sorted(set(queries)))
+    means = {query: [] for query in distinct}
+    for query, concept in tree.classify(distinct, unit="query", categories=categories).terms.select(
+        "query", "concept"
+    ).rows():  # fmt: skip
+        means[distinct[query]].append(("concept", concept))
+
+    def place(name):
+        kind, value = name
+        purpose = "tie between concepts" if kind == "concept" else "tie between queries"
+        return int(keys(purpose, pl.Series([str(value)]))[0])
+
+    return Reference(tree.parent, {q: tuple(found) or (("query", q),) for q, found in means.items()}, place)
+
+
+def frame_of(people):
+    rows = [(f"u{i:02}", query) for i, queries in enumerate(people) for query in queries]
+    return pl.DataFrame(rows, schema=["user", "query"], orient="row")
+
+
+def names_of(meanings, frame, nodes):
+    """Nodes as the plain version names them."""
+    typed = dict(zip(meanings.node.tolist(), frame["query"], strict=True))
+    return [
+        ("query", typed[n]) if meanings.concept[n] < 0 else ("concept", int(meanings.concept[n]))
+        for n in nodes.tolist()
+    ]
+
+
+def test_the_formula():
+    gaps = gaps_of(4) / UNIT
+    assert gaps[2, 1] == 0  # a concept and itself
+    assert gaps[8, 4] == 0
+    assert gaps[5, 0] == 1  # nothing in common
+    assert gaps[7, 3] == pytest.approx(np.log2(1 + 1 / 4))  # parent and child: 4 in one or both, 3 in both
+    assert gaps[6, 2] == pytest.approx(np.log2(1 + 2 / 4))
+
+
+def test_how_queries_are_understood():
+    reference = reference_of(QUERIES, TREE, 5)
+    assert reference.means["cheap dog"] == reference.means["dog"] == reference.means["dogs"]
+    assert len(reference.means["bank"]) == 2
+    assert reference_of(["entity"], taxonomies.load("wordnet"), 5).means["entity"] == (("concept", 0),)
+    assert reference.means["xyzzy"] == (("query", "xyzzy"),)
+    assert reference.means["quux dog xyzzy"] == (("query", "quux dog xyzzy"),)
+
+
+@settings(max_examples=60)
+@given(users, st.sampled_from([1, 2, 5]))
+def test_distances_and_centroids(people, categories):
+    frame = frame_of(people)
+    reference = reference_of(frame["query"], TREE, categories)
+    profiles = [[reference.means[query] for query in queries] for queries in people]
+    meanings = encode(frame, TREE, categories, keys)
+    sets, everybody = meanings.sets, np.arange(len(people))
+    for a, profile in enumerate(profiles):
+        own = slice(sets.user_start[a], sets.user_start[a + 1])
+        got = distances(sets.kinds[own], sets.counts[own], everybody, sets)
+        assert got.tolist() == [reference.distance(profile, other) for other in profiles]
+        assert got[a] == 0
+    common = centroid(everybody, sets)
+    expected = reference.centroid(profiles)
+    assert sorted(names_of(meanings, frame, common)) == sorted(expected)
+    got = distances(common, np.ones_like(common), everybody, sets)
+    assert got.tolist() == [reference.distance([(name,) for name in expected], other) for other in profiles]
+
+
+@settings(max_examples=100)
+@given(users, st.integers(2, 5), st.sampled_from([1, 5]))
+def test_the_same_partition_cluster_by_cluster(people, k, categories):
+    frame, k = frame_of(people), min(k, len(people))
+    members, start = mdav(k, encode(frame, TREE, categories, keys).sets)
+    got = [members[a:b].tolist() for a, b in pairwise(start)]
+    assert got == reference_of(frame["query"], TREE, categories).groups(people, k)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_partition_on_words_of_wordnet(seed):
+    tree = taxonomies.load("wordnet")
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(tree.labels.to_numpy(), 40).tolist()
+    words = [*labels, "dog", "cat", "bank", "entity", "qwxz", "zzq", *(f"cheap {label}" for label in labels[:9])]
+    people = [rng.choice(words, rng.integers(1, 9)).tolist() for _ in range(24)]
+    people[3:5] = [["entity", "dog"], ["entity", "entity"]]  # the root has nothing in common with what is below
+    frame = frame_of(people)
+    members, start = mdav(3, encode(frame, tree, 5, keys).sets)
+    got = [members[a:b].tolist() for a, b in pairwise(start)]
+    assert got == reference_of(frame["query"], tree, 5).groups(people, 3)
+
+
+def test_nothing_is_known():
+    """Users without any concept: alike only where they typed the same."""
+    people = [["xyzzy"], ["plugh", "xyzzy"], ["plugh"], ["quux"]]
+    frame = frame_of(people)
+    sets = encode(frame, TREE, 5, keys).sets
+    got = distances(sets.kinds[:1], sets.counts[:1], np.arange(4), sets)
+    assert got.tolist() == [0, 1 / 3, 1, 1]
