@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import registry
+from coterie import registry, taxonomies
 from coterie.aggregate import word_hashes
 from coterie.errors import InputError, ParameterError
 from coterie.groups import in_threads
@@ -99,17 +99,32 @@ def interests(log: Log, run: Run, settings: Settings) -> Interests:
 
 
 def read_topics(path: Path) -> list[pl.Series]:
-    """The hashes of the words of each topic; a line is a topic, `name: word word` or words alone, # begins a remark."""
+    """The hashes of the words of each topic.
+
+    A line is a topic, `name: word word` or words alone; `@disease` stands for all words that WordNet has below it
+    (`@physical_condition` for a label of several words); # begins a remark.
+    """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         raise InputError("The file of sensitive topics cannot be read as text (UTF-8).") from None
-    texts = pl.Series([line.partition("#")[0].rpartition(":")[2] for line in lines], dtype=pl.String)
+    texts = pl.Series([_with_branches(line.partition("#")[0].rpartition(":")[2]) for line in lines], dtype=pl.String)
     found = _pieces(texts.alias("query").to_frame())
     topics = [_hashed(stems(some["piece"])) for some in found.partition_by("query", maintain_order=True)]
     if not topics:
         raise ParameterError("The file of sensitive topics has no words: write one topic on a line.")
     return topics
+
+
+def _with_branches(topic: str) -> str:
+    """The words of a topic, branches of WordNet written out."""
+    found = []
+    for word in topic.split():
+        if word.startswith("@"):
+            found += taxonomies.load(taxonomies.WORDNET).words_below(word[1:].replace("_", " ")).to_list()
+        else:
+            found.append(word)
+    return " ".join(found)
 
 
 def have_topics(found: Interests, topics: Sequence[pl.Series], share: float) -> NDArray[np.uint64]:

@@ -165,8 +165,26 @@ def test_a_release_names_the_file_of_topics_and_not_its_folder(log, topics, tmp_
     assert str(tmp_path) not in sidecar
     assert "Mean similarity within groups" in sidecar
     loaded = coterie.load_release(tmp_path / "out.tsv", record=tmp_path / "record")
-    random = coterie.verbs._random_groups(log, loaded)  # for reports, from the record
-    assert random.promise == release.promise
+    baseline = coterie.verbs._baseline(loaded)  # for reports, from the record
+    assert baseline == InterestMicroaggregate(k=3, partition="random")
+
+
+def test_a_branch_of_wordnet_is_a_topic(tmp_path):
+    path = tmp_path / "topics.txt"
+    path.write_text("illness: @disease\n")
+    rows = [(f"u{i:02}", "measles treatment" if i % 2 else "asthma") for i in range(6)]
+    rows += [(f"v{i:02}", "maps") for i in range(12)]
+    log = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
+
+    def ill(sensitive):
+        release = coterie.anonymize(log, InterestMicroaggregate(k=3, sensitive=sensitive), seed=1)
+        return [set(g) for g in groups_of(release).group_by("group").agg(pl.col("user").str.head(1))["user"].to_list()]
+
+    assert {"u"} in ill("none")
+    assert {"u"} not in ill(str(path))
+    path.write_text("illness: @no_such_thing\n")
+    with pytest.raises(ParameterError, match="no concept 'no such thing'"):
+        ill(str(path))
 
 
 def test_a_topic_that_nearly_all_have(topics):

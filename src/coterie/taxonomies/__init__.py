@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,17 @@ class Taxonomy:
         """For each concept its ancestor at a depth, or itself if it is not deeper."""
         above = self.ancestor_at(level)
         return np.where(above >= 0, above, np.arange(len(self), dtype=np.int32))
+
+    def words_below(self, label: str) -> pl.Series:
+        """The single words that most likely mean a concept with this label, or one below it."""
+        below = (self.labels.str.to_lowercase() == label.lower()).to_numpy().copy()
+        if not below.any():
+            raise ParameterError(f"The taxonomy {self.name} has no concept {label!r}.")
+        for start, end in pairwise(self._level_start[1:]):  # a level after that of its parents
+            below[start:end] |= below[self.parent[start:end]]
+        lexicon = self.lexicon
+        meant = below[lexicon.senses[lexicon.sense_start[:-1]]] & (np.diff(lexicon.form_start) == 1)
+        return lexicon.words.gather(lexicon.form_words[lexicon.form_start[:-1][meant]]).unique().sort()
 
     def path(self, concept: int) -> list[str]:
         """The labels from below the root to a concept."""

@@ -5,6 +5,7 @@ from itertools import product
 import polars as pl
 import pytest
 
+from coterie.errors import ParameterError
 from tests.taxonomy_reference import Reference, tree_of
 
 WORDS = ["ox", "oxen", "man", "men", "of", "glass", "foxes"]
@@ -39,3 +40,13 @@ def test_all_short_queries(forms, stemmed, stop_words, unit, phrases):
     rows, counts = slow.classify(QUERIES, unit, 2, phrases)
     assert found.n_terms.tolist() == counts
     assert found.terms.rows() == rows
+
+
+def test_words_below_a_concept():
+    forms = {"a": [1], "b": [3, 2], "c": [4], "b c": [3], "d": [2, 3]}
+    tree = tree_of([-1, 0, 0, 1, 3], forms)  # c4 is below c3, which is below c1
+    assert tree.words_below("c1").to_list() == ["a", "b", "c"]
+    assert tree.words_below("C3").to_list() == ["b", "c"]
+    assert tree.words_below("c2").to_list() == ["d"]
+    with pytest.raises(ParameterError, match="no concept"):
+        tree.words_below("c9")

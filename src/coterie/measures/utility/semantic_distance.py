@@ -1,8 +1,8 @@
 """How far in meaning is what a user got from what she searched for (SPEC 11)?
 
-Queries and released texts are mapped to concepts of WordNet, up to five each; d of two of them is 0 for the same
-concept and 1 where nothing is in common or one has no concept (and is another text). The distance D of two profiles is
-the mean, over the searches of both, of d to the nearest one of the other.
+Queries and released texts are mapped to concepts of WordNet, or of a taxonomy that is given, up to five each; d of two
+of them is 0 for the same concept and 1 where nothing is in common or one has no concept (and is another text). The
+distance D of two profiles is the mean, over the searches of both, of d to the nearest one of the other.
 
     distance             mean over users of D(original profile, released profile), 0 to 1; 0 keeps all meaning
     linkage.group        % of users whose nearest released profile, of all there are, is the one of their group
@@ -25,7 +25,6 @@ from coterie.kernels.concept_sets import distances
 from coterie.meanings import encode, load_kernels
 from coterie.measures import Comparison, Score
 from coterie.measures.users import users_of
-from coterie.taxonomies import WORDNET
 
 needs_record = True
 MOST_USERS = 1_000
@@ -35,7 +34,7 @@ CATEGORIES = 5
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The mean distance, record linkage by meaning, and the shares of what has no concept."""
     users = users_of(comparison, MOST_USERS)
-    tree = taxonomies.load(WORDNET)
+    tree = taxonomies.load(comparison.taxonomy)
     load_kernels(tree)
     n = users.members.height
     group = users.members["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
