@@ -16,6 +16,8 @@ import numpy as np
 import polars as pl
 
 from coterie.aggregate import EVENT, EVENT_ORDER, Scales, centroids, load_kernels
+from coterie.kernels.mdav import Choice, choose
+from coterie.kernels.minhash import smallest_word_hashes
 from coterie.log import Log
 from coterie.run import Draft, Run
 from coterie.shapes import QUERIES
@@ -30,9 +32,22 @@ def user_rows(log: Log) -> pl.LazyFrame:
     return log.frame.select("user", *EVENT).filter(pl.col("user").is_not_null())
 
 
+def user_names(log: Log) -> pl.Series:
+    """The users, sorted."""
+    return user_rows(log).select("user").unique().collect(engine="streaming")["user"].sort()
+
+
+def word_hashes(queries: pl.Series) -> pl.Series:
+    """The smallest hash of the words of each query: queries with common words tend to share it."""
+    texts = queries.to_arrow(compat_level=pl.CompatLevel.oldest())
+    start = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    data = np.frombuffer(texts.buffers()[2] or b"", dtype=np.uint8)
+    return pl.Series(queries.name, smallest_word_hashes(start, data))
+
+
 def random_groups(log: Log, run: Run, k: int) -> pl.LazyFrame:
     """Groups of k users at random, the last of up to 2k - 1."""
-    names = user_rows(log).select("user").unique().collect(engine="streaming")["user"].sort()
+    names = user_names(log)
     order = np.argsort(run.keys("random partition", names), kind="stable")
     place = np.minimum(np.arange(len(names)) // k, len(names) // k - 1)
     columns = {"subject": names.gather(order), "group": place}
@@ -44,16 +59,26 @@ def numbered(groups: pl.DataFrame) -> pl.DataFrame:
     return groups.with_columns(pl.col("group").rank("dense").cast(pl.UInt32) - 1).sort("subject")
 
 
-def release_groups(log: Log, plan: pl.LazyFrame, run: Run, *, eq1: str = "text", attrs: str = "nearest") -> Draft:
-    """The common profile of each group (SPEC 4.3), under a fresh name for each member."""
+def release_groups(
+    log: Log,
+    plan: pl.LazyFrame,
+    run: Run,
+    *,
+    eq1: str = "text",
+    attrs: str = "nearest",
+    choice: Choice = choose,
+) -> Draft:
+    """The common profile of each group (SPEC 4.3), under a fresh name for each member.
+
+    `choice` chooses the queries of a profile. Users who are in no group are not released; the record names them.
+    """
     load_kernels()
     scales = Scales.of(log.frame)
     groups = plan.collect(engine="streaming").sort("subject")
-    members = groups.select(
-        pl.col("subject").alias("original"),
-        run.pseudonyms(groups["subject"], taken=groups["subject"]).alias("released"),
-        "group",
-    )
+    everybody = user_names(log)
+    names = run.pseudonyms(groups["subject"], taken=everybody)
+    grouped = groups.select(pl.col("subject").alias("original"), names.alias("released"), "group")
+    members = everybody.alias("original").to_frame().join(grouped, on="original", how="left").sort("original")
     rows = user_rows(log).join(groups.lazy().rename({"subject": "user"}), on="user")
     done = Share(user_rows(log).select(pl.len()).collect(engine="streaming").item(), run.tell)
 
@@ -63,11 +88,11 @@ def release_groups(log: Log, plan: pl.LazyFrame, run: Run, *, eq1: str = "text",
 
     def profiles(some: pl.DataFrame) -> pl.DataFrame:
         done.add(some.height)
-        return centroids(some, scales, run.keys, eq1, attrs)
+        return centroids(some, scales, run.keys, eq1, attrs, choice)
 
     common = run.collect(run.map(rows, work, by=["group"]))
     alone, total = common.select(pl.col("alone").sum(), pl.len()).collect(engine="streaming").row(0)
-    released = members.lazy().select(pl.col("released").alias("user"), "group").join(common, on="group")
+    released = grouped.lazy().select(pl.col("released").alias("user"), "group").join(common, on="group")
     return Draft(frame=released.select(QUERIES.released), subjects=members.lazy(), warnings=_warnings(alone, total))
 
 

@@ -13,7 +13,6 @@ import coterie
 from coterie import aggregate, groups, synth
 from coterie.aggregate import EVENT, EVENT_ORDER, mixed
 from coterie.errors import BrokenPromiseError, InputError
-from coterie.methods import microaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.run import Run
 from coterie.shapes import QUERIES
@@ -193,7 +192,7 @@ def test_the_smallest_hash_of_words(texts):
             value = (value ^ byte) * 0x100000001B3 % 2**64
         return int(mixed(np.array([value], dtype=np.uint64))[0])
 
-    got = microaggregate._word_hashes(pl.Series(["zzz", *texts])[1:]).to_list()
+    got = groups.word_hashes(pl.Series(["zzz", *texts])[1:]).to_list()
     assert got == [min((hashed(w) for w in text.split(" ") if w), default=2**64 - 1) for text in texts]
 
 

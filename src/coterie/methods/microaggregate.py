@@ -37,10 +37,9 @@ import numpy as np
 import polars as pl
 
 from coterie.aggregate import EVENT_ORDER, Scales, encode, load_kernels
-from coterie.groups import Share, in_threads, numbered, random_groups, release_groups, user_rows
+from coterie.groups import Share, in_threads, numbered, random_groups, release_groups, user_rows, word_hashes
 from coterie.kernels.hausdorff import new_scratch
 from coterie.kernels.mdav import mdav
-from coterie.kernels.minhash import smallest_word_hashes
 from coterie.log import Log
 from coterie.params import Choice, Range, check_params
 from coterie.promises import UserKAnonymity
@@ -129,13 +128,6 @@ _NO_GROUPS = pl.DataFrame(schema={"subject": pl.String, "group": pl.UInt32})
 
 def _users(log: Log) -> pl.DataFrame:
     """Each user with the number of her rows and the smallest hash of her words, which similar users share."""
-    word = pl.col("query").map_batches(_word_hashes, return_dtype=pl.UInt64, is_elementwise=True)
+    word = pl.col("query").map_batches(word_hashes, return_dtype=pl.UInt64, is_elementwise=True)
     rows = user_rows(log).select("user", word.alias("word"))
     return rows.group_by("user").agg(pl.len().alias("size"), pl.col("word").min()).collect(engine="streaming")
-
-
-def _word_hashes(queries: pl.Series) -> pl.Series:
-    texts = queries.to_arrow(compat_level=pl.CompatLevel.oldest())
-    start = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    data = np.frombuffer(texts.buffers()[2] or b"", dtype=np.uint8)
-    return pl.Series(queries.name, smallest_word_hashes(start, data))
