@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from coterie.taxonomies import Taxonomy, packed
-from coterie.taxonomies.build import by_depth
 from coterie.taxonomies.lexicon import Lexicon, offsets
+from coterie.taxonomies.tree import by_depth
 from coterie.text import pieces
 
 TO = Path(__file__).parents[1] / "src" / "coterie" / "taxonomies" / "data"

@@ -4,8 +4,8 @@
     found = tree.classify(queries, categories=5)   # distinct queries -> ranked concepts
     tree.ancestor_at(5)[found.terms["concept"]]    # their categories at depth 5
 
-`lexicon` finds words in a tree, `packed` keeps trees in files, `build` makes trees from tables, `odp` from dumps of the
-Open Directory.
+`lexicon` finds words in a tree; `packed` keeps trees in files. `build` makes trees: from tables (`table`) and dumps of
+the Open Directory (`odp`), with `ranking` for what words mean. `summary` tells how much of a log a tree covers.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from coterie.errors import ParameterError
 from coterie.taxonomies.lexicon import Lexicon, Unit, expand, offsets
+from coterie.taxonomies.tree import level_starts, totals
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
@@ -44,13 +45,7 @@ class Taxonomy:
 
     @cached_property
     def _level_start(self) -> Ints:
-        """Where the concepts of each depth begin, and the end."""
-        # The parents of one level are below its first concept, those of the next level are not.
-        largest = np.maximum.accumulate(self.parent)
-        starts = [0, 1]
-        while starts[-1] < self.parent.size:
-            starts.append(int(np.searchsorted(largest, starts[-1])))
-        return np.array(starts)
+        return level_starts(self.parent)
 
     @cached_property
     def depth(self) -> Short:
@@ -66,10 +61,7 @@ class Taxonomy:
     def leaves(self) -> Short:
         """The number of leaves at or below each concept; 1 for a leaf."""
         childless = np.bincount(self.parent[1:], minlength=len(self)) == 0
-        count: Short = childless.astype(np.int32)
-        for start, end in self._levels(1)[::-1]:
-            np.add.at(count, self.parent[start:end], count[start:end])
-        return count
+        return totals(self.parent, childless.astype(np.int64)).astype(np.int32)
 
     @cached_property
     def children(self) -> tuple[Ints, Short]:
@@ -82,11 +74,11 @@ class Taxonomy:
         if level < 0:
             raise ParameterError("A level of a taxonomy is a number from 0, the root.")
         result = np.full(len(self), -1, dtype=np.int32)
-        levels = self._levels(level)
-        if levels:
-            start, end = levels[0]
-            result[start:end] = np.arange(start, end)
-        for start, end in levels[1:]:
+        starts = self._level_start.tolist()
+        if level > self.height:
+            return result
+        result[starts[level] : starts[level + 1]] = np.arange(starts[level], starts[level + 1])
+        for start, end in zip(starts[level + 1 :], starts[level + 2 :], strict=False):
             result[start:end] = result[self.parent[start:end]]
         return result
 
@@ -142,25 +134,22 @@ class Taxonomy:
         that depth or below. `events`: how often each query was asked; without it each counts once.
         """
         weight = np.ones(mapping.n_terms.size, dtype=np.int64) if events is None else events.astype(np.int64)
-        deepest = mapping.terms.select("query", "term", depth=self.depth[mapping.terms["concept"].to_numpy()])
-        deepest = deepest.group_by("query", "term").agg(pl.col("depth").max())
-        by_query = deepest.group_by("query").agg(pl.col("depth").max())
-        all_terms, all_queries = int((mapping.n_terms * weight).sum()), int(weight.sum())
+        depth, query = self.depth[mapping.terms["concept"].to_numpy()], mapping.terms["query"].to_numpy()
+        first = np.flatnonzero(mapping.terms["rank"].to_numpy() == 0)
+        # Terms begin with their likeliest concept, queries with their first term.
+        opening = np.flatnonzero(np.diff(query, prepend=-1))
 
-        def share(table: pl.DataFrame, whole: int) -> NDArray[np.float64]:
-            counted = np.bincount(table["depth"], weight[table["query"]], minlength=self.height + 1)
-            return counted[::-1].cumsum()[::-1] / max(whole, 1)
+        def share(starts: Ints, whole: np.int64) -> NDArray[np.float64]:
+            deepest = np.maximum.reduceat(depth, starts) if starts.size else depth
+            counted = np.bincount(deepest, weight[query[starts]], minlength=self.height + 1)
+            reached: NDArray[np.float64] = counted[::-1].cumsum()[::-1]
+            return reached / max(int(whole), 1)
 
         return pl.DataFrame({
             "level": np.arange(self.height + 1),
-            "terms": share(deepest, all_terms),
-            "queries": share(by_query, all_queries),
+            "terms": share(first, (mapping.n_terms * weight).sum()),
+            "queries": share(opening, weight.sum()),
         })  # fmt: skip
-
-    def _levels(self, first: int) -> list[tuple[int, int]]:
-        """Where the concepts of each depth from `first` on are."""
-        starts = self._level_start
-        return [(int(starts[i]), int(starts[i + 1])) for i in range(first, starts.size - 1)]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from coterie.errors import InputError, ParameterError
 from coterie.formats import expand
 from coterie.taxonomies import Taxonomy, ranking
+from coterie.taxonomies.tree import by_depth, totals
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
@@ -54,7 +55,7 @@ class Categories:
 
     def add_path(self, path: Sequence[str], pages: int = 0, title: str | None = None) -> int | None:
         """A category by the labels from the root to it, and what is above it; its number, or None if left out."""
-        labels = tuple(filter(None, (label.replace("_", " ").strip() for label in path)))
+        labels = tuple(filter(None, map(tidy, path)))
         inner = labels[1:] if labels[:1] == (_TOP,) else labels
         if not labels or (inner and self._left_out(inner[0])):
             return None
@@ -85,11 +86,14 @@ class Categories:
         return pl.concat(self._stems).group_by("category", "stem").agg(pl.col("n").sum())
 
     def _at(self, labels: tuple[str, ...]) -> int:
-        number = self._number.get(labels)
-        if number is None:
-            above = self._at(labels[:-1]) if len(labels) > 1 else -1
-            number = self._number[labels] = self.add(labels, labels[-1])
-            self.parent[number] = above
+        missing = []
+        while labels and labels not in self._number:
+            missing.append(labels)
+            labels = labels[:-1]
+        number = self._number[labels] if labels else -1
+        for each in reversed(missing):
+            above, number = number, self.add(each, each[-1])
+            self._number[each], self.parent[number] = number, above
         return number
 
     def _left_out(self, name: str) -> bool:
@@ -102,6 +106,11 @@ class Categories:
         found = ranking.stemmed(np.array(self._titled, dtype=np.int64), pl.Series(self._titles, dtype=pl.String))
         self._stems.append(found.group_by("category", "stem").agg(pl.len().cast(pl.Int64).alias("n")))
         self._titled, self._titles = [], []
+
+
+def tidy(label: str) -> str:
+    """A label with single spaces, also for the Open Directory's underscores."""
+    return " ".join(label.replace("_", " ").split())
 
 
 def build(
@@ -164,29 +173,9 @@ def from_categories(known: Categories, name: str, notes: Sequence[str] = ()) -> 
     titles = known.stems()
     titles = titles.with_columns(category=np.argsort(order).astype(np.int32)[titles["category"].to_numpy()])
     sorted_labels = pl.Series("text", [labels[i] for i in order.tolist()], dtype=pl.String)
-    lexicon = ranking.lexicon(sorted_labels, np.array(pages, dtype=np.int64)[order], titles)
+    lexicon = ranking.lexicon(sorted_labels, totals(above, np.array(pages, dtype=np.int64)[order]), titles)
     tree = Taxonomy(name=name, parent=above, labels=sorted_labels, lexicon=lexicon)
     return Built(tree=tree, notes=tuple(said))
-
-
-def by_depth(parent: Ints) -> tuple[Ints, Short]:
-    """Number a tree by depth, within a depth as given: (old numbers in the new order, new parents).
-
-    `parent` holds old numbers, -1 for the one root.
-    """
-    depth = np.where(parent < 0, 0, -1)
-    ancestor, steps = parent.copy(), 0
-    while (open_ := np.flatnonzero(depth < 0)).size:
-        steps += 1
-        known = depth[ancestor[open_]] >= 0
-        if not known.any():
-            raise InputError(f"The parents form a cycle: {open_.size:,} categories are not below any root.")
-        depth[open_[known]] = depth[ancestor[open_[known]]] + steps
-        ancestor[open_[~known]] = parent[ancestor[open_[~known]]]
-    order = np.argsort(depth, kind="stable")
-    new = np.argsort(order)
-    above = parent[order]
-    return order, np.where(above < 0, -1, new[above]).astype(np.int32)
 
 
 def _numbered(parent: Ints, keys: Sequence[tuple[str, ...]]) -> tuple[Ints, Short]:

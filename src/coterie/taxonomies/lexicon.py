@@ -27,6 +27,7 @@ Flags = NDArray[np.bool_]
 Unit = Literal["term", "query"]
 
 UNITS = ("term", "query")
+_CHUNK = 1 << 20  # queries that are looked up at once, for the sake of memory
 # WordNet's rules for nouns, in its order: the first that gives a noun is taken.
 _ENDINGS = (
     ("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
@@ -70,7 +71,7 @@ class Lexicon:
         if self.stemmed:
             return self._full_trie  # built without stop words
         kept = ~self.words.is_in(sorted(STOP_WORDS)).to_numpy()[self.form_words]
-        before, start = np.diff(self.form_start), offsets(np.add.reduceat(kept, self.form_start[:-1]))
+        before, start = np.diff(self.form_start), offsets(np.add.reduceat(kept, self.form_start[:-1], dtype=np.int64))
         after = np.diff(start)
         # `out of doors` must not become what `doors` means.
         good = (after == before) | (after > 1)
@@ -83,6 +84,13 @@ class Lexicon:
         """The terms of queries, with the form that each is, or -1."""
         if unit not in UNITS:
             raise ParameterError(f"unit must be one of: {', '.join(UNITS)}.")
+        parts = []
+        for begin in range(0, max(len(queries), 1), _CHUNK):
+            found = self._look_up(queries[begin : begin + _CHUNK], unit, stop_words, phrases)
+            parts.append(found._replace(query=found.query + np.int32(begin)))
+        return Terms(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _look_up(self, queries: pl.Series, unit: Unit, stop_words: bool, phrases: bool) -> Terms:
         trie = self._content_trie if stop_words else self._full_trie
         at = self._pieces(queries, stop_words)
         longest = None if phrases or unit == "query" else 1
@@ -185,6 +193,8 @@ class _Trie(NamedTuple):
     n_words: int
     single: Ints
     """For each word the form it is, or -1."""
+    opens: Flags
+    """Which words begin a form of several words."""
     steps: list[tuple[Ints, Ints]]
     """For each further word: sorted keys (state x n_words + word), the form that ends there or -1."""
 
@@ -195,13 +205,15 @@ def _trie(start: Ints, words: Short, forms: Ints, n_words: int) -> _Trie:
     state = words[start[forms]].astype(np.int64)
     single = np.full(n_words, -1, dtype=np.int64)
     single[state[size[forms] == 1]] = forms[size[forms] == 1]
+    opens = np.zeros(n_words, dtype=np.bool_)
+    opens[state[size[forms] > 1]] = True
     steps: list[tuple[Ints, Ints]] = []
     length = 1
     while True:
         longer = size[forms] > length
         forms, state = forms[longer], state[longer]
         if not forms.size:
-            return _Trie(n_words, single, steps)
+            return _Trie(n_words, single, opens, steps)
         keys, state = np.unique(state * n_words + words[start[forms] + length], return_inverse=True)
         length += 1
         ends = np.full(keys.size, -1, dtype=np.int64)
@@ -224,6 +236,7 @@ def _walk(at: _Pieces, words: Short, trie: _Trie, longest: int | None, whole: bo
     position = np.flatnonzero(words >= 0)
     state = words[position].astype(np.int64)
     note(position, trie.single[state], 1)
+    position, state = position[trie.opens[state]], state[trie.opens[state]]
     for length, (keys, ends) in enumerate(trie.steps[: None if longest is None else longest - 1], start=2):
         following = position + length - 1
         inside = following < end[position]

@@ -50,7 +50,7 @@ def read(path: Path, known: Categories, encoding: str) -> list[str]:
         elif line.startswith("</Topic"):
             category = ""
         elif line.startswith("<ExternalPage"):
-            title = ""
+            category = title = ""
         elif found := _TITLE.match(line):
             title = unescape(found[1])
         elif category and (found := _DESCRIPTION.match(line)):

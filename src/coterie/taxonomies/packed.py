@@ -46,13 +46,13 @@ def write(tree: Taxonomy, path: Path) -> None:
 def read(path: Path) -> Taxonomy:
     """The taxonomy in a packed file."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             given = {name: file[name] for name in file.files if name in _NUMBERS + _TEXTS}
     except FileNotFoundError:
         raise MissingError(
             f"There is no taxonomy {path}: give `wordnet` or a file of `coterie taxonomy build`."
         ) from None
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error, MemoryError):
+    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error, MemoryError):
         raise _not_packed(path, "it cannot be read as one") from None
     return _checked(given, path)
 
@@ -88,6 +88,7 @@ def _checked(given: dict[str, NDArray[Any]], path: Path) -> Taxonomy:
         "sense_size": given["sense_size"].size == n_forms and bool((given["sense_size"] > 0).all())
         and given["sense_size"].sum() == given["senses"].size,
         "senses": _within(given["senses"], n),
+        "irregular": texts["irregular"].n_unique() == len(texts["irregular"]),
         "irregular_base": given["irregular_base"].size == len(texts["irregular"])
         and _within(given["irregular_base"], n_words),
     }  # fmt: skip

@@ -1,8 +1,8 @@
 """Which categories a word means, where nobody ranked them: an imitation of the Open Directory's search (SPEC 5).
 
 A category is a text: its label, and where they are known its description and the titles of its pages. Categories are
-ranked for a word by BM25, equal ones by their number of pages. A label of several words means the categories that are
-called so. Words are stems; stop words are left out.
+ranked for a word by BM25, equal ones by their number of pages, those below them included. A label of several words
+means the categories that are called so. Words are stems; stop words are left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def stemmed(category: Ints, text: pl.Series) -> pl.DataFrame:
 
 
 def lexicon(labels: pl.Series, pages: Ints, titles: pl.DataFrame) -> Lexicon:
-    """The lexicon of a tree: labels and numbers of pages by category, and category, stem, n from titles.
+    """The lexicon of a tree: labels and numbers of pages by category, and from titles category, stem, n.
 
     The root has no meaning: all categories are below it.
     """

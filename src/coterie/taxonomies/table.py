@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coterie.errors import InputError
-from coterie.taxonomies.build import Categories
+from coterie.taxonomies.build import Categories, tidy
 from coterie.taxonomies.lines import text_lines
 
 _NAMES = {
@@ -72,7 +72,7 @@ def _read_parents(rows: Iterable[Row], columns: _Columns, known: Categories, nam
     number: dict[str, int] = {}
     above: list[tuple[int, str]] = []
     for line, row in rows:
-        own, label = _cell(row, columns.id), _cell(row, columns.label)
+        own, label = _cell(row, columns.id), tidy(_cell(row, columns.label))
         if not own or not label:
             raise InputError(f"{name} line {line} has no {'label' if own else 'id'}.")
         if own in number:

@@ -1,0 +1,52 @@
+"""Trees as an array of parents, numbered by depth: the root is 0, and a level follows the one above it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.errors import InputError
+
+Ints = NDArray[np.int64]
+Short = NDArray[np.int32]
+
+
+def by_depth(parent: Ints) -> tuple[Ints, Short]:
+    """Number a tree by depth, within a depth as given: (old numbers in the new order, new parents).
+
+    `parent` holds old numbers, -1 for the one root.
+    """
+    depth = np.where(parent < 0, 0, -1)
+    ancestor, steps = parent.copy(), 0
+    while (open_ := np.flatnonzero(depth < 0)).size:
+        steps += 1
+        known = depth[ancestor[open_]] >= 0
+        if not known.any():
+            raise InputError(f"The parents form a cycle: {open_.size:,} categories are not below any root.")
+        depth[open_[known]] = depth[ancestor[open_[known]]] + steps
+        ancestor[open_[~known]] = parent[ancestor[open_[~known]]]
+    order = np.argsort(depth, kind="stable")
+    new = np.argsort(order)
+    above = parent[order]
+    return order, np.where(above < 0, -1, new[above]).astype(np.int32)
+
+
+def level_starts(parent: Short) -> Ints:
+    """Where the concepts of each depth begin, and the end."""
+    # The parents of one level are below its first concept, those of the next level are not.
+    largest = np.maximum.accumulate(parent)
+    starts = [0, 1]
+    while starts[-1] < parent.size:
+        starts.append(int(np.searchsorted(largest, starts[-1])))
+    return np.array(starts)
+
+
+def totals(parent: Short, numbers: Ints) -> Ints:
+    """The sum of the numbers at and below each concept."""
+    result = numbers.copy()
+    starts = level_starts(parent).tolist()
+    for start, end in reversed([*pairwise(starts[1:])]):
+        np.add.at(result, parent[start:end], result[start:end])
+    return result
