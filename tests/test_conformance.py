@@ -1,5 +1,7 @@
 """Everything that is registered passes the examination of its kind."""
 
+from typing import Any
+
 import pytest
 
 from coterie import registry
@@ -23,6 +25,15 @@ def test_affinity_in_other_modes() -> None:
         registry.method("affinity"), {"k": 2, "theta": 0.5, "approximate": True, "v_max": 2, "users": "session"}
     )
     check_method(registry.method("affinity"), {"k": 2, "strict": True, "min_term_users": 3, "attrs": "keep"})
+
+
+@pytest.mark.parametrize("params", [
+    {"k": 2, "leftovers": "nearest", "normalize": "cosine", "categories": 1},
+    {"k": 4, "leftovers": "suppress", "unit": "query", "attrs": "nearest"},
+    {"k": 2, "block_users": 4, "attrs": "same_string"},
+])  # fmt: skip
+def test_semantic_microaggregate_in_other_modes(params: dict[str, Any]) -> None:
+    check_method(registry.method("semantic_microaggregate"), params)
 
 
 def test_the_template_is_a_method() -> None:

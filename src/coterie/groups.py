@@ -79,11 +79,12 @@ def release_groups(
     names = run.pseudonyms(groups["subject"], taken=everybody)
     grouped = groups.select(pl.col("subject").alias("original"), names.alias("released"), "group")
     members = everybody.alias("original").to_frame().join(grouped, on="original", how="left").sort("original")
-    rows = user_rows(log).join(groups.lazy().rename({"subject": "user"}), on="user")
+    order = ("query",) if attrs == "drop" else EVENT_ORDER  # no more columns than are used
+    rows = user_rows(log).select("user", *order).join(groups.lazy().rename({"subject": "user"}), on="user")
     done = Share(user_rows(log).select(pl.len()).collect(engine="streaming").item(), run.tell)
 
     def work(frame: pl.LazyFrame) -> pl.LazyFrame:
-        found = frame.collect(engine="streaming").sort("group", "user", *EVENT_ORDER)
+        found = frame.collect(engine="streaming").sort("group", "user", *order)
         return pl.concat([profiles(found.clear()), *in_threads(profiles, list(_slices(found)))]).lazy()
 
     def profiles(some: pl.DataFrame) -> pl.DataFrame:

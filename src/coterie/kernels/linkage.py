@@ -73,15 +73,18 @@ def similarities(users: Ints, start: Ints, category: Short, count: Ints, n_categ
     n = users.size
     result = np.zeros((n, n), dtype=np.float64)
     mine = np.zeros(n_categories, dtype=np.int64)
-    total = np.zeros(n, dtype=np.int64)
+    total, size = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     for i in range(n):
+        size[i] = start[users[i] + 1] - start[users[i]]
         for at in range(start[users[i]], start[users[i] + 1]):
             total[i] += count[at]
-    for i in range(n):
+    order = np.argsort(-size, kind="mergesort")
+    for place in range(n):  # of each two the one with fewer categories is walked over
+        i = order[place]
         first, last = start[users[i]], start[users[i] + 1]
         for at in range(first, last):
             mine[category[at]] = count[at]
-        for j in range(i):
+        for j in order[place + 1 :]:
             common = 0
             for at in range(start[users[j]], start[users[j] + 1]):
                 common += min(count[at], mine[category[at]])

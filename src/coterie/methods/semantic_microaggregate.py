@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from coterie import taxonomies
 from coterie.groups import Share, in_threads, numbered, random_groups, release_groups, user_rows, word_hashes
 from coterie.kernels.linkage import NOBODY, most_similar_groups, similarities, sum_linkage, user_counts
+from coterie.kernels.mdav import Strings
 from coterie.kernels.quotas import choose_by_quota
 from coterie.log import Log
 from coterie.params import Choice, File, Range, check_params
@@ -104,6 +105,7 @@ class SemanticMicroaggregate:
             groups = random_groups(log, run, self.k)
             place = pl.col("subject").rank("ordinal").over("group")
             return groups.filter(place <= self.k) if self.leftovers == "suppress" else groups
+        _load_kernels()
         users = self._categories(log, run)
         blocks = self._blocks(users)
         done = Share(len(users.names), run.tell)
@@ -113,8 +115,7 @@ class SemanticMicroaggregate:
             done.add(block.size)
             return found
 
-        with first_use():
-            found = in_threads(group, blocks)
+        found = in_threads(group, blocks)
         first = _starts(np.array([block.size for block in blocks]))[:-1]  # so that numbers differ between blocks
         group_of = [np.where(g == NOBODY, NOBODY, g + at) for g, at in zip(found, first, strict=True)]
         columns = {"subject": users.names.gather(np.concatenate(blocks)), "group": np.concatenate(group_of)}
@@ -123,6 +124,7 @@ class SemanticMicroaggregate:
 
     def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
         """Algorithm 5: the common profile of each group, under a fresh name for each member."""
+        _load_kernels()
         draft = release_groups(log, plan, run, attrs=self.attrs, choice=choose_by_quota)
         warnings = [*draft.warnings, *self._left_out(draft.subjects)]
         if self.partition != "random":
@@ -183,17 +185,17 @@ def _users(log: Log, method: SemanticMicroaggregate) -> _Users:
     counts = user_rows(log).group_by("user", "query").agg(pl.len().cast(pl.Int64).alias("rows"))
     pairs = counts.collect(engine="streaming").sort("user", "query")
     queries = pairs["query"].unique().sort()
-    query = (pairs["query"].rank("dense").cast(pl.Int64) - 1).to_numpy()
+    query = (pairs["query"].rank("dense").cast(pl.Int64) - 1).to_numpy().copy()
+    rows = pairs["rows"].to_numpy().copy()  # kernels are compiled once more for arrays that may not be written to
     found = tree.classify(queries, unit=cast(Unit, method.unit), categories=method.categories)
     numbers = found.terms["query"].to_numpy(), found.terms["concept"].to_numpy()
     query_start, paths, nodes = _paths(tree, *numbers, len(queries), method.levels)
     pair_start = _starts(pairs["user"].rle().struct.field("len").to_numpy())
-    with first_use():
-        counted = user_counts(pair_start, query, pairs["rows"].to_numpy(), query_start, paths, nodes.size)
+    counted = user_counts(pair_start, query, rows, query_start, paths, nodes.size)
     names = pairs["user"].gather(pair_start[:-1])
     order = _order(names, pairs, counted[0])
     start, category, count = _reordered(order, *counted)
-    events = np.bincount(query, pairs["rows"].to_numpy(), minlength=len(queries)).astype(np.int64)
+    events = np.bincount(query, rows, minlength=len(queries)).astype(np.int64)
     shares = found.unmapped_share(events), found.unmapped_share()
     return _Users(
         names=names.gather(order),
@@ -262,6 +264,19 @@ def _warnings(taxonomy: str, of_rows: float, of_queries: float, bare: int, users
     )
     few = f"{bare:,} of {users:,} users have no category at all and were put together by common words."
     return (share, few) if bare else (share,)
+
+
+def _load_kernels() -> None:
+    """Compile the kernels, or load them where they are compiled, before threads need them."""
+    two = np.arange(2)
+    with first_use():
+        start, category, count = user_counts(np.arange(3), two, two + 1, np.arange(3), two.astype(np.int32), 2)
+        similar = similarities(two, start, category, count, 2, False)
+        group, number = sum_linkage(similar, 2, 2)
+        most_similar_groups(similar, group, number)
+        numbers = two.astype(np.uint64)
+        strings = Strings(two, np.arange(3), np.arange(3), two, numbers)
+        choose_by_quota(two, np.arange(3), strings)
 
 
 def _starts(counts: NDArray[np.integer]) -> Ints:

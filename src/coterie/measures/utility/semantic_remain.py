@@ -103,6 +103,7 @@ def _slices(profiles: pl.DataFrame) -> Iterator[pl.DataFrame]:
     ends = np.cumsum(profiles["subject"].rle().struct.field("len").to_numpy())
     start = 0
     while start < profiles.height:
-        end = int(ends[min(np.searchsorted(ends, start + _ROWS_AT_ONCE), ends.size - 1)])
+        last = min(int(np.searchsorted(ends, start + _ROWS_AT_ONCE)), ends.size - 1)
+        end = int(ends[last])
         yield profiles[start:end]
         start = end
