@@ -68,6 +68,9 @@ def table(given: argparse.Namespace) -> None:
     lines.append(
         ("of which partition", "k = 2, levels 1 to 5", None, five["partition"] * five["cpu"]["5"], share, None)
     )
+    for size, (similar, cpu) in job("blocks", 4000)["blocks"].items():
+        what = f"4,000 users, k = 5, similarity within groups {similar:.1f}"
+        lines.append((f"groups: {size}", what, None, cpu, "", None))
     for users in map(int, filter(None, given.sizes.split(","))):
         found = job("large", users)
         per_user = f"{1000 * found['cpu'] / users:.2f} ms a user"
@@ -227,6 +230,33 @@ def _by_levels(users: int, categories: int) -> dict:
     return {"cpu": cpu, "partition": partition}
 
 
+def blocks(users: int) -> dict:
+    """The mean similarity (ODPsim) of users in one group, and processor time, without blocks and with smaller ones."""
+    import numpy as np
+
+    import coterie
+    from coterie.kernels.linkage import similarities
+    from coterie.run import Run
+
+    log, run = coterie.log(_rows(users)), Run(seed=SEED)
+    found = _method()._categories(log, run)
+    counted = found.start, found.category, found.count, found.n_categories
+    similar = similarities(np.arange(users), *counted, False)
+    place = {name: i for i, name in enumerate(found.names)}
+    wanted = {f"blocks of {n:,}": {"block_users": n} for n in (2000, 1000, 500, 200)}
+    result = {}
+    for name, settings in {"no blocks": {}, **wanted, "random": {"partition": "random"}}.items():
+        start = time.process_time()
+        plan = _method(k=5, **settings).plan(log, Run(seed=SEED, known=dict(run.known))).collect()
+        cpu = time.process_time() - start
+        group = np.empty(users, dtype=np.int64)
+        group[[place[user] for user in plan["subject"]]] = plan["group"].to_numpy()
+        same = group[:, None] == group
+        np.fill_diagonal(same, False)
+        result[name] = (float(similar[same].mean()), cpu)
+    return {"blocks": result}
+
+
 def large(users: int) -> dict:
     import coterie
     from coterie.engines.local import Local
@@ -240,7 +270,7 @@ def large(users: int) -> dict:
     return {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu, "rows": released}
 
 
-JOBS = {task.__name__: task for task in (fast, plain, one_category, five_categories, large)}
+JOBS = {task.__name__: task for task in (fast, plain, one_category, five_categories, blocks, large)}
 
 if __name__ == "__main__":
     main()

@@ -163,7 +163,8 @@ def _queries_alone(rows: pl.DataFrame, keys: Keys, choice: Choice) -> pl.DataFra
     """Common profiles without times, ranks and hosts: no distances are needed."""
     owner, query = rows["user"].rle_id().cast(pl.Int64).to_numpy(), _numbers(rows["query"])
     user_start = _starts(np.bincount(owner))
-    users, queries = rows["user"].gather(user_start[:-1]), rows["query"].unique().sort()
+    users = rows["user"].gather(user_start[:-1])
+    queries = rows["query"].gather(np.unique(query, return_index=True)[1])
     strings = _strings(owner, query, keys("tie between users", users), keys("tie between queries", queries))
     groups = rows["group"].gather(user_start[:-1]).rle().struct.unnest()
     start = _starts(groups["len"].to_numpy())

@@ -210,7 +210,7 @@ def _users(log: Log, method: SemanticMicroaggregate) -> _Users:
 
 def _paths(tree: Taxonomy, query: Short, concept: Short, n_queries: int, levels: int) -> tuple[Ints, Short, Short]:
     """The categories of each query at all levels (start, category), as small numbers, and their concepts."""
-    above = np.stack([tree.ancestor_at(level) for level in range(1, levels + 1)], axis=1)[concept]
+    above = np.stack([tree.ancestor_at(level) for level in range(1, min(levels, tree.height) + 1)], axis=1)[concept]
     there = above >= 0
     start = _starts(np.bincount(query, weights=there.sum(axis=1), minlength=n_queries).astype(np.int64))
     nodes, category = np.unique(above[there], return_inverse=True)
@@ -247,7 +247,7 @@ def _neighbours(tree: Taxonomy, levels: int, start: Ints, concept: Short, count:
     has_any = np.diff(start) > 0
     main[has_any] = concept[by_excess[start[:-1][has_any]]]
     size_class = -np.floor(2 * np.log2(np.maximum(total, 1)))
-    path = [tree.ancestor_at(level)[main] for level in range(levels, 0, -1)]
+    path = [tree.ancestor_at(level)[main] for level in range(min(levels, tree.height), 0, -1)]
     return np.lexsort((np.arange(n), *path, size_class))
 
 
