@@ -44,6 +44,7 @@ check: lint types test ## Format, lint, types, tests, docs: what CI runs
 bench: setup ## Print the benchmark tables (36 million rows; some minutes, 10 GB of disk)
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/bench_microaggregate.py --sizes 10000,100000
+	$(BIN)/python benchmarks/bench_semantic.py --sizes 10000,100000
 	$(BIN)/python benchmarks/bench_taxonomy.py
 	$(BIN)/python benchmarks/bench_interest.py --users 10000,65000,657000
 	$(BIN)/python benchmarks/bench_concept.py

@@ -10,6 +10,7 @@ import polars as pl
 import coterie
 from coterie.methods.affinity import Affinity
 from coterie.methods.microaggregate import Microaggregate
+from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.run import Draft
 from coterie.shapes import QUERIES
@@ -200,6 +201,17 @@ class AltersOneRow(Microaggregate):
         changed = pl.when(pl.col("index") == rows.height // 2).then(99).otherwise(pl.col("rank"))
         rows = rows.with_columns(changed.cast(pl.Int32).alias("rank")).drop("index")
         return Draft(frame=rows.lazy(), subjects=draft.subjects)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasesLeftovers(SemanticMicroaggregate):
+    """The paper's Algorithm 3 (E-003-4): fewer than k users are left over and become a group of their own."""
+
+    def plan(self, log, run):
+        names = log.frame.select(pl.col("user").alias("subject")).drop_nulls().unique()
+        grouped = SemanticMicroaggregate(k=self.k + 1, leftovers="suppress").plan(log, run)  # so that there are some
+        groups = names.join(grouped, on="subject", how="left")
+        return groups.with_columns(pl.col("group").fill_null(pl.col("group").max() + 1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -398,6 +410,7 @@ CAUGHT_BY = [
     (InventsQueries, "QUERIES", "crowd.query"),
     (GroupsTooFew, "QUERIES", "profiles"),
     (AltersOneRow, "QUERIES", "profiles"),
+    (ReleasesLeftovers, "QUERIES", "profiles"),
     (InventsNames, "QUERIES", "people"),
     (InventsProfiles, "QUERIES", "items"),
     (KeepsNames, "QUERIES", "ids"),

@@ -1,5 +1,7 @@
 """Everything that is registered passes the examination of its kind."""
 
+from typing import Any
+
 import pytest
 
 from coterie import registry
@@ -27,6 +29,15 @@ def test_affinity_in_other_modes() -> None:
 
 def test_concept_microaggregate_with_labels_and_in_blocks() -> None:
     check_method(registry.method("concept_microaggregate"), {"k": 2, "synthetic": "label", "block_users": 4})
+
+
+@pytest.mark.parametrize("params", [
+    {"k": 2, "leftovers": "nearest", "normalize": "cosine", "categories": 1},
+    {"k": 4, "leftovers": "suppress", "unit": "query", "attrs": "nearest"},
+    {"k": 2, "block_users": 4, "attrs": "same_string"},
+])  # fmt: skip
+def test_semantic_microaggregate_in_other_modes(params: dict[str, Any]) -> None:
+    check_method(registry.method("semantic_microaggregate"), params)
 
 
 def test_the_template_is_a_method() -> None:

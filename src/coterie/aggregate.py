@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from coterie.kernels.hausdorff import BUSY, MISSING, STEPS, Floats, Ints, Masks, Trees, new_scratch
-from coterie.kernels.mdav import NEAREST, SAME_STRING, Averages, Strings, averages, mdav
+from coterie.kernels.mdav import NEAREST, SAME_STRING, Averages, Choice, Strings, averages, choose, mdav
 from coterie.kernels.minhash import smallest_word_hashes
 from coterie.run import first_use
 from coterie.shapes import QUERIES, TIME
@@ -133,22 +134,48 @@ def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text", bu
 
 
 def centroids(
-    rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text", attrs: str = "nearest"
+    rows: pl.DataFrame,
+    scales: Scales,
+    keys: Keys,
+    eq1: str = "text",
+    attrs: str = "nearest",
+    choice: Choice = choose,
 ) -> pl.DataFrame:
     """The common profile of each group: group, time, query, rank, url, and whether one user alone stands behind it.
 
-    `rows` has group, user and EVENT, sorted by group, user and EVENT_ORDER.
+    `rows` has group, user and EVENT, sorted by group, user and EVENT_ORDER. `choice` chooses the queries.
     """
     if rows.is_empty():
         return pl.DataFrame(schema=_CENTROID)
+    if attrs == "drop":
+        return _queries_alone(rows, keys, choice)
     profiles = encode(rows, scales, keys, eq1)
     trees = profiles.trees
     groups = rows["group"].gather(trees.user_start[:-2])
     sizes = groups.rle().struct.unnest()
     mode = NEAREST if attrs == "nearest" else SAME_STRING
     members = np.arange(len(groups), dtype=np.int64)
-    found = averages(members, _starts(sizes["len"].to_numpy()), mode, trees, profiles.strings, new_scratch(trees))
-    return _decode(found, sizes["value"], profiles, attrs)
+    starts, scratch = _starts(sizes["len"].to_numpy()), new_scratch(trees)
+    found = averages(members, starts, mode, trees, profiles.strings, scratch, choice=choice)
+    return _decode(found, sizes["value"], profiles)
+
+
+def _queries_alone(rows: pl.DataFrame, keys: Keys, choice: Choice) -> pl.DataFrame:
+    """Common profiles without times, ranks and hosts: no distances are needed."""
+    owner, query = rows["user"].rle_id().cast(pl.Int64).to_numpy(), _numbers(rows["query"])
+    user_start = _starts(np.bincount(owner))
+    users = rows["user"].gather(user_start[:-1])
+    queries = rows["query"].gather(np.unique(query, return_index=True)[1])
+    strings = _strings(owner, query, keys("tie between users", users), keys("tie between queries", queries))
+    groups = rows["group"].gather(user_start[:-1]).rle().struct.unnest()
+    start = _starts(groups["len"].to_numpy())
+    chosen = [choice(np.arange(a, b), user_start, strings) for a, b in pairwise(start)]
+    columns = {
+        "group": groups["value"].gather(np.repeat(np.arange(len(chosen)), [c.size for c in chosen])),
+        "query": queries.gather(query[np.concatenate(chosen)]),
+        "alone": False,
+    }
+    return pl.DataFrame({name: columns.get(name) for name in _CENTROID}, schema=_CENTROID)
 
 
 def load_kernels() -> None:
@@ -180,7 +207,7 @@ def host_of(url: str) -> str:
     return "" if _NO_HOST.search(text) else text
 
 
-def _decode(found: Averages, groups: pl.Series, profiles: Profiles, attrs: str) -> pl.DataFrame:
+def _decode(found: Averages, groups: pl.Series, profiles: Profiles) -> pl.DataFrame:
     total = int(found.start[-1])
     query = profiles.trees.query[found.event[:total]]
     pairs = np.stack([found.host[:total], found.depth[:total]])
@@ -188,7 +215,7 @@ def _decode(found: Averages, groups: pl.Series, profiles: Profiles, attrs: str) 
     names = [
         None if host == MISSING else ".".join(reversed(profiles.hosts[host][:depth])) for host, depth in different.T
     ]
-    frame = pl.DataFrame(
+    return pl.DataFrame(
         {
             "group": groups.gather(np.repeat(np.arange(len(groups)), np.diff(found.start))),
             "time": _nullable(found.time[:total]) * _SECOND,
@@ -199,12 +226,6 @@ def _decode(found: Averages, groups: pl.Series, profiles: Profiles, attrs: str) 
         },
         strict=False,
     ).with_columns(pl.col("time").cast(TIME), pl.col("rank").cast(pl.Int32), pl.col("group").cast(pl.UInt32))
-    if attrs == "drop":
-        frame = frame.with_columns(
-            *(pl.lit(None, dtype=_CENTROID[name]).alias(name) for name in ("time", "rank", "url")),
-            pl.lit(False).alias("alone"),
-        )
-    return frame
 
 
 def _nullable(values: Ints) -> pl.Series:
@@ -313,6 +334,7 @@ def _strings(owner: Ints, query: Ints, user_keys: NDArray[np.uint64], query_keys
         string_start=_starts(np.bincount(who, minlength=user_keys.size)),
         event_start=event_start,
         events=order[np.arange(owner.size) + offsets].astype(np.int64),
+        priority=priority[ranked],
     )
 
 

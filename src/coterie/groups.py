@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.aggregate import EVENT, EVENT_ORDER, Scales, centroids, load_kernels, word_hashes
+from coterie.kernels.mdav import Choice, choose
 from coterie.log import Log
 from coterie.run import Draft, Run
 from coterie.shapes import GROUPS, QUERIES
@@ -37,6 +38,11 @@ _NO_GROUPS = pl.DataFrame(schema={"subject": pl.String, "group": pl.UInt32})
 def user_rows(log: Log) -> pl.LazyFrame:
     """The rows of users, with what profiles are made of."""
     return log.frame.select("user", *EVENT).filter(pl.col("user").is_not_null())
+
+
+def user_names(log: Log) -> pl.Series:
+    """The users, sorted."""
+    return user_rows(log).select("user").unique().collect(engine="streaming")["user"].sort()
 
 
 def random_groups(log: Log, run: Run, k: int) -> pl.LazyFrame:
@@ -110,23 +116,27 @@ def _users(log: Log) -> pl.DataFrame:
 
 
 def share_profiles(
-    log: Log, plan: pl.LazyFrame, run: Run, profiles: Callable[[pl.DataFrame], pl.DataFrame]
+    log: Log,
+    plan: pl.LazyFrame,
+    run: Run,
+    profiles: Callable[[pl.DataFrame], pl.DataFrame],
+    order: Sequence[str] = EVENT_ORDER,
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Who became whom (original, released, group), and what `profiles` makes of the rows of groups.
 
-    `profiles` takes rows (group, user and EVENT) of some whole groups, sorted by group, user and EVENT_ORDER.
+    `profiles` takes rows (group, user and `order`, no more columns than it uses) of some whole groups, sorted by these.
+    Users who are in no group are not released; the record names them.
     """
     groups = plan.collect(engine="streaming").sort("subject")
-    members = groups.select(
-        pl.col("subject").alias("original"),
-        run.pseudonyms(groups["subject"], taken=groups["subject"]).alias("released"),
-        "group",
-    )
-    rows = user_rows(log).join(groups.lazy().rename({"subject": "user"}), on="user")
+    everybody = user_names(log)
+    names = run.pseudonyms(groups["subject"], taken=everybody)
+    grouped = groups.select(pl.col("subject").alias("original"), names.alias("released"), "group")
+    members = everybody.alias("original").to_frame().join(grouped, on="original", how="left").sort("original")
+    rows = user_rows(log).select("user", *order).join(groups.lazy().rename({"subject": "user"}), on="user")
     done = Share(user_rows(log).select(pl.len()).collect(engine="streaming").item(), run.tell)
 
     def work(frame: pl.LazyFrame) -> pl.LazyFrame:
-        found = frame.collect(engine="streaming").sort("group", "user", *EVENT_ORDER)
+        found = frame.collect(engine="streaming").sort("group", "user", *order)
         return pl.concat([profiles(found.clear()), *in_threads(some_profiles, list(_slices(found)))]).lazy()
 
     def some_profiles(some: pl.DataFrame) -> pl.DataFrame:
@@ -136,13 +146,24 @@ def share_profiles(
     return members.lazy(), run.collect(run.map(rows, work, by=["group"]))
 
 
-def release_groups(log: Log, plan: pl.LazyFrame, run: Run, *, eq1: str = "text", attrs: str = "nearest") -> Draft:
-    """The common profile of each group (SPEC 4.3), under a fresh name for each member."""
+def release_groups(
+    log: Log, plan: pl.LazyFrame, run: Run, *, eq1: str = "text", attrs: str = "nearest", choice: Choice = choose
+) -> Draft:
+    """The common profile of each group (SPEC 4.3), under a fresh name for each member.
+
+    `choice` chooses the queries of a profile.
+    """
     load_kernels()
     scales = Scales.of(log.frame)
-    members, common = share_profiles(log, plan, run, lambda rows: centroids(rows, scales, run.keys, eq1, attrs))
+    members, common = share_profiles(
+        log,
+        plan,
+        run,
+        lambda rows: centroids(rows, scales, run.keys, eq1, attrs, choice),
+        ("query",) if attrs == "drop" else EVENT_ORDER,
+    )
     alone, total = common.select(pl.col("alone").sum(), pl.len()).collect(engine="streaming").row(0)
-    released = members.select(pl.col("released").alias("user"), "group").join(common, on="group")
+    released = members.drop_nulls("group").select(pl.col("released").alias("user"), "group").join(common, on="group")
     return Draft(frame=released.select(QUERIES.released), subjects=members, warnings=_warnings(alone, total))
 
 

@@ -61,6 +61,12 @@ class Strings(NamedTuple):
     event_start: Ints
     """Events of a string, into `events`."""
     events: Ints
+    priority: NDArray[np.uint64]
+    """A random number for each string of each user; the order is by it, decreasing."""
+
+
+Choice = Callable[[Ints, Ints, Strings], Ints]
+"""(members, user_start, strings) -> the events that make the common profile of the members, sorted."""
 
 
 class Behind(NamedTuple):
@@ -108,10 +114,10 @@ def apportion(seats: int, weights: Ints) -> Ints:
 
 
 @jit
-def choose(members: Ints, trees: Trees, strings: Strings) -> Ints:
+def choose(members: Ints, user_start: Ints, strings: Strings) -> Ints:
     """Steps 1-3 of C: the chosen events, sorted."""
     ranked = members[sorting(strings.user_place[members])]
-    sizes = trees.user_start[ranked + 1] - trees.user_start[ranked]
+    sizes = user_start[ranked + 1] - user_start[ranked]
     total = sizes.sum()
     size = max(1, (2 * total + members.size) // (2 * members.size))
     quotas = apportion(size, sizes)
@@ -294,9 +300,16 @@ def _events_of(members: Ints, trees: Trees) -> int:
 
 
 def averages(
-    members: Ints, group_start: Ints, attrs: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = PAIRS
+    members: Ints,
+    group_start: Ints,
+    attrs: int,
+    trees: Trees,
+    strings: Strings,
+    scratch: Scratch,
+    pairs: int = PAIRS,
+    choice: Choice = choose,
 ) -> Averages:
-    """C of each group; members[group_start[g]:group_start[g+1]] are its users."""
+    """C of each group; members[group_start[g]:group_start[g+1]] are its users. `choice` chooses the events of C."""
     n_groups, n_events = group_start.size - 1, trees.time.size
     behind = new_behind(n_events)
     room = n_events + n_groups
@@ -305,7 +318,7 @@ def averages(
     at = 0
     for g in range(n_groups):
         group = np.sort(members[group_start[g] : group_start[g + 1]])
-        chosen = choose(group, trees, strings)
+        chosen = choice(group, trees.user_start, strings)
         if attrs == NEAREST and _events_of(group, trees) * chosen.size <= pairs:
             _assign(group, chosen, nothing, trees, scratch, behind)
         else:
@@ -372,7 +385,7 @@ def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = 
 
     def average(left: Ints) -> int:
         nonlocal assigned
-        chosen = choose(left, trees, strings)
+        chosen = choose(left, trees.user_start, strings)
         if _events_of(left, trees) * chosen.size <= pairs:
             _assign(left, chosen, assigned, trees, scratch, behind)
             assigned = chosen

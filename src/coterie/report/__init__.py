@@ -209,6 +209,13 @@ PROFILES = (
     Figure("partition_agreement", "jaccard_10", "Same 10 clusters, Jaccard",
            "Of the pairs of users together in either, the share together in both. Users of one group always are "
            "together in the release, so large groups lower it.", "1 of 1"),
+    Figure("semantic_remain", "categories_1.level_5.relative", "Interests kept",
+           "How far the shares of the categories that a user searched for (WordNet's fifth level, or that of the "
+           "taxonomy used) are those of what was released for her; mean over users. Compare with random groups.",
+           "100%"),
+    Figure("semantic_remain", "categories_1.level_5", "Semantic remain percentage",
+           "The share of what she searched for, by category, that is still there. It is high for small users with "
+           "large profiles, and for random groups too.", "100%"),
 )  # fmt: skip
 """Figures of releases that give users profiles; shown where they were measured."""
 LEFT_OUT = (

@@ -1,0 +1,81 @@
+"""The queries of a common profile, chosen by quotas (SPEC 5.3).
+
+Of a group of s users the profile has round(mean |Q|) queries (half up). User i gives |Q_i| / s of them (rounded by
+largest remainders, ties to the first by `user_place`). Her distinct queries come by decreasing repetitions r, ties to
+the first string. Of each
+
+    a = r·|Q_i| / Σ|Q_j|:  ⌊a⌋ copies, and one more with probability a - ⌊a⌋
+
+are taken, at most her unused ones and what is left of her quota. After PASSES passes the rest is drawn from her unused
+ones at random. Random numbers belong to user and query string, not to a place in an order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.kernels._jit import jit
+from coterie.kernels.hausdorff import Ints
+from coterie.kernels.mdav import Strings, sorting
+
+PASSES = 3
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+@jit
+def choose_by_quota(members: Ints, user_start: Ints, strings: Strings) -> Ints:
+    """The chosen events, sorted."""
+    ranked = members[sorting(strings.user_place[members])]
+    sizes = user_start[ranked + 1] - user_start[ranked]
+    total = sizes.sum()
+    size = (2 * total + members.size) // (2 * members.size)
+    quotas = sizes // members.size
+    order = sorting(-(sizes % members.size))
+    for i in range(size - quotas.sum()):
+        quotas[order[i]] += 1
+    chosen = np.empty(size, dtype=np.int64)
+    n = 0
+    for i in range(ranked.size):
+        first, last = strings.string_start[ranked[i]], strings.string_start[ranked[i] + 1]
+        repetitions = strings.event_start[first + 1 : last + 1] - strings.event_start[first:last]
+        copies = copies_of(quotas[i], sizes[i], total, repetitions, strings.priority[first:last])
+        for s in range(copies.size):
+            for e in range(strings.event_start[first + s], strings.event_start[first + s] + copies[s]):
+                chosen[n] = strings.events[e]
+                n += 1
+    return chosen[sorting(chosen)]
+
+
+@jit
+def copies_of(quota: int, size: int, total: int, repetitions: Ints, priority: NDArray[np.uint64]) -> Ints:
+    """How many copies of each query of a user are taken: `quota` together."""
+    copies = np.zeros(repetitions.size, dtype=np.int64)
+    order = sorting(-repetitions)
+    for number in range(PASSES):
+        for s in order:
+            share = repetitions[s] * size
+            wanted = share // total
+            if _draw(priority[s], number) < (share % total) / total:
+                wanted += 1
+            taken = min(wanted, quota, repetitions[s] - copies[s])
+            copies[s] += taken
+            quota -= taken
+    if quota > 0:
+        unused = np.repeat(np.arange(repetitions.size), repetitions - copies)
+        draws = np.empty(unused.size, dtype=np.float64)
+        for u in range(unused.size):
+            draws[u] = _draw(priority[unused[u]], PASSES + u)
+        for u in sorting(draws)[:quota]:
+            copies[unused[u]] += 1
+    return copies
+
+
+@jit
+def _draw(priority: np.uint64, number: int) -> float:
+    """The random number of that number, at least 0 and below 1, that belongs to a query of a user (splitmix64)."""
+    value = priority + np.uint64(number + 1) * _STEP
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    value = value ^ (value >> np.uint64(31))
+    return float(value >> np.uint64(11)) * 2.0**-53

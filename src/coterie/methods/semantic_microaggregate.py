@@ -1,0 +1,284 @@
+"""Give every user the same published profile as at least k - 1 others who search for the same kinds of things.
+
+Paper: A. Erola, J. Castellà-Roca, G. Navarro-Arribas and V. Torra, "Semantic microaggregation for the anonymization of
+    query logs using the open directory project", SORT special issue (2011); SPEC 5.
+
+Symbols: k = smallest size of a group; L = `levels`, the depth down to which categories count; `categories` = how many
+    categories of a term count; M_l(i, c) = how often the terms of user i have a category at or below category c of
+    level l; ODPsim(i, j) = Σ_{l=1..L} Σ_c min(M_l(i, c), M_l(j, c)); Q_i = the queries of user i, with repetitions.
+
+Promise: every released profile, that is everything published under one name, is shared by at least k users. A profile
+    is made of queries that members of the group typed, word for word: a query that names a person by itself is
+    released when it is chosen (the prepare step `scrub` removes those it recognizes). Rows without a user are not
+    released; with `leftovers = suppress` fewer than k users are not either, and the release says how many.
+
+Differs: E-003-1 (similarity is the sum of the smaller counts), E-003-3 (nobody is her own neighbour), E-003-4 (groups
+    are made while 2k users are left; the last has k to 2k - 1), E-003-5 (quotas are whole numbers and are reached:
+    after three passes the rest is drawn at random), E-003-6 (a merged user has the sum of both rows). Categories come
+    from a taxonomy in a file, WordNet's nouns unless another is given, in place of the Open Directory's search. Times,
+    ranks and pages, of which the paper says nothing, are dropped unless `attrs` asks for them. With `leftovers =
+    nearest` groups have k members and each user left over joins the group most similar to her. Users without any
+    category have nothing in common with anybody and come last, those whose queries share words beside each other; a log
+    without any category is grouped by that alone, and the release says so. Above 4,000 users groups are made within
+    blocks of about 2,000 users of similar size and main category (`block_users`). What that costs is measured in
+    `docs/benchmarks.md`.
+
+Cost: n² / 2 similarities for a block of n users, each a walk over the categories of one; 8 n² bytes for each thread.
+    Of all users the distinct queries and the categories are in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Annotated, ClassVar, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie import taxonomies
+from coterie.aggregate import word_hashes
+from coterie.groups import Share, in_threads, numbered, random_groups, release_groups, user_rows
+from coterie.kernels.linkage import NOBODY, most_similar_groups, similarities, sum_linkage, user_counts
+from coterie.kernels.mdav import Strings
+from coterie.kernels.quotas import choose_by_quota
+from coterie.log import Log
+from coterie.params import Choice, File, Range, check_params
+from coterie.promises import UserKAnonymity
+from coterie.run import Draft, Run, enough_subjects, first_use
+from coterie.shapes import GROUPS, QUERIES, Shape
+from coterie.taxonomies import Taxonomy
+from coterie.taxonomies.lexicon import Unit
+
+Ints = NDArray[np.int64]
+Short = NDArray[np.int32]
+_UNBLOCKED_USERS = 4_000
+_BLOCK_USERS = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SemanticMicroaggregate:
+    """Give every user the same published profile as at least k - 1 users with similar interests."""
+
+    k: Annotated[int, Range(2)] = 5
+    taxonomy: Annotated[str, File("wordnet")] = "wordnet"
+    unit: Annotated[str, Choice("term", "query")] = "term"
+    categories: Annotated[int, Range(1)] = 5
+    levels: Annotated[int, Range(1)] = 5
+    normalize: Annotated[str, Choice("none", "cosine")] = "none"
+    leftovers: Annotated[str, Choice("merge", "nearest", "suppress")] = "merge"
+    attrs: Annotated[str, Choice("drop", "nearest", "same_string")] = "drop"
+    block_users: Annotated[int, Range(0)] = 0
+    partition: Annotated[str, Choice("linkage", "random")] = "linkage"
+
+    accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
+    status: ClassVar[str] = "experimental"
+    holds_rows: ClassVar[bool] = True
+    param_docs: ClassVar[dict[str, str]] = {
+        "k": "smallest number of users that share a released profile",
+        "taxonomy": "where categories come from: WordNet's nouns, or a file made by `coterie taxonomy build`",
+        "unit": "what has categories: each term of a query, or the query as a whole",
+        "categories": "how many categories of a term count, the likeliest first",
+        "levels": "down to which level of the taxonomy categories count",
+        "normalize": "similarity as it is, which puts active users together first, or divided by their activity",
+        "leftovers": "users left over, fewer than k: with the last group, each with the nearest, or not released",
+        "attrs": "times, ranks, hosts: none, averaged over the nearest queries, or over the same query",
+        "block_users": "users compared with each other, at least 2k; 0: all up to 4000 users, blocks of 2000 above",
+        "partition": "groups of similar users, or random ones to compare with",
+    }
+
+    def __post_init__(self) -> None:
+        check_params(self, "semantic_microaggregate")
+
+    def promise(self, n_subjects: int) -> UserKAnonymity:
+        """At least k users behind each released profile."""
+        enough_subjects("semantic_microaggregate", self.k, n_subjects)
+        return UserKAnonymity(k=self.k)
+
+    def baseline(self) -> SemanticMicroaggregate | None:
+        """The same with random groups."""
+        return None if self.partition == "random" else replace(self, partition="random")
+
+    def plan(self, log: Log, run: Run) -> pl.LazyFrame:
+        """Algorithms 1 to 4: who is grouped with whom; groups have k to 2k - 1 members."""
+        if self.partition == "random":
+            groups = random_groups(log, run, self.k)
+            place = pl.col("subject").rank("ordinal").over("group")
+            return groups.filter(place <= self.k) if self.leftovers == "suppress" else groups
+        _load_kernels()
+        users = self._categories(log, run)
+        blocks = self._blocks(users)
+        done = Share(len(users.names), run.tell)
+
+        def group(block: Ints) -> Ints:
+            found = self._groups(users, block, run if len(blocks) == 1 else None)
+            done.add(block.size)
+            return found
+
+        found = in_threads(group, blocks)
+        first = _starts(np.array([block.size for block in blocks]))[:-1]  # so that numbers differ between blocks
+        group_of = [np.where(g == NOBODY, NOBODY, g + at) for g, at in zip(found, first, strict=True)]
+        columns = {"subject": users.names.gather(np.concatenate(blocks)), "group": np.concatenate(group_of)}
+        plan = pl.DataFrame(columns).filter(pl.col("group") != NOBODY).with_columns(pl.col("group").cast(pl.UInt32))
+        return GROUPS.check(numbered(plan).lazy())
+
+    def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
+        """Algorithm 5: the common profile of each group, under a fresh name for each member."""
+        _load_kernels()
+        draft = release_groups(log, plan, run, attrs=self.attrs, choice=choose_by_quota)
+        warnings = [*draft.warnings, *self._left_out(draft.subjects)]
+        if self.partition != "random":
+            warnings += self._categories(log, run).warnings
+        return replace(draft, warnings=tuple(warnings))
+
+    def _left_out(self, subjects: pl.LazyFrame) -> tuple[str, ...]:
+        left_out, total = subjects.select(pl.col("released").null_count(), pl.len().alias("all")).collect().row(0)
+        return (f"{left_out:,} of {total:,} users were left over and are not released.",) if left_out else ()
+
+    def _categories(self, log: Log, run: Run) -> _Users:
+        """Algorithm 1, once for plan and release and for all k."""
+        key = ("categories of users", self.taxonomy, self.unit, self.categories, self.levels)
+        return run.once(key, lambda: _users(log, self))
+
+    def _blocks(self, users: _Users) -> list[Ints]:
+        """The users of each block, in their order; all blocks but the last have a multiple of k of them."""
+        n = len(users.names)
+        wanted = self.block_users or (_BLOCK_USERS if n > _UNBLOCKED_USERS else n)
+        size = max(wanted, 2 * self.k) // self.k * self.k
+        cuts = [*range(0, max(1, n - size + 1), size), n]
+        return [np.sort(users.neighbours[a:b]) for a, b in pairwise(cuts)]
+
+    def _groups(self, users: _Users, block: Ints, run: Run | None) -> Ints:
+        """Algorithms 2 to 4: the group of each user of a block."""
+
+        def compare() -> NDArray[np.float64]:
+            return similarities(
+                block, users.start, users.category, users.count, users.n_categories, self.normalize == "cosine"
+            )
+
+        # All k of a small log share the matrix; those of many blocks would be too much to keep.
+        key = ("similarities of users", self.taxonomy, self.unit, self.categories, self.levels, self.normalize)
+        similar = compare() if run is None else run.once(key, compare)
+        if self.leftovers == "merge":
+            group, number = sum_linkage(similar, self.k, 2 * self.k)
+            return np.where(group == NOBODY, number, group)
+        group, number = sum_linkage(similar, self.k, self.k)
+        return most_similar_groups(similar, group, number) if self.leftovers == "nearest" else group
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class _Users:
+    """Users and how often they have each category of all levels. First those that have any, by name."""
+
+    names: pl.Series
+    start: Ints
+    category: Short
+    count: Ints
+    n_categories: int
+    neighbours: Ints
+    """All users, similar ones near each other."""
+    warnings: tuple[str, ...]
+
+
+def _users(log: Log, method: SemanticMicroaggregate) -> _Users:
+    tree = taxonomies.load(method.taxonomy)
+    counts = user_rows(log).group_by("user", "query").agg(pl.len().cast(pl.Int64).alias("rows"))
+    pairs = counts.collect(engine="streaming").sort("user", "query")
+    queries = pairs["query"].unique().sort()
+    query = (pairs["query"].rank("dense").cast(pl.Int64) - 1).to_numpy().copy()
+    rows = pairs["rows"].to_numpy().copy()  # kernels are compiled once more for arrays that may not be written to
+    found = tree.classify(queries, unit=cast(Unit, method.unit), categories=method.categories)
+    numbers = found.terms["query"].to_numpy(), found.terms["concept"].to_numpy()
+    query_start, paths, nodes = _paths(tree, *numbers, len(queries), method.levels)
+    pair_start = _starts(pairs["user"].rle().struct.field("len").to_numpy())
+    counted = user_counts(pair_start, query, rows, query_start, paths, nodes.size)
+    names = pairs["user"].gather(pair_start[:-1])
+    order = _order(names, pairs, counted[0])
+    start, category, count = _reordered(order, *counted)
+    events = np.bincount(query, rows, minlength=len(queries)).astype(np.int64)
+    shares = found.unmapped_share(events), found.unmapped_share()
+    return _Users(
+        names=names.gather(order),
+        start=start,
+        category=category,
+        count=count,
+        n_categories=nodes.size,
+        neighbours=_neighbours(tree, method.levels, start, nodes[category], count),
+        warnings=_warnings(tree.name, *shares, int((np.diff(start) == 0).sum()), len(names)),
+    )
+
+
+def _paths(tree: Taxonomy, query: Short, concept: Short, n_queries: int, levels: int) -> tuple[Ints, Short, Short]:
+    """The categories of each query at all levels (start, category), as small numbers, and their concepts."""
+    above = np.stack([tree.ancestor_at(level) for level in range(1, min(levels, tree.height) + 1)], axis=1)[concept]
+    there = above >= 0
+    start = _starts(np.bincount(query, weights=there.sum(axis=1), minlength=n_queries).astype(np.int64))
+    nodes, category = np.unique(above[there], return_inverse=True)
+    return start, category.astype(np.int32), nodes
+
+
+def _order(names: pl.Series, pairs: pl.DataFrame, start: Ints) -> Ints:
+    """Users with categories by name; then those without, users of the same words beside each other."""
+    words = pairs.select("user", word_hashes(pairs["query"]).alias("word")).group_by("user").agg(pl.col("word").min())
+    users = pl.DataFrame({"user": names, "bare": np.diff(start) == 0}).with_row_index("number").join(words, on="user")
+    word = pl.when("bare").then("word")
+    return users.sort("bare", word, "user")["number"].to_numpy().astype(np.int64)
+
+
+def _reordered(order: Ints, start: Ints, category: Short, count: Ints) -> tuple[Ints, Short, Ints]:
+    sizes = np.diff(start)[order]
+    new_start = _starts(sizes)
+    place = np.arange(category.size) + np.repeat(start[order] - new_start[:-1], sizes)
+    return new_start, category[place], count[place]
+
+
+def _neighbours(tree: Taxonomy, levels: int, start: Ints, concept: Short, count: Ints) -> Ints:
+    """Users by size class (half octaves of the sum of their counts), then by the path to their main category.
+
+    The main category is the one in which a user exceeds the average user most.
+    """
+    n = start.size - 1
+    owner = np.repeat(np.arange(n), np.diff(start))
+    total = np.bincount(owner, count, minlength=n)
+    everybody = np.bincount(concept, count, minlength=len(tree))
+    excess = count / np.maximum(total[owner], 1) - everybody[concept] / max(everybody.sum(), 1)
+    by_excess = np.lexsort((concept, -excess, owner))
+    main = np.zeros(n, dtype=np.int64)
+    has_any = np.diff(start) > 0
+    main[has_any] = concept[by_excess[start[:-1][has_any]]]
+    size_class = -np.floor(2 * np.log2(np.maximum(total, 1)))
+    path = [tree.ancestor_at(level)[main] for level in range(min(levels, tree.height), 0, -1)]
+    return np.lexsort((np.arange(n), *path, size_class))
+
+
+def _warnings(taxonomy: str, of_rows: float, of_queries: float, bare: int, users: int) -> tuple[str, ...]:
+    """What was not grouped by meaning; always said, in numbers."""
+    if bare == users:
+        return (
+            f"No query has a category in the taxonomy {taxonomy}, so users were put together by common words alone. A "
+            "taxonomy in the language of the log (coterie taxonomy build), or microaggregate, groups them better.",
+        )
+    share = (
+        f"{100 * of_rows:.1f} % of the rows ({100 * of_queries:.1f} % of the different queries) have no category in "
+        f"the taxonomy {taxonomy} and did not count in who is grouped with whom."
+    )
+    few = f"{bare:,} of {users:,} users have no category at all and were put together by common words."
+    return (share, few) if bare else (share,)
+
+
+def _load_kernels() -> None:
+    """Compile the kernels, or load them where they are compiled, before threads need them."""
+    two = np.arange(2)
+    with first_use():
+        start, category, count = user_counts(np.arange(3), two, two + 1, np.arange(3), two.astype(np.int32), 2)
+        similar = similarities(two, start, category, count, 2, False)
+        group, number = sum_linkage(similar, 2, 2)
+        most_similar_groups(similar, group, number)
+        numbers = two.astype(np.uint64)
+        strings = Strings(two, np.arange(3), np.arange(3), two, numbers)
+        choose_by_quota(two, np.arange(3), strings)
+
+
+def _starts(counts: NDArray[np.integer]) -> Ints:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

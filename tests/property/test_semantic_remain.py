@@ -1,0 +1,91 @@
+"""semantic_remain agrees with its plain reference on random logs."""
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import coterie
+from coterie.errors import NotApplicableError
+from coterie.measures.utility import semantic_remain
+from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.testing._logs import visits_log
+from tests.kernels import semantic_reference as reference
+from tests.property.test_semantic_microaggregate import _log, logs, paths
+
+METHODS = [
+    SemanticMicroaggregate(k=2),
+    SemanticMicroaggregate(k=3, leftovers="suppress"),
+    SuppressRare(k=2),
+    SuppressRare(k=3, users="pseudonym"),
+]
+
+
+def _scores(log, release):
+    return dict(coterie.measure(log, release, ["semantic_remain"]).select("key", "value").rows())
+
+
+def _after(log, release):
+    """What was released for each user: under her name, or of her own rows."""
+    released = release.to_polars()["query"]
+    if release.record.rows is None:
+        names = dict(release.record.subjects.collect().select("original", "released").rows())
+        by_name = dict(release.to_polars().group_by("user").agg("query").rows())
+        return {user: by_name.get(name, []) for user, name in names.items()}
+    user_of = dict(log.frame.select("row", "user").collect().rows())
+    after = {}
+    for row, at in release.record.rows.collect().select("row", "released_row").rows():
+        after.setdefault(user_of[row], []).append(released[at])
+    return after
+
+
+@settings(max_examples=40)
+@given(logs, st.sampled_from(METHODS), st.sampled_from([1, 5]))
+def test_it_is_the_plain_reference(pairs, method, categories):
+    log = _log(pairs)
+    release = coterie.anonymize(log, method, seed=1)
+    scores, after = _scores(log, release), _after(log, release)
+    before = dict(log.frame.group_by("user").agg("query").collect().rows())
+
+    def counts(queries):
+        return reference.category_counts(queries, lambda q: paths(q, "term", categories), 8)
+
+    groups = {f"level_{level}": [level] for level in range(1, 9)} | {f"up_to_{n}": range(1, n + 1) for n in (5, 8)}
+    for name, levels in groups.items():
+        found = [reference.remaining(counts(q), counts(after.get(user, [])), levels) for user, q in before.items()]
+        found = [pair for pair in found if pair is not None]
+        for which, key in enumerate((name, f"{name}.relative")):
+            got = scores[f"categories_{categories}.{key}"]
+            assert (got is None) == (not found)
+            if found:
+                assert got == pytest.approx(sum(pair[which] for pair in found) / len(found))
+
+
+def test_the_whole_log_is_100(monkeypatch):
+    log = coterie.prepare(coterie.read("synth:users=40,seed=2"))
+    everything = coterie.anonymize(log, SuppressRare(k=2, users="pseudonym"), seed=1)
+    expected = _scores(log, everything)
+    monkeypatch.setattr(semantic_remain, "_ROWS_AT_ONCE", 7)
+    assert _scores(log, everything) == expected
+    same = log.frame.group_by(pl.col("user").alias("subject"), pl.col("query").alias("item")).len("before")
+    profiles = same.with_columns(pl.col("before").alias("after")).collect().sort("subject", "item")
+    shares = semantic_remain.remaining(profiles, semantic_remain.taxonomies.load("wordnet"), 5)
+    assert shares["remain"].to_list() == pytest.approx([100] * shares.height)
+    assert shares["relative"].to_list() == pytest.approx([100] * shares.height)
+
+
+def test_size_is_no_merit_of_the_relative_number():
+    """Who is given ten times her own queries keeps them all, and her shares; who is given others as well keeps half."""
+    tree = semantic_remain.taxonomies.load("wordnet")
+    rows = [("a", "dog", 1, 10), ("a", "piano", 1, 10), ("b", "dog", 1, 5), ("b", "piano", 0, 5)]
+    profiles = pl.DataFrame(rows, schema=["subject", "item", "before", "after"], orient="row")
+    deep = semantic_remain.remaining(profiles, tree, 1).filter(pl.col("levels") == "level_8")
+    assert deep.select("remain", "relative").rows() == [(100, 100), (100, 50)]
+
+
+def test_it_is_about_queries():
+    log = visits_log()
+    release = coterie.anonymize(log, SuppressRare(k=2), seed=1)
+    with pytest.raises(NotApplicableError, match="what queries mean"):
+        coterie.measure(log, release, ["semantic_remain"])
