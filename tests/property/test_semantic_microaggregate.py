@@ -180,8 +180,9 @@ def test_disjoint_interests_leave_one_in_k(tmp_path):
     (tmp_path / "tree.txt").write_text("".join(f"Top{word} > {word}\n" for word in words))
     packed.write(build.build([tmp_path / "tree.txt"], name="six").tree, tmp_path / "six.npz")
     log = _log([(u, word) for u, word in enumerate(words) for _ in range(12)])
-    release = coterie.anonymize(log, SemanticMicroaggregate(k=3, taxonomy=str(tmp_path / "six.npz")), seed=1)
-    scores = dict(coterie.measure(log, release, ["semantic_remain"]).select("key", "value").rows())
+    six = str(tmp_path / "six.npz")
+    release = coterie.anonymize(log, SemanticMicroaggregate(k=3, taxonomy=six), seed=1)
+    scores = dict(coterie.measure(log, release, ["semantic_remain"], taxonomy=six).select("key", "value").rows())
     for key in ("level_1", "level_2", "up_to_5", "level_1.relative"):
         assert scores[f"categories_1.{key}"] == pytest.approx(100 / 3)
     assert scores["categories_1.level_3"] is None
