@@ -54,6 +54,7 @@ bench: setup ## Print the benchmark tables (36 million rows; some minutes, 10 GB
 bench-small: setup ## The same on one million rows
 	$(BIN)/python benchmarks/bench.py --users 18000
 	$(BIN)/python benchmarks/bench_microaggregate.py
+	$(BIN)/python benchmarks/bench_semantic.py
 	$(BIN)/python benchmarks/bench_taxonomy.py --queries 100000 --categories 100000
 	$(BIN)/python benchmarks/bench_interest.py
 	$(BIN)/python benchmarks/bench_concept.py

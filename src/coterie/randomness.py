@@ -34,7 +34,7 @@ def keys(seed: int, purpose: str, subjects: pl.Series) -> NDArray[np.uint64]:
     drawn = []
     for subject in subjects.to_list():
         digest = begun.copy()  # the same as starting anew, and faster
-        digest.update(subject.encode())
+        digest.update(str(subject).encode())
         drawn.append(digest.digest())
     return np.frombuffer(b"".join(drawn), dtype="<u8").astype(np.uint64)
 

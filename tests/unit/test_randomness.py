@@ -33,3 +33,8 @@ def test_a_pseudonym_never_meets_an_original_id():
 def test_seeds_come_from_the_system():
     assert len({randomness.new_seed() for _ in range(5)}) == 5
     assert all(0 <= randomness.new_seed() < 2**128 for _ in range(5))
+
+
+def test_keys_belong_to_what_a_subject_is_called():
+    """Subjects may be numbers, as those of groups are."""
+    assert (randomness.keys(1, "x", pl.Series([3, 4])) == randomness.keys(1, "x", pl.Series(["3", "4"]))).all()
