@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from coterie.errors import InputError, UnknownNameError
 from coterie.params import Choice, Flag, Range, check_params
@@ -28,6 +28,7 @@ _USERS = {
 _LINKED = "Queries linked by a random name can point to a person together, even where each of them is common."
 _KEPT = "Exact times and clicked pages were kept: somebody who knows when a person searched can find the row."
 _OWN_WORDS = "Words on a list of function words that was given are released without having been compared."
+_TELLING = "A concept can be telling by itself: diseases, places and well-known persons are concepts, too."
 _ALONE = "The promise is about this release alone, not about it together with other releases of the same log."
 
 
@@ -115,6 +116,55 @@ class KThetaAffinity:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConceptKAnonymity:
+    """Every released item is a concept that stands for items of at least k users of the original log."""
+
+    k: Annotated[int, Range(2)]
+    size: Annotated[str, Choice("users", "queries")] = "users"
+    taxonomy: str = "wordnet"
+    """The name of the taxonomy, or the digest of one that has none."""
+    paper_compat: Annotated[bool, Flag()] = False
+    users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
+    attrs: Annotated[str, Choice("common", "keep", "drop")] = "common"
+
+    name = "concept_k_anonymity"
+    released: ClassVar[str] = "concepts"
+
+    def __post_init__(self) -> None:
+        check_params(self, self.name)
+
+    @property
+    def sentence(self) -> str:
+        """The promise in plain words."""
+        crowd = {
+            "users": f"Every released concept stands for queries of at least {self.k} different users.",
+            "queries": f"Every released concept stands for at least {self.k} different queries, which may all come from "
+            "one user.",
+        }
+        attrs = _ATTRS[self.attrs]
+        if self.attrs == "common":
+            attrs = (
+                f" What accompanies a concept (the clicked page) stays only where {self.k} users share concept and "
+                "page; times are cut to the day."
+            )
+        return crowd[self.size] + attrs + _USERS[self.users]
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the promise does not say."""
+        return (
+            *_costs(self.users, self.attrs),
+            *((f"One person who typed {self.k} different queries can be alone behind a concept.",)
+            if self.size == "queries" else ()),
+            _TELLING,
+            "Who knows what a person typed can tell which concept it was released as, and so what kind of queries the "
+            "others behind that concept typed.",
+            f"Somebody who can make {self.k} accounts type words of one concept can have that concept released.",
+            _ALONE,
+        )  # fmt: skip
+
+
 def _costs(users: str, attrs: str) -> tuple[str, ...]:
     """What linking rows and keeping details give away."""
     return (*((_LINKED,) if users != "drop" else ()), *((_KEPT,) if attrs == "keep" else ()))
@@ -125,6 +175,10 @@ class UserKAnonymity:
     """Every released profile (the multiset of a subject's rows) is shared by at least k subjects."""
 
     k: Annotated[int, Range(2)]
+    released: Annotated[str, Choice("queries", "concepts")] = "queries"
+    """What profiles consist of: queries of the original, or names of concepts of a taxonomy."""
+    taxonomy: str = "wordnet"
+    """The name of that taxonomy, or the digest of one that has none."""
 
     name = "user_k_anonymity"
 
@@ -137,23 +191,33 @@ class UserKAnonymity:
         return (
             f"Every released profile, that is everything published under one name, is shared by at "
             f"least {self.k} users."
-        )
+        ) + (" It consists of concepts, not of queries." if self.released == "concepts" else "")
 
     @property
     def limits(self) -> tuple[str, ...]:
         """What the promise does not say."""
         return (
-            "A query that names a person by itself is released as it is where it is part of a shared profile.",
+            _TELLING
+            if self.released == "concepts"
+            else "A query that names a person by itself is released as it is where it is part of a shared profile.",
             "Users of one group may all share a sensitive interest.",
             "Who knows that a person typed a rare query learns which group she is in.",
             "Whoever can add users to the log can surround a person with profiles they know.",
         )
 
 
-QueryPromise = QueryKAnonymity | KThetaAffinity
+QueryPromise = QueryKAnonymity | KThetaAffinity | ConceptKAnonymity
 """Promises about single queries, with `users` and `attrs`."""
 Promise = QueryPromise | UserKAnonymity
-PROMISES: dict[str, type[Promise]] = {cls.name: cls for cls in (QueryKAnonymity, KThetaAffinity, UserKAnonymity)}
+PROMISES: dict[str, type[Promise]] = {
+    cls.name: cls for cls in (QueryKAnonymity, KThetaAffinity, ConceptKAnonymity, UserKAnonymity)
+}
+
+
+def releases_concepts(promise: Promise) -> bool:
+    """Whether released items are names of concepts, which cannot be compared with the strings of the original."""
+    return getattr(promise, "released", "queries") == "concepts"
+
 
 Status = Literal["passed", "failed", "not checked"]
 

@@ -28,7 +28,16 @@ from coterie.params import public_params
 from coterie.prepare import DEFAULT
 from coterie.prepare import prepare as apply_steps
 from coterie.prepare.scrub import find
-from coterie.promises import PROMISES, Check, KThetaAffinity, QueryKAnonymity, Status, UserKAnonymity, from_dict
+from coterie.promises import (
+    PROMISES,
+    Check,
+    ConceptKAnonymity,
+    KThetaAffinity,
+    QueryKAnonymity,
+    Status,
+    UserKAnonymity,
+    from_dict,
+)
 from coterie.report import RANDOM, LogView, ReleaseView, render
 from coterie.run import Method, Run, baseline_of
 from coterie.shapes import QUERIES, SHAPES, Shape
@@ -477,6 +486,8 @@ def _verify_foreign(
             "There is no sidecar that says what is promised. Say what to check, for example "
             "--promise query_k_anonymity --k 5 (promises: " + ", ".join(PROMISES) + ")."
         )
+    if name == ConceptKAnonymity.name:
+        raise ParameterError(f"{name} can be checked of releases with a sidecar only: it says which concepts are meant.")
     _same_shape(rows.shape, original)
     if original is not None and not original.steps:
         original = prepare(original, rows.steps)

@@ -9,15 +9,27 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import polars as pl
 
 from coterie.log import Log
-from coterie.promises import Check, KThetaAffinity, Promise, QueryKAnonymity, QueryPromise, Status, UserKAnonymity
+from coterie.promises import (
+    Check,
+    ConceptKAnonymity,
+    KThetaAffinity,
+    Promise,
+    QueryKAnonymity,
+    QueryPromise,
+    Status,
+    UserKAnonymity,
+    releases_concepts,
+)
 from coterie.recount import covered_by_all, proved, recount
+from coterie.recount_concepts import generalized
 from coterie.shapes import Shape
+from coterie.taxonomies import Taxonomy, promised
 from coterie.text import FUNCTION_LISTS, name_of_words
 
 _NAME = r"^u_[a-z2-7]{16}$"
@@ -27,6 +39,7 @@ _DAY = 86_400_000_000  # microseconds
 _ORIGINAL = "the original log (--original LOG)"
 _RECORD = "the run record, as so many pairs are not compared (--record DIR)"
 _OWN_WORDS = "the function words, which are in the run record (--record DIR)"
+_TAXONOMY = "the taxonomy's file, which the run record tells of (--record DIR)"
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
 
 
@@ -90,8 +103,9 @@ def verify_rows(
 ) -> Verdict:
     """Check released rows; `foreign` rows were not made by Coterie and need not keep its house rules.
 
-    Of the `tables` of a run record two are looked into. The `certificate` (item, by, user) says who covers whom; it
-    saves a search and is not believed. `function_words` (word) are taken if they have the digest that was promised.
+    Of the `tables` of a run record some are looked into. The `certificate` (item, by, user) says who covers whom; it
+    saves a search and is not believed. `function_words` (word) are taken if they have the digest that was promised, and so
+    is the file that `taxonomy` (path) names.
     """
     checks: list[Check] = []
     if not foreign:
@@ -105,7 +119,7 @@ def verify_rows(
     if isinstance(promise, QueryPromise):
         checks += _query_checks(frame, shape, promise, original, tables or {}, foreign)
     else:
-        checks += _user_checks(frame, shape, promise, original)
+        checks += _user_checks(frame, shape, promise, original, tables or {})
     return Verdict(promise=promise, checks=tuple(checks), foreign=foreign)
 
 
@@ -185,6 +199,19 @@ def _query_checks(
 ) -> Iterator[Check]:
     if isinstance(promise, KThetaAffinity):
         yield from _covers(frame, shape, promise, original, tables)
+    elif isinstance(promise, ConceptKAnonymity):
+        tree = promised(promise.taxonomy, tables)
+        yield _concept_names(frame, shape, tree)
+        became = None
+        if original is not None and tree is not None:
+            names = frame.select(shape.item).unique().collect(engine="streaming").to_series()
+            became = generalized(original, tree, names, promise.paper_compat)
+            # From here on the original is what it would be with its queries released as these concepts.
+            rows = original.frame.rename({shape.item: "item"}).join(became.lazy(), on="item")
+            original = replace(original, frame=rows.rename({"concept": shape.item}).drop("item"))
+        elif original is not None:
+            original = None
+        yield from _concepts(frame, shape, promise, original, became, needs=_ORIGINAL if tree else _TAXONOMY)
     else:
         yield from _crowds(frame, [shape.item], shape, promise, original, foreign)
     if not foreign and promise.users != "drop":
@@ -268,6 +295,61 @@ def _words(sizes: pl.DataFrame, promise: KThetaAffinity, original: Log, item: st
     detail = f"no released {item} has a word of fewer than {promise.min_term_users} users"
     unit = f"of {sizes.height:,} have"
     return _check(f"words.{item}", rare, detail, unit=unit, needs_original=True, carries_promise=True)
+
+
+def _concept_names(frame: pl.LazyFrame, shape: Shape, tree: Taxonomy | None) -> Check:
+    detail = f"every released {shape.item} is the name of a concept of the promised taxonomy"
+    if tree is None:
+        return _not_checked("items", detail, needs=_TAXONOMY)
+    known = tree.names.rename(shape.item).to_frame().lazy()
+    unknown = frame.select(shape.item).unique().join(known, on=shape.item, how="anti")
+    return _check("items", _count(unknown.select(pl.len())), detail, unit="are not")
+
+
+def _concepts(
+    frame: pl.LazyFrame,
+    shape: Shape,
+    promise: ConceptKAnonymity,
+    original: Log | None,
+    became: pl.DataFrame | None,
+    needs: str,
+) -> Iterator[Check]:
+    """At least k users, or queries, behind each released concept; and its rows are those of the queries it stands for.
+
+    `original` has concepts in place of queries, `became` says which query is which.
+    """
+    item = shape.item
+    meaning, same = f"meaning.{item}", "the rows of each concept are those of the queries that lead to it in the tree"
+    if original is None or became is None:
+        yield _not_checked(meaning, same, carries_promise=True, needs=needs)
+    else:
+        key = [item, *((n for n in ("time", "rank", "url") if promise.attrs == "keep" or n == "time"))]
+        key = [item] if promise.attrs == "drop" else key
+        rows = original.frame.select(key)
+        if promise.attrs == "common":
+            rows = rows.with_columns(pl.col("time").dt.truncate("1d"))
+        before, after = rows.group_by(key).len("before"), frame.select(key).group_by(key).len("after")
+        both = before.join(after, on=key, how="full", nulls_equal=True, coalesce=True)
+        other = both.filter(pl.col("before").ne_missing(pl.col("after"))).select(pl.col(item).n_unique())
+        yield _check(meaning, _count(other), same, unit="differ", needs_original=True, carries_promise=True)
+    if promise.size == "users":
+        yield from _crowds(frame, [item], shape, promise, original)
+        return
+    crowd, detail = f"crowd.{item}", f"at least {promise.k} different queries behind each released concept"
+    if became is None:
+        yield _not_checked(crowd, detail, carries_promise=True, needs=needs)
+        return
+    released = frame.select(pl.col(item).alias("concept")).unique().collect(engine="streaming")
+    sizes = released.join(became.group_by("concept").len("crowd"), on="concept", how="left").fill_null(0)
+    yield _check(
+        crowd,
+        sizes.filter(pl.col("crowd") < promise.k).height,
+        f"{detail}; {sizes.height:,} looked at",
+        unit=f"of {sizes.height:,} have fewer",
+        needs_original=True,
+        carries_promise=True,
+        largest_k=None if sizes.is_empty() else int(sizes["crowd"].min()),  # type: ignore[arg-type]
+    )
 
 
 def _crowds(
@@ -405,10 +487,20 @@ def _details(frame: pl.LazyFrame, shape: Shape, promise: QueryPromise, original:
 # --- user k-anonymity ----------------------------------------------------------------------------
 
 
-def _user_checks(frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity, original: Log | None) -> Iterator[Check]:
+def _user_checks(
+    frame: pl.LazyFrame,
+    shape: Shape,
+    promise: UserKAnonymity,
+    original: Log | None,
+    tables: Mapping[str, pl.LazyFrame],
+) -> Iterator[Check]:
     """Profiles are multisets of everything published under one name; each must have k owners."""
     subject = shape.subject
-    yield from _nothing_invented(frame, shape, original)
+    yield _people(frame, shape, original)
+    if releases_concepts(promise):
+        yield _concept_names(frame, shape, promised(promise.taxonomy, tables))
+    else:
+        yield _known_items(frame, shape, original)
     anonymous = frame.select(pl.col(subject).is_null().sum()).collect(engine="streaming").item()
     if anonymous:
         yield _check("profiles", anonymous, "every row has a name", unit="rows without", carries_promise=True)
@@ -435,19 +527,23 @@ def _user_checks(frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity, ori
     )
 
 
-def _nothing_invented(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Iterator[Check]:
-    """Names count as users only where there are no more of them than users, and released items are real ones."""
-    people, items = "no more names than users in the original", f"every released {shape.item} is in the original"
+def _people(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:
+    """Names count as users only where there are no more of them than users."""
+    detail = "no more names than users in the original"
     if original is None:
-        yield _not_checked("people", people)
-        yield _not_checked("items", items)
-        return
+        return _not_checked("people", detail)
     subject = pl.col(shape.subject)
     names, users = (_count(f.select(subject.drop_nulls().n_unique())) for f in (frame, original.frame))
-    yield _check("people", max(0, names - users), people, unit="names too many", needs_original=True)
+    return _check("people", max(0, names - users), detail, unit="names too many", needs_original=True)
+
+
+def _known_items(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:
+    detail = f"every released {shape.item} is in the original"
+    if original is None:
+        return _not_checked("items", detail)
     known = original.frame.select(shape.item).unique()
     unknown = frame.select(shape.item).unique().join(known, on=shape.item, how="anti")
-    yield _check("items", _count(unknown.select(pl.len())), items, unit="are not", needs_original=True)
+    return _check("items", _count(unknown.select(pl.len())), detail, unit="are not", needs_original=True)
 
 
 # --- small helpers -------------------------------------------------------------------------------
