@@ -6,8 +6,8 @@ from pathlib import Path
 SRC = Path(__file__).parents[1] / "src" / "coterie"
 _ROOMS = """
 errors scratch shapes params promises log registry randomness formats prepare engines run text taxonomies kernels apply
-aggregate groups concepts methods recount recount_concepts verify write measures report verbs explain study synth demo testing
-console options cli_explain cli_taxonomy cli __main__
+aggregate groups concepts methods recount recount_concepts verify write measures report verbs explain study synth demo
+testing console options cli_explain cli_taxonomy cli __main__
 """
 ORDER = _ROOMS.split()
 # synth stands beside the verbs that read it; demo and testing use everything but the command line.

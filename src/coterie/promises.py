@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from coterie.errors import InputError, UnknownNameError
 from coterie.params import Choice, Flag, Range, check_params
@@ -28,6 +28,9 @@ _USERS = {
 _LINKED = "Queries linked by a random name can point to a person together, even where each of them is common."
 _KEPT = "Exact times and clicked pages were kept: somebody who knows when a person searched can find the row."
 _OWN_WORDS = "Words on a list of function words that was given are released without having been compared."
+_LABELS = " It consists of labels of a taxonomy, and no text that anybody typed is released."
+_LABEL_OF_ONE = "A label may stand for what one user of a group alone searched for, and may name a person or a disease."
+_QUERY_OF_ONE = "A query that names a person by itself is released as it is where it is part of a shared profile."
 _TELLING = "A concept can be telling by itself: diseases, places and well-known persons are concepts, too."
 _ALONE = "The promise is about this release alone, not about it together with other releases of the same log."
 
@@ -129,7 +132,6 @@ class ConceptKAnonymity:
     attrs: Annotated[str, Choice("common", "keep", "drop")] = "common"
 
     name = "concept_k_anonymity"
-    released: ClassVar[str] = "concepts"
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
@@ -139,8 +141,8 @@ class ConceptKAnonymity:
         """The promise in plain words."""
         crowd = {
             "users": f"Every released concept stands for queries of at least {self.k} different users.",
-            "queries": f"Every released concept stands for at least {self.k} different queries, which may all come from "
-            "one user.",
+            "queries": f"Every released concept stands for at least {self.k} different queries, which may all come "
+            "from one user.",
         }
         attrs = _ATTRS[self.attrs]
         if self.attrs == "common":
@@ -175,10 +177,8 @@ class UserKAnonymity:
     """Every released profile (the multiset of a subject's rows) is shared by at least k subjects."""
 
     k: Annotated[int, Range(2)]
-    released: Annotated[str, Choice("queries", "concepts")] = "queries"
-    """What profiles consist of: queries of the original, or names of concepts of a taxonomy."""
-    taxonomy: str = "wordnet"
-    """The name of that taxonomy, or the digest of one that has none."""
+    labels: str = ""
+    """Where labels of a taxonomy are released in place of queries: its name, or the digest of its labels."""
 
     name = "user_k_anonymity"
 
@@ -188,18 +188,17 @@ class UserKAnonymity:
     @property
     def sentence(self) -> str:
         """The promise in plain words."""
-        return (
+        shared = (
             f"Every released profile, that is everything published under one name, is shared by at "
             f"least {self.k} users."
-        ) + (" It consists of concepts, not of queries." if self.released == "concepts" else "")
+        )
+        return shared + (_LABELS if self.labels else "")
 
     @property
     def limits(self) -> tuple[str, ...]:
         """What the promise does not say."""
         return (
-            _TELLING
-            if self.released == "concepts"
-            else "A query that names a person by itself is released as it is where it is part of a shared profile.",
+            _LABEL_OF_ONE if self.labels else _QUERY_OF_ONE,
             "Users of one group may all share a sensitive interest.",
             "Who knows that a person typed a rare query learns which group she is in.",
             "Whoever can add users to the log can surround a person with profiles they know.",
@@ -216,7 +215,7 @@ PROMISES: dict[str, type[Promise]] = {
 
 def releases_concepts(promise: Promise) -> bool:
     """Whether released items are names of concepts, which cannot be compared with the strings of the original."""
-    return getattr(promise, "released", "queries") == "concepts"
+    return isinstance(promise, ConceptKAnonymity) or (isinstance(promise, UserKAnonymity) and bool(promise.labels))
 
 
 Status = Literal["passed", "failed", "not checked"]

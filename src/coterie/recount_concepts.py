@@ -26,7 +26,9 @@ def generalized(original: Log, tree: Taxonomy, released: pl.Series, paper_compat
             concept = parents[concept]
         if concept >= 0:
             name_of[end] = names[concept]
-    named = pl.DataFrame({"end": list(name_of), "concept": list(name_of.values())}, {"end": pl.Int64, "concept": pl.String})
+    named = pl.DataFrame(
+        {"end": list(name_of), "concept": list(name_of.values())}, {"end": pl.Int64, "concept": pl.String}
+    )
     found = ends.join(named, on="end")
     return found.select(items.gather(found["query"]).alias("item"), "concept")
 
@@ -40,7 +42,9 @@ def _ends(terms: pl.DataFrame, tree: Taxonomy) -> pl.DataFrame:
         while way[-1] > 0:
             way.append(parents[way[-1]])
         ways[concept] = way[::-1]
-    table = pl.DataFrame({"concept": list(ways), "way": list(ways.values())}, {"concept": pl.Int32, "way": pl.List(pl.Int64)})
+    table = pl.DataFrame(
+        {"concept": list(ways), "way": list(ways.values())}, {"concept": pl.Int32, "way": pl.List(pl.Int64)}
+    )
     going = terms.join(table, on="concept").select("query", "way")
     stops = [pl.DataFrame(schema={"query": pl.Int32, "end": pl.Int64})]
     going = going.with_columns(pl.lit(0, pl.Int64).alias("at"))

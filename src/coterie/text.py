@@ -57,7 +57,12 @@ def name_of_words(words: Iterable[str]) -> str:
     for name, known in FUNCTION_LISTS.items():
         if found == known:
             return name
-    return "sha256:" + hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()
+    return digest_of(found)
+
+
+def digest_of(words: Iterable[str]) -> str:
+    """A digest of a set of words, whatever their order."""
+    return "sha256:" + hashlib.sha256("\n".join(sorted(set(words))).encode()).hexdigest()
 
 
 def words(text: pl.Expr) -> pl.Expr:

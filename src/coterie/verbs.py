@@ -37,6 +37,7 @@ from coterie.promises import (
     Status,
     UserKAnonymity,
     from_dict,
+    releases_concepts,
 )
 from coterie.report import RANDOM, LogView, ReleaseView, render
 from coterie.run import Method, Run, baseline_of
@@ -302,6 +303,8 @@ def measure(
                 continue
             raise MissingError(f"The measure {name!r} must know who became whom. Give the run record: --record DIR.")
         try:
+            if releases_concepts(release.promise) and getattr(module, "compares_text", False):
+                raise NotApplicableError("It looks for queries in the release, which has concepts in their place.")
             rows += [(name, score.key, score.value, score.unit, score.label) for score in module.measure(comparison)]
         except NotApplicableError as reason:
             if names is not None:
@@ -487,7 +490,9 @@ def _verify_foreign(
             "--promise query_k_anonymity --k 5 (promises: " + ", ".join(PROMISES) + ")."
         )
     if name == ConceptKAnonymity.name:
-        raise ParameterError(f"{name} can be checked of releases with a sidecar only: it says which concepts are meant.")
+        raise ParameterError(
+            f"{name} can be checked of releases with a sidecar only: it says which concepts are meant."
+        )
     _same_shape(rows.shape, original)
     if original is not None and not original.steps:
         original = prepare(original, rows.steps)

@@ -14,6 +14,7 @@ from datetime import timedelta
 
 import polars as pl
 
+from coterie import taxonomies
 from coterie.log import Log
 from coterie.promises import (
     Check,
@@ -24,13 +25,12 @@ from coterie.promises import (
     QueryPromise,
     Status,
     UserKAnonymity,
-    releases_concepts,
 )
 from coterie.recount import covered_by_all, proved, recount
 from coterie.recount_concepts import generalized
 from coterie.shapes import Shape
-from coterie.taxonomies import Taxonomy, promised
-from coterie.text import FUNCTION_LISTS, name_of_words
+from coterie.taxonomies import Taxonomy
+from coterie.text import FUNCTION_LISTS, digest_of, name_of_words
 
 _NAME = r"^u_[a-z2-7]{16}$"
 _PARTS: tuple[Callable[[pl.Expr], pl.Expr], ...] = (lambda h: h // 2**32, lambda h: h % 2**32)
@@ -38,6 +38,7 @@ _PAUSE = timedelta(minutes=30)
 _DAY = 86_400_000_000  # microseconds
 _ORIGINAL = "the original log (--original LOG)"
 _RECORD = "the run record, as so many pairs are not compared (--record DIR)"
+_OWN_LABELS = "the labels of the taxonomy, which are in the run record (--record DIR)"
 _OWN_WORDS = "the function words, which are in the run record (--record DIR)"
 _TAXONOMY = "the taxonomy's file, which the run record tells of (--record DIR)"
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
@@ -104,8 +105,8 @@ def verify_rows(
     """Check released rows; `foreign` rows were not made by Coterie and need not keep its house rules.
 
     Of the `tables` of a run record some are looked into. The `certificate` (item, by, user) says who covers whom; it
-    saves a search and is not believed. `function_words` (word) are taken if they have the digest that was promised, and so
-    is the file that `taxonomy` (path) names.
+    saves a search and is not believed. `function_words` (word), `labels` (label) and the file that `taxonomy` (path)
+    names are taken if they have the digest that was promised.
     """
     checks: list[Check] = []
     if not foreign:
@@ -200,7 +201,7 @@ def _query_checks(
     if isinstance(promise, KThetaAffinity):
         yield from _covers(frame, shape, promise, original, tables)
     elif isinstance(promise, ConceptKAnonymity):
-        tree = promised(promise.taxonomy, tables)
+        tree = taxonomies.promised(promise.taxonomy, tables)
         yield _concept_names(frame, shape, tree)
         became = None
         if original is not None and tree is not None:
@@ -301,9 +302,8 @@ def _concept_names(frame: pl.LazyFrame, shape: Shape, tree: Taxonomy | None) -> 
     detail = f"every released {shape.item} is the name of a concept of the promised taxonomy"
     if tree is None:
         return _not_checked("items", detail, needs=_TAXONOMY)
-    known = tree.names.rename(shape.item).to_frame().lazy()
-    unknown = frame.select(shape.item).unique().join(known, on=shape.item, how="anti")
-    return _check("items", _count(unknown.select(pl.len())), detail, unit="are not")
+    unknown = _strange(frame, shape, tree.names.rename(shape.item).to_frame().lazy())
+    return _check("items", unknown, detail, unit="are not")
 
 
 def _concepts(
@@ -323,8 +323,7 @@ def _concepts(
     if original is None or became is None:
         yield _not_checked(meaning, same, carries_promise=True, needs=needs)
     else:
-        key = [item, *((n for n in ("time", "rank", "url") if promise.attrs == "keep" or n == "time"))]
-        key = [item] if promise.attrs == "drop" else key
+        key = {"drop": [item], "common": [item, "time"], "keep": [item, "time", "rank", "url"]}[promise.attrs]
         rows = original.frame.select(key)
         if promise.attrs == "common":
             rows = rows.with_columns(pl.col("time").dt.truncate("1d"))
@@ -497,10 +496,7 @@ def _user_checks(
     """Profiles are multisets of everything published under one name; each must have k owners."""
     subject = shape.subject
     yield _people(frame, shape, original)
-    if releases_concepts(promise):
-        yield _concept_names(frame, shape, promised(promise.taxonomy, tables))
-    else:
-        yield _known_items(frame, shape, original)
+    yield _labels(frame, shape, promise, tables.get("labels")) if promise.labels else _items(frame, shape, original)
     anonymous = frame.select(pl.col(subject).is_null().sum()).collect(engine="streaming").item()
     if anonymous:
         yield _check("profiles", anonymous, "every row has a name", unit="rows without", carries_promise=True)
@@ -529,21 +525,41 @@ def _user_checks(
 
 def _people(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:
     """Names count as users only where there are no more of them than users."""
-    detail = "no more names than users in the original"
+    people = "no more names than users in the original"
     if original is None:
-        return _not_checked("people", detail)
+        return _not_checked("people", people)
     subject = pl.col(shape.subject)
     names, users = (_count(f.select(subject.drop_nulls().n_unique())) for f in (frame, original.frame))
-    return _check("people", max(0, names - users), detail, unit="names too many", needs_original=True)
+    return _check("people", max(0, names - users), people, unit="names too many", needs_original=True)
 
 
-def _known_items(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:
-    detail = f"every released {shape.item} is in the original"
+def _items(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:
+    items = f"every released {shape.item} is in the original"
     if original is None:
-        return _not_checked("items", detail)
-    known = original.frame.select(shape.item).unique()
-    unknown = frame.select(shape.item).unique().join(known, on=shape.item, how="anti")
-    return _check("items", _count(unknown.select(pl.len())), detail, unit="are not", needs_original=True)
+        return _not_checked("items", items)
+    unknown = _strange(frame, shape, original.frame.select(shape.item).unique())
+    return _check("items", unknown, items, unit="are not", needs_original=True)
+
+
+def _labels(frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity, given: pl.LazyFrame | None) -> Check:
+    """Labels in place of queries: those of the taxonomy that the promise names, and nothing else anywhere."""
+    others = [name for name in shape.released if name not in (shape.subject, shape.item)]
+    detail = f"every released {shape.item} is a label of the taxonomy, and {', '.join(others)} are empty"
+    if promise.labels == taxonomies.WORDNET:
+        tree = taxonomies.load(taxonomies.WORDNET)
+        known = pl.concat([tree.labels.rename("label"), tree.names.rename("label")])
+    else:
+        known = pl.Series(dtype=pl.String) if given is None else given.select("label").collect()["label"]
+        if digest_of(known) != promise.labels:
+            return _not_checked("labels", detail, carries_promise=True, needs=_OWN_LABELS)
+    strange = _strange(frame, shape, known.unique().alias(shape.item).to_frame().lazy())
+    details = _count(frame.select(pl.any_horizontal(pl.col(name).is_not_null() for name in others).sum()))
+    return _check("labels", strange + details, detail, unit="are not", carries_promise=True)
+
+
+def _strange(frame: pl.LazyFrame, shape: Shape, known: pl.LazyFrame) -> int:
+    """How many released items are not known."""
+    return _count(frame.select(shape.item).unique().join(known, on=shape.item, how="anti").select(pl.len()))
 
 
 # --- small helpers -------------------------------------------------------------------------------

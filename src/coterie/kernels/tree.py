@@ -19,9 +19,9 @@ Flags = NDArray[np.bool_]
 def walk(start: Ints, concepts: Short, above: Short, depth: Short) -> Short:
     """Where each query ends if all go down the tree together (SPEC 7.3); -1 for queries without a concept.
 
-    The concepts of query q are concepts[start[q]:start[q + 1]]; above[l, c] is the ancestor of c, or c, at depth l. From
-    a concept a query goes to that child, among those with one of its own concepts at or below, which most of the queries
-    that are there could go to; ties to the smaller number.
+    The concepts of query q are concepts[start[q]:start[q + 1]]; above[l, c] is the ancestor of c, or c, at depth l.
+    From a concept a query goes to a child that has one of its own concepts at or below: to the one of these where most
+    of the queries that are there could go; ties to the smaller number.
     """
     n_queries, n_concepts = start.size - 1, depth.size
     at = np.full(n_queries, -1, dtype=np.int32)
@@ -137,7 +137,7 @@ def split(
 def children_touched(
     record: int, node: int, start: Ints, items: Ints, place: Ints, size: Ints, child_start: Ints, child: Ints
 ) -> Ints:
-    """The children of a node that a record has items at or below, in order; n + node first if it has the node itself."""
+    """The children of a node that a record has items at or below, in order; n + node first if it has the node."""
     n, end = place.size, place[node] + size[node]
     of_record = items[start[record] : start[record + 1]]
     t = np.searchsorted(of_record, place[node])

@@ -7,19 +7,19 @@ Symbols: k = smallest number of users (`size = queries`: of distinct queries) be
     whose way down the tree leads through concept c; left-over of c = members of M(c) that are released as nothing
     below c.
 
-Promise: every released concept stands for queries of at least k different users. With `size = queries`, as in the paper,
-    for k different queries, which may be one person's. With `attrs = common` a clicked page stays only where k users
-    share concept and page, and times are cut to the day. Rows without a user count as nobody's.
+Promise: every released concept stands for queries of at least k different users. With `size = queries`, as in the
+    paper, for k different queries, which may be one person's. With `attrs = common` a clicked page stays only where k
+    users share concept and page, and times are cut to the day. Rows without a user count as nobody's.
 
 Differs: E-001-6 (users are counted, queries only if asked). Stop words are no terms, unless `paper_compat` ("in" is
-    Indiana there). Queries without a term of the taxonomy are left out, where the paper calls them `entity`. A left-over
-    of fewer than k rises alone to the next concept, and is left out where the root has too few; read to the letter,
-    SPEC 7.3 keeps everything at c then (`left_over = stay`), which makes one rare `object` hide all objects. The concept
-    is released by its label, with a number where several concepts have that label. User numbers are dropped unless
-    asked (`users`), and of times, ranks and urls what k users share stays (`attrs`).
+    Indiana there). Queries without a term of the taxonomy are left out, where the paper calls them `entity`. A
+    left-over of fewer than k rises alone to the next concept above, and is left out where even the root has too few. Read to the letter, SPEC 7.3 keeps all members at that concept (`left_over = stay`): one
+    person's `object` then hides all objects. The concept is released by its label, with a number where several
+    concepts have that label. User numbers are dropped unless asked (`users`), and of times, ranks and urls what k users
+    share stays (`attrs`).
 
-Cost: one pass over the log to find the distinct (user, query) pairs; then the mapping of distinct queries, one pass over
-    their terms for each level of the tree, and a count of users from the leaves up. Memory: the pairs, as numbers.
+Cost: one pass over the log to find the distinct (user, query) pairs; then the mapping of distinct queries, one pass
+    over their terms for each level of the tree, and a count of users from the leaves up. Memory: the pairs, as numbers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from coterie.params import Choice, File, Flag, Range, check_params
 from coterie.promises import ConceptKAnonymity
 from coterie.run import Draft, Run, enough_subjects, first_use
 from coterie.shapes import QUERIES, REPLACE, Shape
-from coterie.taxonomies import Taxonomy
+from coterie.taxonomies import WORDNET, Taxonomy
 from coterie.taxonomies.lexicon import offsets
 
 Ints = NDArray[np.int64]
@@ -51,7 +51,7 @@ class Generalize:
     """Release each query as the most specific concept that queries of at least k users share."""
 
     k: Annotated[int, Range(2)] = 5
-    taxonomy: Annotated[str, File("wordnet")] = "wordnet"
+    taxonomy: Annotated[str, File(WORDNET)] = WORDNET
     size: Annotated[str, Choice("users", "queries")] = "users"
     left_over: Annotated[str, Choice("rise", "stay")] = "rise"
     paper_compat: Annotated[bool, Flag()] = False
@@ -87,7 +87,7 @@ class Generalize:
 
     def plan(self, log: Log, run: Run) -> pl.LazyFrame:
         """Steps 1-3: the walk, which serves every k; the concepts with k users; the deepest of them on each way."""
-        tree, walked = taxonomies.load(self.taxonomy), self._walked(log, run)
+        tree, walked = self._tree, self._walked(log, run)
         crowd = walked.users if self.size == "users" else walked.queries
         choose = risen if self.left_over == "rise" else stayed
         into = choose(tree, walked.end, crowd, self.k)
@@ -98,22 +98,29 @@ class Generalize:
     def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
         """Step 4: every query as its concept, then what accompanies it, then who asked."""
         draft = release_replaced(log, plan, self.k, self.users, self.attrs, run)
-        walked, kept = self._walked(log, run), plan.select("item").collect()["item"]
-        unknown = int(walked.rows[walked.end < 0].sum())
-        few = int(walked.rows.sum()) - unknown - int(walked.rows[walked.items.is_in(kept.implode())].sum())
-        lost = [
-            (unknown, f"without a word that the taxonomy {taxonomies.load(self.taxonomy).name} knows"),
-            (few, f"that share no concept with those of enough others for k = {self.k}"),
-        ]
-        of = f"of {int(walked.rows.sum()):,} rows are left out: queries"
-        warnings = tuple(f"{rows:,} {of} {why}." for rows, why in lost if rows)
+        walked = self._walked(log, run)
+        asked = pl.LazyFrame({"item": walked.items, "rows": walked.rows, "known": walked.end >= 0})
+        lost = asked.join(plan, on="item", how="anti").group_by("known").agg(pl.col("rows").sum()).collect()
+        why = {
+            False: f"without a word that the taxonomy {self._tree.name} knows",
+            True: f"that share no concept with those of enough others for k = {self.k}",
+        }
+        total = int(walked.rows.sum())
+        warnings = tuple(
+            f"{rows:,} of {total:,} rows are left out: queries {why[known]}."
+            for known, rows in lost.sort("known").rows()
+        )
         return replace(
             draft, warnings=(*draft.warnings, *warnings), tables={**draft.tables, **taxonomies.own_file(self.taxonomy)}
         )
 
     def _walked(self, log: Log, run: Run) -> Walked:
         key = (log, "walk", self.taxonomy, self.paper_compat)
-        return run.once(key, lambda: _walk(log, taxonomies.load(self.taxonomy), self.paper_compat))
+        return run.once(key, lambda: _walk(log, self._tree, self.paper_compat))
+
+    @property
+    def _tree(self) -> Taxonomy:
+        return taxonomies.load(self.taxonomy)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

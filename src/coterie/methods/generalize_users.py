@@ -9,8 +9,8 @@ Symbols: k = smallest number of users that share a released set; record = the se
 Promise: every released profile, a set of concepts, is shared by at least k users. Nothing else is released: no times,
     ranks, pages, numbers of searches.
 
-Differs: a term means its likeliest concept; stop words are no terms, unless `paper_compat`. An item that is no leaf counts
-    as a leaf of its own below its concept. A left-over group never tries to expand the concept again that it was left
+Differs: a term means its likeliest concept; stop words are no terms, unless `paper_compat`. An item that is no leaf
+    counts as a leaf of its own below its concept. A left-over group never tries to expand the concept again that it was left
     over from. Where too few records can be moved into it, none is moved before the group of least gain joins it. Users
     without any word of the taxonomy are left out and counted; the paper has none.
 
@@ -34,8 +34,9 @@ from coterie.params import File, Flag, Range, check_params
 from coterie.promises import UserKAnonymity
 from coterie.run import Draft, Run, enough_subjects, first_use
 from coterie.shapes import GROUPS, QUERIES, Shape
-from coterie.taxonomies import Taxonomy
+from coterie.taxonomies import WORDNET, Taxonomy
 from coterie.taxonomies.lexicon import offsets
+from coterie.text import digest_of
 
 Ints = NDArray[np.int64]
 
@@ -45,7 +46,7 @@ class GeneralizeUsers:
     """Release each user as the most specific set of concepts that at least k users share."""
 
     k: Annotated[int, Range(2)] = 5
-    taxonomy: Annotated[str, File("wordnet")] = "wordnet"
+    taxonomy: Annotated[str, File(WORDNET)] = WORDNET
     paper_compat: Annotated[bool, Flag()] = False
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
@@ -62,7 +63,8 @@ class GeneralizeUsers:
     def promise(self, n_subjects: int) -> UserKAnonymity:
         """At least k users share each released set."""
         enough_subjects("generalize_users", self.k, n_subjects)
-        return UserKAnonymity(k=self.k, released="concepts", taxonomy=taxonomies.public_name(self.taxonomy))
+        labels = WORDNET if self.taxonomy == WORDNET else digest_of(self._tree.names)
+        return UserKAnonymity(k=self.k, labels=labels)
 
     def plan(self, log: Log, run: Run) -> pl.LazyFrame:
         """Steps 1-2: records of users, and their groups; users without a record have none."""
@@ -81,23 +83,28 @@ class GeneralizeUsers:
             pl.col("released").alias("user"), "query", *(pl.lit(None, dtype).alias(n) for n, dtype in empty.items())
         )
         subjects = groups.join(names.select("subject", "released"), on="subject", how="left")
-        lost, name = groups["group"].null_count(), taxonomies.load(self.taxonomy).name
-        why = f"too few of the rest have a word that the taxonomy {name} knows" if kept.is_empty() else (
-            f"none of their words is in the taxonomy {name}"
-        )  # fmt: skip
+        lost, name = groups["group"].null_count(), self._tree.name
+        unknown = f"none of their words is in the taxonomy {name}"
+        few = f"fewer than {self.k} have a word that is in the taxonomy {name}"
         return Draft(
             frame=frame.select(QUERIES.released),
             subjects=subjects.select(pl.col("subject").alias("original"), "released", "group").lazy(),
-            warnings=(f"{lost:,} of {groups.height:,} users are left out: {why}.",) if lost else (),
-            tables=taxonomies.own_file(self.taxonomy),
+            warnings=(f"{lost:,} of {groups.height:,} users are left out: {few if kept.is_empty() else unknown}.",)
+            if lost
+            else (),
+            tables={} if self.taxonomy == WORDNET else {"labels": self._tree.names.alias("label").to_frame().lazy()},
         )
 
     def _groups(self, log: Log, run: Run) -> Groups:
         records = run.once(
             (log, "records", self.taxonomy, self.paper_compat),
-            lambda: _records(log, taxonomies.load(self.taxonomy), self.paper_compat),
+            lambda: _records(log, self._tree, self.paper_compat),
         )
-        return run.once((log, self), lambda: _groups(records, taxonomies.load(self.taxonomy), self.k))
+        return run.once((log, self), lambda: _groups(records, self._tree, self.k))
+
+    @property
+    def _tree(self) -> Taxonomy:
+        return taxonomies.load(self.taxonomy)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -125,7 +132,9 @@ def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> Records:
     pairs = log.frame.select(pl.col("user"), pl.col("query").alias("item")).drop_nulls().unique()
     asked = pairs.collect(engine="streaming")
     queries = asked.select("item").unique().sort("item").with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("q"))
-    terms = tree.classify(queries["item"], stop_words=not paper_compat).terms.select(pl.col("query").alias("q"), "concept")
+    terms = tree.classify(queries["item"], stop_words=not paper_compat).terms.select(
+        pl.col("query").alias("q"), "concept"
+    )
     found = asked.lazy().join(queries.lazy(), on="item").join(terms.lazy(), on="q").select("user", "concept").unique()
     table = found.sort("user", "concept").collect(engine="streaming")
     sizes = table["user"].rle().struct.unnest()

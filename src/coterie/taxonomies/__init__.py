@@ -26,6 +26,8 @@ from coterie.taxonomies.lexicon import Lexicon, Unit, expand, offsets
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
 Flags = NDArray[np.bool_]
+WORDNET = "wordnet"
+"""The taxonomy that comes with the package."""
 _NUMBERED = r" \(\d+\)$"
 
 
@@ -201,9 +203,6 @@ class Mapping:
         """The share of queries without any concept, 0..1; with `events`, of the times they were asked."""
         weight = np.ones(self.mapped.size, dtype=np.int64) if events is None else events
         return float(weight[~self.mapped].sum() / max(weight.sum(), 1))
-
-
-WORDNET = "wordnet"
 
 
 def load(source: str | Path) -> Taxonomy:
