@@ -13,8 +13,9 @@ Promise: every released concept stands for queries of at least k different users
 
 Differs: E-001-6 (users are counted, queries only if asked). Stop words are no terms, unless `paper_compat` ("in" is
     Indiana there). Queries without a term of the taxonomy are left out, where the paper calls them `entity`. A
-    left-over of fewer than k rises alone to the next concept above, and is left out where even the root has too few. Read to the letter, SPEC 7.3 keeps all members at that concept (`left_over = stay`): one
-    person's `object` then hides all objects. The concept is released by its label, with a number where several
+    left-over of fewer than k rises alone to the next concept above, and is left out where even the root has too few.
+    Read to the letter, SPEC 7.3 keeps all members at that concept (`left_over = stay`): one person's `object` then
+    hides all objects. The concept is released by its label, with a number where several
     concepts have that label. User numbers are dropped unless asked (`users`), and of times, ranks and urls what k users
     share stays (`attrs`).
 
@@ -192,7 +193,8 @@ def stayed(tree: Taxonomy, end: Short, crowd: tuple[Ints, Ints], k: int) -> Shor
     for level in range(1, tree.height + 1):
         here = np.flatnonzero(tree.depth == level)
         free[here] = free[tree.parent[here]] & ~held[tree.parent[here]]
-    return _on_the_way(nearest(tree, free & (size >= k)), end)
+    # Where nobody is left over, nothing is released: queries without a user would be alone there.
+    return _on_the_way(nearest(tree, free & (left > 0)), end)
 
 
 def nearest(tree: Taxonomy, chosen: NDArray[np.bool_]) -> Short:

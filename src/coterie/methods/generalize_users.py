@@ -10,9 +10,9 @@ Promise: every released profile, a set of concepts, is shared by at least k user
     ranks, pages, numbers of searches.
 
 Differs: a term means its likeliest concept; stop words are no terms, unless `paper_compat`. An item that is no leaf
-    counts as a leaf of its own below its concept. A left-over group never tries to expand the concept again that it was left
-    over from. Where too few records can be moved into it, none is moved before the group of least gain joins it. Users
-    without any word of the taxonomy are left out and counted; the paper has none.
+    counts as a leaf of its own below its concept. A left-over group never tries to expand the concept again that it
+    was left over from. Where too few records can be moved into it, none is moved before the group of least gain joins
+    it. Users without any word of the taxonomy are left out and counted; the paper has none.
 
 Cost: each record is looked at once for each concept that is expanded above its items: near linear in the number of
     (user, concept) pairs, times the depth of the tree. Memory: these pairs.

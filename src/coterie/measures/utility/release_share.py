@@ -20,13 +20,14 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     before, after = comparison.original, comparison.released
     record = comparison.release.record
     rows = None if record is None or record.rows is None else before.join(comparison.rows, on="row", how="semi")
-    yield Score("rows", _percent(after.height, before.height), "%")
-    yield Score("rows.count", after.height, "rows")
     found = rows if releases_concepts(comparison.release.promise) else after
-    if found is not None:
-        items = before.select("item").unique()
-        kept = items.join(found, on="item", how="semi")
+    items = before.select("item").unique()
+    kept = None if found is None else items.join(found, on="item", how="semi")
+    yield Score("rows", _percent(after.height, before.height), "%")
+    if kept is not None:
         yield Score("queries", _percent(kept.height, items.height), "%")
+    yield Score("rows.count", after.height, "rows")
+    if kept is not None:
         yield Score("queries.count", kept.height, "queries")
     if rows is None:
         return
