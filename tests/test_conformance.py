@@ -25,6 +25,13 @@ def test_affinity_in_other_modes() -> None:
     check_method(registry.method("affinity"), {"k": 2, "strict": True, "min_term_users": 3, "attrs": "keep"})
 
 
+def test_generalize_in_other_modes() -> None:
+    cls = registry.method("generalize")
+    check_method(cls, {"size": "queries", "left_over": "stay", "users": "session", "attrs": "keep"})
+    check_method(cls, {"paper_compat": True, "users": "pseudonym", "attrs": "drop"})
+    check_method(registry.method("generalize_users"), {"k": 2, "paper_compat": True})
+
+
 def test_the_template_is_a_method() -> None:
     check_method(Template)
 

@@ -16,7 +16,7 @@ from coterie.promises import QueryKAnonymity, UserKAnonymity
 from coterie.shapes import QUERIES
 from coterie.testing import queries_log, visits_log
 from coterie.verify import verify_rows
-from tests.broken_methods import CAUGHT_BY, ReleasesRare, affine_log
+from tests.broken_methods import CAUGHT_BY, ReleasesRare, affine_log, concept_log
 
 
 def _nobody_log():
@@ -41,6 +41,7 @@ LOGS = {
     "NOBODY": _nobody_log,
     "JOINT": _joint_log,
     "AFFINE": affine_log,
+    "CONCEPTS": concept_log,
 }
 
 

@@ -22,7 +22,7 @@ import polars as pl
 from coterie import taxonomies
 from coterie.errors import NotApplicableError
 from coterie.measures import Comparison, Score
-from coterie.promises import releases_concepts
+from coterie.promises import ConceptKAnonymity, releases_concepts
 from coterie.shapes import QUERIES
 from coterie.taxonomies import Taxonomy
 from coterie.text import words
@@ -78,10 +78,10 @@ def _counts(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _concept_costs(comparison: Comparison) -> pl.DataFrame:
     """occurrences, penalty, matched for a release of concepts."""
-    record = comparison.release.record
-    if record is None:
+    record, by_query = comparison.release.record, isinstance(comparison.release.promise, ConceptKAnonymity)
+    if record is None or (by_query and record.rows is None):
         raise NotApplicableError("It must know which query became which concept. Give the run record: --record DIR.")
-    if record.rows is not None:
+    if by_query:
         became = comparison.released.select(pl.col("item").alias("owner")).with_row_index("released_row")
         rows = comparison.original.join(comparison.rows, on="row", how="left").join(
             became, on="released_row", how="left"
