@@ -71,7 +71,8 @@ def test_left_overs_rise_or_stay(case, data):
     parent, queries, k = case
     tree, ends = tree_of(parent), plain.walk(parent, queries)
     people = [data.draw(st.sets(st.integers(0, 4), max_size=3)) for _ in queries]
-    pairs = [(q, u) for q, some in enumerate(people) for u in some]
+    far = 1_500_000_000  # numbers of users and concepts together do not fit into 32 bits
+    pairs = [(q, u * far) for q, some in enumerate(people) for u in some]
     crowd = (np.array([q for q, _ in pairs], dtype=np.int64), np.array([u for _, u in pairs], dtype=np.int64))
     end = np.array([-1 if each is None else each for each in ends], dtype=np.int32)
     for fast, slow in ((risen, plain.rise), (stayed, plain.stay)):

@@ -169,13 +169,13 @@ def risen(tree: Taxonomy, end: Short, crowd: tuple[Ints, Ints], k: int) -> Short
     pairs = np.unique(end[asked].astype(np.int64) * width + subject)
     depth = tree.depth[pairs // width]
     chosen = np.zeros(len(tree), dtype=np.bool_)
-    rest = pairs[:0]
+    rest, parent = pairs[:0], tree.parent.astype(np.int64)
     for level in range(tree.height, -1, -1):
         here = np.unique(np.concatenate([pairs[depth == level], rest]))
         enough = np.bincount(here // width, minlength=len(tree)) >= k
         chosen |= enough
         few = here[~enough[here // width]]
-        rest = tree.parent[few // width] * width + few % width
+        rest = parent[few // width] * width + few % width
     return _on_the_way(nearest(tree, chosen), end)
 
 
