@@ -167,11 +167,12 @@ def risen(tree: Taxonomy, end: Short, crowd: tuple[Ints, Ints], k: int) -> Short
     asked, subject = _mapped(end, crowd)
     width = int(subject.max(initial=0)) + 1
     pairs = np.unique(end[asked].astype(np.int64) * width + subject)
-    depth = tree.depth[pairs // width]
+    # Concepts are numbered by depth, so the pairs of one depth are together.
+    place = np.searchsorted(tree.depth[pairs // width], np.arange(tree.height + 2))
     chosen = np.zeros(len(tree), dtype=np.bool_)
     rest, parent = pairs[:0], tree.parent.astype(np.int64)
     for level in range(tree.height, -1, -1):
-        here = np.unique(np.concatenate([pairs[depth == level], rest]))
+        here = np.unique(np.concatenate([pairs[place[level] : place[level + 1]], rest]))
         enough = np.bincount(here // width, minlength=len(tree)) >= k
         chosen |= enough
         few = here[~enough[here // width]]
