@@ -166,13 +166,13 @@ def risen(tree: Taxonomy, end: Short, crowd: tuple[Ints, Ints], k: int) -> Short
     """
     asked, subject = _mapped(end, crowd)
     width = int(subject.max(initial=0)) + 1
-    pairs = np.unique(end[asked].astype(np.int64) * width + subject)
+    pairs = _distinct(end[asked].astype(np.int64) * width + subject)
     # Concepts are numbered by depth, so the pairs of one depth are together.
     place = np.searchsorted(tree.depth[pairs // width], np.arange(tree.height + 2))
     chosen = np.zeros(len(tree), dtype=np.bool_)
     rest, parent = pairs[:0], tree.parent.astype(np.int64)
     for level in range(tree.height, -1, -1):
-        here = np.unique(np.concatenate([pairs[place[level] : place[level + 1]], rest]))
+        here = _distinct(np.concatenate([pairs[place[level] : place[level + 1]], rest]))
         enough = np.bincount(here // width, minlength=len(tree)) >= k
         chosen |= enough
         few = here[~enough[here // width]]
@@ -217,7 +217,16 @@ def _subjects(concept: Short, subject: Ints, n: int) -> Ints:
     """The number of distinct subjects of each concept; -1 is none."""
     known = concept >= 0
     width = int(subject.max(initial=0)) + 1
-    return np.bincount(np.unique(concept[known].astype(np.int64) * width + subject[known]) // width, minlength=n)
+    return np.bincount(_distinct(concept[known].astype(np.int64) * width + subject[known]) // width, minlength=n)
+
+
+def _distinct(keys: Ints) -> Ints:
+    """The distinct keys in order. NumPy's `unique` hashes, which takes several times as long here."""
+    ordered = np.sort(keys)
+    first = np.ones(ordered.size, dtype=np.bool_)
+    first[1:] = ordered[1:] != ordered[:-1]
+    distinct: Ints = ordered[first]
+    return distinct
 
 
 def _on_the_way(concepts: Short, end: Short) -> Short:
