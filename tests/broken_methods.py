@@ -9,6 +9,8 @@ import polars as pl
 
 import coterie
 from coterie.methods.affinity import Affinity
+from coterie.methods.generalize import Generalize
+from coterie.methods.generalize_users import GeneralizeUsers
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
@@ -388,6 +390,142 @@ class InventsProfiles(Microaggregate):
         return Draft(frame=rows, subjects=draft.subjects)
 
 
+def _into(plan, old, new):
+    """A plan in which what becomes one concept becomes another."""
+    return plan.with_columns(pl.when(pl.col("into") == old).then(pl.lit(new)).otherwise("into").alias("into"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharesTooFew(Generalize):
+    """Releases concepts that k - 1 users share."""
+
+    def plan(self, log, run):
+        return Generalize(k=self.k - 1, users=self.users).plan(log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountsQueries(Generalize):
+    """Promises users and counts distinct queries, as the paper does."""
+
+    def plan(self, log, run):
+        return Generalize(k=self.k, size="queries").plan(log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountsNobodysConcepts(Generalize):
+    """Counts a missing user as one."""
+
+    def plan(self, log, run):
+        named = replace(log, frame=log.frame.with_columns(pl.col("user").fill_null("nobody")))
+        return super().plan(named, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FewerQueries(Generalize):
+    """Promises queries and releases concepts of fewer."""
+
+    size: str = "queries"
+
+    def plan(self, log, run):
+        return Generalize(k=self.k - 1, size="queries").plan(log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecificForOne(Generalize):
+    """Releases one person's query as the concept it is, beside those who stay more general."""
+
+    def plan(self, log, run):
+        own = pl.when(pl.col("item") == "wolf").then(pl.lit("wolf (1)")).otherwise("into").alias("into")
+        return super().plan(log, run).with_columns(own)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnotherConcept(Generalize):
+    """Releases queries as a concept that none of their words has to do with."""
+
+    def plan(self, log, run):
+        return _into(super().plan(log, run), "bread", "asteroid")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HidesAmongOthers(Generalize):
+    """Leaves out the rows of all but one person behind a concept."""
+
+    def release(self, log, plan, run):
+        alone = pl.col("user").is_in(["b", "c"]) & (pl.col("query") == "bread")
+        kept = replace(log, frame=log.frame.filter(~alone.fill_null(False)))
+        return Generalize(k=self.k).release(kept, plan, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasesText(Generalize):
+    """Releases what was typed."""
+
+    def plan(self, log, run):
+        return super().plan(log, run).with_columns(pl.col("item").alias("into"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeepsConceptPages(Generalize):
+    """Keeps the page that one person clicked."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        return replace(draft, frame=_putting_back(draft, log, "url", pl.col("url")).frame)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinksConceptSessions(Generalize):
+    """Promises a name for each session and releases one for each person."""
+
+    users: str = "session"
+
+    def release(self, log, plan, run):
+        return Generalize(k=self.k, users="pseudonym").release(log, plan, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneConceptMore(GeneralizeUsers):
+    """Tells of one member of a group what she alone searched for."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        rows = draft.frame.collect()
+        more = rows.head(1).with_columns(pl.lit("asteroid").alias("query"))
+        return replace(draft, frame=pl.concat([rows, more]).lazy())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfilesOfText(GeneralizeUsers):
+    """Puts what was typed into profiles."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        return replace(draft, frame=draft.frame.with_columns(pl.concat_str("query", pl.lit(" zzz")).alias("query")))
+
+
+def concept_log():
+    """For k = 3: bread has three users, dogs and wolves three together, tides two and somebody unnamed."""
+    parts = [
+        ("abc", "bread"),
+        ("ab", "dog"),
+        ("c", "wolf"),
+        ("de-", "tide"),
+        ("d", "oak"), ("d", "elm"), ("d", "birch"), ("d", "maple"),
+    ]  # fmt: skip
+    rows = [(None if user == "-" else user, query) for users, query in parts for user in users]
+    start = pl.datetime(2020, 1, 1, time_unit="us")
+    frame = pl.DataFrame(rows, schema=["user", "query"], orient="row")
+    clicked = (pl.col("user") == "a") & (pl.col("query") == "bread")
+    return coterie.log(
+        frame.with_columns(
+            time=start + pl.duration(hours=pl.int_range(pl.len())),
+            url=pl.when(clicked).then(pl.lit("http://one.example")),
+            rank=pl.when(clicked).then(1).cast(pl.Int32),
+        )
+    )
+
+
 CAUGHT_BY = [
     (ReleasesRare, "QUERIES", "crowd.query"),
     (ReleasesRare, "VISITS", "crowd.path"),
@@ -430,4 +568,16 @@ CAUGHT_BY = [
     (KeepsRareWords, "AFFINE", "words.query"),
     (InventsAffineRows, "AFFINE", "rows.query"),
     (KeepsAffineDetails, "AFFINE", "crowd.query.url"),
+    (SharesTooFew, "CONCEPTS", "crowd.query"),
+    (CountsQueries, "CONCEPTS", "crowd.query"),
+    (CountsNobodysConcepts, "CONCEPTS", "crowd.query"),
+    (FewerQueries, "CONCEPTS", "crowd.query"),
+    (SpecificForOne, "CONCEPTS", "crowd.query"),
+    (AnotherConcept, "CONCEPTS", "meaning.query"),
+    (HidesAmongOthers, "CONCEPTS", "meaning.query"),
+    (ReleasesText, "CONCEPTS", "items"),
+    (KeepsConceptPages, "CONCEPTS", "crowd.query.url"),
+    (LinksConceptSessions, "CONCEPTS", "links"),
+    (OneConceptMore, "CONCEPTS", "profiles"),
+    (ProfilesOfText, "CONCEPTS", "labels"),
 ]

@@ -40,6 +40,13 @@ def test_semantic_microaggregate_in_other_modes(params: dict[str, Any]) -> None:
     check_method(registry.method("semantic_microaggregate"), params)
 
 
+def test_generalize_in_other_modes() -> None:
+    cls = registry.method("generalize")
+    check_method(cls, {"size": "queries", "left_over": "stay", "users": "session", "attrs": "keep"})
+    check_method(cls, {"paper_compat": True, "users": "pseudonym", "attrs": "drop"})
+    check_method(registry.method("generalize_users"), {"k": 2, "paper_compat": True})
+
+
 def test_the_template_is_a_method() -> None:
     check_method(Template)
 

@@ -24,7 +24,16 @@ ATTR_COSTS = {
 
 def release_items(log: Log, keep: pl.LazyFrame, k: int, users: str, attrs: str, run: Run) -> Draft:
     """A release of single queries: keep the planned ones, then what accompanies them, then who asked."""
-    kept = without_identifiers(keep_items(log, keep))
+    return _release(keep_items(log, keep), log, k, users, attrs, run)
+
+
+def release_replaced(log: Log, into: pl.LazyFrame, k: int, users: str, attrs: str, run: Run) -> Draft:
+    """The same with something else in place of each planned query."""
+    return _release(replace_items(log, into), log, k, users, attrs, run)
+
+
+def _release(kept: Log, log: Log, k: int, users: str, attrs: str, run: Run) -> Draft:
+    kept = without_identifiers(kept)
     if attrs == "common":
         kept = common_details(kept, k, run)
     elif attrs == "drop":
@@ -38,6 +47,13 @@ def keep_items(log: Log, keep: pl.LazyFrame) -> Log:
     item = log.shape.item
     frame = log.frame.join(keep.select(pl.col("item").alias(item)), on=item, how="semi")
     return replace(log, frame=frame)
+
+
+def replace_items(log: Log, into: pl.LazyFrame) -> Log:
+    """The rows whose item is in the REPLACE table, with what it becomes."""
+    item = log.shape.item
+    rows = log.frame.join(into.select(pl.col("item").alias(item), "into"), on=item)
+    return replace(log, frame=rows.with_columns(pl.col("into").alias(item)).drop("into"))
 
 
 def common_details(log: Log, k: int, run: Run) -> Log:

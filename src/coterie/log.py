@@ -77,11 +77,11 @@ class Record:
     """The private record of a run: who became whom. It undoes the release, so it stays at home.
 
     `tables` may hold `certificate` (item, by, user: who covers whom, for the verifier), `degrees` (item, degree),
-    `function_words` (word: a list of one's own, for the verifier) and `labels` (label: of a taxonomy of one's own, for
-    the verifier).
+    `function_words` (word: a list of one's own, for the verifier), and `labels` (label) and `taxonomy` (path: where its
+    file is) of a taxonomy of one's own, for the verifier.
     """
 
-    TABLES: ClassVar[tuple[str, ...]] = ("certificate", "degrees", "function_words", "labels")
+    TABLES: ClassVar[tuple[str, ...]] = ("certificate", "degrees", "function_words", "labels", "taxonomy")
 
     run: Mapping[str, Any]
     subjects: pl.LazyFrame

@@ -33,6 +33,7 @@ _LIST_OF_WORDS = "english|none|sha256:[0-9a-f]{64}"
 _LABELS = " It is made of labels of a taxonomy, which stand in place of what was typed."
 _LABEL_OF_ONE = "A label may stand for what one user of a group alone searched for, and may name a person or a disease."
 _QUERY_OF_ONE = "A query that names a person by itself is released as it is where it is part of a shared profile."
+_TELLING = "A concept can be telling by itself: diseases, places and well-known persons are concepts, too."
 _ALONE = "The promise is about this release alone, not about it together with other releases of the same log."
 
 
@@ -122,6 +123,54 @@ class KThetaAffinity:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConceptKAnonymity:
+    """Every released item is a concept that stands for items of at least k users of the original log."""
+
+    k: Annotated[int, Range(2)]
+    size: Annotated[str, Choice("users", "queries")] = "users"
+    taxonomy: str = "wordnet"
+    """The name of the taxonomy, or the digest of one that has none."""
+    paper_compat: Annotated[bool, Flag()] = False
+    users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
+    attrs: Annotated[str, Choice("common", "keep", "drop")] = "common"
+
+    name = "concept_k_anonymity"
+
+    def __post_init__(self) -> None:
+        check_params(self, self.name)
+
+    @property
+    def sentence(self) -> str:
+        """The promise in plain words."""
+        crowd = {
+            "users": f"Every released concept stands for queries of at least {self.k} different users.",
+            "queries": f"Every released concept stands for at least {self.k} different queries, which may all come "
+            "from one user.",
+        }
+        attrs = _ATTRS[self.attrs]
+        if self.attrs == "common":
+            attrs = (
+                f" What accompanies a concept (the clicked page) stays only where {self.k} users share concept and "
+                "page; times are cut to the day."
+            )
+        return crowd[self.size] + attrs + _USERS[self.users]
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the promise does not say."""
+        return (
+            *_costs(self.users, self.attrs),
+            *((f"One person who typed {self.k} different queries can be alone behind a concept.",)
+            if self.size == "queries" else ()),
+            _TELLING,
+            "Who knows what a person typed can tell which concept it was released as, and so what kind of queries the "
+            "others behind that concept typed.",
+            f"Somebody who can make {self.k} accounts type words of one concept can have that concept released.",
+            _ALONE,
+        )  # fmt: skip
+
+
 def _costs(users: str, attrs: str) -> tuple[str, ...]:
     """What linking rows and keeping details give away."""
     return (*((_LINKED,) if users != "drop" else ()), *((_KEPT,) if attrs == "keep" else ()))
@@ -160,10 +209,18 @@ class UserKAnonymity:
         )
 
 
-QueryPromise = QueryKAnonymity | KThetaAffinity
+QueryPromise = QueryKAnonymity | KThetaAffinity | ConceptKAnonymity
 """Promises about single queries, with `users` and `attrs`."""
 Promise = QueryPromise | UserKAnonymity
-PROMISES: dict[str, type[Promise]] = {cls.name: cls for cls in (QueryKAnonymity, KThetaAffinity, UserKAnonymity)}
+PROMISES: dict[str, type[Promise]] = {
+    cls.name: cls for cls in (QueryKAnonymity, KThetaAffinity, ConceptKAnonymity, UserKAnonymity)
+}
+
+
+def releases_concepts(promise: Promise) -> bool:
+    """Whether released items are names of concepts, which cannot be compared with the strings of the original."""
+    return isinstance(promise, ConceptKAnonymity) or (isinstance(promise, UserKAnonymity) and bool(promise.labels))
+
 
 Status = Literal["passed", "failed", "not checked"]
 

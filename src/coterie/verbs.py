@@ -28,7 +28,17 @@ from coterie.params import public_params
 from coterie.prepare import DEFAULT
 from coterie.prepare import prepare as apply_steps
 from coterie.prepare.scrub import find
-from coterie.promises import PROMISES, Check, KThetaAffinity, QueryKAnonymity, Status, UserKAnonymity, from_dict
+from coterie.promises import (
+    PROMISES,
+    Check,
+    ConceptKAnonymity,
+    KThetaAffinity,
+    QueryKAnonymity,
+    Status,
+    UserKAnonymity,
+    from_dict,
+    releases_concepts,
+)
 from coterie.report import RANDOM, LogView, ReleaseView, render
 from coterie.run import Method, Run, baseline_of
 from coterie.shapes import QUERIES, SHAPES, Shape
@@ -301,6 +311,8 @@ def measure(
                 continue
             raise MissingError(f"The measure {name!r} must know who became whom. Give the run record: --record DIR.")
         try:
+            if releases_concepts(release.promise) and getattr(module, "compares_text", False):
+                raise NotApplicableError("It looks for queries in the release, which has concepts in their place.")
             rows += [(name, score.key, score.value, score.unit, score.label) for score in module.measure(comparison)]
         except NotApplicableError as reason:
             if names is not None:
@@ -482,6 +494,10 @@ def _verify_foreign(
         raise MissingError(
             "There is no sidecar that says what is promised. Say what to check, for example "
             "--promise query_k_anonymity --k 5 (promises: " + ", ".join(PROMISES) + ")."
+        )
+    if name == ConceptKAnonymity.name:
+        raise ParameterError(
+            f"{name} can be checked of releases with a sidecar only: it says which concepts are meant."
         )
     rows = published if published.steps else prepare(published, DEFAULT if steps is None else steps)
     _same_shape(rows.shape, original)

@@ -9,16 +9,27 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import polars as pl
 
 from coterie import taxonomies
 from coterie.log import Log
-from coterie.promises import Check, KThetaAffinity, Promise, QueryKAnonymity, QueryPromise, Status, UserKAnonymity
+from coterie.promises import (
+    Check,
+    ConceptKAnonymity,
+    KThetaAffinity,
+    Promise,
+    QueryKAnonymity,
+    QueryPromise,
+    Status,
+    UserKAnonymity,
+)
 from coterie.recount import covered_by_all, proved, recount
+from coterie.recount_concepts import generalized
 from coterie.shapes import Shape
+from coterie.taxonomies import Taxonomy
 from coterie.text import FUNCTION_LISTS, digest_of, name_of_words
 
 _NAME = r"^u_[a-z2-7]{16}$"
@@ -29,6 +40,7 @@ _ORIGINAL = "the original log (--original LOG)"
 _RECORD = "the run record, as so many pairs are not compared (--record DIR)"
 _OWN_LABELS = "the labels of the taxonomy, which are in the run record (--record DIR)"
 _OWN_WORDS = "the function words, which are in the run record (--record DIR)"
+_TAXONOMY = "the taxonomy's file, which the run record tells of (--record DIR)"
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
 
 
@@ -92,9 +104,9 @@ def verify_rows(
 ) -> Verdict:
     """Check released rows; `foreign` rows were not made by Coterie and need not keep its house rules.
 
-    Of the `tables` of a run record three are looked into. The `certificate` (item, by, user) says who covers whom; it
-    saves a search and is not believed. `function_words` (word) and `labels` (label) are taken if they have the digest
-    that was promised.
+    Of the `tables` of a run record some are looked into. The `certificate` (item, by, user) says who covers whom; it
+    saves a search and is not believed. `function_words` (word), `labels` (label) and the file that `taxonomy` (path)
+    names are taken if they have the digest that was promised.
     """
     checks: list[Check] = []
     if not foreign:
@@ -188,6 +200,19 @@ def _query_checks(
 ) -> Iterator[Check]:
     if isinstance(promise, KThetaAffinity):
         yield from _covers(frame, shape, promise, original, tables)
+    elif isinstance(promise, ConceptKAnonymity):
+        tree = taxonomies.promised(promise.taxonomy, tables)
+        yield _concept_names(frame, shape, tree)
+        became = None
+        if original is not None and tree is not None:
+            names = frame.select(shape.item).unique().collect(engine="streaming").to_series()
+            became = generalized(original, tree, names, promise.paper_compat)
+            # From here on the original is what it would be with its queries released as these concepts.
+            rows = original.frame.rename({shape.item: "item"}).join(became.lazy(), on="item")
+            original = replace(original, frame=rows.rename({"concept": shape.item}).drop("item"))
+        elif original is not None:
+            original = None
+        yield from _concepts(frame, shape, promise, original, became, needs=_ORIGINAL if tree else _TAXONOMY)
     else:
         yield from _crowds(frame, [shape.item], shape, promise, original, foreign)
     if not foreign and promise.users != "drop":
@@ -271,6 +296,59 @@ def _words(sizes: pl.DataFrame, promise: KThetaAffinity, original: Log, item: st
     detail = f"no released {item} has a word of fewer than {promise.min_term_users} users"
     unit = f"of {sizes.height:,} have"
     return _check(f"words.{item}", rare, detail, unit=unit, needs_original=True, carries_promise=True)
+
+
+def _concept_names(frame: pl.LazyFrame, shape: Shape, tree: Taxonomy | None) -> Check:
+    detail = f"every released {shape.item} is the name of a concept of the promised taxonomy"
+    if tree is None:
+        return _not_checked("items", detail, needs=_TAXONOMY)
+    unknown = _strange(frame, shape, tree.names.rename(shape.item).to_frame().lazy())
+    return _check("items", unknown, detail, unit="are not")
+
+
+def _concepts(
+    frame: pl.LazyFrame,
+    shape: Shape,
+    promise: ConceptKAnonymity,
+    original: Log | None,
+    became: pl.DataFrame | None,
+    needs: str,
+) -> Iterator[Check]:
+    """At least k users, or queries, behind each released concept; and its rows are those of the queries it stands for.
+
+    `original` has concepts in place of queries, `became` says which query is which.
+    """
+    item = shape.item
+    meaning, same = f"meaning.{item}", "the rows of each concept are those of the queries that lead to it in the tree"
+    if original is None or became is None:
+        yield _not_checked(meaning, same, carries_promise=True, needs=needs)
+    else:
+        key = {"drop": [item], "common": [item, "time"], "keep": [item, "time", "rank", "url"]}[promise.attrs]
+        rows = original.frame.select(key)
+        if promise.attrs == "common":
+            rows = rows.with_columns(pl.col("time").dt.truncate("1d"))
+        before, after = rows.group_by(key).len("before"), frame.select(key).group_by(key).len("after")
+        both = before.join(after, on=key, how="full", nulls_equal=True, coalesce=True)
+        other = both.filter(pl.col("before").ne_missing(pl.col("after"))).select(pl.col(item).n_unique())
+        yield _check(meaning, _count(other), same, unit="differ", needs_original=True, carries_promise=True)
+    if promise.size == "users":
+        yield from _crowds(frame, [item], shape, promise, original)
+        return
+    crowd, detail = f"crowd.{item}", f"at least {promise.k} different queries behind each released concept"
+    if became is None:
+        yield _not_checked(crowd, detail, carries_promise=True, needs=needs)
+        return
+    released = frame.select(pl.col(item).alias("concept")).unique().collect(engine="streaming")
+    sizes = released.join(became.group_by("concept").len("crowd"), on="concept", how="left").fill_null(0)
+    yield _check(
+        crowd,
+        sizes.filter(pl.col("crowd") < promise.k).height,
+        f"{detail}; {sizes.height:,} looked at",
+        unit=f"of {sizes.height:,} have fewer",
+        needs_original=True,
+        carries_promise=True,
+        largest_k=None if sizes.is_empty() else int(sizes["crowd"].min()),  # type: ignore[arg-type]
+    )
 
 
 def _crowds(
@@ -468,7 +546,8 @@ def _labels(frame: pl.LazyFrame, shape: Shape, promise: UserKAnonymity, given: p
     others = [name for name in shape.released if name not in (shape.subject, shape.item)]
     detail = f"every released {shape.item} is a label of the taxonomy, and {', '.join(others)} are empty"
     if promise.labels == taxonomies.WORDNET:
-        known = taxonomies.load(taxonomies.WORDNET).labels
+        tree = taxonomies.load(taxonomies.WORDNET)
+        known = pl.concat([tree.labels.rename("label"), tree.names.rename("label")])
     else:
         known = pl.Series(dtype=pl.String) if given is None else given.select("label").collect()["label"]
         if digest_of(known) != promise.labels:

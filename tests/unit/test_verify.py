@@ -11,12 +11,14 @@ import pytest
 
 import coterie
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
+from coterie.methods.generalize import Generalize
+from coterie.methods.generalize_users import GeneralizeUsers
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises import QueryKAnonymity, UserKAnonymity
 from coterie.shapes import QUERIES
 from coterie.testing import queries_log, visits_log
 from coterie.verify import verify_rows
-from tests.broken_methods import CAUGHT_BY, ReleasesRare, affine_log
+from tests.broken_methods import CAUGHT_BY, ReleasesRare, affine_log, concept_log
 
 
 def _nobody_log():
@@ -41,6 +43,7 @@ LOGS = {
     "NOBODY": _nobody_log,
     "JOINT": _joint_log,
     "AFFINE": affine_log,
+    "CONCEPTS": concept_log,
 }
 
 
@@ -73,6 +76,13 @@ def test_an_item_must_not_be_null(release):
         coterie.anonymize(
             replace(log, frame=log.frame.with_columns(pl.lit(None, pl.String).alias("query"))), SuppressRare(k=3)
         )
+
+
+@pytest.mark.parametrize("method", [Generalize(k=3), Generalize(k=3, size="queries"), GeneralizeUsers(k=3)])
+def test_what_the_broken_ways_to_generalize_come_from_is_fine(method):
+    release = coterie.anonymize(concept_log(), method, seed=1)
+    assert coterie.verify(release, concept_log()).exit_code == 0
+    assert release.to_polars().height
 
 
 def _catches(method, shape, check):

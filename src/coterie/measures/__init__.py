@@ -3,6 +3,8 @@
 A measure is a module with
 
     needs_record                whether it must know who became whom (the private run record)
+    compares_text               True if it looks for the original's queries, word for word, in the release; such a
+                                measure has nothing to say about concepts in place of queries
     measure(comparison)         yields Score(key, value, unit), or raises NotApplicableError with the reason
 
 Percentages are on 0..100. A label holds a string of the log and is given only where values may be shown.

@@ -220,8 +220,8 @@ PROFILES = (
 """Figures of releases that give users profiles; shown where they were measured."""
 LEFT_OUT = (
     Figure("certainty_penalty", "ncp", "Certainty penalty (NCP)",
-           "Share of the words of the log that the release leaves out, from 0 (none) to 1 (all). Lower is more useful.",
-           "0 of 1"),
+           "How much of the words of the log the release leaves out or makes less specific, from 0 (nothing) to 1 "
+           "(all). Lower is more useful.", "0 of 1"),
     Figure("f_beta", "f_1", "Agreement with labels, F1",
            "Whether queries that people labelled harmless are released and sensitive ones left out; 1 is best.", NONE),
     Figure("f_beta", "f_0_1", "Agreement with labels, F0.1",

@@ -10,6 +10,8 @@ the Open Directory (`odp`), with `ranking` for what words mean. `summary` tells 
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping as Tables
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -28,6 +30,7 @@ Short = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 WORDNET = "wordnet"
 """The taxonomy that comes with the package."""
+_NUMBERED = r" \(\d+\)$"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -71,6 +74,17 @@ class Taxonomy:
         """(start, child): the children of concept c, ascending, are child[start[c]:start[c + 1]]."""
         start = offsets(np.bincount(self.parent[1:], minlength=len(self)))
         return start, (np.argsort(self.parent[1:], kind="stable") + 1).astype(np.int32)
+
+    @cached_property
+    def names(self) -> pl.Series:
+        """A name for each concept that no other has: its label, with a number where several have it: `bank (2)`."""
+        numbered = pl.DataFrame({"label": self.labels}).select(
+            pl.when(pl.col("label").is_unique() & ~pl.col("label").str.contains(_NUMBERED))
+            .then("label")
+            .otherwise(pl.format("{} ({})", "label", pl.int_range(1, pl.len() + 1).over("label")))
+            .alias("name")
+        )
+        return numbered["name"]
 
     def ancestor_at(self, level: int) -> Short:
         """For each concept its ancestor (or itself) at a depth, -1 for concepts above it."""
@@ -202,6 +216,26 @@ def load(source: str | Path) -> Taxonomy:
     except OSError:
         state = None
     return _packed(path, None if state is None else (state.st_mtime_ns, state.st_size))
+
+
+def public_name(source: str) -> str:
+    """What a promise says about which taxonomy it is: the name of one that has a name, the digest of a file."""
+    return source if source == WORDNET else "sha256:" + hashlib.sha256(Path(source).read_bytes()).hexdigest()
+
+
+def own_file(source: str) -> dict[str, pl.LazyFrame]:
+    """For the private record: where a taxonomy is that has no name."""
+    return {} if source == WORDNET else {"taxonomy": pl.LazyFrame({"path": [str(Path(source).absolute())]})}
+
+
+def promised(name: str, tables: Tables[str, pl.LazyFrame]) -> Taxonomy | None:
+    """The taxonomy that a promise names; None where it is a file and the tables of a record do not say where."""
+    if name == WORDNET:
+        return load(WORDNET)
+    if "taxonomy" not in tables:
+        return None
+    path = tables["taxonomy"].select("path").collect().item()
+    return load(path) if Path(path).is_file() and public_name(path) == name else None
 
 
 @lru_cache(maxsize=1)

@@ -26,6 +26,7 @@ from coterie.measures import Comparison, Score
 from coterie.measures.attacks import interval, profiles_of
 
 needs_record = True
+compares_text = True
 ATTACKED = 1_000
 
 

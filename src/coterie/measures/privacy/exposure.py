@@ -18,6 +18,7 @@ import polars as pl
 from coterie.measures import Comparison, Score, of_few_queries
 
 needs_record = True
+compares_text = True
 THRESHOLD = 40  # paper 000 calls a user protected at or below this level (erratum E-000-9)
 
 

@@ -2,8 +2,15 @@
 
 Each word of each row of the original costs between 0 and 1: 0 where it is released as it was typed, 1 where its query
 was left out (SPEC 2.6). NCP = sum of the costs / T, T = words of the original with repetitions, so 0 is a release of
-everything and 1 of nothing. Rows are counted; with the prepare step `events`, searches are. For releases that only
-leave queries out: where a query is released more often than it was typed, there is no word to compare it with.
+everything and 1 of nothing. Rows are counted; with the prepare step `events`, searches are.
+
+Where concepts are released in place of queries, a word whose concept is at or below the released one (of several, the
+most specific) costs leaves below the released concept / leaves of the taxonomy, and 0 if that is one leaf. A word that
+the taxonomy does not know, or that is not below, costs 1. Then there are also `terms.matched`, the words that the
+taxonomy knows, and `ncp.matched`, the penalty of these alone. It must know what became what: the run record.
+
+Otherwise it is for releases that only leave queries out: where a query is released more often than it was typed, there
+is no word to compare it with.
 """
 
 from __future__ import annotations
@@ -12,9 +19,12 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from coterie import taxonomies
 from coterie.errors import NotApplicableError
 from coterie.measures import Comparison, Score
+from coterie.promises import ConceptKAnonymity, releases_concepts
 from coterie.shapes import QUERIES
+from coterie.taxonomies import Taxonomy
 from coterie.text import words
 
 needs_record = False
@@ -26,12 +36,25 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     """The penalty of the log, T, and the number of words left out."""
     if comparison.log.shape is not QUERIES:
         raise NotApplicableError(f"It counts the words of queries, and this log is {comparison.log.shape.name}.")
-    costs = costs_of(_counts(comparison.original), _counts(comparison.released))
+    concepts = releases_concepts(comparison.release.promise)
+    costs = _concept_costs(comparison) if concepts else _query_costs(comparison)
     total = int(costs["occurrences"].sum())
-    spent = float((costs["occurrences"] * costs["penalty"]).sum())
-    yield Score("ncp", spent / total if total else None, "of 1")
+    yield Score("ncp", _mean(costs), "of 1")
     yield Score("terms", total, "words")
     yield Score("terms.suppressed", int(costs.filter(pl.col("penalty") == SUPPRESSED)["occurrences"].sum()), "words")
+    if concepts:
+        matched = costs.filter("matched")
+        yield Score("terms.matched", int(matched["occurrences"].sum()), "words")
+        yield Score("ncp.matched", _mean(matched), "of 1")
+
+
+def _mean(costs: pl.DataFrame) -> float | None:
+    total = int(costs["occurrences"].sum())
+    return float((costs["occurrences"] * costs["penalty"]).sum()) / total if total else None
+
+
+def _query_costs(comparison: Comparison) -> pl.DataFrame:
+    return costs_of(_counts(comparison.original), _counts(comparison.released))
 
 
 def costs_of(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
@@ -51,3 +74,82 @@ def costs_of(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
 
 def _counts(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by("item").agg(pl.len().cast(pl.Int64).alias("rows"))
+
+
+def _concept_costs(comparison: Comparison) -> pl.DataFrame:
+    """occurrences, penalty, matched for a release of concepts."""
+    record, by_query = comparison.release.record, isinstance(comparison.release.promise, ConceptKAnonymity)
+    if record is None or (by_query and record.rows is None):
+        raise NotApplicableError("It must know which query became which concept. Give the run record: --record DIR.")
+    if by_query:
+        became = comparison.released.select(pl.col("item").alias("owner")).with_row_index("released_row")
+        rows = comparison.original.join(comparison.rows, on="row", how="left").join(
+            became, on="released_row", how="left"
+        )
+        sets = became.select("owner", pl.col("owner").alias("name")).unique()
+    else:
+        names = comparison.names.rename({"original": "subject", "released": "owner"})
+        rows = comparison.original.join(names, on="subject", how="left")
+        sets = comparison.released.select(pl.col("subject").alias("owner"), pl.col("item").alias("name")).unique()
+    asked = rows.group_by("item", "owner").agg(pl.len().cast(pl.Int64).alias("rows"))
+    parameters = record.run["parameters"]
+    tree = taxonomies.load(parameters["taxonomy"])
+    return concept_costs(asked, sets, tree, stop_words=not parameters.get("paper_compat", False))
+
+
+def concept_costs(asked: pl.DataFrame, sets: pl.DataFrame, tree: Taxonomy, stop_words: bool) -> pl.DataFrame:
+    """occurrences, penalty, matched: how many words, known to the taxonomy or not, cost how much.
+
+    `asked` (item, owner, rows): how often queries were asked, and whose set of released concepts stands for them, or
+    null; `sets` (owner, name): these sets.
+    """
+    items = asked.select(pl.col("item").unique().sort()).with_columns(
+        pl.int_range(pl.len(), dtype=pl.Int32).alias("query")
+    )
+    terms = tree.classify(items["item"], stop_words=stop_words).terms.drop("rank")
+    typed = items.select("query", words(pl.col("item")).alias("text")).with_columns(
+        pl.int_ranges(pl.col("text").list.len(), dtype=pl.Int32).alias("word")
+    )
+    typed = typed.explode("text", "word").filter(pl.col("text") != "").drop("text")
+    # A term of several words covers each of them; of two terms within one word the better counts.
+    covers = terms.with_columns(
+        pl.int_ranges("term", pl.col("term") + pl.col("words")).cast(pl.List(pl.Int32)).alias("word")
+    )
+    covers = covers.explode("word").select("query", "word", "concept")
+    pairs = asked.drop_nulls("owner").join(items, on="item").select("query", "owner")
+    wanted = pairs.join(covers.select("query", "concept").unique(), on="query").select("owner", "concept").unique()
+    penalties = _cheapest(wanted, sets, tree)
+
+    each = asked.join(items, on="item").select("query", "owner", "rows").join(typed, on="query")
+    meant = covers.join(pairs, on="query").join(penalties, on=["owner", "concept"])
+    best = meant.group_by("query", "owner", "word").agg(pl.col("penalty").min())
+    known = covers.select("query", "word").unique().with_columns(pl.lit(True).alias("matched"))
+    priced = each.join(best, on=["query", "owner", "word"], how="left").join(known, on=["query", "word"], how="left")
+    priced = priced.with_columns(pl.col("penalty").fill_null(SUPPRESSED), pl.col("matched").fill_null(False))
+    summed = priced.group_by("penalty", "matched").agg(pl.col("rows").sum().alias("occurrences"))
+    return summed.select("occurrences", "penalty", "matched").sort("penalty", "matched")
+
+
+def _cheapest(wanted: pl.DataFrame, sets: pl.DataFrame, tree: Taxonomy) -> pl.DataFrame:
+    """owner, concept, penalty: the least that a concept costs among the released ones at or above it; none without."""
+    whole = int(tree.leaves[0])
+    leaves = pl.Series("leaves", tree.leaves).cast(pl.Int64)
+    numbered = pl.DataFrame({"above": range(len(tree)), "leaves": leaves})
+    # Some methods release plain labels, which may stand for any concept that has them.
+    number = pl.concat([numbered.with_columns(names.alias("name")) for names in (tree.names, tree.labels)]).unique()
+    released = sets.join(number, on="name").select("owner", "above", "leaves")
+    kinds = wanted.select(pl.col("concept").unique())
+    ways = kinds.with_columns(
+        pl.Series("above", [_way(concept, tree) for concept in kinds["concept"]], dtype=pl.List(pl.Int64))
+    ).explode("above")
+    found = wanted.join(ways, on="concept").join(released, on=["owner", "above"])
+    price = pl.when(pl.col("leaves") == 1).then(RELEASED).otherwise(pl.col("leaves") / whole)
+    return found.group_by("owner", "concept").agg(price.min().alias("penalty"))
+
+
+def _way(concept: int, tree: Taxonomy) -> list[int]:
+    """A concept and all above it."""
+    way = [concept]
+    while way[-1] > 0:
+        way.append(int(tree.parent[way[-1]]))
+    return way

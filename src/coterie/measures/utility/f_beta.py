@@ -22,6 +22,7 @@ from coterie.errors import NotApplicableError
 from coterie.measures import Comparison, Score
 
 needs_record = False
+compares_text = True
 BETAS = {"f_1": 1.0, "f_0_1": 0.1}
 
 

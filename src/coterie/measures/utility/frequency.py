@@ -15,6 +15,7 @@ from coterie.measures import Comparison, Score
 from coterie.text import STOP_WORDS, words
 
 needs_record = False
+compares_text = True
 TOP = 10
 
 

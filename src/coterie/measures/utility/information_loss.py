@@ -16,6 +16,7 @@ import polars as pl
 from coterie.measures import Comparison, Score, of_few_queries
 
 needs_record = True
+compares_text = True
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

@@ -1,0 +1,233 @@
+"""Release every query as one concept of a taxonomy that enough people's queries share.
+
+Paper: C. Carpineto and G. Romano, "k_θ-affinity privacy" (2015), section 4.4, WNGEN: k-anonymity under WordNet
+    generalization (He and Naughton 2009) at the level of single queries; SPEC 7.3.
+
+Symbols: k = smallest number of users (`size = queries`: of distinct queries) behind a released concept; M(c) = queries
+    whose way down the tree leads through concept c; left-over of c = members of M(c) that are released as nothing
+    below c.
+
+Promise: every released concept stands for queries of at least k different users. With `size = queries`, as in the
+    paper, for k different queries, which may be one person's. With `attrs = common` a clicked page stays only where k
+    users share concept and page, and times are cut to the day. Rows without a user count as nobody's.
+
+Differs: E-001-6 (users are counted, queries only if asked). Stop words are no terms, unless `paper_compat` ("in" is
+    Indiana there). Queries without a term of the taxonomy are left out, where the paper calls them `entity`. A
+    left-over of fewer than k rises alone to the next concept above, and is left out where even the root has too few.
+    Read to the letter, SPEC 7.3 keeps all members at that concept (`left_over = stay`): one person's `object` then
+    hides all objects. The concept is released by its label, with a number where several
+    concepts have that label. User numbers are dropped unless asked (`users`), and of times, ranks and urls what k users
+    share stays (`attrs`).
+
+Cost: one pass over the log to find the distinct (user, query) pairs; then the mapping of distinct queries, one pass
+    over their terms for each level of the tree, and a count of users from the leaves up. Memory: the pairs, as numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie import taxonomies
+from coterie.apply import release_replaced
+from coterie.kernels import tree as kernels
+from coterie.log import Log
+from coterie.params import Choice, File, Flag, Range, check_params
+from coterie.promises import ConceptKAnonymity
+from coterie.run import Draft, Run, enough_subjects, first_use
+from coterie.shapes import QUERIES, REPLACE, Shape
+from coterie.taxonomies import WORDNET, Taxonomy
+from coterie.taxonomies.lexicon import offsets
+
+Ints = NDArray[np.int64]
+Short = NDArray[np.int32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generalize:
+    """Release each query as the most specific concept that queries of at least k users share."""
+
+    k: Annotated[int, Range(2)] = 5
+    taxonomy: Annotated[str, File(WORDNET)] = WORDNET
+    size: Annotated[str, Choice("users", "queries")] = "users"
+    left_over: Annotated[str, Choice("rise", "stay")] = "rise"
+    paper_compat: Annotated[bool, Flag()] = False
+    users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
+    attrs: Annotated[str, Choice("common", "keep", "drop")] = "common"
+
+    accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
+    status: ClassVar[str] = "experimental"
+    param_docs: ClassVar[dict[str, str]] = {
+        "k": "smallest number of users behind a released concept",
+        "taxonomy": "the tree of concepts: wordnet, or a FILE of `coterie taxonomy build`",
+        "size": "what k counts: users, or distinct queries as in the paper, which one person can have typed",
+        "left_over": "where fewer than k are left over below a concept: they rise alone, or all stay with them",
+        "paper_compat": "stop words are terms too, as in the paper",
+        "users": "what links rows: nothing, a random name per session, or one per person",
+        "attrs": "times, ranks, urls: only what k users share, all, or none",
+    }
+
+    def __post_init__(self) -> None:
+        check_params(self, "generalize")
+
+    def promise(self, n_subjects: int) -> ConceptKAnonymity:
+        """At least k users, or queries, behind each released concept."""
+        enough_subjects("generalize", self.k, n_subjects)
+        return ConceptKAnonymity(
+            k=self.k,
+            size=self.size,
+            taxonomy=taxonomies.public_name(self.taxonomy),
+            paper_compat=self.paper_compat,
+            users=self.users,
+            attrs=self.attrs,
+        )
+
+    def plan(self, log: Log, run: Run) -> pl.LazyFrame:
+        """Steps 1-3: the walk, which serves every k; the concepts with k users; the deepest of them on each way."""
+        tree, walked = self._tree, self._walked(log, run)
+        crowd = walked.users if self.size == "users" else walked.queries
+        choose = risen if self.left_over == "rise" else stayed
+        into = choose(tree, walked.end, crowd, self.k)
+        kept = into >= 0
+        columns = {"item": walked.items.filter(kept), "into": tree.names.gather(into[kept])}
+        return REPLACE.check(pl.LazyFrame(columns))
+
+    def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
+        """Step 4: every query as its concept, then what accompanies it, then who asked."""
+        draft = release_replaced(log, plan, self.k, self.users, self.attrs, run)
+        walked = self._walked(log, run)
+        asked = pl.LazyFrame({"item": walked.items, "rows": walked.rows, "known": walked.end >= 0})
+        lost = asked.join(plan, on="item", how="anti").group_by("known").agg(pl.col("rows").sum()).collect()
+        why = {
+            False: f"without a word that the taxonomy {self._tree.name} knows",
+            True: f"that share no concept with those of enough others for k = {self.k}",
+        }
+        total = int(walked.rows.sum())
+        warnings = tuple(
+            f"{rows:,} of {total:,} rows are left out: queries {why[known]}."
+            for known, rows in lost.sort("known").rows()
+        )
+        return replace(
+            draft, warnings=(*draft.warnings, *warnings), tables={**draft.tables, **taxonomies.own_file(self.taxonomy)}
+        )
+
+    def _walked(self, log: Log, run: Run) -> Walked:
+        key = (log, "walk", self.taxonomy, self.paper_compat)
+        return run.once(key, lambda: _walk(log, self._tree, self.paper_compat))
+
+    @property
+    def _tree(self) -> Taxonomy:
+        return taxonomies.load(self.taxonomy)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Walked:
+    """Where the walk took each distinct query."""
+
+    items: pl.Series
+    rows: Ints
+    end: Short
+    """The last concept on the way of each query; -1 without a term."""
+    users: tuple[Ints, Ints]
+    """(query, user): who asked what, as numbers."""
+
+    @property
+    def queries(self) -> tuple[Ints, Ints]:
+        """(query, query): each query counts once."""
+        number = np.arange(self.end.size)
+        return number, number
+
+
+def _walk(log: Log, tree: Taxonomy, paper_compat: bool) -> Walked:
+    """Step 1: all queries go down the tree together, each to the child where most could go."""
+    pairs = log.frame.select(pl.col(log.shape.subject).alias("user"), pl.col(log.shape.item).alias("item"))
+    asked = pairs.group_by("user", "item").len("rows").collect(engine="streaming")
+    queries = asked.group_by("item").agg(pl.col("rows").sum()).sort("item").with_row_index("query")
+    people = asked.select("user").drop_nulls().unique().with_row_index("number")
+    known = asked.lazy().join(people.lazy(), on="user").join(queries.lazy().select("item", "query"), on="item")
+    who = known.select(pl.col("query", "number").cast(pl.Int64)).collect(engine="streaming")
+    terms = tree.classify(queries["item"], stop_words=not paper_compat).terms
+    start = offsets(np.bincount(terms["query"].to_numpy(), minlength=queries.height))
+    above = np.stack([tree.ancestor_at(level) for level in range(tree.height + 1)])
+    with first_use():
+        end = kernels.walk(start, terms["concept"].to_numpy(), above, tree.depth)
+    rows = queries["rows"].to_numpy().astype(np.int64)
+    return Walked(items=queries["item"], rows=rows, end=end, users=(who["query"].to_numpy(), who["number"].to_numpy()))
+
+
+def risen(tree: Taxonomy, end: Short, crowd: tuple[Ints, Ints], k: int) -> Short:
+    """The concept each query is released as, -1 for none: left-overs of fewer than k rise until they are k.
+
+    `crowd` says for pairs (query, subject) who stands behind a query.
+    """
+    asked, subject = _mapped(end, crowd)
+    width = int(subject.max(initial=0)) + 1
+    pairs = _distinct(end[asked].astype(np.int64) * width + subject)
+    # Concepts are numbered by depth, so the pairs of one depth are together.
+    place = np.searchsorted(tree.depth[pairs // width], np.arange(tree.height + 2))
+    chosen = np.zeros(len(tree), dtype=np.bool_)
+    rest, parent = pairs[:0], tree.parent.astype(np.int64)
+    for level in range(tree.height, -1, -1):
+        here = _distinct(np.concatenate([pairs[place[level] : place[level + 1]], rest]))
+        enough = np.bincount(here // width, minlength=len(tree)) >= k
+        chosen |= enough
+        few = here[~enough[here // width]]
+        rest = parent[few // width] * width + few % width
+    return _on_the_way(nearest(tree, chosen), end)
+
+
+def stayed(tree: Taxonomy, end: Short, crowd: tuple[Ints, Ints], k: int) -> Short:
+    """The same, but where the left-over of a concept is fewer than k, all that came there stay there."""
+    asked, subject = _mapped(end, crowd)
+    size = np.zeros(len(tree), dtype=np.int64)
+    for level in range(tree.height + 1):
+        size += _subjects(tree.ancestor_at(level)[end[asked]], subject, len(tree))
+    deepest = nearest(tree, size >= k)
+    left = _subjects(deepest[end[asked]], subject, len(tree))
+    held = (left > 0) & (left < k)
+    # What is below a concept that holds its members is no way out.
+    free = np.ones(len(tree), dtype=np.bool_)
+    for level in range(1, tree.height + 1):
+        here = np.flatnonzero(tree.depth == level)
+        free[here] = free[tree.parent[here]] & ~held[tree.parent[here]]
+    # Where nobody is left over, nothing is released: queries without a user would be alone there.
+    return _on_the_way(nearest(tree, free & (left > 0)), end)
+
+
+def nearest(tree: Taxonomy, chosen: NDArray[np.bool_]) -> Short:
+    """For each concept the deepest chosen one at or above it; -1 where there is none."""
+    result = np.where(chosen, np.arange(len(tree)), -1).astype(np.int32)
+    for level in range(1, tree.height + 1):
+        here = np.flatnonzero((tree.depth == level) & ~chosen)
+        result[here] = result[tree.parent[here]]
+    return result
+
+
+def _mapped(end: Short, crowd: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+    """Those pairs whose query has a concept."""
+    known = end[crowd[0]] >= 0
+    return crowd[0][known], crowd[1][known]
+
+
+def _subjects(concept: Short, subject: Ints, n: int) -> Ints:
+    """The number of distinct subjects of each concept; -1 is none."""
+    known = concept >= 0
+    width = int(subject.max(initial=0)) + 1
+    return np.bincount(_distinct(concept[known].astype(np.int64) * width + subject[known]) // width, minlength=n)
+
+
+def _distinct(keys: Ints) -> Ints:
+    """The distinct keys in order. NumPy's `unique` hashes, which takes several times as long here."""
+    ordered = np.sort(keys)
+    first = np.ones(ordered.size, dtype=np.bool_)
+    first[1:] = ordered[1:] != ordered[:-1]
+    distinct: Ints = ordered[first]
+    return distinct
+
+
+def _on_the_way(concepts: Short, end: Short) -> Short:
+    return np.where(end >= 0, concepts[end], np.int32(-1))

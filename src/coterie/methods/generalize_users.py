@@ -1,0 +1,192 @@
+"""Release every user as a set of concepts that at least k users share.
+
+Paper: Y. He and J. F. Naughton, "Anonymization of set-valued data via top-down, local generalization" (2009), the user
+    level that Carpineto and Romano (2015), section 4.4, compare with; SPEC 7.2.
+
+Symbols: k = smallest number of users that share a released set; record = the set of concepts a user's words mean; cut =
+    the concepts that cover all items of the records of one group; gain of a concept = its leaves x the items below it.
+
+Promise: every released profile, a set of concepts, is shared by at least k users. Nothing else is released: no times,
+    ranks, pages, numbers of searches.
+
+Differs: a term means its likeliest concept; stop words are no terms, unless `paper_compat`. An item that is no leaf
+    counts as a leaf of its own below its concept. A left-over group never tries to expand the concept again that it
+    was left over from. Where too few records can be moved into it, none is moved before the group of least gain joins
+    it. Users without any word of the taxonomy are left out and counted; the paper has none.
+
+Cost: each record is looked at once for each concept that is expanded above its items: near linear in the number of
+    (user, concept) pairs, times the depth of the tree. Memory: these pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie import taxonomies
+from coterie.kernels import tree as kernels
+from coterie.log import Log
+from coterie.params import File, Flag, Range, check_params
+from coterie.promises import UserKAnonymity
+from coterie.run import Draft, Run, enough_subjects, first_use
+from coterie.shapes import GROUPS, QUERIES, Shape
+from coterie.taxonomies import WORDNET, Taxonomy
+from coterie.taxonomies.lexicon import offsets
+from coterie.text import digest_of
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralizeUsers:
+    """Release each user as the most specific set of concepts that at least k users share."""
+
+    k: Annotated[int, Range(2)] = 5
+    taxonomy: Annotated[str, File(WORDNET)] = WORDNET
+    paper_compat: Annotated[bool, Flag()] = False
+
+    accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
+    status: ClassVar[str] = "experimental"
+    param_docs: ClassVar[dict[str, str]] = {
+        "k": "smallest number of users that share a released set of concepts",
+        "taxonomy": "the tree of concepts: wordnet, or a FILE of `coterie taxonomy build`",
+        "paper_compat": "stop words are terms too, as in paper 001",
+    }
+
+    def __post_init__(self) -> None:
+        check_params(self, "generalize_users")
+
+    def promise(self, n_subjects: int) -> UserKAnonymity:
+        """At least k users share each released set."""
+        enough_subjects("generalize_users", self.k, n_subjects)
+        labels = WORDNET if self.taxonomy == WORDNET else digest_of(self._tree.names)
+        return UserKAnonymity(k=self.k, labels=labels)
+
+    def plan(self, log: Log, run: Run) -> pl.LazyFrame:
+        """Steps 1-2: records of users, and their groups; users without a record have none."""
+        members = self._groups(log, run).members
+        return GROUPS.check(members.lazy())
+
+    def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
+        """Step 3: the cut of its group under a fresh name for each user."""
+        people = log.frame.select(pl.col("user").alias("subject")).drop_nulls().unique()
+        groups = people.join(plan, on="subject", how="left").collect(engine="streaming").sort("subject")
+        kept = groups.drop_nulls("group")
+        names = kept.with_columns(run.pseudonyms(kept["subject"], taken=groups["subject"]).alias("released"))
+        rows = names.lazy().join(self._groups(log, run).cuts.lazy(), on="group")
+        empty = {name: QUERIES.schema[name] for name in QUERIES.released if name not in ("user", "query")}
+        frame = rows.select(
+            pl.col("released").alias("user"), "query", *(pl.lit(None, dtype).alias(n) for n, dtype in empty.items())
+        )
+        subjects = groups.join(names.select("subject", "released"), on="subject", how="left")
+        lost, name = groups["group"].null_count(), self._tree.name
+        unknown = f"none of their words is in the taxonomy {name}"
+        few = f"fewer than {self.k} have a word that is in the taxonomy {name}"
+        return Draft(
+            frame=frame.select(QUERIES.released),
+            subjects=subjects.select(pl.col("subject").alias("original"), "released", "group").lazy(),
+            warnings=(f"{lost:,} of {groups.height:,} users are left out: {few if kept.is_empty() else unknown}.",)
+            if lost
+            else (),
+            tables={} if self.taxonomy == WORDNET else {"labels": self._tree.names.alias("label").to_frame().lazy()},
+        )
+
+    def _groups(self, log: Log, run: Run) -> Groups:
+        records = run.once(
+            (log, "records", self.taxonomy, self.paper_compat),
+            lambda: _records(log, self._tree, self.paper_compat),
+        )
+        return run.once((log, self), lambda: _groups(records, self._tree, self.k))
+
+    @property
+    def _tree(self) -> Taxonomy:
+        return taxonomies.load(self.taxonomy)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Records:
+    """The concepts of users, users in byte order; those without any are not there."""
+
+    users: pl.Series
+    start: Ints
+    concepts: Ints
+    """Distinct concepts of user u: concepts[start[u]:start[u + 1]]."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Groups:
+    """Groups of users and what covers them."""
+
+    members: pl.DataFrame
+    """subject, group"""
+    cuts: pl.DataFrame
+    """group, query: the names of the concepts released for each member."""
+
+
+def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> Records:
+    """Step 1: for each user the set of concepts that the words of the queries mean."""
+    pairs = log.frame.select(pl.col("user"), pl.col("query").alias("item")).drop_nulls().unique()
+    asked = pairs.collect(engine="streaming")
+    queries = asked.select("item").unique().sort("item").with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("q"))
+    terms = tree.classify(queries["item"], stop_words=not paper_compat).terms.select(
+        pl.col("query").alias("q"), "concept"
+    )
+    found = asked.lazy().join(queries.lazy(), on="item").join(terms.lazy(), on="q").select("user", "concept").unique()
+    table = found.sort("user", "concept").collect(engine="streaming")
+    sizes = table["user"].rle().struct.unnest()
+    return Records(
+        users=sizes["value"],
+        start=offsets(sizes["len"].to_numpy()),
+        concepts=table["concept"].to_numpy().astype(np.int64),
+    )
+
+
+def _groups(records: Records, tree: Taxonomy, k: int) -> Groups:
+    """Step 2, with names in place of numbers."""
+    group, cuts = partition(records.start, records.concepts, tree, k)
+    members = pl.DataFrame({"subject": records.users, "group": group}, schema_overrides={"group": pl.UInt32})
+    number = np.repeat(np.arange(len(cuts)), [len(cut) for cut in cuts])
+    nodes = np.concatenate([*cuts, np.zeros(0, dtype=np.int64)])
+    released = pl.DataFrame({"group": number, "query": tree.names.gather(nodes)}, schema_overrides={"group": pl.UInt32})
+    return Groups(members=members.filter(pl.lit(len(cuts) > 0)), cuts=released)
+
+
+def partition(start: Ints, concepts: Ints, tree: Taxonomy, k: int) -> tuple[Ints, list[Ints]]:
+    """The group of each record, numbered by first members, and the concepts of each group; none for fewer than k."""
+    n_records = start.size - 1
+    if n_records < k:
+        return np.zeros(n_records, dtype=np.int64), []
+    place, size = kernels.preorder(tree.parent)
+    record = np.repeat(np.arange(n_records), np.diff(start))
+    items = place[concepts][np.lexsort((place[concepts], record))]
+    child_start, child = tree.children[0], tree.children[1].astype(np.int64)
+    leaves = tree.leaves.astype(np.int64)
+    done: list[tuple[Ints, Ints]] = []
+    waiting = [(np.arange(n_records), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_))]
+    with first_use():
+        kernels.split(waiting[0][0][:0], *waiting[0][1:], k, start, items, place, size, leaves, child_start, child)
+    while waiting:
+        members, cut, closed = waiting.pop()
+        node, group, cut, closed = kernels.split(
+            members, cut, closed, k, start, items, place, size, leaves, child_start, child
+        )
+        if node < 0:
+            done.append((members, cut))
+            continue
+        rest, others = members[group < 0], cut != node
+        if rest.size:
+            waiting.append((rest, cut, closed | ~others))
+        for number in np.unique(group[group >= 0]):
+            some = members[group == number]
+            new = kernels.children_touched(some[0], node, start, items, place, size, child_start, child)
+            of_new = np.concatenate([closed[others], np.zeros(new.size, dtype=np.bool_)])
+            waiting.append((some, np.concatenate([cut[others], new]), of_new))
+    done.sort(key=lambda each: int(each[0][0]))
+    result = np.empty(n_records, dtype=np.int64)
+    for number, (members, _) in enumerate(done):
+        result[members] = number
+    return result, [np.sort(cut % len(tree)) for _, cut in done]
