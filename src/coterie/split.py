@@ -25,12 +25,19 @@ def in_time(rows: pl.DataFrame, subject: str, item: str) -> pl.DataFrame:
     return rows.join(keys, on=item, nulls_equal=True).sort(subject, "time", "_key").drop("_key")
 
 
-def chronological(log: Log) -> tuple[Log, Log]:
+def chronological(log: Log, size: int = 0) -> tuple[Log, Log]:
     """The first half of each subject's rows, the larger where they are odd, and the second half.
 
-    Rows without a subject are nobody's, and in neither.
+    With `size` the first so many rows of each subject, and as many after these; who has fewer than one and a half times
+    as many is left out. Then all profiles are of one size, and overlaps with them can be compared. Rows without a
+    subject are nobody's, and in neither.
     """
     subject = log.shape.subject
     rows = in_time(log.frame.drop_nulls(subject).collect(engine="streaming"), subject, log.shape.item)
-    early = 2 * pl.int_range(pl.len()).over(subject) < pl.len().over(subject)
-    return tuple(replace(log, frame=rows.filter(part).lazy()) for part in (early, ~early))  # type: ignore[return-value]
+    place, all_rows = pl.int_range(pl.len()).over(subject), pl.len().over(subject)
+    early, late = 2 * place < all_rows, 2 * place >= all_rows
+    if size:
+        enough = 2 * all_rows >= 3 * size
+        early, late = enough & (place < size), enough & (place >= size) & (place < 2 * size)
+    first, second = (replace(log, frame=rows.filter(part).lazy()) for part in (early, late))
+    return first, second

@@ -34,7 +34,7 @@ from coterie.write import sha256, temporary
 _TABLES = {"read", "prepare", "anonymize", "measure", "report", "figure"}
 _KEYS = {
     "read": {"source", "format", "columns", "user_field", "date", "allow_bad"},
-    "prepare": {"steps", "split"},
+    "prepare": {"steps", "split", "split_rows"},
     "measure": {"names", "kappas", "labels", "taxonomy"},
     "report": {"to"},
 }
@@ -69,6 +69,8 @@ class Study:
     """Where measures of meaning look up queries."""
     split: bool
     """Whether releases are made of the earlier half of each user's rows and judged by the later half."""
+    split_rows: int
+    """Where not 0: of so many rows of each user, and as many later ones."""
     report: Path | None
     figures: tuple[Drawing, ...]
     folder: Path
@@ -123,6 +125,9 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
     split = data.get("prepare", {}).get("split")
     if split not in (None, *SPLITS):
         raise InputError(f"{path.name}: split is one of {', '.join(map(repr, SPLITS))}, or not there.")
+    split_rows = data.get("prepare", {}).get("split_rows", 0)
+    if not isinstance(split_rows, int) or split_rows < 0 or (split_rows and split is None):
+        raise InputError(f"{path.name}: split_rows is a number of rows, and goes with split.")
     taxonomy = data.get("measure", {}).get("taxonomy", "wordnet")
     if taxonomy != "wordnet":
         taxonomy = str(path.parent / taxonomy)
@@ -140,6 +145,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         labels=None if labels is None else path.parent / labels,
         taxonomy=taxonomy,
         split=split is not None,
+        split_rows=split_rows,
         report=None if to is None else (folder or path.parent) / to,
         figures=figures,
         folder=folder or path.with_suffix(".results"),
@@ -228,7 +234,7 @@ def _cells(entry: Mapping[str, Any], folder: Path) -> Iterator[Cell]:
 def _read(study: Study) -> tuple[Log, Log | None]:
     """The log, and where it is split what came later."""
     log = verbs.prepare(verbs.read(**_resolved(study)), study.steps)
-    return chronological(log) if study.split else (log, None)
+    return chronological(log, study.split_rows) if study.split else (log, None)
 
 
 def _resolved(study: Study) -> dict[str, Any]:
@@ -248,7 +254,7 @@ def _digest_of_source(study: Study) -> str:
     ]
     labels = None if study.labels is None else sha256(study.labels)
     tree = study.taxonomy if study.taxonomy == "wordnet" else sha256(Path(study.taxonomy))
-    judged = [study.measures, study.kappas, labels, tree, study.split]
+    judged = [study.measures, study.kappas, labels, tree, study.split, study.split_rows]
     return json.dumps([inputs, settings, study.steps, *judged, __version__], sort_keys=True)
 
 

@@ -95,7 +95,9 @@ def test_a_changed_log_is_computed_anew(coterie, study, tmp_path):
         ("x = ", "not valid TOML"),
         (STUDY.replace("[report]", "[reports]"), "unknown reports"),
         (STUDY.replace("[report]", "[report]\nfor = 1"), "[report] has no other keys than to"),
-        (STUDY.replace("steps =", "step ="), "[prepare] has no other keys than steps"),
+        (STUDY.replace("[prepare]", '[prepare]\nsplit = "random"'), "split is one of 'chronological'"),
+        (STUDY.replace("[prepare]", "[prepare]\nsplit_rows = 5"), "goes with split"),
+        (STUDY.replace("steps =", "step ="), "[prepare] has no other keys than split"),
         (GROUPS.replace('keys = ["', 'keys = ["no such '), "no score of exposure is called"),
         (STUDY.replace("exposure", "exposur"), "Did you mean 'exposure'"),
         (STUDY.replace("k = [2, 3]", "k = [1]"), "at least 2"),
@@ -218,3 +220,19 @@ def test_a_file_of_words_is_beside_the_study_and_counts_by_content(coterie, tmp_
     assert done.err.count("(known)") == 1
     assert "function_words=words.txt" in done.err
     assert all(str(tmp_path) not in cell.read_text() for cell in (tmp_path / "inner" / "study.results").iterdir())
+
+
+def test_a_study_of_later_queries(coterie, study, tmp_path):
+    study.write_text(
+        GROUPS.replace("[[anonymize]]", '[prepare]\nsplit = "chronological"\n[[anonymize]]', 1)
+        .replace('names = ["exposure", "release_share"]', 'names = ["later_queries", "exposure"]')
+        .replace("users=24", "users=60")
+    )
+    coterie("study", study, "-o", tmp_path / "out")
+    halves = pl.read_csv(tmp_path / "out" / "scores.csv").filter(pl.col("key") == "retained")
+    assert halves.height == 4
+    assert halves["value"].null_count() == 0
+    study.write_text(study.read_text().replace('split = "chronological"', 'split = "chronological"\nsplit_rows = 10'))
+    assert coterie("study", study, "-o", tmp_path / "out").err.count("(known)") == 0
+    tens = pl.read_csv(tmp_path / "out" / "scores.csv").filter(pl.col("key") == "retained")
+    assert tens["value"].to_list() != halves["value"].to_list()

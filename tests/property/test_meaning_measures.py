@@ -173,3 +173,18 @@ def test_the_split_is_in_time_and_complete():
         assert first["time"].max() <= second["time"].min()
     shuffled = replace(log, frame=log.frame.collect().sample(fraction=1, shuffle=True, seed=3).lazy())
     assert chronological(shuffled)[0].frame.collect().sort("row").equals(early.sort("row"))
+
+
+def test_the_split_into_equal_sizes():
+    log = random_log(5)  # 30, 31 and 32 rows a user
+    early, later = (part.frame.collect() for part in chronological(log, 21))
+    lengths = log.frame.group_by("user").len().collect()
+    enough = lengths.filter(pl.col("len") >= 32)["user"]
+    assert 0 < enough.len() < lengths.height
+    assert sorted(early["user"].unique()) == sorted(later["user"].unique()) == sorted(enough)
+    assert set(early["user"].unique_counts()) == {21}
+    assert set(later["user"].unique_counts()) == {11}
+    assert not set(early["row"]) & set(later["row"])
+    for user in enough:
+        assert early.filter(user=user)["time"].max() <= later.filter(user=user)["time"].min()
+    assert set(chronological(log, 10)[1].frame.collect()["user"].unique_counts()) == {10}
