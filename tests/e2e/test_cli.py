@@ -22,8 +22,11 @@ def test_from_a_log_to_a_report(coterie, log, tmp_path):
     measured = coterie("measure", five, "--original", log, "--record", tmp_path / "record.5", "--json")
     scores = json.loads(measured.out)
     assert set(scores[0]) == {"name", "key", "value", "unit"}
-    about_profiles = {"homogeneity", "partition_agreement"}
-    assert {row["name"] for row in scores} == set(registry.names("measures")) - about_profiles - {"f_beta"}
+    about_profiles = {"homogeneity", "partition_agreement", "semantic_distance"}
+    others = {"f_beta", "later_queries", "interest_disclosure"}
+    assert {row["name"] for row in scores} == set(registry.names("measures")) - about_profiles - others
+    for name in others:
+        assert f"Left out: {name}: It " in " ".join(measured.err.split())
     assert "Left out: f_beta: It compares with labelled queries" in " ".join(measured.err.split())
     for name in about_profiles:
         assert f"Left out: {name}: It compares users with their released profiles" in " ".join(measured.err.split())
@@ -136,7 +139,7 @@ def test_anonymize_says_how_much_is_left(coterie, log, tmp_path):
     done = coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "safe.tsv")
     rows = len((tmp_path / "safe.tsv").read_text().splitlines()) - 1
     lines = len(log.read_text().splitlines()) - 1
-    assert f"{rows:,} rows of {lines:,} ({100 * rows / lines:.1f} %)" in done.err
+    assert f"{rows:,} rows ({100 * rows / lines:.1f} % of the {lines:,} read)" in done.err
 
 
 def test_the_same_seed_gives_the_same_file(coterie, log, tmp_path):

@@ -62,7 +62,7 @@ def test_bad_values_get_the_standard_sentence(bad, sentence):
 
 @dataclass(frozen=True, kw_only=True)
 class WithFile:
-    words: Annotated[str, File()] = ""
+    words: Annotated[str, File("none")] = "none"
 
     def __post_init__(self):
         check_params(self, "example")
@@ -72,7 +72,7 @@ def test_files(tmp_path):
     path = tmp_path / "words.txt"
     path.touch()
     WithFile(words=str(path))
-    WithFile(words="")
+    WithFile(words="none")
     for wrong in (str(tmp_path), str(tmp_path / "missing"), None, 1):
-        with pytest.raises(ParameterError, match="must be the path of a file, or empty"):
+        with pytest.raises(ParameterError, match="must be 'none' or the path of a file"):
             WithFile(words=wrong)
