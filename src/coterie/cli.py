@@ -144,6 +144,13 @@ class _Methods(click.Group):
             context_settings=opt.CONTEXT,
         )
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """All methods with what they do."""
+        from coterie import registry
+
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, registry.summary(name)) for name in self.list_commands(ctx)])
+
 
 @cli.command(cls=_Methods, name="anonymize", subcommand_metavar="METHOD LOG... -o OUT [OPTIONS]")
 def anonymize_group() -> None:

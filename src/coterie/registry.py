@@ -6,6 +6,7 @@ add theirs through an entry point of the group `coterie.<kind>`. Nothing registe
 
 from __future__ import annotations
 
+import ast
 import difflib
 import importlib
 from importlib.metadata import entry_points
@@ -52,6 +53,16 @@ def module(kind: str, name: str) -> ModuleType:
 def method(name: str) -> Any:
     """The method class of that name: the CamelCase of its file name."""
     return getattr(module("methods", name), class_name(name))
+
+
+def summary(name: str) -> str:
+    """What a method does, in its own words; read from its file, because importing all methods takes a second."""
+    path = _built_in("methods").get(name)
+    if path is None:
+        return method(name).__doc__ or ""
+    source = files("coterie.methods").joinpath(f"{name}.py").read_text(encoding="utf-8")
+    classes = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
+    return ast.get_docstring(classes[class_name(name)]) or ""
 
 
 def name_of(method: Any) -> str:

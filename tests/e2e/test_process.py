@@ -77,9 +77,10 @@ def test_a_full_disk_for_scratch_files(small_disk, tmp_path):
     assert not (tmp_path / "safe.tsv").exists()
 
 
-def test_help_imports_nothing_heavy():
+@pytest.mark.parametrize("words", [["--help"], ["anonymize", "--help"]])
+def test_help_imports_nothing_heavy(words):
     code = (
-        "import sys; sys.argv = ['coterie', '--help']\n"
+        f"import sys; sys.argv = ['coterie', *{words!r}]\n"
         "import coterie.cli as c\n"
         "try: c.main()\n"
         "except SystemExit: pass\n"
