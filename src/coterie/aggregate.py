@@ -170,12 +170,13 @@ def _queries_alone(rows: pl.DataFrame, keys: Keys, choice: Choice) -> pl.DataFra
     groups = rows["group"].gather(user_start[:-1]).rle().struct.unnest()
     start = _starts(groups["len"].to_numpy())
     chosen = [choice(np.arange(a, b), user_start, strings) for a, b in pairwise(start)]
-    columns = {
+    profiles = pl.DataFrame({
         "group": groups["value"].gather(np.repeat(np.arange(len(chosen)), [c.size for c in chosen])),
         "query": queries.gather(query[np.concatenate(chosen)]),
-        "alone": False,
-    }
-    return pl.DataFrame({name: columns.get(name) for name in _CENTROID}, schema=_CENTROID)
+    })  # fmt: skip
+    typed = rows.group_by("group", "query").agg((pl.col("user").n_unique() == 1).alias("alone"))
+    found = profiles.join(typed, on=["group", "query"], how="left", maintain_order="left")
+    return pl.DataFrame({name: found.get_column(name, default=None) for name in _CENTROID}, schema=_CENTROID)
 
 
 def load_kernels() -> None:

@@ -164,7 +164,14 @@ def release_groups(
     )
     alone, total = common.select(pl.col("alone").sum(), pl.len()).collect(engine="streaming").row(0)
     released = members.drop_nulls("group").select(pl.col("released").alias("user"), "group").join(common, on="group")
-    return Draft(frame=released.select(QUERIES.released), subjects=members, warnings=_warnings(alone, total))
+    return Draft(frame=released.select(QUERIES.released), subjects=members, warnings=_warnings(alone, total, attrs))
+
+
+def typed_alone(alone: int, total: int) -> str:
+    """How many queries of all profiles are somebody's own words."""
+    return (
+        f"{alone:,} of {total:,} chosen queries, word for word as they are released, one user of the group typed alone."
+    )
 
 
 class Share:
@@ -196,9 +203,11 @@ def _slices(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
             start = end
 
 
-def _warnings(alone: int, total: int) -> tuple[str, ...]:
+def _warnings(alone: int, total: int, attrs: str) -> tuple[str, ...]:
     if not alone:
         return ()
+    if attrs == "drop":
+        return (typed_alone(alone, total),)
     return (
         f"{alone:,} of {total:,} chosen queries, or their page, rank or time, stood for one user alone: what did is "
         "left out, of a time the day stays. The words are as some user typed them.",

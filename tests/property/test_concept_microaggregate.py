@@ -72,6 +72,9 @@ def test_the_shares_are_told(file):
     labels = coterie.anonymize(log, ConceptMicroaggregate(k=3, taxonomy=str(file), synthetic="label"), seed=SEED)
     assert "label of the root" in labels.warnings[0]
     assert len(labels.warnings) == 1  # nobody is alone with dogs, and the root says nothing
+    known = coterie.log(frame_of([["dog"]] * 3))
+    all_mapped = coterie.anonymize(known, ConceptMicroaggregate(k=3, taxonomy=str(file)), seed=SEED)
+    assert "0 of 3 searches (0.0 %) have no concept" in all_mapped.warnings[0]
 
 
 def test_a_log_that_means_nothing(file):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import coterie
 from coterie import groups, taxonomies
 from coterie.kernels.linkage import NOBODY, similarities, sum_linkage
+from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.run import Run
 from coterie.shapes import QUERIES
@@ -149,6 +150,22 @@ def test_a_user_gives_her_share_and_no_more_than_she_typed():
         assert not shown - there
         mean = sum(there.values()) / len(names)
         assert abs(sum(shown.values()) - mean) <= 0.5
+
+
+@given(logs, st.sampled_from([SemanticMicroaggregate(k=2), Microaggregate(k=2, attrs="drop")]))
+@settings(max_examples=25)
+def test_queries_that_one_user_typed_alone_are_counted(pairs, method):
+    log = _log(pairs)
+    release = coterie.anonymize(log, method, seed=1)
+    released, subjects = release.to_polars(), release.record.subjects.collect()
+    alone = total = 0
+    for _, names, originals in subjects.group_by("group").agg("released", "original").rows():
+        for query in released.filter(pl.col("user") == names[0])["query"]:
+            total += 1
+            alone += len({user for user, typed in pairs if typed == query and f"user{user}" in originals}) == 1
+    said = f"{alone} of {total} chosen queries, word for word as they are released, one user of the group typed alone."
+    assert (said in release.warnings) == (alone > 0)
+    assert sum("chosen queries" in text for text in release.warnings) == (alone > 0)
 
 
 def test_the_share_of_unmapped_queries_is_always_told():

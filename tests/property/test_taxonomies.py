@@ -231,7 +231,7 @@ def test_ranks_by_bm25(categories):
     assert forms_of(tree) == (expected, {})
 
 
-@given(parents(most=12), lexicons, st.booleans())
+@given(parents(most=12).filter(lambda parent: parent.size > 1), lexicons, st.booleans())
 @settings(max_examples=30)
 def test_packing_keeps_everything(tmp_path_factory, given_parent, forms, stemmed):
     _, parent = by_depth(given_parent)

@@ -39,7 +39,7 @@ import numpy as np
 import polars as pl
 
 from coterie import taxonomies
-from coterie.groups import groups_in_blocks, random_groups, share_profiles
+from coterie.groups import groups_in_blocks, random_groups, share_profiles, typed_alone
 from coterie.kernels.concept_sets import centroid, mdav
 from coterie.log import Log
 from coterie.meanings import Ints, Keys, encode, load_kernels
@@ -136,16 +136,17 @@ class ConceptMicroaggregate:
         numbers = common.select(pl.col("query").list.len().sum(), pl.col("alone", "events", "unmapped").sum())
         total, alone, events, unmapped = numbers.collect(engine="streaming").row(0)
         label = self.synthetic == "label"
-        found = []
-        if unmapped:
-            became = "the label of the root stands for them" if label else "they are released as they were typed"
+        became = "the label of the root stands for them" if label else "they are released as they were typed"
+        found = [
+            f"{unmapped:,} of {events:,} searches ({100 * unmapped / events:.1f} %) have no concept in the "
+            f"taxonomy: they are like nothing but the same query, and where they are chosen {became}."
+        ]
+        if alone and label:
             found.append(
-                f"{unmapped:,} of {events:,} searches ({100 * unmapped / events:.1f} %) have no concept in the "
-                f"taxonomy: they are like nothing but the same query, and where they are chosen {became}."
+                f"{alone:,} of {total:,} chosen labels stand for what one user of the group alone searched for."
             )
-        if alone:
-            what = "labels stand for queries that" if label else "queries, word for word as they are released,"
-            found.append(f"{alone:,} of {total:,} chosen {what} one user of the group typed alone.")
+        elif alone:
+            found.append(typed_alone(alone, total))
         return tuple(found)
 
 

@@ -9,8 +9,9 @@ Symbols: k = smallest size of a group; L = `levels`, the depth down to which cat
 
 Promise: every released profile, that is everything published under one name, is shared by at least k users. A profile
     is made of queries that members of the group typed, word for word: a query that names a person by itself is
-    released when it is chosen (the prepare step `scrub` removes those it recognizes). Rows without a user are not
-    released; with `leftovers = suppress` fewer than k users are not either, and the release says how many.
+    released when it is chosen (the prepare step `scrub` removes those it recognizes). With `attrs = drop` the
+    release says how many one member alone typed. Rows without a user are not released; with `leftovers = suppress`
+    fewer than k users are not either, and the release says how many.
 
 Differs: E-003-1 (similarity is the sum of the smaller counts), E-003-3 (nobody is her own neighbour), E-003-4 (groups
     are made while 2k users are left; the last has k to 2k - 1), E-003-5 (quotas are whole numbers and are reached:

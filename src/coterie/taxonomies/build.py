@@ -144,6 +144,8 @@ def build(
     missing = [branch for branch, count in known.without.items() if not count]
     if missing:
         raise ParameterError(f"There is no first-level category {missing[0]} that could be left out.")
+    if len(known.labels) == 1:
+        raise InputError("There is nothing in it but a root. A taxonomy has categories below its root.")
     return from_categories(known, name, notes)
 
 

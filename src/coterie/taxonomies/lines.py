@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +17,7 @@ def text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
             raise InputError(f"{path.name} line {number} is not text. Save the table as UTF-8 text.")
         try:
             yield number, line.decode(encoding).rstrip("\r\n")
-        except UnicodeDecodeError:
+        except UnicodeError:
             raise InputError(
                 f"{path.name} line {number} is not in the encoding {encoding}. Say which it is: --encoding latin-1"
             ) from None
@@ -27,8 +26,8 @@ def text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
 def check(encoding: str) -> None:
     """Raise ParameterError for an encoding that nobody knows."""
     try:
-        codecs.lookup(encoding)
-    except LookupError:
+        "text".encode(encoding)
+    except (LookupError, ValueError):  # also of codecs that are no encodings of text, such as hex
         raise ParameterError(
             "There is no such encoding. Known ones are utf-8, latin-1 and cp1252, for example."
         ) from None

@@ -41,7 +41,7 @@ def read(path: Path, known: Categories, encoding: str) -> list[str]:
         lines += 1
         try:
             line = stripped.decode(encoding)
-        except UnicodeDecodeError:
+        except UnicodeError:
             bad += 1
             continue
         if found := _CATEGORY.match(line):

@@ -80,7 +80,7 @@ def _checked(given: dict[str, NDArray[Any]], path: Path) -> Taxonomy:
     # Numbered by depth: parents come first, and each level's parents before the next level's.
     above = np.arange(n)
     good = {
-        "parent": n > 0 and parent[0] == -1 and bool(((parent[1:] >= 0) & (parent[1:] < above[1:])).all()),
+        "parent": n > 1 and parent[0] == -1 and bool(((parent[1:] >= 0) & (parent[1:] < above[1:])).all()),
         "labels": len(texts["labels"]) == n,
         "words": bool(texts["words"].is_sorted()) and texts["words"].n_unique() == n_words,
         "form_size": bool((given["form_size"] > 0).all()) and given["form_size"].sum() == given["form_words"].size,

@@ -16,9 +16,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from coterie.errors import InputError
+import numpy as np
+
+from coterie.errors import InputError, ParameterError
 from coterie.taxonomies.build import Categories, tidy
 from coterie.taxonomies.lines import text_lines
+from coterie.taxonomies.tree import NO_ROOT, depths
 
 _NAMES = {
     "path": ("path", "category", "topic"),
@@ -69,6 +72,10 @@ def read(path: Path, known: Categories, separator: str | None, encoding: str) ->
 
 
 def _read_parents(rows: Iterable[Row], columns: _Columns, known: Categories, name: str) -> list[str]:
+    if known.without:
+        raise ParameterError(
+            "Categories can be left out of paths and dumps only: take them out of the table of parents."
+        )
     number: dict[str, int] = {}
     above: list[tuple[int, str]] = []
     for line, row in rows:
@@ -87,6 +94,12 @@ def _read_parents(rows: Iterable[Row], columns: _Columns, known: Categories, nam
             f"{missing[0]}. Add the parents, or leave the parent empty for a root."
         )
     known.parent[:] = [number[parent] if parent else -1 for _, parent in above]
+    circling = np.flatnonzero(depths(np.array(known.parent, dtype=np.int64)) == NO_ROOT)
+    if circling.size:
+        raise InputError(
+            f"{name}: the parents form a cycle, so that {circling.size:,} categories are not below any root, the first "
+            f"in line {above[circling[0]][0]}. Leave the parent empty for a root."
+        )
     return []
 
 

@@ -11,6 +11,8 @@ from coterie.errors import InputError
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
+NO_ROOT = -1
+"""The depth of what is not below any root."""
 
 
 def by_depth(parent: Ints) -> tuple[Ints, Short]:
@@ -18,19 +20,27 @@ def by_depth(parent: Ints) -> tuple[Ints, Short]:
 
     `parent` holds old numbers, -1 for the one root.
     """
-    depth = np.where(parent < 0, 0, -1)
-    ancestor, steps = parent.copy(), 0
-    while (open_ := np.flatnonzero(depth < 0)).size:
-        steps += 1
-        known = depth[ancestor[open_]] >= 0
-        if not known.any():
-            raise InputError(f"The parents form a cycle: {open_.size:,} categories are not below any root.")
-        depth[open_[known]] = depth[ancestor[open_[known]]] + steps
-        ancestor[open_[~known]] = parent[ancestor[open_[~known]]]
+    depth = depths(parent)
+    if (depth == NO_ROOT).any():
+        raise InputError(f"The parents form a cycle: {(depth == NO_ROOT).sum():,} categories are not below any root.")
     order = np.argsort(depth, kind="stable")
     new = np.argsort(order)
     above = parent[order]
     return order, np.where(above < 0, -1, new[above]).astype(np.int32)
+
+
+def depths(parent: Ints) -> Ints:
+    """The depth of each category, NO_ROOT for those in a cycle of parents and below one."""
+    depth = np.where(parent < 0, 0, NO_ROOT)
+    ancestor, steps = parent.copy(), 0
+    while (open_ := np.flatnonzero(depth == NO_ROOT)).size:
+        steps += 1
+        known = depth[ancestor[open_]] >= 0
+        if not known.any():
+            break
+        depth[open_[known]] = depth[ancestor[open_[known]]] + steps
+        ancestor[open_[~known]] = parent[ancestor[open_[~known]]]
+    return depth
 
 
 def level_starts(parent: Short) -> Ints:

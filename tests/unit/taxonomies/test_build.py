@@ -143,8 +143,10 @@ def test_a_few_damaged_lines_of_a_dump_are_left_out(tmp_path):
         (b"Arts\n\x00\x01\x02", "line 2 is not text"),
         ("Arts\n".encode("utf-16"), "line 1 is not text"),
         (b"Arts\t1\nMusic\tmany\n", "line 2: the number of pages is not a whole number"),
-        (b"id\tparent\tlabel\n1\t2\tA\n2\t1\tB\n", "cycle: 2 categories"),
-        (b"id\tparent\tlabel\n1\t1\tA\n2\t\tB\n", "cycle: 1 categories"),
+        (b"id\tparent\tlabel\n1\t2\tA\n2\t1\tB\n", "cycle.* 2 categories .* first in line 2"),
+        (b"id\tparent\tlabel\n2\t\tB\n1\t1\tA\n", "cycle.* 1 categories .* first in line 3"),
+        (b"id\tparent\tlabel\n3\t\tC\n4\t1\tD\n1\t2\tA\n2\t1\tB\n", "cycle.* 3 categories .* first in line 3"),
+        (b"Arts\t7\n", "nothing in it but a root"),
         (b"id\tparent\tlabel\n1\t\tA\n2\t7\tB\n3\t8\tC\n", "2 categories have a parent .* first in line 3"),
         (b"id\tparent\tlabel\n1\t\tA\n1\t\tB\n", "line 3 has an id that another line has too"),
         (b"id\tparent\tlabel\n1\t\t\n", "line 2 has no label"),
@@ -161,8 +163,16 @@ def test_other_encodings(tmp_path):
     assert paths(made(tmp_path, text.encode("latin-1"), encoding="latin-1").tree) == ["", "Müsik"]
     assert paths(made(tmp_path, b"\xef\xbb\xbf" + text.encode()).tree) == ["", "Müsik"]
     assert meant(made(tmp_path, text).tree, "musik") == ["Müsik"]
-    with pytest.raises(ParameterError, match="no such encoding"):
-        made(tmp_path, text, encoding="martian")
+    for name in ("martian", "hex", "rot13", "undefined", ""):  # codecs that are no encodings of text among them
+        with pytest.raises(ParameterError, match="no such encoding"):
+            made(tmp_path, text, encoding=name)
+    with pytest.raises(InputError, match="line 2 is not in the encoding idna"):
+        made(tmp_path, text.encode("latin-1"), encoding="idna")
+
+
+def test_nothing_is_left_out_of_a_table_of_parents(tmp_path):
+    with pytest.raises(ParameterError, match="take them out of the table"):
+        made(tmp_path, IAB, without=["Automotive"])
 
 
 def test_damaged_csv(tmp_path):
@@ -191,6 +201,13 @@ def test_the_packed_file_is_read_again_when_it_changes(tmp_path):
     assert len(taxonomies.load(path)) == 3
     with pytest.raises(MissingError, match="There is no taxonomy"):
         taxonomies.load(tmp_path / "none.npz")
+
+
+def test_a_packed_file_has_more_than_a_root(tmp_path):
+    path = tmp_path / "tree.npz"
+    packed.write(from_paths([["a"]]), path)
+    with pytest.raises(InputError, match="is no packed taxonomy"):
+        taxonomies.load(path)
 
 
 def test_nothing_in_a_packed_file_is_believed(tmp_path):
