@@ -48,6 +48,7 @@ bench: setup ## Print the benchmark tables (36 million rows; some minutes, 10 GB
 	$(BIN)/python benchmarks/bench_taxonomy.py
 	$(BIN)/python benchmarks/bench_interest.py --users 10000,65000,657000
 	$(BIN)/python benchmarks/bench_concept.py
+	$(BIN)/python benchmarks/bench_generalize.py
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python benchmarks/bench_affinity.py --users 650000
 
@@ -58,6 +59,7 @@ bench-small: setup ## The same on one million rows
 	$(BIN)/python benchmarks/bench_taxonomy.py --queries 100000 --categories 100000
 	$(BIN)/python benchmarks/bench_interest.py
 	$(BIN)/python benchmarks/bench_concept.py
+	$(BIN)/python benchmarks/bench_generalize.py --queries 100000
 
 clean: ## Remove what make made
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache

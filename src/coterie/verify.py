@@ -207,8 +207,9 @@ def _query_checks(
         if original is not None and tree is not None:
             names = frame.select(shape.item).unique().collect(engine="streaming").to_series()
             became = generalized(original, tree, names, promise.paper_compat)
-            # From here on the original is what it would be with its queries released as these concepts.
-            rows = original.frame.rename({shape.item: "item"}).join(became.lazy(), on="item")
+            # From here on the original is what it would be with its queries released as these concepts. Rows without
+            # one stay: they are part of sessions.
+            rows = original.frame.rename({shape.item: "item"}).join(became.lazy(), on="item", how="left")
             original = replace(original, frame=rows.rename({"concept": shape.item}).drop("item"))
         elif original is not None:
             original = None
@@ -324,7 +325,7 @@ def _concepts(
         yield _not_checked(meaning, same, carries_promise=True, needs=needs)
     else:
         key = {"drop": [item], "common": [item, "time"], "keep": [item, "time", "rank", "url"]}[promise.attrs]
-        rows = original.frame.select(key)
+        rows = original.frame.select(key).drop_nulls(item)
         if promise.attrs == "common":
             rows = rows.with_columns(pl.col("time").dt.truncate("1d"))
         before, after = rows.group_by(key).len("before"), frame.select(key).group_by(key).len("after")

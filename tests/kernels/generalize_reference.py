@@ -146,6 +146,22 @@ def partition(parent, records, k):
     return done
 
 
+def common_cut(parent, records):
+    """The most specific concepts that cover all items of the records, each of them for every record."""
+    children = children_of(parent)
+
+    def below(node):
+        touched = [
+            frozenset({node} & record) | {d for d in children[node] if any(d in way(parent, c) for c in record)}
+            for record in records
+        ]
+        if not children[node] or len(set(touched)) > 1:
+            return {node}
+        return {c for d in touched[0] for c in (below(d) if d != node else {node})}
+
+    return below(0)
+
+
 # --- certainty penalty (2.6) ----------------------------------------------------------------------------
 
 

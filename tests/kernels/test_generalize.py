@@ -1,6 +1,7 @@
 """Generalization on small random trees agrees with its plain version."""
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -108,6 +109,23 @@ def test_the_partition_of_users(case):
     for members, cut in found:
         for r in members:
             assert all(set(plain.way(parent, c)) & set(cut) for c in records[r]), "every item is covered"
+
+
+@given(cases(least=1), st.data())
+def test_random_groups_of_users(case, data):
+    parent, records, k = case
+    start = offsets(np.array([len(r) for r in records]))
+    concepts = np.array([c for r in records for c in sorted(r)], dtype=np.int64)
+    order = data.draw(st.permutations(range(len(records))))
+    group, cuts = partition(start, concepts, tree_of(parent), k, np.argsort(order).astype(np.uint64))
+    assert len(cuts) == len(records) // k
+    for number, cut in enumerate(cuts):
+        members = np.flatnonzero(group == number)
+        assert k <= members.size < 2 * k
+        assert set(cut.tolist()) == plain.common_cut(parent, [records[r] for r in members])
+    places = [group[r] for r in order]
+    changes = sum(a != b for a, b in pairwise(places))
+    assert changes == max(len(cuts) - 1, 0), "groups are together in the order of keys"
 
 
 @given(trees())

@@ -3,6 +3,7 @@
 import tempfile
 from collections import Counter
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -189,17 +190,28 @@ def test_a_worked_penalty():
     assert scores.filter(pl.col("key") == "ncp")["value"].item() == pytest.approx(expected)
 
 
-def test_more_users_never_make_concepts_more_specific():
-    log = queries_log()
-    tree = taxonomies.load("wordnet")
+def test_a_row_that_is_left_out_is_part_of_its_session():
+    """The one in the middle maps to nothing, and still the three are one session: one name for both that are left."""
+    rows = [("a", "dog", 0), ("a", "zzqx", 25), ("a", "dog", 50), ("b", "dog", 0), ("c", "dog", 0)]
+    frame = pl.DataFrame(rows, schema=["user", "query", "minute"], orient="row")
+    time = datetime(2020, 1, 1) + pl.duration(minutes="minute")
+    log = coterie.log(frame.select("user", "query", time=time))
+    release = coterie.anonymize(log, Generalize(k=3, users="session"), seed=1)
+    assert sorted(release.to_polars().group_by("user").len()["len"]) == [1, 1, 2]
+    assert coterie.verify(release, log).exit_code == 0
+
+
+def test_a_larger_k_can_make_a_query_more_specific():
+    """For k = 2 two wolves are enough, and one dog rises alone; for k = 3 all are canines together."""
+    frame = pl.DataFrame({"user": list("abcd"), "query": ["wolf", "wolf", "dog", "lily"]})
+    log, tree = coterie.log(frame), taxonomies.load("wordnet")
     depth = dict(zip(tree.names, tree.depth.tolist(), strict=True))
-    before = None
-    for k in (2, 3, 4, 5, 6):
+    of_dog = {}
+    for k in (2, 3):
         release = coterie.anonymize(log, Generalize(k=k), seed=1)
         names = generalized(log, tree, release.to_polars()["query"].unique(), paper_compat=False)
-        now = dict(names.select("item", pl.col("concept").replace_strict(depth)).iter_rows())
-        assert before is None or all(now.get(item, -1) <= deep for item, deep in before.items())
-        before = now
+        of_dog[k] = depth[names.filter(pl.col("item") == "dog")["concept"].item()]
+    assert of_dog[2] < of_dog[3]
 
 
 def test_one_walk_serves_several_k():
@@ -255,6 +267,8 @@ def test_measures_say_that_they_do_not_apply():
     release = coterie.anonymize(log, Generalize(k=3), seed=1, record=False)
     with pytest.raises(NotApplicableError, match="which query became which concept"):
         coterie.measure(log, release, ["certainty_penalty"])
-    with pytest.raises(NotApplicableError, match="concepts in their place"):
-        coterie.measure(log, release, ["exposure"])
+    for name in ("exposure", "homogeneity", "linkage", "simattack", "witness"):
+        for method in (Generalize(k=3, users="pseudonym"), GeneralizeUsers(k=3)):
+            with pytest.raises(NotApplicableError, match="concepts in their place"):
+                coterie.measure(log, coterie.anonymize(log, method, seed=1), [name])
     assert "queries" not in coterie.measure(log, replace(release, record=None), ["release_share"])["key"]

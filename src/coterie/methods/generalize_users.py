@@ -20,7 +20,7 @@ Cost: each record is looked at once for each concept that is expanded above its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from coterie import taxonomies
 from coterie.kernels import tree as kernels
 from coterie.log import Log
-from coterie.params import File, Flag, Range, check_params
+from coterie.params import Choice, File, Flag, Range, check_params
 from coterie.promises import UserKAnonymity
 from coterie.run import Draft, Run, enough_subjects, first_use
 from coterie.shapes import GROUPS, QUERIES, Shape
@@ -48,6 +48,7 @@ class GeneralizeUsers:
     k: Annotated[int, Range(2)] = 5
     taxonomy: Annotated[str, File(WORDNET)] = WORDNET
     paper_compat: Annotated[bool, Flag()] = False
+    partition: Annotated[str, Choice("top_down", "random")] = "top_down"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
@@ -55,6 +56,7 @@ class GeneralizeUsers:
         "k": "smallest number of users that share a released set of concepts",
         "taxonomy": "the tree of concepts: wordnet, or a FILE of `coterie taxonomy build`",
         "paper_compat": "stop words are terms too, as in paper 001",
+        "partition": "groups that come from the tree, or random ones to compare with",
     }
 
     def __post_init__(self) -> None:
@@ -65,6 +67,10 @@ class GeneralizeUsers:
         enough_subjects("generalize_users", self.k, n_subjects)
         labels = WORDNET if self.taxonomy == WORDNET else digest_of(self._tree.names)
         return UserKAnonymity(k=self.k, labels=labels)
+
+    def baseline(self) -> GeneralizeUsers | None:
+        """The same with random groups of k to 2k - 1, each with the most specific cut that all its members share."""
+        return None if self.partition == "random" else replace(self, partition="random")
 
     def plan(self, log: Log, run: Run) -> pl.LazyFrame:
         """Steps 1-2: records of users, and their groups; users without a record have none."""
@@ -100,7 +106,10 @@ class GeneralizeUsers:
             (log, "records", self.taxonomy, self.paper_compat),
             lambda: _records(log, self._tree, self.paper_compat),
         )
-        return run.once((log, self), lambda: _groups(records, self._tree, self.k))
+        if self.partition == "top_down":
+            return run.once((log, self), lambda: _groups(records, self._tree, self.k))
+        key = run.keys("random partition", records.users)
+        return run.once((log, self, run.seed), lambda: _groups(records, self._tree, self.k, key))
 
     @property
     def _tree(self) -> Taxonomy:
@@ -145,9 +154,9 @@ def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> Records:
     )
 
 
-def _groups(records: Records, tree: Taxonomy, k: int) -> Groups:
-    """Step 2, with names in place of numbers."""
-    group, cuts = partition(records.start, records.concepts, tree, k)
+def _groups(records: Records, tree: Taxonomy, k: int, key: NDArray[np.uint64] | None = None) -> Groups:
+    """Step 2, with names in place of numbers; with a random `key` for each record, of random groups."""
+    group, cuts = partition(records.start, records.concepts, tree, k, key)
     members = pl.DataFrame({"subject": records.users, "group": group}, schema_overrides={"group": pl.UInt32})
     number = np.repeat(np.arange(len(cuts)), [len(cut) for cut in cuts])
     nodes = np.concatenate([*cuts, np.zeros(0, dtype=np.int64)])
@@ -155,8 +164,13 @@ def _groups(records: Records, tree: Taxonomy, k: int) -> Groups:
     return Groups(members=members.filter(pl.lit(len(cuts) > 0)), cuts=released)
 
 
-def partition(start: Ints, concepts: Ints, tree: Taxonomy, k: int) -> tuple[Ints, list[Ints]]:
-    """The group of each record, numbered by first members, and the concepts of each group; none for fewer than k."""
+def partition(
+    start: Ints, concepts: Ints, tree: Taxonomy, k: int, key: NDArray[np.uint64] | None = None
+) -> tuple[Ints, list[Ints]]:
+    """The group of each record, numbered by first members, and the concepts of each group; none for fewer than k.
+
+    With a `key` for each record, groups are k records in the order of keys, the last up to 2k - 1, and stay together.
+    """
     n_records = start.size - 1
     if n_records < k:
         return np.zeros(n_records, dtype=np.int64), []
@@ -166,13 +180,18 @@ def partition(start: Ints, concepts: Ints, tree: Taxonomy, k: int) -> tuple[Ints
     child_start, child = tree.children[0], tree.children[1].astype(np.int64)
     leaves = tree.leaves.astype(np.int64)
     done: list[tuple[Ints, Ints]] = []
-    waiting = [(np.arange(n_records), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_))]
+    groups, least = [np.arange(n_records)], k
+    if key is not None:
+        order = np.argsort(key, kind="stable")
+        groups = [np.sort(some) for some in np.split(order, np.arange(k, n_records - k + 1, k))]
+        least = n_records  # none can be split
+    waiting = [(members, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)) for members in groups]
     with first_use():
-        kernels.split(waiting[0][0][:0], *waiting[0][1:], k, start, items, place, size, leaves, child_start, child)
+        kernels.split(waiting[0][0][:0], *waiting[0][1:], least, start, items, place, size, leaves, child_start, child)
     while waiting:
         members, cut, closed = waiting.pop()
         node, group, cut, closed = kernels.split(
-            members, cut, closed, k, start, items, place, size, leaves, child_start, child
+            members, cut, closed, least, start, items, place, size, leaves, child_start, child
         )
         if node < 0:
             done.append((members, cut))

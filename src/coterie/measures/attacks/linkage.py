@@ -14,7 +14,8 @@ where she knows nothing that is in the release. A user of whom nothing is releas
 `after.half` is the share of attacked users whose name is found in the release, `before.half` the same on the original
 under other names; `low` and `high` limit the 95 % interval (Wilson). `bound` is 100 / k where the release promises that
 k users share each profile. Up to 1,000 users, drawn by the seed, are attacked, among all released names. A release
-without names has nothing to link, and gets no number.
+without names has nothing to link, and gets no number. Nor has one of concepts: this adversary reads words, and one who
+knows the taxonomy finds more (`semantic_distance` has such a `linkage`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from coterie.measures import Comparison, Score
 from coterie.measures.attacks import bound, interval, keywords, profiles_of
 
 needs_record = True
+compares_text = True
 ATTACKED = 1_000
 KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
 _PARTS = 1_000_000  # weights are whole millionths, so that equal sums are equal in whatever order they are added

@@ -36,6 +36,7 @@ from coterie.measures.attacks import bound, keywords
 from coterie.split import in_time
 
 needs_record = True
+compares_text = True
 ALPHA = 0.6
 USERS = 200
 TARGETS = 2_000

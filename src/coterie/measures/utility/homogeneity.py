@@ -28,6 +28,7 @@ from coterie.measures import Comparison, Score
 from coterie.measures.users import Users, users_of
 
 needs_record = True
+compares_text = True
 MOST_USERS = 2_000
 
 
