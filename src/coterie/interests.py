@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -33,7 +34,7 @@ from coterie.kernels.grouping import load as load_grouping
 from coterie.kernels.lsa import Sparse, directions, project, times
 from coterie.log import Log
 from coterie.run import Run, first_use
-from coterie.text import STOP_WORDS, pieces, stems
+from coterie.text import STOP_WORDS, folded, pieces, stems
 
 SAMPLE_USERS = 50_000
 MAX_WORDS = 200_000
@@ -42,6 +43,8 @@ _SPARE = 16  # directions more than wanted, which make the wanted ones exact
 _USERS_AT_ONCE = 20_000
 _SIZE_OCTAVES = 10.0
 _STOP = sorted(STOP_WORDS)
+# Scripts whose words follow each other without a space, or carry their endings with them.
+_JOINED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 Floats = NDArray[np.float32]
 
 
@@ -66,10 +69,10 @@ class Interests:
 
 def interests(log: Log, run: Run, settings: Settings) -> Interests:
     """The vectors of all users of a log."""
-    _load_kernels()
     models = settings.embedding != NO_EMBEDDING
     if models:
         _embed(settings.embedding, ["word"])  # what is missing is better said now than after the work
+    _load_kernels()
     rows = log.frame.select("user", "query").filter(pl.col("user").is_not_null())
     users = rows.group_by("user").len("size").collect(engine="streaming").sort("user")
     users = users.with_row_index("place")
@@ -98,19 +101,35 @@ def interests(log: Log, run: Run, settings: Settings) -> Interests:
     return Interests(users=users["user"], vectors=vectors, words=words)
 
 
-def read_topics(path: Path) -> list[pl.Series]:
-    """The hashes of the words of each topic.
+class Topic(NamedTuple):
+    """A sensitive topic: whoever typed one of its words has it."""
 
-    A line is a topic, `name: word word` or words alone; `@disease` stands for all words that WordNet has below it
-    (`@physical_condition` for a label of several words); # begins a remark.
+    words: pl.Series
+    """Hashes of stems."""
+    parts: list[str]
+    """Words of scripts that join words: they count wherever a query contains them."""
+
+
+def read_topics(path: Path) -> list[Topic]:
+    """The topics of a file.
+
+    A line is a topic, `name: word word` or words alone; `@disease` stands for the words that most likely mean something
+    that WordNet has below it (`@physical_condition` for a label of several words); # begins a remark.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
         raise InputError("The file of sensitive topics cannot be read as text (UTF-8).") from None
-    texts = pl.Series([_with_branches(line.partition("#")[0].rpartition(":")[2]) for line in lines], dtype=pl.String)
-    found = _pieces(texts.alias("query").to_frame())
-    topics = [_hashed(stems(some["piece"])) for some in found.partition_by("query", maintain_order=True)]
+    topics = []
+    for number, line in enumerate(lines, 1):
+        text = line.partition("#")[0]
+        if not text.strip():
+            continue
+        written = text.partition(":")[2] if ":" in text else text
+        found = _pieces(pl.DataFrame({"query": [_with_branches(written)]}))["piece"]
+        if found.is_empty():  # a topic that guards nothing must not look like one that does
+            raise ParameterError(f"Line {number} of the file of sensitive topics has no words, or stop words only.")
+        topics.append(Topic(_hashed(stems(found)), found.filter(found.str.contains(_JOINED)).to_list()))
     if not topics:
         raise ParameterError("The file of sensitive topics has no words: write one topic on a line.")
     return topics
@@ -127,19 +146,43 @@ def _with_branches(topic: str) -> str:
     return " ".join(found)
 
 
-def have_topics(found: Interests, topics: Sequence[pl.Series], share: float) -> NDArray[np.uint64]:
-    """Which users have which of the topics that fewer than `share` of all have: one bit each, 64 in a column.
+class Having(NamedTuple):
+    """Which users have which sensitive topics."""
 
-    A user has a topic who has one of its words.
-    """
+    masks: NDArray[np.uint64]
+    """One bit for each topic that is rare enough, 64 in a column."""
+    common: int
+    """Topics that so many users have that they may be shared; their bits are 0."""
+    unknown: int
+    """Topics that nobody has."""
+
+
+def have_topics(log: Log, found: Interests, topics: Sequence[Topic], share: float) -> Having:
+    """Who has which of the topics that fewer than `share` of all users have."""
     n = len(found.users)
     masks = np.zeros((n, 1 + (len(topics) - 1) // 64), dtype=np.uint64)
-    for number, words in enumerate(topics):
-        having = found.words.filter(pl.col("word").is_in(words.implode())).select(pl.col("place").unique())
-        places = having.collect(engine="streaming")["place"].to_numpy()
-        if places.size < share * n:
+    common = unknown = 0
+    for number, topic in enumerate(topics):
+        places = _having(log, found, topic)
+        if places.size == 0:
+            unknown += 1
+        elif places.size >= share * n:
+            common += 1
+        else:
             masks[places, number // 64] |= np.uint64(1) << np.uint64(number % 64)
-    return masks
+    return Having(masks, common, unknown)
+
+
+def _having(log: Log, found: Interests, topic: Topic) -> Ints:
+    """The places of the users who have a topic."""
+    by_word = found.words.filter(pl.col("word").is_in(topic.words.implode())).select(pl.col("place").unique())
+    places = by_word.collect(engine="streaming")["place"].to_numpy().astype(np.int64)
+    if not topic.parts:
+        return places
+    containing = log.frame.filter(folded(pl.col("query")).str.contains_any(topic.parts)).select("user").unique()
+    users = found.users.alias("user").to_frame().with_row_index("place").lazy()
+    by_part = users.join(containing, on="user", how="semi").collect(engine="streaming")["place"].to_numpy()
+    return np.union1d(places, by_part.astype(np.int64))
 
 
 def _load_kernels() -> None:
@@ -235,7 +278,10 @@ def _spelled(rows: pl.LazyFrame, vocabulary: pl.DataFrame) -> list[str]:
 
 def _embed(name: str, words: list[str]) -> Floats:
     """The vectors of a model, checked: what a third party gives is only believed if it fits."""
-    table = np.asarray(registry.module("embeddings", name).embed(words), dtype=np.float32)
+    model = registry.module("embeddings", name)
+    if not words:  # a model need not know what to do with nothing
+        return np.zeros((0, 0), dtype=np.float32)
+    table = np.asarray(model.embed(words), dtype=np.float32)
     if table.ndim != 2 or table.shape[0] != len(words):
         raise ParameterError(f"The embedding {name!r} must give one row of numbers for each word.")
     if not np.isfinite(table).all():
@@ -256,7 +302,8 @@ def _means(counts: Sparse, idf: NDArray[np.float64], table: Floats) -> Floats:
 
     found = _by_users(weighted, means)
     some = np.abs(found).max(axis=1, initial=0) > 0
-    found[some] -= found[some].mean(axis=0, dtype=np.float64).astype(np.float32)
+    if some.any():
+        found[some] -= found[some].mean(axis=0, dtype=np.float64).astype(np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", found, found, dtype=np.float64))
     found /= np.maximum(lengths, 1e-9).astype(np.float32)[:, None]
     return found

@@ -16,13 +16,17 @@ SPLITS = ("chronological",)
 
 
 def in_time(rows: pl.DataFrame, subject: str, item: str) -> pl.DataFrame:
-    """Rows by subject and time; at one time in an order that does not depend on the alphabet.
+    """Rows by subject and time; at one time in an order that does not depend on the alphabet, nor on that of the rows.
 
-    Where there are no times at all, the alphabet would decide which words are the earlier ones.
+    Where there are no times at all, the alphabet would decide which words are the earlier ones. Rows that agree in time
+    and item (several clicks of one search) go by their other columns; `row`, where a row stood, comes last.
     """
     items = rows.select(pl.col(item).unique().sort())
     keys = items.with_columns(pl.Series("_key", randomness.keys(0, "items of one time", items[item])))
-    return rows.join(keys, on=item, nulls_equal=True).sort(subject, "time", "_key").drop("_key")
+    first = (subject, "time", "_key")
+    others = [name for name in rows.columns if name not in (*first, item, "row")]
+    last = ["row"] if "row" in rows.columns else []
+    return rows.join(keys, on=item, nulls_equal=True).sort(*first, *others, *last).drop("_key")
 
 
 def chronological(log: Log, size: int = 0) -> tuple[Log, Log]:

@@ -70,13 +70,17 @@ def words(text: pl.Expr) -> pl.Expr:
     return text.str.split(" ")
 
 
+def folded(text: pl.Expr) -> pl.Expr:
+    """A text in lower case, without accents and apostrophes."""
+    return text.str.normalize("NFKD").str.to_lowercase().str.replace_all(r"['’\u{0300}-\u{036f}]", "")
+
+
 def pieces(text: pl.Expr) -> pl.Expr:
     """The runs of letters and digits in a text, as they are looked up in a taxonomy: lower case, no accents.
 
     An apostrophe joins (`mother's` is `mothers`); everything else that is no letter or digit separates.
     """
-    folded = text.str.normalize("NFKD").str.to_lowercase().str.replace_all(r"['’\u{0300}-\u{036f}]", "")
-    return folded.str.extract_all(r"[\p{L}\p{M}\p{N}]+")
+    return folded(text).str.extract_all(r"[\p{L}\p{M}\p{N}]+")
 
 
 def stems(words: pl.Series) -> pl.Series:

@@ -72,6 +72,8 @@ def mend_by_swaps(group, topics, vectors):
     alike = table(vectors)
     group = list(group)
     for number in one_sided(group, topics):
+        if number not in one_sided(group, topics):  # mended by an exchange with another
+            continue
         possible = []
         for i in (u for u in range(len(group)) if group[u] == number):
             for j in (u for u in range(len(group)) if group[u] != number):

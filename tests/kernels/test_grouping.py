@@ -156,6 +156,16 @@ def test_groups_are_mended(found, k, data):
         assert mended.tolist() == by_swaps
 
 
+def test_a_group_that_an_exchange_mended_is_left_alone():
+    """One exchange mends both groups; a second one could only cost more."""
+    found, alike = clustered(8), reference.table(clustered(8))
+    topics = [{0}] * 4 + [{1}] * 4
+    group = [0] * 4 + [1] * 4
+    single = [reference.exchanged(group, i, j) for i in range(4) for j in range(4, 8)]
+    best = max(single, key=lambda some: reference.value(some, alike))
+    assert diversity.mend(np.array(group), masks(topics, 1), found).tolist() == best
+
+
 def test_the_search_for_an_exchange_widens(monkeypatch):
     """The only vectors without the topic are far from the group by index."""
     monkeypatch.setattr(diversity, "SEARCH", 3)

@@ -133,7 +133,7 @@ def one_sided(log, groups, share=0.5):
 class ForgetsTopics(InterestMicroaggregate):
     """Takes the file and does nothing with it."""
 
-    def _guarded(self, group, found):  # noqa: ARG002
+    def _guarded(self, group, found, log):  # noqa: ARG002
         return group, ()
 
 
@@ -199,6 +199,43 @@ def test_what_is_not_mended_is_not_released(log, topics, monkeypatch):
     monkeypatch.setattr(interest_microaggregate, "mend", lambda group, *_: group)
     with pytest.raises(InternalError, match="sensitive"):
         coterie.anonymize(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1)
+
+
+def test_random_groups_do_not_pretend_to_be_guarded(topics):
+    with pytest.raises(ParameterError, match="Random groups"):
+        InterestMicroaggregate(sensitive=topics, partition="random")
+
+
+def test_topics_that_guard_nothing_are_told(tmp_path):
+    path = tmp_path / "topics.txt"
+    path.write_text("all: maps\nnobody: yachts\nsome: asthma\n")
+    rows = [(f"u{i:02}", query) for i in range(12) for query in ("maps", "asthma" if i < 3 else "roses")]
+    log = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
+    told = coterie.anonymize(log, InterestMicroaggregate(k=3, sensitive=str(path)), seed=1).warnings
+    assert told[1] == (
+        "Of 3 sensitive topics 1 may be shared, because 50% of all users or more have them, and nobody has 1."
+    )
+    path.write_text("some: asthma\n")
+    told = coterie.anonymize(log, InterestMicroaggregate(k=3, sensitive=str(path)), seed=1).warnings
+    assert not any("may be shared" in text for text in told)
+
+
+def test_topics_in_scripts_that_join_words(tmp_path):
+    """A word within a longer run of letters counts, where a script puts no spaces between words."""
+    path = tmp_path / "topics.txt"
+    path.write_text("糖尿病\n당뇨병\n", encoding="utf-8")
+    rows = [(f"u{i}", "糖尿病の症状") for i in range(3)] + [(f"v{i}", "당뇨병은") for i in range(3)]
+    rows += [(f"w{i}", "天気") for i in range(9)]
+    log = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
+
+    def kinds(sensitive):
+        release = coterie.anonymize(log, InterestMicroaggregate(k=3, sensitive=sensitive), seed=1)
+        return [set(g) for g in groups_of(release).group_by("group").agg(pl.col("user").str.head(1))["user"].to_list()]
+
+    assert {"u"} in kinds("none")
+    assert {"v"} in kinds("none")
+    assert {"u"} not in kinds(str(path))
+    assert {"v"} not in kinds(str(path))
 
 
 def test_a_file_that_is_not_there():

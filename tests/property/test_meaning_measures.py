@@ -14,6 +14,7 @@ from coterie import taxonomies
 from coterie.errors import NotApplicableError
 from coterie.measures.utility import later_queries
 from coterie.methods.microaggregate import Microaggregate
+from coterie.methods.suppress_rare import SuppressRare
 from coterie.shapes import QUERIES
 from coterie.split import chronological
 
@@ -160,6 +161,17 @@ def test_interest_disclosure(case):
         assert got[f"level_{level}.right"] == pytest.approx(right)
         assert got[f"level_{level}.majority"] == pytest.approx(majority)
         assert got[f"level_{level}.gain"] == pytest.approx(right - majority)
+    for key in ("right", "majority", "gain"):
+        assert got[key] == pytest.approx(np.mean([got[f"level_{level}.{key}"] for level in (5, 7, 8)]))
+
+
+@pytest.mark.parametrize("users", ["drop", "session"])
+def test_releases_without_profiles_of_users_are_refused(case, users):
+    early, later, _ = case
+    release = coterie.anonymize(coterie.prepare(early, ["sessions"]), SuppressRare(k=2, users=users), seed=1)
+    for name in ("later_queries", "interest_disclosure"):
+        with pytest.raises(NotApplicableError, match="one profile for each user"):
+            coterie.measure(early, release, [name], later=later)
 
 
 def test_the_split_is_in_time_and_complete():
@@ -173,6 +185,20 @@ def test_the_split_is_in_time_and_complete():
         assert first["time"].max() <= second["time"].min()
     shuffled = replace(log, frame=log.frame.collect().sample(fraction=1, shuffle=True, seed=3).lazy())
     assert chronological(shuffled)[0].frame.collect().sort("row").equals(early.sort("row"))
+
+
+def test_the_split_does_not_depend_on_the_order_of_rows():
+    """Several clicks of one search have one time; which of them are the earlier ones is not up to the file."""
+    when = datetime(2006, 3, 1)
+    rows = [(0, "u", when, "dog", rank, f"http://{rank}.example") for rank in range(1, 8)]
+    schema = {name: QUERIES.schema[name] for name in ("row", *QUERIES.released)}
+
+    def earlier(order):
+        some = [(place, *rows[i][1:]) for place, i in enumerate(order)]
+        log = coterie.log(pl.DataFrame(some, schema=schema, orient="row"))
+        return sorted(chronological(log)[0].frame.collect()["rank"])
+
+    assert earlier(range(7)) == earlier([6, 2, 4, 0, 1, 3, 5]) == earlier(range(6, -1, -1)) == [1, 2, 3, 4]
 
 
 def test_the_split_into_equal_sizes():

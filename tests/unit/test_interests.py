@@ -13,7 +13,7 @@ import coterie
 from coterie import interests as module
 from coterie import registry
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.interests import Settings, have_topics, interests, read_topics
+from coterie.interests import Settings, Topic, have_topics, interests, read_topics
 from coterie.kernels.grouping import UNIT
 from coterie.run import Run
 from coterie.text import STOP_WORDS
@@ -147,6 +147,18 @@ def test_a_model_brings_words_of_like_meaning_together(monkeypatch):
     assert len(set(seen)) == len(seen)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_model_that_knows_no_word(monkeypatch):
+    def embed(words):
+        if not words:
+            raise ValueError("nothing to look up")
+        return np.zeros((len(words), 3))
+
+    model(monkeypatch, embed)
+    assert len(vectors_of(ROWS, Settings(embedding="theirs"))) == 11
+    assert len(vectors_of([("a", "-"), ("b", "!")], Settings(embedding="theirs"))) == 2
+
+
 @pytest.mark.parametrize("table", [np.zeros((3, 2)), np.zeros(5), np.full((9, 2), np.nan)])
 def test_a_model_that_does_not_fit_is_refused(monkeypatch, table):
     model(monkeypatch, lambda words: np.resize(table, (len(words), 2)) if table.shape == (9, 2) else table)
@@ -173,20 +185,41 @@ def test_topics(tmp_path):
     path.write_text("# what nobody should know\nplants: Rose, gardens\n\ncars # more\n: 天気\n", encoding="utf-8")
     topics = read_topics(path)
     assert len(topics) == 3
-    found = interests(made(ROWS), Run(seed=1), Settings())
-    masks = dict(zip(found.users, have_topics(found, topics, 1.0)[:, 0].tolist(), strict=True))
+    log = made(ROWS)
+    found = interests(log, Run(seed=1), Settings())
+    masks = dict(zip(found.users, have_topics(log, found, topics, 1.0).masks[:, 0].tolist(), strict=True))
     assert masks == {"a": 1, "b": 1, "c": 2, "d": 2, "g": 4, "h": 4} | dict.fromkeys("efijk", 0)
-    assert not have_topics(found, topics, 2 / 11).any()  # each is had by that share of all
-    many = have_topics(found, [*[pl.Series([0], dtype=pl.UInt64)] * 64, *topics], 1.0)
-    assert many.shape == (11, 2)
-    assert many[:, 1].tolist() == list(masks.values())
-    assert not many[:, 0].any()
+    common = have_topics(log, found, topics, 2 / 11)  # each is had by that share of all
+    assert not common.masks.any()
+    assert (common.common, common.unknown) == (3, 0)
+    many = have_topics(log, found, [*[Topic(pl.Series([0], dtype=pl.UInt64), [])] * 64, *topics], 1.0)
+    assert many.masks.shape == (11, 2)
+    assert many.masks[:, 1].tolist() == list(masks.values())
+    assert not many.masks[:, 0].any()
+    assert (many.common, many.unknown) == (0, 64)
+
+
+def test_all_words_of_a_topic_count(tmp_path):
+    """Also after a second colon, a byte order mark or an accent, and whatever their case and number."""
+    path = tmp_path / "topics.txt"
+    path.write_text("\ufeff@influenza\nplants: Garden: ROSES\nmore: GÄRDENS\n", encoding="utf-8")
+    rows = [*ROWS, ("l", "grippe")]
+    log = made(rows)
+    found = interests(log, Run(seed=1), Settings())
+    masks = dict(zip(found.users, have_topics(log, found, read_topics(path), 1.0).masks[:, 0].tolist(), strict=True))
+    assert {user: mask for user, mask in masks.items() if mask} == {"a": 6, "b": 6, "l": 1}
+    only_roses = [("a", "rose"), ("b", "garden")]
+    found = interests(made(only_roses), Run(seed=1), Settings())
+    assert have_topics(made(only_roses), found, read_topics(path)[1:2], 2.0).masks[:, 0].tolist() == [1, 1]
 
 
 def test_files_without_topics_are_refused(tmp_path):
     path = tmp_path / "topics.txt"
     path.write_text("# nothing\n the of\n")
     with pytest.raises(ParameterError, match="no words"):
+        read_topics(path)
+    path.write_text("roses\nhealth:\n")
+    with pytest.raises(ParameterError, match=r"Line 2 .* has no words"):
         read_topics(path)
     path.write_bytes(b"\xff\xfe\xff")
     with pytest.raises(InputError, match="UTF-8"):

@@ -264,6 +264,25 @@ def test_figures_of_profiles_are_shown_where_they_were_measured(log: LogView, ki
     assert "Other measures" not in text
 
 
+@pytest.mark.parametrize("kind", ["html", "md"])
+def test_what_profiles_foretell_and_disclose_is_shown_where_it_was_measured(log: LogView, kind: Any) -> None:
+    assert "foretold" not in render(log, [view()], kind)
+    assert "Main interest" not in render(log, [view()], kind)
+    measured = pl.DataFrame(
+        [("later_queries", "retained", 61.25, "%"), ("later_queries", "retained.low", 57.5, "%"),
+         ("later_queries", "retained.high", 64.75, "%"), ("interest_disclosure", "right", 33.5, "% of users"),
+         ("interest_disclosure", "majority", 12.25, "% of users")],
+        schema=SCHEMA,
+        orient="row",
+    )  # fmt: skip
+    text = render(log, [view(), view(scores=scores().vstack(measured))], kind)
+    for words in ("Later searches foretold", "61.2% (57.5% to 64.8%)", "a stranger", "33.5%", "12.2%"):
+        assert words in text
+    assert "Other measures" not in text
+    utility = text.index("How useful is it?")
+    assert text.index("Main interest guessed") < utility < text.index("Later searches foretold")
+
+
 @pytest.mark.parametrize("kind", ["html", "md", "json"])
 def test_nothing_released_and_nothing_given(log: LogView, kind: Any) -> None:
     empty = scores(None).with_columns(value=pl.when(pl.col("key") == "rows.count").then(0.0).otherwise(None))

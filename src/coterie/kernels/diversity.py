@@ -46,6 +46,8 @@ def mend(group: Ints, topics: Masks, vectors: Vectors) -> Ints:
     member = np.argsort(group, kind="stable")
     start = _starts(group)
     for number in one_sided(group, topics):
+        if not np.bitwise_and.reduce(topics[member[start[number] : start[number + 1]]], axis=0).any():
+            continue  # an exchange that mended another group mended this one too
         if not _exchange(number, SEARCH, group, member, start, topics, vectors):
             _exchange(number, group.size, group, member, start, topics, vectors)
     while (left := one_sided(group, topics)).size:

@@ -14,6 +14,8 @@ import polars as pl
 
 from coterie import taxonomies
 from coterie.errors import NotApplicableError
+from coterie.measures import Comparison
+from coterie.shapes import QUERIES
 from coterie.taxonomies import Taxonomy
 
 _WORDNET_LEVELS = (5, 7, 8)
@@ -24,6 +26,16 @@ def levels_of(tree: Taxonomy) -> tuple[int, ...]:
     """Which levels to compare: WordNet tells little apart above the fifth, trees of categories at once."""
     wanted = _WORDNET_LEVELS if tree.name == "wordnet" else _OTHER_LEVELS
     return tuple(level for level in wanted if level < tree.height) or (1,)
+
+
+def profile_names(comparison: Comparison) -> pl.DataFrame:
+    """original, released: who got which profile, in releases that have one profile for each user."""
+    if comparison.log.shape is not QUERIES:
+        raise NotApplicableError(f"It is about what queries mean, and this log is {comparison.log.shape.name}.")
+    names = comparison.names
+    if names.is_empty() or names["original"].is_duplicated().any():
+        raise NotApplicableError("It is about releases with one profile for each user.")
+    return names
 
 
 @dataclass(frozen=True, eq=False, repr=False)

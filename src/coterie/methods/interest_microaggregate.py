@@ -36,7 +36,7 @@ import numpy as np
 import polars as pl
 
 from coterie import registry
-from coterie.errors import InternalError
+from coterie.errors import InternalError, ParameterError
 from coterie.groups import in_threads, numbered, random_groups, release_groups
 from coterie.interests import NO_EMBEDDING, Interests, Settings, have_topics, interests, read_topics
 from coterie.kernels.diversity import mean_similarity, mend, one_sided
@@ -86,6 +86,8 @@ class InterestMicroaggregate:
 
     def __post_init__(self) -> None:
         check_params(self, "interest_microaggregate")
+        if self.partition == "random" and self.sensitive != NO_TOPICS:
+            raise ParameterError("Random groups do not look at sensitive topics: leave out sensitive, or partition.")
 
     def promise(self, n_subjects: int) -> UserKAnonymity:
         """At least k users behind each released profile."""
@@ -119,19 +121,27 @@ class InterestMicroaggregate:
         seed = int(run.stream("trees of interests").integers(2**62))
         group = similar_groups(self.k, found.vectors, seed, in_threads)
         run.tell(1.0)
-        return _Grouping(found.users, *self._guarded(group, found))
+        return _Grouping(found.users, *self._guarded(group, found, log))
 
-    def _guarded(self, group: Ints, found: Interests) -> tuple[Ints, tuple[str, ...]]:
+    def _guarded(self, group: Ints, found: Interests, log: Log) -> tuple[Ints, tuple[str, ...]]:
         """Groups that share no sensitive topic, and what that cost."""
         if self.sensitive == NO_TOPICS:
             return group, ()
-        topics = have_topics(found, read_topics(Path(self.sensitive)), self.sensitive_share)
-        mended = mend(group, topics, found.vectors)
-        if one_sided(mended, topics).size or np.bincount(mended).min() < self.k:
+        topics = read_topics(Path(self.sensitive))
+        having = have_topics(log, found, topics, self.sensitive_share)
+        mended = mend(group, having.masks, found.vectors)
+        if one_sided(mended, having.masks).size or np.bincount(mended).min() < self.k:
             raise InternalError("A group shares a sensitive topic, or is too small, after it was mended.")
         before, after = (mean_similarity(some, found.vectors) for some in (group, mended))
+        cost = (
+            f"Sensitive topics: all members shared one in {one_sided(group, having.masks).size:,} of "
+            f"{group.max() + 1:,} groups, in none after users were exchanged or groups joined. Mean similarity within "
+            f"groups: {before:.4f} before, {after:.4f} after."
+        )
+        if not having.common and not having.unknown:
+            return mended, (cost,)
         return mended, (
-            f"Sensitive topics: all members shared one in {one_sided(group, topics).size:,} of {group.max() + 1:,} "
-            f"groups, in none after users were exchanged or groups joined. Mean similarity within groups: "
-            f"{before:.4f} before, {after:.4f} after.",
+            cost,
+            f"Of {len(topics):,} sensitive topics {having.common:,} may be shared, because {self.sensitive_share:.0%} "
+            f"of all users or more have them, and nobody has {having.unknown:,}.",
         )

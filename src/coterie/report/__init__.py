@@ -142,6 +142,15 @@ PRIVACY = (
     Figure("uniqueness", "after.profile", "Singled out by all queries",
            "Users (names) whose set of queries nobody else has.", "before.profile"),
 )  # fmt: skip
+DISCLOSURE = (
+    Figure("interest_disclosure", "right", "Main interest guessed from the profile",
+           "Users whose main interest somebody guesses who knows which profile is theirs, mean over levels of the "
+           "taxonomy. It rises with what profiles are good for: the price of groups of like users. Lower is safer.",
+           NONE),
+    Figure("interest_disclosure", "majority", "Main interest guessed without it",
+           "The same by somebody who knows only which main interest is the most frequent.", NONE),
+)  # fmt: skip
+"""Figures of privacy that only releases with profiles have; shown where they were measured."""
 ATTACKS = (
     Figure("linkage", "after.one_query", "Found by one query",
            "Users whose name somebody finds in the release who knows one of their queries, drawn at "
@@ -216,6 +225,10 @@ PROFILES = (
     Figure("semantic_remain", "categories_1.level_5", "Semantic remain percentage",
            "The share of what she searched for, by category, that is still there. It is high for small users with "
            "large profiles, and for random groups too.", "100%"),
+    Figure("later_queries", "retained", "Later searches foretold",
+           "How well her profile tells what a user searched for afterwards, which no method saw: 0% is the profile of "
+           "a stranger, 100% her own unprotected one. In brackets the 95% interval over users. Compare with random "
+           "groups.", "100%"),
 )  # fmt: skip
 """Figures of releases that give users profiles; shown where they were measured."""
 LEFT_OUT = (
@@ -268,16 +281,25 @@ def _measured(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> 
     return (table for table in tables if _look(table, figure.name, figure.before)[0] is not None)
 
 
+def privacy(releases: Sequence[ReleaseView]) -> list[Figure]:
+    """The figures of privacy, with those that only some releases have where they were measured."""
+    return [*PRIVACY, *_where_measured(releases, DISCLOSURE)]
+
+
 def utility(releases: Sequence[ReleaseView]) -> list[Figure]:
-    """The figures of utility, with those that only some releases have where they were measured."""
+    """The same for figures of utility."""
+    return [*UTILITY, *_where_measured(releases, (*LEFT_OUT, *PROFILES))]
+
+
+def _where_measured(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> list[Figure]:
     measured = {name for release in releases for name in release.scores["name"]}
-    return [*UTILITY, *(figure for figure in (*LEFT_OUT, *PROFILES) if figure.name in measured)]
+    return [figure for figure in figures if figure.name in measured]
 
 
 def others(releases: Sequence[ReleaseView]) -> list[Figure]:
     """Scores of measures that this module has no sentence for."""
     keys = [row for r in releases for row in r.scores.select("name", "key").iter_rows()]
-    known = _KNOWN | {figure.name for figure in (*LEFT_OUT, *PROFILES)}
+    known = _KNOWN | {figure.name for figure in (*DISCLOSURE, *LEFT_OUT, *PROFILES)}
     return [Figure(n, k, f"{n} {k}", "") for n, k in dict.fromkeys(keys) if n not in known]
 
 

@@ -29,6 +29,7 @@ from coterie.report import (
     merge,
     missing,
     others,
+    privacy,
     series,
     short_labels,
     shown,
@@ -124,7 +125,7 @@ def _drawn(panel: Panel) -> Markup:
 
 
 def _figures(releases: Sequence[ReleaseView]) -> Iterator[tuple[str, Sequence[Figure]]]:
-    yield "privacy", PRIVACY
+    yield "privacy", privacy(releases)
     yield "attacks", ATTACKS
     yield "utility", utility(releases)
     yield "others", others(releases)

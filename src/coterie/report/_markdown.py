@@ -21,7 +21,6 @@ from coterie.report import (
     LIMITS,
     NONE,
     ORIGINAL,
-    PRIVACY,
     RANDOM_READING,
     THIN,
     Figure,
@@ -32,6 +31,7 @@ from coterie.report import (
     merge,
     missing,
     others,
+    privacy,
     short_labels,
     shown,
     side_by_side,
@@ -216,7 +216,7 @@ def _privacy(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
         yield from (f"**Missing.** {_about(names)}{_plain(text)}", "")
     if any(release.baseline for release in releases):
         yield from (RANDOM_READING, "")
-    yield from _figures(log, releases, PRIVACY)
+    yield from _figures(log, releases, privacy(releases))
     yield from ("", "### Attacks", "", ATTACKS_SAY, "")
     yield from _figures(log, releases, ATTACKS)
 

@@ -9,6 +9,7 @@ knows nothing guesses the main interest that most users have. At several levels 
     majority    share of users whose main interest is the most frequent one
     gain        right - majority, in percentage points
 
+and their means over the levels, `right`, `majority` and `gain`.
 Better groups keep more meaning, and disclose more: both rise together.
 """
 
@@ -21,19 +22,18 @@ import polars as pl
 
 from coterie.errors import NotApplicableError
 from coterie.measures import Comparison, Score
-from coterie.measures.meaning import Meaning, levels_of
+from coterie.measures.meaning import Meaning, levels_of, profile_names
 
 needs_record = True
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Guesses from profiles and without them, at each level."""
+    names = profile_names(comparison)
     own = comparison.original.select("subject", "item").drop_nulls()
-    names = comparison.names
-    if names.is_empty() or names["original"].is_duplicated().any():
-        raise NotApplicableError("It is about releases with one profile for each user.")
     profiles = comparison.released.select("subject", "item").drop_nulls()
     meaning = Meaning.of(comparison.taxonomy, own["item"], profiles["item"])
+    found = []
     for level in levels_of(meaning.tree):
         truth = _main(meaning.shares(own, level), "truth")
         guess = _main(meaning.shares(profiles, level), "guess")
@@ -44,9 +44,15 @@ def measure(comparison: Comparison) -> Iterator[Score]:
             raise NotApplicableError(f"No query has a category at level {level}.")
         right = _percent(users.filter(pl.col("truth") == pl.col("guess")).height, users.height)
         majority = _percent(users["truth"].unique_counts().max(), users.height)
-        yield Score(f"level_{level}.right", right, "% of users")
-        yield Score(f"level_{level}.majority", majority, "% of users")
-        yield Score(f"level_{level}.gain", right - majority, "percentage points")
+        found.append((right, majority))
+        yield from _scores(f"level_{level}.", right, majority)
+    yield from _scores("", *(sum(numbers) / len(found) for numbers in zip(*found, strict=True)))
+
+
+def _scores(prefix: str, right: float, majority: float) -> Iterator[Score]:
+    yield Score(f"{prefix}right", right, "% of users")
+    yield Score(f"{prefix}majority", majority, "% of users")
+    yield Score(f"{prefix}gain", right - majority, "percentage points")
 
 
 def _percent(part: Any, whole: int) -> float:

@@ -27,7 +27,7 @@ import polars as pl
 from coterie import randomness
 from coterie.errors import NotApplicableError
 from coterie.measures import Comparison, Score
-from coterie.measures.meaning import Meaning, levels_of, overlaps
+from coterie.measures.meaning import Meaning, levels_of, overlaps, profile_names
 
 needs_record = True
 LEAST_LATER = 10
@@ -43,11 +43,12 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         raise NotApplicableError(
             "It needs later queries of the same users: --later LOG, or split = 'chronological' in a study."
         )
+    names = profile_names(comparison)
     earlier = comparison.original.select("subject", "item").drop_nulls()
     later = comparison.later.drop_nulls()
     released = (
         comparison.released.rename({"subject": "released"})
-        .join(comparison.names, on="released")
+        .join(names, on="released")
         .select(pl.col("original").alias("subject"), "item")
     )
     users = _asked(later, earlier, comparison.seed)
@@ -130,7 +131,8 @@ def _retained(prefix: str, tables: list[pl.DataFrame], seed: int) -> Iterator[Sc
     for table in tables:
         rows = table.join(place, on="subject", maintain_order="left")
         weight = weights[:, rows["place"].to_numpy()]
-        released, own, stranger = (weight @ rows[kind].to_numpy() for kind in _KINDS)
+        # Not `@`: the sums of a linear algebra library depend on its threads.
+        released, own, stranger = (np.einsum("su,u->s", weight, rows[kind].to_numpy()) for kind in _KINDS)
         with np.errstate(divide="ignore", invalid="ignore"):
             of_levels.append(np.where(own > stranger, 100 * (released - stranger) / (own - stranger), np.nan))
     whole = np.mean(of_levels, axis=0) if of_levels else np.full(SAMPLES + 1, np.nan)
