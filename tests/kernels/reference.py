@@ -253,6 +253,7 @@ def centroid(members, scale, priority, eq1="text", attrs="nearest", pairs=2**24)
         query = event(c)[1]
         if attrs == "drop":
             released.append((None, query, None, None))
+            alone += len({i for i, _ in behind[c]}) < 2
             continue
         times, ranks, urls = (
             [event(at)[column] for at in behind[c] if event(at)[column] is not None] for column in (0, 2, 3)
