@@ -206,6 +206,7 @@ class UserKAnonymity:
             "Users of one group may all share a sensitive interest.",
             "Who knows that a person typed a rare query learns which group she is in.",
             "Whoever can add users to the log can surround a person with profiles they know.",
+            _ALONE,
         )
 
 
