@@ -567,9 +567,13 @@ cli.add_command(taxonomy_group)
 class _StoppedError(BaseException):
     """The process was told to end; what it holds on disk is cleaned up on the way out."""
 
+    number = 0
+    """The signal that came, if any."""
+
 
 def _stop(number: int, frame: object) -> None:  # noqa: ARG001
-    raise _StoppedError(number)
+    _StoppedError.number = number
+    raise _StoppedError
 
 
 def main() -> None:
@@ -580,9 +584,19 @@ def main() -> None:
     sys.exit(_run())
 
 
+def _invoke() -> object:
+    """What the command returns; a stop stays one where a library wraps it in an error of its own."""
+    try:
+        return cli.main(prog_name="coterie", standalone_mode=False)
+    except BaseException:
+        if _StoppedError.number:
+            raise _StoppedError from None
+        raise
+
+
 def _run() -> int:
     try:
-        result = cli.main(prog_name="coterie", standalone_mode=False)
+        result = _invoke()
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.exceptions.Abort:
@@ -592,8 +606,8 @@ def _run() -> int:
         return 2
     except KeyboardInterrupt:
         return _fail("Interrupted. Nothing was written.", 130)
-    except _StoppedError as stopped:
-        return _fail("Stopped. Nothing was written.", 128 + int(stopped.args[0]))
+    except _StoppedError:
+        return _fail("Stopped. Nothing was written.", 128 + _StoppedError.number)
     except CoterieError as error:
         return _fail(f"Error: {error}", error.exit_code)
     except BrokenPipeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import secrets
 import shutil
 import tempfile
 import weakref
@@ -13,8 +14,14 @@ class Scratch:
     """A folder that only its owner may read, removed with this object or at the end of the process."""
 
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="coterie-"))  # mode 0700
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self.path = Path(tempfile.gettempdir()).absolute() / f"coterie-{secrets.token_hex(8)}"
+        # Before the folder is there, so that a signal in between cannot leave it behind.
+        cleaning = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        try:
+            self.path.mkdir(mode=0o700)
+        except FileExistsError:
+            cleaning.detach()  # somebody else's
+            raise
 
 
 def disk_is_full(error: BaseException) -> bool:

@@ -402,3 +402,17 @@ def test_values_are_shown_on_request_only(coterie, log, tmp_path):
     top = pl.read_csv(log, separator="\t", quote_char=None)["Query"].mode()[0]
     assert top not in coterie("measure", safe, "-O", log, "frequency").out
     assert top in coterie("measure", safe, "-O", log, "frequency", "--show-values").out
+
+
+def test_a_stop_that_a_library_wraps_is_still_a_stop(coterie, monkeypatch):
+    from coterie import cli
+
+    def wrapped(**_):
+        try:
+            cli._stop(15, None)
+        except BaseException:
+            raise RuntimeError("a value of the log") from None
+
+    monkeypatch.setattr(cli.cli, "main", wrapped)
+    monkeypatch.setattr(cli._StoppedError, "number", 0)
+    assert coterie("inspect", "log.tsv", code=128 + 15).err == "Stopped. Nothing was written.\n"
