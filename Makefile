@@ -23,7 +23,7 @@ demo: setup ## Run the main job on a synthetic log; open demo/report.html afterw
 	$(BIN)/coterie demo -o demo
 
 test: setup ## Run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: setup ## Check format and lint
 	$(BIN)/ruff format --check .

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "coterie",
+    max_examples=50,  # most run a whole method; more of them where a test says so
     deadline=None,  # time says nothing on shared machines
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

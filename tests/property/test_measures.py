@@ -50,7 +50,12 @@ def test_uniqueness(pairs):
 @given(logs(min_users=4), st.sampled_from(["drop", "pseudonym"]))
 def test_measures_of_a_release_are_those_of_its_profiles(log, users):
     release = coterie.anonymize(log, SuppressRare(k=2, users=users), seed=1)
-    scores = {(n, k): v for n, k, v, _ in coterie.measure(log, release, seed=1).iter_rows()}
+    scores = {
+        (n, k): v
+        for n, k, v, _ in coterie.measure(
+            log, release, seed=1, names=["exposure", "information_loss", "release_share"]
+        ).iter_rows()
+    }
     rows = log.frame.collect()
     kept = set(release.to_polars()["query"])
     levels, losses, few = [], [], []

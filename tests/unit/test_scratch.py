@@ -1,7 +1,6 @@
 """The scratch folder is private and never outlives its owner, whenever a signal comes."""
 
 import gc
-import os
 import stat
 from pathlib import Path
 
@@ -31,8 +30,10 @@ def test_a_signal_just_after_it_was_made(temporary, monkeypatch):
     class Stopped(BaseException):
         pass
 
+    make = Path.mkdir
+
     def mkdir(path, mode):
-        os.mkdir(path, mode)
+        make(path, mode)
         assert list(temporary.iterdir())
         raise Stopped
 

