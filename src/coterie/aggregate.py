@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from coterie.kernels.hausdorff import BUSY, MISSING, STEPS, Floats, Ints, Masks, Trees, new_scratch
 from coterie.kernels.mdav import NEAREST, SAME_STRING, Averages, Choice, Strings, averages, choose, mdav
 from coterie.kernels.minhash import smallest_word_hashes
-from coterie.run import first_use
 from coterie.shapes import QUERIES, TIME
 
 Keys = Callable[[str, pl.Series], NDArray[np.uint64]]
@@ -183,12 +182,11 @@ def load_kernels() -> None:
     """Compile the kernels, or load them where they are compiled, before threads need them."""
     four = {"user": ["a", "b", "c", "d"], "query": ["a", "b", "a b", "c d"]}
     rows = pl.DataFrame([four.get(name, [None] * 4) for name in ("user", *EVENT)], schema=_ROWS)
-    with first_use():
-        profiles = encode(rows, Scales.of(rows.lazy()), lambda _, subjects: np.arange(len(subjects), dtype=np.uint64))
-        trees, strings = profiles.trees, profiles.strings
-        members, start = mdav(2, trees, strings, new_scratch(trees))
-        for attrs in (NEAREST, SAME_STRING):
-            averages(members, start, attrs, trees, strings, new_scratch(trees))
+    profiles = encode(rows, Scales.of(rows.lazy()), lambda _, subjects: np.arange(len(subjects), dtype=np.uint64))
+    trees, strings = profiles.trees, profiles.strings
+    members, start = mdav(2, trees, strings, new_scratch(trees))
+    for attrs in (NEAREST, SAME_STRING):
+        averages(members, start, attrs, trees, strings, new_scratch(trees))
 
 
 def word_hashes(texts: pl.Series) -> pl.Series:

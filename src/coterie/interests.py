@@ -33,7 +33,7 @@ from coterie.kernels.grouping import UNIT, Ints, Vectors
 from coterie.kernels.grouping import load as load_grouping
 from coterie.kernels.lsa import Sparse, directions, project, times
 from coterie.log import Log
-from coterie.run import Run, first_use
+from coterie.run import Run
 from coterie.text import STOP_WORDS, folded, pieces, stems
 
 SAMPLE_USERS = 50_000
@@ -188,10 +188,9 @@ def _having(log: Log, found: Interests, topic: Topic) -> Ints:
 def _load_kernels() -> None:
     """Compile the kernels, or load them where they are compiled, before threads need them."""
     two = Sparse(np.arange(3), np.arange(2, dtype=np.int32), np.ones(2, dtype=np.float32), 2)
-    with first_use():
-        table = directions(two, np.eye(2)).astype(np.float32)
-        project(two, table)
-        load_grouping()
+    table = directions(two, np.eye(2)).astype(np.float32)
+    project(two, table)
+    load_grouping()
 
 
 def _pieces(queries: pl.DataFrame) -> pl.DataFrame:

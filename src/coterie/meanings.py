@@ -15,7 +15,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.kernels.concept_sets import ConceptSets, ancestors, gaps_of, mdav
-from coterie.run import first_use
 from coterie.taxonomies import Taxonomy
 
 Ints = NDArray[np.int64]
@@ -87,8 +86,7 @@ def encode(rows: pl.DataFrame, tree: Taxonomy, categories: int, keys: Keys) -> M
 def load_kernels(tree: Taxonomy) -> None:
     """Compile the kernels, or load them where they are compiled, before threads need them."""
     rows = pl.DataFrame({"user": ["a", "b", "c", "d"], "query": ["a", "b", "a b", "c d"]})
-    with first_use():
-        mdav(2, encode(rows, tree, 1, lambda _, subjects: np.arange(len(subjects), dtype=np.uint64)).sets)
+    mdav(2, encode(rows, tree, 1, lambda _, subjects: np.arange(len(subjects), dtype=np.uint64)).sets)
 
 
 def _paths(tree: Taxonomy, concepts: Ints) -> tuple[Ints, Ints, Ints]:

@@ -6,10 +6,7 @@ anything or looks at the clock. All they get beside the log is a Run.
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -26,7 +23,6 @@ from coterie.shapes import Shape
 
 Work = Callable[[pl.LazyFrame], pl.LazyFrame]
 T = TypeVar("T")
-_NOTICED = 1.5  # seconds after which people begin to wonder
 
 
 class Engine(Protocol):
@@ -136,16 +132,3 @@ def enough_subjects(owner: str, k: int, n_subjects: int) -> None:
             f"{owner} with k = {k} needs at least {k} users, and the log has {n_subjects}. "
             f"Use a smaller k (at least 2) or a larger log."
         )
-
-
-@contextmanager
-def first_use() -> Iterator[None]:
-    """Around the first call of kernels: where it takes long because they are compiled, say so."""
-    text = "Compiling, on first use only: about half a minute. Later runs start at once."
-    message = threading.Timer(_NOTICED, logging.getLogger("coterie").info, [text])
-    message.daemon = True
-    message.start()
-    try:
-        yield
-    finally:
-        message.cancel()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ALWAYS: dict[str, Any] = {"cache": True, "nogil": True}
@@ -47,4 +49,19 @@ def _forget_stale() -> None:
         mark.write_text(today)
 
 
+class _Notice(event.Listener):
+    """Says once that kernels are being compiled; loading compiled ones is no such event."""
+
+    said = False
+
+    def on_start(self, _: event.Event) -> None:
+        if not self.said:
+            self.said = True
+            logging.getLogger("coterie").info("Compiling, on first use only: up to half a minute for some methods.")
+
+    def on_end(self, _: event.Event) -> None:
+        pass
+
+
 _forget_stale()
+event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]

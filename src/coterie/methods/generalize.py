@@ -38,7 +38,7 @@ from coterie.kernels import tree as kernels
 from coterie.log import Log
 from coterie.params import Choice, File, Flag, Range, check_params
 from coterie.promises import ConceptKAnonymity
-from coterie.run import Draft, Run, enough_subjects, first_use
+from coterie.run import Draft, Run, enough_subjects
 from coterie.shapes import QUERIES, REPLACE, Shape
 from coterie.taxonomies import WORDNET, Taxonomy
 from coterie.taxonomies.lexicon import offsets
@@ -153,8 +153,7 @@ def _walk(log: Log, tree: Taxonomy, paper_compat: bool) -> Walked:
     terms = tree.classify(queries["item"], stop_words=not paper_compat).terms
     start = offsets(np.bincount(terms["query"].to_numpy(), minlength=queries.height))
     above = np.stack([tree.ancestor_at(level) for level in range(tree.height + 1)])
-    with first_use():
-        end = kernels.walk(start, terms["concept"].to_numpy(), above, tree.depth)
+    end = kernels.walk(start, terms["concept"].to_numpy(), above, tree.depth)
     rows = queries["rows"].to_numpy().astype(np.int64)
     return Walked(items=queries["item"], rows=rows, end=end, users=(who["query"].to_numpy(), who["number"].to_numpy()))
 

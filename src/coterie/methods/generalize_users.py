@@ -32,7 +32,7 @@ from coterie.kernels import tree as kernels
 from coterie.log import Log
 from coterie.params import Choice, File, Flag, Range, check_params
 from coterie.promises import UserKAnonymity
-from coterie.run import Draft, Run, enough_subjects, first_use
+from coterie.run import Draft, Run, enough_subjects
 from coterie.shapes import GROUPS, QUERIES, Shape
 from coterie.taxonomies import WORDNET, Taxonomy
 from coterie.taxonomies.lexicon import offsets
@@ -186,8 +186,6 @@ def partition(
         groups = [np.sort(some) for some in np.split(order, np.arange(k, n_records - k + 1, k))]
         least = n_records  # none can be split
     waiting = [(members, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)) for members in groups]
-    with first_use():
-        kernels.split(waiting[0][0][:0], *waiting[0][1:], least, start, items, place, size, leaves, child_start, child)
     while waiting:
         members, cut, closed = waiting.pop()
         node, group, cut, closed = kernels.split(

@@ -47,7 +47,7 @@ from coterie.kernels.quotas import choose_by_quota
 from coterie.log import Log
 from coterie.params import Choice, File, Range, check_params
 from coterie.promises import UserKAnonymity
-from coterie.run import Draft, Run, enough_subjects, first_use
+from coterie.run import Draft, Run, enough_subjects
 from coterie.shapes import GROUPS, QUERIES, Shape
 from coterie.taxonomies import Taxonomy
 from coterie.taxonomies.lexicon import Unit
@@ -271,14 +271,13 @@ def _warnings(taxonomy: str, of_rows: float, of_queries: float, bare: int, users
 def _load_kernels() -> None:
     """Compile the kernels, or load them where they are compiled, before threads need them."""
     two = np.arange(2)
-    with first_use():
-        start, category, count = user_counts(np.arange(3), two, two + 1, np.arange(3), two.astype(np.int32), 2)
-        similar = similarities(two, start, category, count, 2, False)
-        group, number = sum_linkage(similar, 2, 2)
-        most_similar_groups(similar, group, number)
-        numbers = two.astype(np.uint64)
-        strings = Strings(two, np.arange(3), np.arange(3), two, numbers)
-        choose_by_quota(two, np.arange(3), strings)
+    start, category, count = user_counts(np.arange(3), two, two + 1, np.arange(3), two.astype(np.int32), 2)
+    similar = similarities(two, start, category, count, 2, False)
+    group, number = sum_linkage(similar, 2, 2)
+    most_similar_groups(similar, group, number)
+    numbers = two.astype(np.uint64)
+    strings = Strings(two, np.arange(3), np.arange(3), two, numbers)
+    choose_by_quota(two, np.arange(3), strings)
 
 
 def _starts(counts: NDArray[np.integer]) -> Ints:

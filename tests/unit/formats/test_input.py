@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -166,7 +167,7 @@ def test_standard_input(data, count):
     "data",
     [
         b"\x00\x01\x02\xff\xfe\x80 canary \n" * 50,
-        os.urandom(4096),
+        random.Random(7).randbytes(4096),
         b"\x7fELF canary",
         b"PAR1 canary PAR1",
         b"PAR1",
