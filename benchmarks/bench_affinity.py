@@ -176,18 +176,18 @@ def graph(given: argparse.Namespace) -> dict:
     """The steps of the plan, one by one."""
     import numpy as np
 
-    from coterie import concepts, verbs
+    from coterie import affine_queries, verbs
     from coterie.kernels.cores import cores
     from coterie.run import Run
 
     clock = Clock()
     log = verbs.prepare(verbs.read(given.log))
     clock("gather")
-    queries = concepts.gather(log, Run(seed=SEED))
+    queries = affine_queries.gather(log, Run(seed=SEED))
     clock("mine")
-    found = concepts.mine(queries, concepts.Settings())
+    found = affine_queries.mine(queries, affine_queries.Settings())
     clock("join")
-    start, neighbours = concepts.connect(found, float(given.theta))
+    start, neighbours = affine_queries.connect(found, float(given.theta))
     clock("cores")
     ceiling = np.full(start.size - 1, 999, dtype=np.int32)
     core = cores(start, neighbours, found.user_start, found.users, len(queries.people), ceiling, 999)
@@ -207,12 +207,14 @@ def join(given: argparse.Namespace) -> dict:
     import numpy as np
     from scipy import sparse
 
-    from coterie import concepts, verbs
+    from coterie import affine_queries, verbs
     from coterie.kernels import cosine_join
     from coterie.run import Run
 
-    theta = float(given.theta) - concepts.TOLERANCE
-    found = concepts.mine(concepts.gather(verbs.prepare(verbs.read(given.log)), Run(seed=SEED)), concepts.Settings())
+    theta = float(given.theta) - affine_queries.TOLERANCE
+    found = affine_queries.mine(
+        affine_queries.gather(verbs.prepare(verbs.read(given.log)), Run(seed=SEED)), affine_queries.Settings()
+    )
     random, mass = np.random.default_rng(SEED), found.mass
     start, features = found.start, found.features
     if 0 < given.vectors < start.size - 1:

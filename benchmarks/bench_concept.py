@@ -93,8 +93,8 @@ def _frame(users: int):
 
 def groups(users: int) -> dict:
     from coterie import taxonomies
+    from coterie.concept_sets import encode, load_kernels
     from coterie.kernels.concept_sets import mdav
-    from coterie.meanings import encode, load_kernels
 
     frame, tree = _frame(users), taxonomies.load("wordnet")
     load_kernels(tree)
@@ -118,7 +118,7 @@ def plain(users: int) -> dict:
 def release(users: int) -> dict:
     import coterie
     from coterie import taxonomies
-    from coterie.meanings import load_kernels
+    from coterie.concept_sets import load_kernels
     from coterie.methods.concept_microaggregate import ConceptMicroaggregate
     from coterie.run import Run
 

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.concepts import UNIT, affinity
-from coterie.concepts import Affinity as Graph
+from coterie.affine_queries import UNIT, affinity
+from coterie.affine_queries import Affinity as Graph
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.kernels.cores import components
 from coterie.log import Log

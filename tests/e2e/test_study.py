@@ -173,12 +173,12 @@ def test_one_curve_for_each_theta(coterie, study, tmp_path):
     study.write_text(grid + figure)
     assert "labels.csv" in coterie("study", study, code=2).err
     (tmp_path / "labels.csv").write_text("query,sensitive\nmaps,no\nno such query,yes\n")
-    from coterie import concepts
+    from coterie import affine_queries
 
     calls = []
-    gather = concepts.gather
+    gather = affine_queries.gather
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(concepts, "gather", lambda *given: (calls.append(1), gather(*given))[1])
+        patch.setattr(affine_queries, "gather", lambda *given: (calls.append(1), gather(*given))[1])
         coterie("study", study)
     assert len(calls) == 2
     drawn = (tmp_path / "study.results" / "c1.svg").read_text()

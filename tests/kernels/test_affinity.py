@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie import concepts
+from coterie import affine_queries
 from coterie.kernels import cores as kernels
 from coterie.kernels import cosine_join, grams
 from coterie.log import Log
@@ -40,7 +40,7 @@ def log_of(rows):
 
 
 def fast(rows, **options):
-    return concepts.affinity(log_of(rows), Run(seed=1), concepts.Settings(**options))
+    return affine_queries.affinity(log_of(rows), Run(seed=1), affine_queries.Settings(**options))
 
 
 def degrees(found):
@@ -57,7 +57,7 @@ def edges(found):
 
 @given(ROWS)
 def test_queries_have_their_users_and_events(rows):
-    found = concepts.gather(log_of(rows), Run(seed=1))
+    found = affine_queries.gather(log_of(rows), Run(seed=1))
     users, events = plain.users_of(rows), plain.events_of(rows)
     assert found.names.to_list() == sorted(users)
     assert found.events.tolist() == [events[query] for query in sorted(users)]
@@ -192,7 +192,7 @@ def test_a_crowd_costs_nothing():
 def test_words_that_share_a_hash_slot_stay_apart():
     """Many words, so that tables grow and slots collide."""
     texts = [f"w{i} w{i * 7 % 50_000} {'é' * (i % 5)}" for i in range(60_000)]
-    text, start = concepts._bytes(pl.Series(texts))
+    text, start = affine_queries._bytes(pl.Series(texts))
     token_start, tokens, n_words = grams.words(text, start)
     split = [[word for word in one.split(" ") if word] for one in texts]
     assert np.diff(token_start).tolist() == [len(one) for one in split]

@@ -10,9 +10,11 @@ from coterie.errors import NotApplicableError
 from coterie.measures.utility import semantic_remain
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.taxonomies import packed
 from coterie.testing._logs import visits_log
 from tests.kernels import semantic_reference as reference
 from tests.property.test_semantic_microaggregate import _log, logs, paths
+from tests.taxonomy_reference import tree_of
 
 METHODS = [
     SemanticMicroaggregate(k=2),
@@ -60,6 +62,19 @@ def test_it_is_the_plain_reference(pairs, method, categories):
             assert (got is None) == (not found)
             if found:
                 assert got == pytest.approx(sum(pair[which] for pair in found) / len(found))
+
+
+def test_a_shallow_tree_has_no_empty_levels(tmp_path):
+    path = tmp_path / "shallow.npz"
+    packed.write(tree_of([-1, 0, 1], {"music": [1], "jazz": [2]}), path)
+    log = _log([("a", "jazz"), ("b", "jazz"), ("c", "music")])
+    release = coterie.anonymize(log, SuppressRare(k=2, users="pseudonym"), seed=1)
+    scores = coterie.measure(log, release, ["semantic_remain"], taxonomy=str(path))
+    keys = [key for key in scores["key"] if key.startswith("categories_1.")]
+    assert keys == [
+        f"categories_1.{name}{end}" for name in ("level_1", "level_2", "up_to_5") for end in ("", ".relative")
+    ]
+    assert scores["value"].null_count() == 0
 
 
 def test_the_whole_log_is_100(monkeypatch):

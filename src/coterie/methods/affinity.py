@@ -35,9 +35,9 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
+from coterie.affine_queries import Affinity as Graph
+from coterie.affine_queries import Settings, affinity, certificate
 from coterie.apply import release_items
-from coterie.concepts import Affinity as Graph
-from coterie.concepts import Settings, affinity, certificate
 from coterie.log import Log
 from coterie.params import Choice, File, Flag, Range, check_params
 from coterie.promises import KThetaAffinity

@@ -39,10 +39,10 @@ import numpy as np
 import polars as pl
 
 from coterie import taxonomies
+from coterie.concept_sets import Ints, Keys, encode, load_kernels
 from coterie.groups import groups_in_blocks, random_groups, share_profiles, typed_alone
 from coterie.kernels.concept_sets import centroid, mdav
 from coterie.log import Log
-from coterie.meanings import Ints, Keys, encode, load_kernels
 from coterie.params import Choice, File, Range, check_params
 from coterie.promises import UserKAnonymity
 from coterie.run import Draft, Run, enough_subjects

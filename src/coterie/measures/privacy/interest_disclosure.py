@@ -22,7 +22,7 @@ import polars as pl
 
 from coterie.errors import NotApplicableError
 from coterie.measures import Comparison, Score
-from coterie.measures.meaning import Meaning, levels_of, profile_names
+from coterie.measures.category_shares import Meaning, levels_of, profile_names
 
 needs_record = True
 

@@ -1,7 +1,7 @@
 """How well does the released profile of a user tell what she searches for later?
 
 The release is made of the earlier part of the log; the later part, which no method saw, is the yardstick. For each user
-the overlap (`measures/meaning.py`) of her later queries with
+the overlap (`measures/category_shares.py`) of her later queries with
 
     released    the profile that was released for her
     own         her own earlier queries, unprotected
@@ -27,7 +27,7 @@ import polars as pl
 from coterie import randomness
 from coterie.errors import NotApplicableError
 from coterie.measures import Comparison, Score
-from coterie.measures.meaning import Meaning, levels_of, overlaps, profile_names
+from coterie.measures.category_shares import Meaning, levels_of, overlaps, profile_names
 
 needs_record = True
 LEAST_LATER = 10

@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 
 from coterie import taxonomies
+from coterie.concept_sets import encode, load_kernels
 from coterie.kernels.concept_sets import distances
-from coterie.meanings import encode, load_kernels
 from coterie.measures import Comparison, Score
 from coterie.measures.users import users_of
 

@@ -49,7 +49,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
             yield Score("users.with_category", shares["subject"].n_unique(), "users")
         means = shares.group_by("levels").agg(pl.col("remain", "relative").mean())
         found = {levels: numbers for levels, *numbers in means.rows()}
-        for levels in _names():
+        for levels in _names(tree.height):
             remain, relative = found.get(levels, (None, None))
             yield Score(f"categories_{categories}.{levels}", remain, "%")
             yield Score(f"categories_{categories}.{levels}.relative", relative, "%")
@@ -66,21 +66,24 @@ def remaining(profiles: pl.DataFrame, tree: Taxonomy, categories: int) -> pl.Dat
         for level in LEVELS
     ]
     times = pl.concat(paths).filter(pl.col("node") >= 0).group_by("item", "level", "node").len("times")
-    return pl.concat([_of_some(some, times) for some in (profiles.clear(), *_slices(profiles))])
+    return pl.concat([_of_some(some, times, tree.height) for some in (profiles.clear(), *_slices(profiles))])
 
 
-def _of_some(profiles: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
+def _of_some(profiles: pl.DataFrame, times: pl.DataFrame, height: int) -> pl.DataFrame:
     """The shares of some users; `times` says how often an item has each category."""
     counts = (pl.col(name).cast(pl.Int64) * pl.col("times") for name in ("before", "after"))
     table = profiles.join(times, on="item").group_by("subject", "level", "node").agg(count.sum() for count in counts)
     table = table.sort("subject", "level", "node")  # so that sums of floats are taken in one order
-    return pl.concat([_shares(table.filter(which), name) for name, which in _names().items()]).sort("subject", "levels")
+    return pl.concat([_shares(table.filter(which), name) for name, which in _names(height).items()]).sort(
+        "subject", "levels"
+    )
 
 
-def _names() -> dict[str, pl.Expr]:
-    """What is counted together, and the levels it is made of."""
-    single = {f"level_{level}": pl.col("level") == level for level in LEVELS}
-    return single | {f"up_to_{level}": pl.col("level") <= level for level in TOGETHER}
+def _names(height: int) -> dict[str, pl.Expr]:
+    """What is counted together, and the levels it is made of: no more of them than the tree has."""
+    single = {f"level_{level}": pl.col("level") == level for level in LEVELS if level <= height}
+    together = [level for level, before in zip(TOGETHER, (0, *TOGETHER), strict=False) if before < height]
+    return single | {f"up_to_{level}": pl.col("level") <= level for level in together}
 
 
 def _shares(table: pl.DataFrame, name: str) -> pl.DataFrame:
