@@ -167,7 +167,8 @@ def example() -> str:
                 text=True,
                 check=True,
             )
-            lines = [textwrap.fill(line, 118, subsequent_indent="  ") for line in done.stdout.rstrip().splitlines()]
+            told = [line for line in done.stdout.rstrip().splitlines() if not line.startswith("Compiling")]  # once only
+            lines = [textwrap.fill(line, 118, subsequent_indent="  ") for line in told]
             parts.append("\n".join([f"$ {command}", *(line.rstrip() for line in lines)]))
     return "```console\n" + "\n\n".join(parts) + "\n```"
 

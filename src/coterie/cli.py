@@ -350,10 +350,7 @@ def verify(
 @click.argument("names", nargs=-1)
 @opt.required_original
 @opt.record
-@click.option("--kappa", "kappas", type=opt.Whole(), help="Numbers of clusters for partition_agreement.")
-@click.option("--labels", metavar="FILE", help="Which queries are sensitive, for f_beta: columns query, sensitive.")
-@click.option("--later", multiple=True, metavar="LOG", help="What the users searched for later, for later_queries.")
-@click.option("--taxonomy", metavar="FILE", help="Where measures of meaning look up queries, in place of WordNet.")
+@opt.measuring
 @opt.seed
 @opt.show_values
 @opt.reading
@@ -365,10 +362,6 @@ def measure(
     names: tuple[str, ...],
     original: tuple[str, ...],
     record: Path | None,
-    kappas: list[int] | None,
-    labels: str | None,
-    later: tuple[str, ...],
-    taxonomy: str | None,
     seed: int | None,
     show_values: bool,
     as_json: bool,
@@ -392,11 +385,8 @@ def measure(
             list(names) or None,
             seed=seed,
             show_values=show_values,
-            kappas=kappas or (),
-            labels=labels,
-            later=opt.read(later, options, quiet) if later else None,
-            taxonomy=taxonomy or "wordnet",
             left_out=no_meaning.append,
+            **opt.measured_with(options, quiet),
         )
     if not names and record is None:
         left = [n for n in registry.names("measures") if registry.module("measures", n).needs_record]
@@ -461,6 +451,7 @@ def study(file: Path, output: Path | None, source: tuple[str, ...], as_json: boo
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json."
 )
+@opt.measuring
 @opt.show_values
 @opt.seed
 @opt.reading
@@ -493,7 +484,8 @@ def report(
         step("verify")
         releases = [verbs.recheck(release, path, log) for release, path in zip(releases, out, strict=True)]
         step("report")
-        verbs.report(log, releases, output, show_values=show_values, seed=seed, force=force)
+        given = opt.measured_with(options, quiet)
+        verbs.report(log, releases, output, show_values=show_values, seed=seed, force=force, **given)
     say(f"Report: {output}", quiet)
 
 

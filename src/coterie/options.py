@@ -101,6 +101,35 @@ required_original = click.option(
 READING = ("format", "columns", "user_field", "date", "allow_bad")
 
 
+def measuring(command: F) -> F:
+    """The options that give measures what they need besides the log and the release."""
+    options = (
+        click.option("--kappa", "kappas", type=Whole(), help="Numbers of clusters for partition_agreement."),
+        click.option(
+            "--labels", metavar="FILE", help="Which queries are sensitive, for f_beta: columns query, sensitive."
+        ),
+        click.option(
+            "--later", multiple=True, metavar="LOG", help="What the users searched for later, for later_queries."
+        ),
+        click.option(
+            "--taxonomy", metavar="FILE", help="Where measures of meaning look up queries, in place of WordNet."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def measured_with(options: dict[str, Any], quiet: bool) -> dict[str, Any]:
+    """What these options give, as the functions take it."""
+    return {
+        "kappas": options["kappas"] or (),
+        "labels": options["labels"],
+        "later": read(options["later"], options, quiet) if options["later"] else None,
+        "taxonomy": options["taxonomy"] or "wordnet",
+    }
+
+
 def read(paths: Sequence[str], options: dict[str, Any], quiet: bool) -> Log:
     """Read a log and say what could not be read."""
     from coterie import verbs

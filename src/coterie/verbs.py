@@ -354,12 +354,15 @@ def report(
     releases: Sequence[Release],
     to: str | Path,
     *,
-    labels: Sequence[str] | None = None,
     show_values: bool = False,
     seed: int | None = None,
     force: bool = False,
+    **given: Any,
 ) -> Path:
-    """A page about one or several releases of a log: .html, .md or .json by the end of its name."""
+    """A page about one or several releases of a log: .html, .md or .json by the end of its name.
+
+    `given` is what some measures need, and is handed on to `measure`: kappas, labels, later, taxonomy.
+    """
     seed = randomness.new_seed() if seed is None else seed  # the same draws for what stands side by side
     path = Path(to)
     kind = report_kind(path)
@@ -369,14 +372,15 @@ def report(
     if not original.steps:
         original = prepare(original, releases[0].log.steps)
     views = []
-    for release, label in zip(releases, labels or [""] * len(releases), strict=True):
-        view = release_view(original, release, label, show_values=show_values, seed=seed)
+    given = {**given, "show_values": show_values, "seed": seed}
+    for release in releases:
+        view = release_view(original, release, **given)
         baseline = _baseline(release)
         if baseline is not None and release.record is None:
             view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
         elif baseline is not None and release.record is not None:
             random = anonymize(original, baseline, seed=release.record.run["seed"])  # never written
-            beside = release_view(original, random, RANDOM, show_values=show_values, seed=seed)
+            beside = release_view(original, random, RANDOM, **given)
             view = replace(view, baseline=beside)
         views.append(view)
     with temporary(path.parent, "report") as part:

@@ -347,13 +347,15 @@ def test_a_report_shows_random_groups_beside_a_grouping(coterie, tmp_path):
     write_aol(log, 30, 7)
     coterie("anonymize", "microaggregate", log, "-o", safe, "--k", "3", "--seed", "5", "--record", record, "-q")
     before = set(tmp_path.rglob("*"))
-    coterie("report", safe, "-O", log, "--record", record, "-o", page, "--seed", "5", "-q")
+    given = ["--later", log, "--kappa", "2"]
+    coterie("report", safe, "-O", log, "--record", record, "-o", page, "--seed", "5", *given, "-q")
     assert set(tmp_path.rglob("*")) - before == {page}  # random groups are never written
     (release,) = json.loads(page.read_text())["releases"]
     assert release["random_groups"]["parameters"] == {**release["parameters"], "partition": "random"}
     original = verbs.prepare(verbs.read(log))
     random = verbs.anonymize(original, Microaggregate(k=3, partition="random"), seed=5)
-    expected = verbs.measure(original, random, seed=5).to_dicts()
+    expected = verbs.measure(original, random, seed=5, later=verbs.read(log), kappas=[2]).to_dicts()
+    assert {"later_queries", "partition_agreement"} < {row["name"] for row in expected}
     shown = release["random_groups"]["scores"]
     assert [row["key"] for row in shown] == [row["key"] for row in expected]
     assert [row["value"] for row in shown] == pytest.approx([row["value"] for row in expected], nan_ok=True)
