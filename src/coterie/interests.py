@@ -34,7 +34,7 @@ from coterie.kernels.grouping import load as load_grouping
 from coterie.kernels.lsa import Sparse, directions, project, times
 from coterie.log import Log
 from coterie.run import Run
-from coterie.text import STOP_WORDS, folded, pieces, stems
+from coterie.text import STOP_WORDS, folded, pieces, stems, without_spaces
 
 SAMPLE_USERS = 50_000
 MAX_WORDS = 200_000
@@ -43,8 +43,6 @@ _SPARE = 16  # directions more than wanted, which make the wanted ones exact
 _USERS_AT_ONCE = 20_000
 _SIZE_OCTAVES = 10.0
 _STOP = sorted(STOP_WORDS)
-# Scripts whose words follow each other without a space, or carry their endings with them.
-_JOINED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 Floats = NDArray[np.float32]
 
 
@@ -101,17 +99,8 @@ def interests(log: Log, run: Run, settings: Settings) -> Interests:
     return Interests(users=users["user"], vectors=vectors, words=words)
 
 
-class Topic(NamedTuple):
-    """A sensitive topic: whoever typed one of its words has it."""
-
-    words: pl.Series
-    """Hashes of stems."""
-    parts: list[str]
-    """Words of scripts that join words: they count wherever a query contains them."""
-
-
-def read_topics(path: Path) -> list[Topic]:
-    """The topics of a file.
+def read_topics(path: Path) -> list[pl.Series]:
+    """The words of each topic of a file: whoever typed one of them, or a word with its stem, has the topic.
 
     A line is a topic, `name: word word` or words alone; `@disease` stands for the words that most likely mean something
     that WordNet has below it (`@physical_condition` for a label of several words); # begins a remark.
@@ -129,7 +118,7 @@ def read_topics(path: Path) -> list[Topic]:
         found = _pieces(pl.DataFrame({"query": [_with_branches(written)]}))["piece"]
         if found.is_empty():  # a topic that guards nothing must not look like one that does
             raise ParameterError(f"Line {number} of the file of sensitive topics has no words, or stop words only.")
-        topics.append(Topic(_hashed(stems(found)), found.filter(found.str.contains(_JOINED)).to_list()))
+        topics.append(found.unique().sort())
     if not topics:
         raise ParameterError("The file of sensitive topics has no words: write one topic on a line.")
     return topics
@@ -157,7 +146,7 @@ class Having(NamedTuple):
     """Topics that nobody has."""
 
 
-def have_topics(log: Log, found: Interests, topics: Sequence[Topic], share: float) -> Having:
+def have_topics(log: Log, found: Interests, topics: Sequence[pl.Series], share: float) -> Having:
     """Who has which of the topics that fewer than `share` of all users have."""
     n = len(found.users)
     masks = np.zeros((n, 1 + (len(topics) - 1) // 64), dtype=np.uint64)
@@ -173,13 +162,14 @@ def have_topics(log: Log, found: Interests, topics: Sequence[Topic], share: floa
     return Having(masks, common, unknown)
 
 
-def _having(log: Log, found: Interests, topic: Topic) -> Ints:
+def _having(log: Log, found: Interests, topic: pl.Series) -> Ints:
     """The places of the users who have a topic."""
-    by_word = found.words.filter(pl.col("word").is_in(topic.words.implode())).select(pl.col("place").unique())
+    by_word = found.words.filter(pl.col("word").is_in(_hashed(stems(topic)).implode())).select(pl.col("place").unique())
     places = by_word.collect(engine="streaming")["place"].to_numpy().astype(np.int64)
-    if not topic.parts:
+    parts = topic.to_frame("word").filter(without_spaces(pl.col("word")))["word"].to_list()
+    if not parts:
         return places
-    containing = log.frame.filter(folded(pl.col("query")).str.contains_any(topic.parts)).select("user").unique()
+    containing = log.frame.filter(folded(pl.col("query")).str.contains_any(parts)).select("user").unique()
     users = found.users.alias("user").to_frame().with_row_index("place").lazy()
     by_part = users.join(containing, on="user", how="semi").collect(engine="streaming")["place"].to_numpy()
     return np.union1d(places, by_part.astype(np.int64))

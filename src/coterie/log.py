@@ -77,11 +77,12 @@ class Record:
     """The private record of a run: who became whom. It undoes the release, so it stays at home.
 
     `tables` may hold `certificate` (item, by, user: who covers whom, for the verifier), `degrees` (item, degree),
-    `function_words` (word: a list of one's own, for the verifier), and `labels` (label) and `taxonomy` (path: where its
-    file is) of a taxonomy of one's own, for the verifier.
+    `function_words` (word: a list of one's own, for the verifier), `topics` (topic, word: sensitive ones, for the
+    verifier), and `labels` (label) and `taxonomy` (path: where its file is) of a taxonomy of one's own, for the
+    verifier.
     """
 
-    TABLES: ClassVar[tuple[str, ...]] = ("certificate", "degrees", "function_words", "labels", "taxonomy")
+    TABLES: ClassVar[tuple[str, ...]] = ("certificate", "degrees", "function_words", "labels", "taxonomy", "topics")
 
     run: Mapping[str, Any]
     subjects: pl.LazyFrame
@@ -90,6 +91,11 @@ class Record:
     """row, released_row; for methods that keep rows."""
     tables: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
     """What some methods add."""
+
+    @property
+    def evidence(self) -> dict[str, pl.LazyFrame]:
+        """What the verifier may look into."""
+        return {**self.tables, "subjects": self.subjects}
 
     def __repr__(self) -> str:
         return f"Record(rows: {'kept' if self.rows is not None else 'not kept'})"

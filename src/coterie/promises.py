@@ -183,6 +183,10 @@ class UserKAnonymity:
     k: Annotated[int, Range(2)]
     labels: str = ""
     """Where labels of a taxonomy are released in place of queries: its name, or the digest of its labels."""
+    topics: str = ""
+    """Where the users behind a profile must not all have one sensitive topic: the digest of the topics."""
+    topic_share: Annotated[float, Range(0, 1)] = 0.5
+    """Topics that this share of all users have, or more, may be shared."""
 
     name = "user_k_anonymity"
 
@@ -196,14 +200,19 @@ class UserKAnonymity:
             f"Every released profile, that is everything published under one name, is shared by at "
             f"least {self.k} users."
         )
-        return shared + (_LABELS if self.labels else "")
+        diverse = (
+            f" Of the topics on a list of sensitive ones there is none that all users behind a profile have, but for "
+            f"topics of {self.topic_share:.0%} of all users or more."
+        )
+        return shared + (_LABELS if self.labels else "") + (diverse if self.topics else "")
 
     @property
     def limits(self) -> tuple[str, ...]:
         """What the promise does not say."""
         return (
             _LABEL_OF_ONE if self.labels else _QUERY_OF_ONE,
-            "Users of one group may all share a sensitive interest.",
+            "Users of one group may all share a sensitive interest"
+            + (" that is not on the list, or that they typed other words for." if self.topics else "."),
             "Who knows that a person typed a rare query learns which group she is in.",
             "Whoever can add users to the log can surround a person with profiles they know.",
             _ALONE,

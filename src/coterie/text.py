@@ -65,6 +65,11 @@ def digest_of(words: Iterable[str]) -> str:
     return "sha256:" + hashlib.sha256("\n".join(sorted(set(words))).encode()).hexdigest()
 
 
+def name_of_topics(topics: pl.DataFrame) -> str:
+    """What promises call topics (topic, word): their digest."""
+    return digest_of(f"{topic} {word}" for topic, word in topics.select("topic", "word").iter_rows())
+
+
 def words(text: pl.Expr) -> pl.Expr:
     """The words of a normalized text: split at spaces and nothing else (SPEC 1.2)."""
     return text.str.split(" ")
@@ -81,6 +86,11 @@ def pieces(text: pl.Expr) -> pl.Expr:
     An apostrophe joins (`mother's` is `mothers`); everything else that is no letter or digit separates.
     """
     return folded(text).str.extract_all(r"[\p{L}\p{M}\p{N}]+")
+
+
+def without_spaces(word: pl.Expr) -> pl.Expr:
+    """Whether a word is of a script whose words follow each other without a space, or carry endings with them."""
+    return word.str.contains(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 
 
 def stems(words: pl.Series) -> pl.Series:

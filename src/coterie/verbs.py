@@ -122,7 +122,7 @@ def anonymize(
         run.known.clear()  # it can be large, and nobody will ask again
     released, row_map = _settle(draft.frame, log.shape, run, record)
     progress("verify")
-    verdict = verify_rows(released, log.shape, promise, log, tables=draft.tables)
+    verdict = verify_rows(released, log.shape, promise, log, tables={**draft.tables, "subjects": draft.subjects})
     if verdict.exit_code != 0:
         raise BrokenPromiseError(_broken_message(name, verdict))
     private = Record(
@@ -201,7 +201,7 @@ def verify(
         )
     if isinstance(release, Release):
         promised = release.promise if k is None else replace(release.promise, k=k)
-        tables = None if release.record is None else release.record.tables
+        tables = None if release.record is None else release.record.evidence
         return verify_rows(release.log.frame, release.log.shape, promised, original, tables=tables)
     if isinstance(release, Log):
         return _verify_foreign(release, steps, original, promise, k)
@@ -220,7 +220,7 @@ def verify(
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
     if private is not None and private.run.get("released_sha256", sidecar["sha256"]) != sidecar["sha256"]:
         raise InputError(f"The run record belongs to another release than {path.name}.")
-    tables = None if private is None else private.tables
+    tables = None if private is None else private.evidence
     verdict = verify_rows(frame.drop("bad").with_columns(extra), shape, promised, original, tables=tables)
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
     of_file = (

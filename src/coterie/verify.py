@@ -28,9 +28,10 @@ from coterie.promises import (
 )
 from coterie.recount import covered_by_all, proved, recount
 from coterie.recount_concepts import generalized
+from coterie.recount_topics import shared_by_all, users_with_topics
 from coterie.shapes import Shape
 from coterie.taxonomies import Taxonomy
-from coterie.text import FUNCTION_LISTS, digest_of, name_of_words
+from coterie.text import FUNCTION_LISTS, digest_of, name_of_topics, name_of_words
 
 _NAME = r"^u_[a-z2-7]{16}$"
 _PARTS: tuple[Callable[[pl.Expr], pl.Expr], ...] = (lambda h: h // 2**32, lambda h: h % 2**32)
@@ -39,6 +40,7 @@ _DAY = 86_400_000_000  # microseconds
 _ORIGINAL = "the original log (--original LOG)"
 _RECORD = "the run record, as so many pairs are not compared (--record DIR)"
 _OWN_LABELS = "the labels of the taxonomy, which are in the run record (--record DIR)"
+_OWN_TOPICS = "the topics and who became whom, which are in the run record (--record DIR)"
 _OWN_WORDS = "the function words, which are in the run record (--record DIR)"
 _TAXONOMY = "the taxonomy's file, which the run record tells of (--record DIR)"
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
@@ -105,8 +107,9 @@ def verify_rows(
     """Check released rows; `foreign` rows were not made by Coterie and need not keep its house rules.
 
     Of the `tables` of a run record some are looked into. The `certificate` (item, by, user) says who covers whom; it
-    saves a search and is not believed. `function_words` (word), `labels` (label) and the file that `taxonomy` (path)
-    names are taken if they have the digest that was promised.
+    saves a search and is not believed. `function_words` (word), `labels` (label), `topics` (topic, word) and the file
+    that `taxonomy` (path) names are taken if they have the digest that was promised. `subjects` (original, released)
+    says who got which name.
     """
     checks: list[Check] = []
     if not foreign:
@@ -434,9 +437,14 @@ def _links(frame: pl.LazyFrame, shape: Shape, promise: QueryPromise, original: L
     if shape.subject in owners.collect_schema():
         owners = owners.drop_nulls(shape.subject)
     seeds = [secrets.randbits(63) for _ in range(2)]
-    before = _multisets(owners.drop_nulls("_owner"), "_owner", [shape.item], seeds).group_by(pl.all()).len("before")
+    before = (
+        _multisets(owners.drop_nulls("_owner"), "_owner", [shape.item], seeds)
+        .drop("_owner")
+        .group_by(pl.all())
+        .len("before")
+    )
     names = frame.select(shape.subject, shape.item).drop_nulls()
-    after = _multisets(names, shape.subject, [shape.item], seeds).group_by(pl.all()).len("after")
+    after = _multisets(names, shape.subject, [shape.item], seeds).drop(shape.subject).group_by(pl.all()).len("after")
     both = after.join(before, on=[c for c in before.collect_schema() if c != "before"], how="left")
     excess = (pl.col("after").cast(pl.Int64) - pl.col("before").fill_null(0).cast(pl.Int64)).clip(lower_bound=0)
     count = _count(both.select(excess.sum()))
@@ -447,7 +455,7 @@ def _multisets(frame: pl.LazyFrame, owner: str, columns: Sequence[str], seeds: S
     """One row for each owner: sums of two hashes under secret keys, which stand for the multiset of its rows."""
     hashes = [pl.struct(columns).hash(seed=seed).alias(f"h{i}") for i, seed in enumerate(seeds)]
     halves = [part(pl.col(h)).sum().alias(f"{h}{i}") for h in ("h0", "h1") for i, part in enumerate(_PARTS)]
-    return frame.select(owner, *hashes).group_by(owner).agg(pl.len().alias("n"), *halves).drop(owner)
+    return frame.select(owner, *hashes).group_by(owner).agg(pl.len().alias("n"), *halves)
 
 
 def _identifying(frame: pl.LazyFrame, shape: Shape) -> Check:
@@ -504,7 +512,9 @@ def _user_checks(
         return
     others = [name for name in shape.released if name != subject]
     profiles = _multisets(frame, subject, others, [secrets.randbits(63) for _ in range(2)])
-    crowds = profiles.group_by(pl.all()).len("crowd")
+    if promise.topics:
+        yield _topics(profiles, shape, promise, original, tables)
+    crowds = profiles.drop(subject).group_by(pl.all()).len("crowd")
     smallest, broken, total = (
         crowds.select(
             pl.col("crowd").min().alias("smallest"),
@@ -522,6 +532,30 @@ def _user_checks(
         carries_promise=True,
         largest_k=None if smallest is None else int(smallest),
     )
+
+
+def _topics(
+    profiles: pl.LazyFrame,
+    shape: Shape,
+    promise: UserKAnonymity,
+    original: Log | None,
+    tables: Mapping[str, pl.LazyFrame],
+) -> Check:
+    """Whether all users behind some profile have one sensitive topic."""
+    detail = "no profile whose users all have one of the sensitive topics"
+    if original is None:
+        return _not_checked("topics", detail, carries_promise=True)
+    topics = tables["topics"].collect() if "topics" in tables else None
+    if topics is None or "subjects" not in tables or name_of_topics(topics) != promise.topics:
+        return _not_checked("topics", detail, carries_promise=True, needs=_OWN_TOPICS)
+    subject = shape.subject
+    same = profiles.rename({subject: "released"}).group_by(pl.exclude("released")).agg("released")
+    same = same.with_row_index("group").select("group", "released").explode("released")
+    named = tables["subjects"].select(pl.col("original").alias("user"), "released")
+    groups = named.join(same, on="released", how="left").select("user", "group").collect(engine="streaming")
+    rows = original.frame.select(pl.col(subject).alias("user"), pl.col(shape.item).alias("query")).drop_nulls("user")
+    shared = shared_by_all(users_with_topics(rows, topics), groups, promise.topic_share)
+    return _check("topics", shared, detail, unit="there are", needs_original=True, carries_promise=True)
 
 
 def _people(frame: pl.LazyFrame, shape: Shape, original: Log | None) -> Check:

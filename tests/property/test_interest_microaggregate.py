@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import interests, synth
-from coterie.errors import InternalError, ParameterError
+from coterie.errors import BrokenPromiseError, InternalError, ParameterError
 from coterie.kernels import grouping
 from coterie.methods import interest_microaggregate
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
@@ -142,7 +142,10 @@ def test_no_group_shares_a_sensitive_topic(log, topics):
     assert not one_sided(log, groups_of(guarded))
     assert groups_of(guarded).group_by("group").len()["len"].min() >= 3
     assert "Mean similarity within groups" in guarded.warnings[0]
-    assert one_sided(log, groups_of(coterie.anonymize(log, ForgetsTopics(k=3, sensitive=topics), seed=1)))
+    assert "topics" in [check.name for check in guarded.checks]
+    assert one_sided(log, groups_of(coterie.anonymize(log, InterestMicroaggregate(k=3), seed=1)))
+    with pytest.raises(BrokenPromiseError, match=r"sensitive topics: [1-9]"):
+        coterie.anonymize(log, ForgetsTopics(k=3, sensitive=topics), seed=1)
 
 
 def test_common_topics_may_be_shared(log, topics):
@@ -165,6 +168,9 @@ def test_a_release_names_the_file_of_topics_and_not_its_folder(log, topics, tmp_
     assert str(tmp_path) not in sidecar
     assert "Mean similarity within groups" in sidecar
     loaded = coterie.load_release(tmp_path / "out.tsv", record=tmp_path / "record")
+    alone, with_record = (coterie.verify(tmp_path / "out.tsv", log, record=r) for r in (None, tmp_path / "record"))
+    assert [check.name for check in alone.unchecked] == ["topics"]
+    assert (alone.exit_code, with_record.exit_code) == (3, 0)
     baseline = coterie.verbs._baseline(loaded)  # for reports, from the record
     assert baseline == InterestMicroaggregate(k=3, partition="random")
 

@@ -13,7 +13,7 @@ import coterie
 from coterie import interests as module
 from coterie import registry
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.interests import Settings, Topic, have_topics, interests, read_topics
+from coterie.interests import Settings, have_topics, interests, read_topics
 from coterie.kernels.grouping import UNIT
 from coterie.run import Run
 from coterie.text import STOP_WORDS
@@ -192,7 +192,7 @@ def test_topics(tmp_path):
     common = have_topics(log, found, topics, 2 / 11)  # each is had by that share of all
     assert not common.masks.any()
     assert (common.common, common.unknown) == (3, 0)
-    many = have_topics(log, found, [*[Topic(pl.Series([0], dtype=pl.UInt64), [])] * 64, *topics], 1.0)
+    many = have_topics(log, found, [*[pl.Series(["nobody"])] * 64, *topics], 1.0)
     assert many.masks.shape == (11, 2)
     assert many.masks[:, 1].tolist() == list(masks.values())
     assert not many.masks[:, 0].any()

@@ -11,7 +11,8 @@ Symbols: k = smallest size of a group; s = similarity of two users, the product 
 Promise: every released profile, that is everything published under one name, is shared by at least k users. A profile
     is made of queries that members of the group typed, word for word. Users of one group have more in common than with
     others: who knows that somebody is in a group learns more about her interests than from groups of other methods.
-    With `sensitive` no group is made in which all have one sensitive topic. Rows without a user are not released.
+    With `sensitive` the users behind a profile never all have one of the listed topics; the verifier counts that again
+    from the original, and needs the run record for it. Rows without a user are not released.
 
 Differs: from `microaggregate` in who is grouped with whom, and in nothing else. The papers compare users by the letters
     of their queries, which keeps hardly more meaning than random groups; here users are similar who have the same
@@ -46,6 +47,7 @@ from coterie.params import Choice, File, Range, check_params
 from coterie.promises import UserKAnonymity
 from coterie.run import Draft, Run, enough_subjects
 from coterie.shapes import GROUPS, QUERIES, Shape
+from coterie.text import name_of_topics
 
 NO_TOPICS = "none"
 _EMBEDDINGS = Choice(NO_EMBEDDING, *registry.names("embeddings"))
@@ -90,9 +92,11 @@ class InterestMicroaggregate:
             raise ParameterError("Random groups do not look at sensitive topics: leave out sensitive, or partition.")
 
     def promise(self, n_subjects: int) -> UserKAnonymity:
-        """At least k users behind each released profile."""
+        """At least k users behind each released profile, and no sensitive topic that all of them have."""
         enough_subjects("interest_microaggregate", self.k, n_subjects)
-        return UserKAnonymity(k=self.k)
+        if self.sensitive == NO_TOPICS:
+            return UserKAnonymity(k=self.k)
+        return UserKAnonymity(k=self.k, topics=name_of_topics(self._topics), topic_share=self.sensitive_share)
 
     def baseline(self) -> InterestMicroaggregate | None:
         """The same with random groups, whatever is sensitive."""
@@ -109,8 +113,20 @@ class InterestMicroaggregate:
     def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
         """Step 3: the common profile of each group, under a fresh name for each member."""
         draft = release_groups(log, plan, run, attrs=self.attrs)
-        notes = self._grouping(log, run).notes if self.sensitive != NO_TOPICS else ()
-        return replace(draft, warnings=(*notes, *draft.warnings))
+        if self.sensitive == NO_TOPICS:
+            return draft
+        notes = self._grouping(log, run).notes
+        return replace(
+            draft, warnings=(*notes, *draft.warnings), tables={**draft.tables, "topics": self._topics.lazy()}
+        )
+
+    @property
+    def _topics(self) -> pl.DataFrame:
+        """topic, word: for the verifier, who does not read the file."""
+        topics = enumerate(read_topics(Path(self.sensitive)))
+        return pl.concat(
+            pl.DataFrame({"word": words}).select(pl.lit(number).alias("topic"), "word") for number, words in topics
+        )
 
     def _grouping(self, log: Log, run: Run) -> _Grouping:
         return run.once((log, run.seed, self), lambda: self._group(log, run))
