@@ -556,6 +556,9 @@ cli.add_command(taxonomy_group)
 # --- errors ----------------------------------------------------------------------------------------
 
 
+_STOPS = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU")  # what ends a process unless it says otherwise
+
+
 class _StoppedError(BaseException):
     """The process was told to end; what it holds on disk is cleaned up on the way out."""
 
@@ -564,16 +567,21 @@ class _StoppedError(BaseException):
 
 
 def _stop(number: int, frame: object) -> None:  # noqa: ARG001
+    signal.signal(number, signal.SIG_IGN)  # once is enough
     _StoppedError.number = number
     raise _StoppedError
 
 
 def main() -> None:
     """Run the command line and turn every error into a sentence and an exit code."""
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _stop)
-    sys.exit(_run())
+    stops = [getattr(signal, name) for name in _STOPS if hasattr(signal, name)]
+    for number in stops:
+        signal.signal(number, _stop)
+    try:
+        sys.exit(_run())
+    finally:
+        for number in (*stops, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)  # what is left to do is to remove rows from the disk
 
 
 def _invoke() -> object:

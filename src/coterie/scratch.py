@@ -7,7 +7,10 @@ import secrets
 import shutil
 import tempfile
 import weakref
+from contextlib import suppress
 from pathlib import Path
+
+_ATTEMPTS = 100  # signals that may come while a folder is removed
 
 
 class Scratch:
@@ -16,12 +19,23 @@ class Scratch:
     def __init__(self) -> None:
         self.path = Path(tempfile.gettempdir()).absolute() / f"coterie-{secrets.token_hex(8)}"
         # Before the folder is there, so that a signal in between cannot leave it behind.
-        cleaning = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        cleaning = weakref.finalize(self, _remove, self.path)
         try:
             self.path.mkdir(mode=0o700)
         except FileExistsError:
             cleaning.detach()  # somebody else's
             raise
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, to the end: somebody who presses Ctrl-C twice must not leave rows behind.
+
+    What is raised here is lost in any case, because nobody called; it could only keep other folders from going.
+    """
+    for _attempt in range(_ATTEMPTS):
+        with suppress(BaseException):
+            shutil.rmtree(folder, ignore_errors=True)
+            return
 
 
 def disk_is_full(error: BaseException) -> bool:

@@ -22,7 +22,7 @@ def _environment(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_leaves_nothing(tmp_path, number):
     log = tmp_path / "log.tsv.gz"
     write_aol(log, 20_000, 7)
@@ -35,6 +35,9 @@ def test_a_signal_leaves_nothing(tmp_path, number):
     while not any(scratch.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.05)  # rows are being spooled: the middle of the work
     process.send_signal(number)
+    if number != signal.SIGINT:
+        time.sleep(0.05)
+        process.send_signal(number)  # somebody is in a hurry
     _, err = process.communicate(timeout=120)
     assert process.returncode == 128 + number
     assert "Nothing was written." in err

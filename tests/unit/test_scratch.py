@@ -44,6 +44,23 @@ def test_a_signal_just_after_it_was_made(temporary, monkeypatch):
     assert not list(temporary.iterdir())
 
 
+def test_signals_while_it_is_removed(temporary, monkeypatch):
+    remove, signals = scratch.shutil.rmtree, [KeyboardInterrupt, KeyboardInterrupt]
+
+    def interrupted(path, ignore_errors):
+        if signals:
+            raise signals.pop()
+        remove(path, ignore_errors)
+
+    monkeypatch.setattr(scratch.shutil, "rmtree", interrupted)
+    owner = Scratch()
+    (owner.path / "rows").write_text("a")
+    del owner
+    gc.collect()
+    assert not signals
+    assert not list(temporary.iterdir())
+
+
 def test_the_folder_of_somebody_else_stays(temporary, monkeypatch):
     monkeypatch.setattr(scratch.secrets, "token_hex", lambda _: "taken")
     (temporary / "coterie-taken").mkdir()
