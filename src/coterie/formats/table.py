@@ -49,13 +49,13 @@ Records: TypeAlias = Callable[[Path], Iterator[Record]]
 
 def sniff(head: list[str]) -> bool:
     """A parquet file, JSON lines or a header line with `query` or `path`."""
-    return bool({"query", "path"} & set(_names(head))) or _kind(head) == "parquet"
+    return bool({"query", "path"} & set(_names(head))) or kind_by_head(head) == "parquet"
 
 
 def load(source: Source, options: Options) -> tuple[pl.LazyFrame, Shape]:
     """Rows of the files, typed, with their shape."""
     first = source.head()
-    kind = _kind(first)
+    kind = kind_by_head(first)
     names = column_names(source)
     shape, picked = _picked(names, options, complete=kind != "jsonl")
     _require_same_columns(source, kind)
@@ -84,6 +84,8 @@ def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
             value, dtype = value.cast(pl.String), pl.String()
         if target == pl.String:
             text = as_text(value, dtype)
+            if name == shape.subject:  # else `7` and `7 ` would be two people, and a space one more
+                text = text.str.strip_chars()
             columns[name] = text.fill_null("") if name == shape.item else pl.when(text != "").then(text)
             continue
         columns[name] = as_time(value, dtype) if name == "time" else as_integer(value, dtype, target)
@@ -107,9 +109,9 @@ def column_names(source: Source, thorough: bool = True) -> list[str]:
     A field of JSON lines may first appear in the last line; looking there takes time.
     """
     first = source.head()
-    if thorough and _kind(first) == "jsonl":
+    if thorough and kind_by_head(first) == "jsonl":
         return list(dict.fromkeys((*_names(first), *_json_fields(source))))
-    if _kind(first) != "parquet":
+    if kind_by_head(first) != "parquet":
         return _names(first)
     try:
         return pl.scan_parquet(str(source.paths[0]), glob=False).collect_schema().names()
@@ -128,7 +130,8 @@ def _json_fields(source: Source) -> Iterator[str]:
             yield from record if isinstance(record, dict) else ()
 
 
-def _kind(head: list[str]) -> str:
+def kind_by_head(head: list[str]) -> str:
+    """What the first lines of a file are the beginning of."""
     line = head[0] if head else ""
     if line.startswith("PAR1"):
         return "parquet"
@@ -139,7 +142,7 @@ def _kind(head: list[str]) -> str:
 
 def _names(head: list[str]) -> list[str]:
     """The columns of a text file by its first lines; in JSON lines a field may be absent."""
-    kind = _kind(head)
+    kind = kind_by_head(head)
     if not head or kind == "parquet":
         return []
     if kind == "tsv":
@@ -201,7 +204,7 @@ def _require_same_columns(source: Source, kind: str) -> None:
         lines = head(path)
         if not lines:
             continue
-        same_kind = _kind(lines) == kind
+        same_kind = kind_by_head(lines) == kind
         columns: Any = _names(lines)
         if kind == "parquet" and same_kind:
             columns = pl.scan_parquet(str(path), glob=False).collect_schema()

@@ -459,6 +459,19 @@ def test_ranks_of_many_types(rows, rank):
     assert rows(coterie.log(frame), "rank") == [(3,), (None,)]
 
 
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl"])
+def test_spaces_do_not_make_another_user(write, rows, kind):
+    ids = ["7", " 7", "7 ", "\u00a07", "  "]
+    table = pl.DataFrame({"user": ids, "query": ["a"] * 5})
+    text = {
+        "csv": table.write_csv(),
+        "tsv": table.write_csv(separator="\t"),
+        "jsonl": table.write_ndjson(),
+    }[kind]
+    for log in (coterie.read(write(f"a.{kind}", text)), coterie.log(table)):
+        assert rows(log, "user") == [("7",)] * 4 + [(None,)]
+
+
 def test_columns_without_any_value(rows):
     nothing = pl.Series([None, None], dtype=pl.Null)
     frame = pl.DataFrame(dict.fromkeys(["user", "query", "time", "rank", "url"], nothing))
