@@ -19,9 +19,9 @@ Differs: E-001-1 (distinct users in the closed neighbourhood, minus one), E-001-
     where the paper samples; above `max_degree` they are lower bounds, never below the number of users. `approximate`
     is the paper's procedure on distinct vectors, neighbours in byte order; a query then leaves the levels that those
     who cover it left, because covers have to be inside the release. An event is a distinct (user, query, time). The
-    paper keeps user numbers; we drop them unless asked (`users`), and keep of times, ranks and urls what k users share
-    (`attrs`). Function words are English, none, or those of a UTF-8 file (`function_words`), words separated by spaces
-    or line ends.
+    paper keeps user numbers; we drop them unless asked (`users`), and keep urls that k users share with their ranks,
+    and days (`attrs`). Function words are English, none, or those of a UTF-8 file (`function_words`), words separated
+    by spaces or line ends.
 
 Cost: one pass over the log to group it by query, then work on distinct queries; near linear for θ of 0.8 and above,
     where affine pairs are few. Memory: the distinct (user, query) pairs, words and edges as numbers, on one machine
@@ -75,7 +75,7 @@ class Affinity:
         "v_max": "queries the approximate procedure looks at",
         "max_degree": "degrees are exact up to this number; k may be larger",
         "users": "what links rows: nothing, a random name per session, or one per person",
-        "attrs": "times, ranks, urls: only what k users share, all, or none",
+        "attrs": "pages that k users share, with their ranks, and days; all as it was; or none",
     }
 
     def __post_init__(self) -> None:

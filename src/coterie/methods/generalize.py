@@ -16,8 +16,8 @@ Differs: E-001-6 (users are counted, queries only if asked). Stop words are no t
     left-over of fewer than k rises alone to the next concept above, and is left out where even the root has too few.
     Read to the letter, SPEC 7.3 keeps all members at that concept (`left_over = stay`): one person's `object` then
     hides all objects. The concept is released by its label, with a number where several
-    concepts have that label. User numbers are dropped unless asked (`users`), and of times, ranks and urls what k users
-    share stays (`attrs`).
+    concepts have that label. User numbers are dropped unless asked (`users`), and urls that k users share stay with
+    their ranks, and days (`attrs`).
 
 Cost: one pass over the log to find the distinct (user, query) pairs; then the mapping of distinct queries, one pass
     over their terms for each level of the tree, and a count of users from the leaves up. Memory: the pairs, as numbers.
@@ -68,7 +68,7 @@ class Generalize:
         "left_over": "where fewer than k are left over below a concept: they rise alone, or all stay with them",
         "paper_compat": "stop words are terms too, as in the paper",
         "users": "what links rows: nothing, a random name per session, or one per person",
-        "attrs": "times, ranks, urls: only what k users share, all, or none",
+        "attrs": "pages that k users share, with their ranks, and days; all as it was; or none",
     }
 
     def __post_init__(self) -> None:

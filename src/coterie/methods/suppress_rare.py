@@ -11,8 +11,8 @@ Promise: every released query was issued by at least k different users. With `at
 
 Differs: the papers keep user numbers; we drop them unless asked (`users`), because a promise about single queries
     says nothing about a person's queries taken together. The papers say nothing about time, rank and url; we
-    keep what k users share (`attrs`). Columns that point at a person (address, agent and referrer of a visit) are
-    always emptied.
+    keep urls that k users share with their ranks, and days (`attrs`). Columns that point at a person (address, agent
+    and referrer of a visit) are always emptied.
 
 Cost: two passes over the log with one hash table of distinct (user, query) pairs; linear in rows.
 """
@@ -45,7 +45,7 @@ class SuppressRare:
     param_docs: ClassVar[dict[str, str]] = {
         "k": "smallest number of users behind a released query",
         "users": "what links rows: nothing, a random name per session, or one per person",
-        "attrs": "times, ranks, urls: only what k users share, all, or none",
+        "attrs": "pages that k users share, with their ranks, and days; all as it was; or none",
     }
 
     def __post_init__(self) -> None:
