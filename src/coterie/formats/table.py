@@ -49,13 +49,13 @@ Records: TypeAlias = Callable[[Path], Iterator[Record]]
 
 def sniff(head: list[str]) -> bool:
     """A parquet file, JSON lines or a header line with `query` or `path`."""
-    return bool({"query", "path"} & set(_names(head))) or kind_by_head(head) == "parquet"
+    return bool({"query", "path"} & set(_names(head))) or _kind(head) == "parquet"
 
 
 def load(source: Source, options: Options) -> tuple[pl.LazyFrame, Shape]:
     """Rows of the files, typed, with their shape."""
     first = source.head()
-    kind = kind_by_head(first)
+    kind = _kind(first)
     names = column_names(source)
     shape, picked = _picked(names, options, complete=kind != "jsonl")
     _require_same_columns(source, kind)
@@ -109,9 +109,9 @@ def column_names(source: Source, thorough: bool = True) -> list[str]:
     A field of JSON lines may first appear in the last line; looking there takes time.
     """
     first = source.head()
-    if thorough and kind_by_head(first) == "jsonl":
+    if thorough and _kind(first) == "jsonl":
         return list(dict.fromkeys((*_names(first), *_json_fields(source))))
-    if kind_by_head(first) != "parquet":
+    if _kind(first) != "parquet":
         return _names(first)
     try:
         return pl.scan_parquet(str(source.paths[0]), glob=False).collect_schema().names()
@@ -130,8 +130,7 @@ def _json_fields(source: Source) -> Iterator[str]:
             yield from record if isinstance(record, dict) else ()
 
 
-def kind_by_head(head: list[str]) -> str:
-    """What the first lines of a file are the beginning of."""
+def _kind(head: list[str]) -> str:
     line = head[0] if head else ""
     if line.startswith("PAR1"):
         return "parquet"
@@ -142,7 +141,7 @@ def kind_by_head(head: list[str]) -> str:
 
 def _names(head: list[str]) -> list[str]:
     """The columns of a text file by its first lines; in JSON lines a field may be absent."""
-    kind = kind_by_head(head)
+    kind = _kind(head)
     if not head or kind == "parquet":
         return []
     if kind == "tsv":
@@ -204,7 +203,7 @@ def _require_same_columns(source: Source, kind: str) -> None:
         lines = head(path)
         if not lines:
             continue
-        same_kind = kind_by_head(lines) == kind
+        same_kind = _kind(lines) == kind
         columns: Any = _names(lines)
         if kind == "parquet" and same_kind:
             columns = pl.scan_parquet(str(path), glob=False).collect_schema()
