@@ -41,9 +41,9 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     if groups.n_unique() == groups.len():
         raise NotApplicableError("It is about groups of users with a common profile, and this release has none.")
     params = comparison.release.params
-    eq1, attrs = params.get("eq1", "text"), params.get("attrs", "nearest")
-    if all(users.after[name].null_count() == users.after.height for name in EVENT if name != "query"):
-        attrs = "drop"  # what the released profiles lack, random ones lack too: methods differ in what they keep
+    # Random profiles lack what the released ones lack, also where a method has no choice but to leave it out.
+    bare = all(users.after[name].null_count() == users.after.height for name in EVENT if name != "query")
+    eq1, attrs = params.get("eq1", "text"), params.get("attrs", "drop" if bare else "nearest")
     first = users.members.filter(pl.col("user") == pl.col("user").min().over("group"))
     released = users.after.join(first, on="user").select("group", *EVENT)
     ours = sums(users, users.members, released, eq1, attrs)
