@@ -1,8 +1,8 @@
 """Recount: weights of n-grams and affinity of queries from the original log, for the verifier alone (SPEC 6.2, 6.3).
 
-It shares no code with `concepts` and its kernels: n-grams are strings in polars tables here, nothing is pruned, and
-weights are floating-point numbers. Only the n-grams of the queries in question are counted, which makes it linear in
-the log.
+It shares no code with `affine_queries` and its kernels: n-grams are strings in polars tables here, nothing is pruned,
+and weights are floating-point numbers. Only the n-grams of the queries in question are counted, which makes it linear
+in the log.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def recount(
     totals = [float((queries["events"] * (queries["words"] - n).clip(lower_bound=0)).sum()) for n in range(3)]
     counted = _counted(queries, kinds)
     crowded = _crowded(pairs, queries, counted, tau, min_term_users)
-    empty = pl.Series(sorted(function_words), dtype=pl.String).implode()
-    only_function = pl.col("gram").str.split(" ").list.eval(pl.element().is_in(empty)).list.all()
+    listed = pl.Series(sorted(function_words), dtype=pl.String).implode()
+    only_function = pl.col("gram").str.split(" ").list.eval(pl.element().is_in(listed)).list.all()
     concept = (pl.col("frequent") & ~only_function).alias("concept")
     weights = _weights(kinds, counted, totals).join(crowded, on="g").with_columns(concept)
     found = wanted.unique().join(weights, on=["gram", "n"])

@@ -1,8 +1,8 @@
 """Verify: one checker per promise, with code of its own.
 
-It imports nothing from methods, apply, aggregate or concepts: what decided and what applied the decision must not be
-what judges it. It looks at the released rows, and at the original where a promise cannot be seen in the release alone;
-each check says which. Findings are counts, never values.
+It imports nothing from methods, apply, aggregate or affine_queries: what decided and what applied the decision must not
+be what judges it. It looks at the released rows, and at the original where a promise cannot be seen in the release
+alone; each check says which. Findings are counts, never values.
 """
 
 from __future__ import annotations

@@ -2,8 +2,16 @@
 
 import pytest
 
+from coterie.text import FUNCTION_WORDS
 from tests.kernels import affinity_reference as plain
 
+# SPEC 6.2, step 3, word by word: the list is what the plain version takes from the code.
+SPEC_FUNCTION_WORDS = """
+a an the and or but nor so yet if of in on at to from by for with about as into over under after before between through
+during without within against upon off out up down is are was were be been being am do does did doing have has had
+having can could may might must shall should will would i you he she it we they me him her us them my your his its our
+their mine yours ours theirs this that these those who whom whose which what not no than then
+"""
 # Section 3.2 of the paper: weights of the running example.
 WEIGHTS = {
     ("cell",): 14.32,
@@ -53,6 +61,10 @@ def test_weights_count_events_and_totals_per_order():
     assert users == {"x": 2, "y": 2, "z": 1}
     assert found == pytest.approx({("x",): 2.0, ("y",): 2.0, ("x", "y"): plain.log2((3 / 6) / (3 / 11) ** 2 + 1)})
     assert plain.weights(rows, min_users=1)[0][("z",)] == pytest.approx(plain.log2(3 + 1))  # in 3 events, 5 times
+
+
+def test_the_function_words_are_those_of_the_specification():
+    assert frozenset(SPEC_FUNCTION_WORDS.split()) == FUNCTION_WORDS
 
 
 def test_only_function_words_are_no_concept():

@@ -9,14 +9,24 @@ from tests.kernels import semantic_reference as reference
 
 
 def test_one_copy_more_with_the_probability_of_the_fraction():
-    """Section 3.3: three repetitions and a contribution of 0.4 make 1.2, that is one copy, and a second one in five."""
-    share, total = 3 * 4, 10  # 4 of the 10 queries of the group are hers
-    assert share // total == 1
-    priorities = np.random.default_rng(1).integers(0, 2**64, 5000, dtype=np.uint64)
+    """Section 3.3: three repetitions and a contribution of 0.4 make 1.2, that is one copy, and a second one in five.
+
+    4 of the 10 queries of the group are hers: three times one and once another, and her quota is 2. The second copy of
+    the first comes at once with probability 0.2; else the other query comes with probability 4 / 10; else the second
+    pass brings the copy. Together that is 0.2 + 0.8 · 0.6 = 0.68.
+    """
+    priorities = np.random.default_rng(1).integers(0, 2**64, (5000, 2), dtype=np.uint64)
+    copies = np.array([copies_of(2, 4, 10, np.array([3, 1]), both) for both in priorities])
+    assert set(map(tuple, copies.tolist())) == {(1, 1), (2, 0)}
+    assert copies[:, 0].mean() == pytest.approx(1.68, abs=0.02)
+
+
+def test_draws_are_numbers_of_splitmix64():
+    priorities = np.random.default_rng(1).integers(0, 2**64, 1000, dtype=np.uint64)
     draws = [_draw(priority, number) for priority in priorities for number in range(2)]
     assert draws == [reference.draw(int(priority), number) for priority in priorities for number in range(2)]
-    assert np.mean([draw < share % total / total for draw in draws]) == pytest.approx(0.2, abs=0.015)
     assert all(0 <= draw < 1 for draw in draws)
+    assert np.mean(draws) == pytest.approx(0.5, abs=0.03)
 
 
 @pytest.mark.parametrize("quota", range(5))

@@ -1,5 +1,6 @@
 """The fast exact k_θ-affinity is its plain version: vectors, edges, cores and degrees."""
 
+import random
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +20,7 @@ from tests.kernels import affinity_reference as plain
 _WORDS = ("cell", "phone", "case", "nokia", "the", "of", "天气", "ärger", "x", "😀")
 _QUERIES = st.lists(st.sampled_from(_WORDS), min_size=0, max_size=6).map(" ".join)
 _ODD = st.sampled_from(["", " ", "  cell  phone ", "cell phone\xa0case", "once", "cell " * 60 + "x", "the of"])
-ROWS = st.lists(
+_ODD_ROWS = st.lists(
     st.tuples(
         st.one_of(st.none(), st.sampled_from("abcdefgh")),
         st.one_of(st.none(), st.integers(0, 3)),
@@ -28,6 +29,19 @@ ROWS = st.lists(
     min_size=1,
     max_size=60,
 )
+
+
+def crowded_rows(seed):
+    """Some people who ask for few things in many ways: most of their queries are affine to others."""
+    draw = random.Random(seed)
+    words = draw.sample(_WORDS, draw.randint(3, 6))
+    queries = [" ".join(draw.choices(words, k=draw.randint(1, 4))) for _ in range(draw.randint(5, 14))]
+    people = "abcdefgh"[: draw.randint(3, 8)]
+    times = (None, 0, 1)
+    return [(draw.choice(people), draw.choice(times), draw.choice(queries)) for _ in range(draw.randint(15, 60))]
+
+
+ROWS = st.one_of(_ODD_ROWS, st.integers(0, 2**32 - 1).map(crowded_rows))
 FUNCTION_WORDS = st.sampled_from([frozenset(), frozenset({"the", "of"}), frozenset({"cell", "phone", "天气"})])
 THETAS = st.sampled_from([0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
 
@@ -103,11 +117,21 @@ def test_the_approximate_procedure_is_its_definition_and_a_lower_bound(rows, the
     assert degrees(fast(rows, theta=theta, v_max=1000)) == exact
 
 
+def test_the_logs_of_these_tests_have_what_they_are_about():
+    """Edges, covered queries, and degrees that the approximate procedure misses."""
+    logs = [crowded_rows(seed) for seed in range(40)]
+    exact = [fast(rows, theta=0.5) for rows in logs]
+    near = [fast(rows, theta=0.5, v_max=2) for rows in logs]
+    assert sum(found.neighbours.size > 0 for found in exact) > 20
+    assert sum((found.degree > found.queries.crowd).any() for found in exact) > 20
+    assert sum((some.degree < whole.degree).any() for some, whole in zip(near, exact, strict=True)) > 10
+
+
 @given(ROWS, st.randoms())
-def test_the_order_of_rows_does_not_matter(rows, random):
+def test_the_order_of_rows_does_not_matter(rows, shuffler):
     for v_max in (None, 2):
         one = fast(rows, theta=0.5, v_max=v_max)
-        other = fast(random.sample(rows, len(rows)), theta=0.5, v_max=v_max)
+        other = fast(shuffler.sample(rows, len(rows)), theta=0.5, v_max=v_max)
         assert degrees(one) == degrees(other)
         assert one.neighbours.tolist() == other.neighbours.tolist()
 

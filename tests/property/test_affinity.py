@@ -35,10 +35,6 @@ def _degrees(rows, method):
     return plain.degrees(rows, **options)
 
 
-def _answers(verdict):
-    return {check.name: check.status for check in verdict.checks}
-
-
 @given(ROWS, METHODS)
 def test_it_is_the_plain_reference_and_both_ways_to_verify_agree(rows, method):
     log = log_of(rows + _PEOPLE)

@@ -12,11 +12,13 @@ import pytest
 import coterie
 from coterie import taxonomies
 from coterie.errors import NotApplicableError
+from coterie.measures.category_shares import levels_of
 from coterie.measures.utility import later_queries
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.shapes import QUERIES
 from coterie.split import chronological
+from tests.taxonomy_reference import tree_of
 
 WORDS = ["dog", "cat", "poodle", "violin", "guitar", "bread", "wine", "car", "truck", "teacher", "zzyzx", "the dog"]
 
@@ -105,6 +107,20 @@ def test_later_queries(case):
     assert got["users"] == 12
     assert got["retained"] == pytest.approx(np.mean(retained))
     assert got["retained.low"] < got["retained"] < got["retained.high"]
+
+
+@pytest.mark.parametrize(("parent", "levels"), [
+    ([-1, 0], (1,)),
+    ([-1, 0, 1], (1, 2)),
+    ([-1, 0, 1, 2], (1, 2, 3)),  # the deepest level counts as well
+    ([-1, 0, 1, 2, 3], (1, 2, 3)),
+])  # fmt: skip
+def test_levels_of_a_tree_of_ones_own(parent, levels):
+    assert levels_of(tree_of(parent, {"music": [1]})) == levels
+
+
+def test_levels_of_wordnet():
+    assert levels_of(taxonomies.load("wordnet")) == (5, 7, 8)
 
 
 def test_own_and_strangers_profiles_are_the_ends_of_the_scale(case):

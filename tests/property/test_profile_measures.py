@@ -16,6 +16,7 @@ from coterie.measures import Comparison
 from coterie.measures.users import users_of as pairs_of
 from coterie.measures.utility import homogeneity, partition_agreement
 from coterie.measures.utility.partition_agreement import agreement
+from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.shapes import QUERIES
@@ -155,6 +156,13 @@ def test_groups_of_similar_users_are_better_than_random_ones():
     assert similar["mean_distance.ratio"] < 0.95
     assert 0.85 < random["sse.ratio"] < 1.15
     assert (similar["users"], similar["groups"]) == (60, 15)
+
+
+def test_random_profiles_lack_what_the_released_ones_lack():
+    """Methods without times, ranks and hosts are compared with random groups without them."""
+    log = coterie.prepare(coterie.read("synth:users=60,seed=2"))
+    release = coterie.anonymize(log, ConceptMicroaggregate(k=4, partition="random"), seed=SEED)
+    assert 0.85 < _scores(log, release, "homogeneity")["sse.ratio"] < 1.15
 
 
 def test_a_sample_has_whole_groups():

@@ -25,7 +25,7 @@ _OTHER_LEVELS = (1, 2, 3)
 def levels_of(tree: Taxonomy) -> tuple[int, ...]:
     """Which levels to compare: WordNet tells little apart above the fifth, trees of categories at once."""
     wanted = _WORDNET_LEVELS if tree.name == "wordnet" else _OTHER_LEVELS
-    return tuple(level for level in wanted if level < tree.height) or (1,)
+    return tuple(level for level in wanted if level <= tree.height) or (1,)
 
 
 def profile_names(comparison: Comparison) -> pl.DataFrame:

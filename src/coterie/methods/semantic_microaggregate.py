@@ -139,7 +139,7 @@ class SemanticMicroaggregate:
 
     def _categories(self, log: Log, run: Run) -> _Users:
         """Algorithm 1, once for plan and release and for all k."""
-        key = ("categories of users", self.taxonomy, self.unit, self.categories, self.levels)
+        key = (log, "categories of users", self.taxonomy, self.unit, self.categories, self.levels)
         return run.once(key, lambda: _users(log, self))
 
     def _blocks(self, users: _Users) -> list[Ints]:
@@ -159,8 +159,7 @@ class SemanticMicroaggregate:
             )
 
         # All k of a small log share the matrix; those of many blocks would be too much to keep.
-        key = ("similarities of users", self.taxonomy, self.unit, self.categories, self.levels, self.normalize)
-        similar = compare() if run is None else run.once(key, compare)
+        similar = compare() if run is None else run.once((users, self.normalize), compare)
         if self.leftovers == "merge":
             group, number = sum_linkage(similar, self.k, 2 * self.k)
             return np.where(group == NOBODY, number, group)

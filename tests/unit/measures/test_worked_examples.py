@@ -46,7 +46,7 @@ def test_overlap_is_between_the_top_tens():
     """Eleven queries; the least frequent of the original's ten falls out of the release's ten."""
     rows = [(f"u{n}", f"q{q:02}") for q in range(11) for n in range(40 - 2 * q)]
     log = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
-    # q00 is typed by fewer users in the release's eyes when it is scrubbed: swap it out by hand
+    # Of q09, the last of the ten, the release keeps three rows, fewer than of q10.
     release = coterie.anonymize(log, SuppressRare(k=3), seed=1)
     frame = release.log.frame.filter((pl.col("query") != "q09") | (pl.int_range(pl.len()).over("query") < 3))
     from dataclasses import replace
