@@ -10,8 +10,10 @@ import coterie
 from coterie.log import Log, Record, Release
 from coterie.measures import Comparison
 from coterie.measures.attacks import linkage, simattack
+from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
+from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises import UserKAnonymity
 from coterie.run import Run
@@ -51,7 +53,13 @@ def scores(log: Log, release: Release, seed: int = 1, names=ATTACKS) -> dict[tup
     return {(name, key): value for name, key, value in rows.iter_rows()}
 
 
-GOOD = [Microaggregate(k=K), Microaggregate(k=K, partition="random"), InterestMicroaggregate(k=K)]
+GOOD = [
+    Microaggregate(k=K),
+    Microaggregate(k=K, partition="random"),
+    SemanticMicroaggregate(k=K),
+    ConceptMicroaggregate(k=K),
+    InterestMicroaggregate(k=K),
+]
 
 
 @pytest.fixture(scope="module", params=GOOD)

@@ -1,5 +1,6 @@
 """Laws of semantic_microaggregate: the plain answer, groups of k, nobody lost silently, in any order and any blocks."""
 
+import random
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -91,7 +92,19 @@ def _plain(pairs, method):
     {"unit": "query"}, {"categories": 1, "levels": 2}, {"levels": 12, "normalize": "cosine", "leftovers": "nearest"},
 ]))  # fmt: skip
 def test_it_is_the_plain_reference(pairs, k, mode):
-    method = SemanticMicroaggregate(k=k, **mode)
+    _agree(pairs, SemanticMicroaggregate(k=k, **mode))
+
+
+@pytest.mark.slow
+def test_it_is_the_plain_reference_on_many_users():
+    draw = random.Random(7)
+    favourites = [draw.sample(WORDS, 4) for _ in range(400)]
+    _agree(
+        [(u, draw.choice(words)) for u, words in enumerate(favourites) for _ in range(10)], SemanticMicroaggregate(k=3)
+    )
+
+
+def _agree(pairs, method):
     release = coterie.anonymize(_log(pairs), method, seed=SEED)
     expected = _plain(pairs, method)
     subjects = release.record.subjects.collect()

@@ -21,8 +21,8 @@ Differs: E-003-1 (similarity is the sum of the smaller counts), E-003-3 (nobody 
     nearest` groups have k members and each user left over joins the group most similar to her. Users without any
     category have nothing in common with anybody and come last, those whose queries share words beside each other; a log
     without any category is grouped by that alone, and the release says so. Above 4,000 users groups are made within
-    blocks of about 2,000 users of similar size and main category (`block_users`). What that costs is measured in
-    `docs/benchmarks.md`.
+    blocks of about 2,000 users of similar size and main category (`block_users`), with all similarities of a block
+    rather than a list of the most similar users of each. What that costs is measured in `docs/benchmarks.md`.
 
 Cost: n² / 2 similarities for a block of n users, each a walk over the categories of one; 8 n² bytes for each thread.
     Of all users the distinct queries and the categories are in memory.

@@ -19,7 +19,8 @@ them:
 
 Nobody is named where all S are 0. `after.profiles.precision` is the share of right guesses among guesses, `recall`
 among all that was attacked; `before` is the same attack on the original. `bound` is 100 / k where the release promises
-that k users share each profile. Up to 2,000 profiles or queries, drawn by the seed, are attacked.
+that k users share each profile. How sure the adversary is of a guess, (S_1 - S_2) / S_1, is not told. Up to 2,000
+profiles or queries, drawn by the seed, are attacked.
 """
 
 from __future__ import annotations

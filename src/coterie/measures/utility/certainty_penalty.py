@@ -22,7 +22,7 @@ import polars as pl
 from coterie import taxonomies
 from coterie.errors import NotApplicableError
 from coterie.measures import Comparison, Score
-from coterie.promises import ConceptKAnonymity, releases_concepts
+from coterie.promises import ConceptKAnonymity, UserKAnonymity, releases_concepts
 from coterie.shapes import QUERIES
 from coterie.taxonomies import Taxonomy
 from coterie.text import words
@@ -54,6 +54,8 @@ def _mean(costs: pl.DataFrame) -> float | None:
 
 
 def _query_costs(comparison: Comparison) -> pl.DataFrame:
+    if isinstance(comparison.release.promise, UserKAnonymity):
+        raise NotApplicableError("It is about releases that only leave queries out, and this one has common profiles.")
     return costs_of(_counts(comparison.original), _counts(comparison.released))
 
 
