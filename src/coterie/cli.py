@@ -92,9 +92,11 @@ def _list(kind: str, name: str | None) -> None:
             for param in opt.params(name):
                 click.echo(f"  {param.name} = {param.default!r}: {param.doc}; {param.rule.describe(param.kind)}")
         return
-    for each in registry.names(kind):
+    names = registry.names(kind)
+    width = max(map(len, names))
+    for each in names:
         first = (registry.module(kind, each).__doc__ or "").strip().splitlines()[0]
-        click.echo(f"{each:20} {first}")
+        click.echo(f"{each:{width}}  {first}")
 
 
 @cli.command()
@@ -487,6 +489,9 @@ def report(
         given = opt.measured_with(options, quiet)
         verbs.report(log, releases, output, show_values=show_values, seed=seed, force=force, **given)
     say(f"Report: {output}", quiet)
+    for release, path in zip(releases, out, strict=True):
+        if any(check.status == "failed" for check in release.checks):
+            say(f"{path}: the promise is BROKEN, or this is not the log it was made from.", style="red")
 
 
 @cli.command()

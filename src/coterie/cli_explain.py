@@ -9,6 +9,7 @@ import click
 
 from coterie import options as opt
 from coterie.console import print_scores, print_table, progress, say
+from coterie.errors import ParameterError
 
 _GIVEN = (
     click.option(
@@ -35,8 +36,9 @@ class Explain(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of one of them, with the parameters that degrees depend on."""
-        if cmd_name not in self.list_commands(ctx):
-            return None
+        known = self.list_commands(ctx)
+        if cmd_name not in known:
+            raise ParameterError(f"'{cmd_name}' explains nothing. Methods that do: {', '.join(known)}.")
         wanted = ("theta", "min_users", "min_term_users", "strict", "function_words", "max_degree")
         params = [option for option in opt.method_options(cmd_name) if option.name in wanted]
         shared = opt.collected(
@@ -53,7 +55,6 @@ class Explain(click.Group):
 
 def _explain_affinity(log: tuple[str, ...], query_file: Path | None, picture: Path | None, **options: Any) -> None:
     from coterie import explain, registry, verbs
-    from coterie.errors import ParameterError
     from coterie.prepare import parse_steps
     from coterie.write import refuse_existing
 

@@ -26,8 +26,14 @@ def _load_config(ctx: click.Context, param: click.Parameter, value: Path | None)
 
     try:
         data = tomllib.loads(value.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise click.BadParameter(f"cannot be read: {type(error).__name__}.") from None
+    except FileNotFoundError:
+        raise click.BadParameter(f"{value}: no such file.") from None
+    except OSError as error:
+        raise click.BadParameter(f"{value}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise click.BadParameter(f"{value} is not text in UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise click.BadParameter(f"{value} is not valid TOML: {error}.") from None
     options = {flag.lstrip("-"): option for option in ctx.command.params for flag in option.opts}
     settings: dict[str, Any] = {}
     for key, item in data.items():
@@ -104,7 +110,7 @@ READING = ("format", "columns", "user_field", "date", "allow_bad")
 def measuring(command: F) -> F:
     """The options that give measures what they need besides the log and the release."""
     options = (
-        click.option("--kappa", "kappas", type=Whole(), help="Numbers of clusters for partition_agreement."),
+        click.option("--kappa", "kappas", type=Whole(least=2), help="Numbers of clusters for partition_agreement."),
         click.option(
             "--labels", metavar="FILE", help="Which queries are sensitive, for f_beta: columns query, sensitive."
         ),
@@ -177,14 +183,21 @@ class Whole(click.ParamType[list[int]]):
 
     name = "integer[,integer...]"
 
+    def __init__(self, least: int | None = None) -> None:
+        """`least`: the smallest number allowed; None where others check it."""
+        self.least = least
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
         """Parse `5` or `2,5,10`."""
         if isinstance(value, list):
             return value
         try:
-            return [int(part) for part in str(value).split(",")]
+            numbers = [int(part) for part in str(value).split(",")]
         except ValueError:
             self.fail(f"{value!r} is not a whole number or a list of them such as 2,5,10.", param, ctx)
+        if self.least is not None and min(numbers) < self.least:
+            self.fail(f"{min(numbers)} is less than {self.least}.", param, ctx)
+        return numbers
 
 
 def method_options(name: str) -> Iterator[click.Option]:

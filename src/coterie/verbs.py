@@ -249,7 +249,11 @@ def load_release(path: str | Path, record: str | Path | None = None) -> Release:
     path = Path(path)
     sidecar = read_sidecar(path)
     if sidecar is None:
-        raise MissingError(f"{path.name}.json, the sidecar of the release, is missing.")
+        if not path.exists():
+            raise MissingError(f"{path.name}: no such file.")
+        raise MissingError(
+            f"{path.name}.json, the sidecar of the release, is missing. `coterie anonymize` writes it beside a release."
+        )
     frame, shape, _, resources = formats.read_release(path, _shape_of(sidecar))
     history = tuple(Step(name=name) for name in sidecar["prepare"])
     private = read_record(Path(record)) if record is not None else None

@@ -45,7 +45,17 @@ def kind_of(path: str | Path, kind: str | None = None) -> tuple[str, str | None]
             f"{text!r} does not say what to write. Use one of {', '.join(KINDS)}, the text kinds also with "
             f".gz or .zst" + ("." if kind else ", as the end of the name or with --to.")
         )
+    if kind and _says_another_kind(path, (suffix, compression)):
+        raise ParameterError(f"{Path(path).name} is not the name of a file of kind {kind}. Change one of the two.")
     return suffix, compression
+
+
+def _says_another_kind(path: str | Path, kind: tuple[str, str | None]) -> bool:
+    """Whether the name of a file would mislead those who read it."""
+    try:
+        return kind_of(path) != kind
+    except ParameterError:  # a name that says nothing, or standard output
+        return False
 
 
 def write_release(

@@ -200,8 +200,14 @@ def test_config_file(coterie, log, tmp_path):
     assert json.loads((tmp_path / "d.tsv.json").read_text())["parameters"]["k"] == 3
     config.write_text(f'json = true\noriginal = "{log}"\n')
     assert json.loads(coterie("verify", tmp_path / "d.tsv", "--config", config).out)
-    config.write_text("no_such = 1\n")
-    assert "no such option" in coterie("anonymize", "suppress_rare", log, "--config", config, code=2).err
+    for text, message in (
+        ("no_such = 1\n", "no such option"),
+        ("k = 3\nusers = \n", "not valid TOML: Invalid value (at line 2"),
+        (b"\xff", "not text"),
+    ):
+        config.write_bytes(text if isinstance(text, bytes) else text.encode())
+        assert message in coterie("anonymize", "suppress_rare", log, "--config", config, code=2).err
+    assert "no such file" in coterie("anonymize", "suppress_rare", log, "--config", tmp_path / "no", code=2).err
 
 
 def test_inspect(coterie, log):
@@ -310,6 +316,9 @@ def test_bad_outputs(coterie, log, tmp_path):
     ):
         assert message in coterie("anonymize", "suppress_rare", log, "-o", target, code=2).err
     assert "--to" in coterie("anonymize", "suppress_rare", log, "-o", "-", code=2).err
+    for name, kind in (("b.tsv", "csv"), ("b.tsv.gz", "csv.gz"), ("b.csv", "csv.gz")):
+        target = tmp_path / name
+        assert "not the name" in coterie("anonymize", "suppress_rare", log, "-o", target, "--to", kind, code=2).err
     assert existing.read_text() == "mine"
     coterie("anonymize", "suppress_rare", log, "-o", existing, "--force")
 
@@ -338,8 +347,15 @@ def test_a_report_checks_again(coterie, log, tmp_path):
     safe = tmp_path / "safe.tsv"
     coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
     safe.write_text(safe.read_text() + "\t2006-03-05 00:00:00\tzz top secret\t\t\n")
-    coterie("report", safe, "-O", log, "-o", tmp_path / "r.json")
+    assert "BROKEN" in coterie("report", safe, "-O", log, "-o", tmp_path / "r.json", "-q").err
     assert json.loads((tmp_path / "r.json").read_text())["releases"][0]["verdict"] != "kept"
+
+
+def test_bad_requests_for_a_report(coterie, log, tmp_path):
+    to = ("-O", log, "-o", tmp_path / "r.html")
+    assert "no such file" in coterie("report", tmp_path / "no.tsv", *to, code=2).err
+    assert "coterie anonymize" in coterie("report", log, *to, code=2).err
+    assert "less than 2" in coterie("report", log, *to, "--kappa", "10,1", code=2).err
 
 
 def test_a_report_shows_random_groups_beside_a_grouping(coterie, tmp_path):

@@ -4,7 +4,8 @@ Paths: one a line, `Top/Arts/Movies` or `Media > Books`, then optionally the num
 tabs (or commas in a .csv). A header may name the columns: path, count, title. Several lines may have one path: their
 numbers are added. Lines that begin with # are left out, and so are numbers before a path (`784 - Media > Books`).
 
-Parents: a header with id, parent and label, as in the IAB's tables; a root has no parent. Also count and title.
+Parents: a header with id, parent and label, as in the IAB's tables; a root has no parent, or is its own (the IAB has
+both in one table). Also count and title.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ def read(path: Path, known: Categories, separator: str | None, encoding: str) ->
             where = _NUMBER.sub("", where, count=1)
         pages, title = _pages(row, columns, path.name, line), _cell(row, columns.title)
         named.add(known.add_path(where.split(separator), pages, title))
+    if not header and len(known.labels) > 1 and all(parent < 0 for parent in known.parent):
+        return [f"No category is below another: no path has {separator!r} in it. Name what is there with --separator."]
     added = len(known.labels) - len(named - {None})
     return [f"{added:,} categories are only named as a part of others; they were added."] if added else []
 
@@ -86,7 +89,8 @@ def _read_parents(rows: Iterable[Row], columns: _Columns, known: Categories, nam
             raise InputError(f"{name} line {line} has an id that another line has too.")
         number[own] = known.add((label, own), label, _pages(row, columns, name, line))
         known.add_title(number[own], _cell(row, columns.title))
-        above.append((line, _cell(row, columns.parent)))
+        parent = _cell(row, columns.parent)
+        above.append((line, "" if parent == own else parent))
     missing = [line for line, parent in above if parent and parent not in number]
     if missing:
         raise InputError(

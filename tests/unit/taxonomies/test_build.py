@@ -106,6 +106,15 @@ def test_a_table_of_parents(tmp_path):
     lines = IAB.splitlines(keepends=True)
     shuffled = made(tmp_path, "".join([*lines[:2], *lines[:1:-1]])).tree
     assert paths(shuffled) == paths(tree)
+    own_parent = made(tmp_path, IAB.replace("150\t\tAttr", "150\t150\tAttr")).tree
+    assert paths(own_parent) == paths(tree)
+
+
+def test_a_list_without_paths_is_noticed(tmp_path):
+    log = "user\tquery\n1\tcats\n2\tdogs\n"
+    assert any("--separator" in note for note in made(tmp_path, log).notes)
+    assert any("--separator" in note for note in made(tmp_path, "a > b\na > c\n", separator="/").notes)
+    assert not any("--separator" in note for note in made(tmp_path, "a > b\na > c\n").notes)
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
@@ -144,7 +153,7 @@ def test_a_few_damaged_lines_of_a_dump_are_left_out(tmp_path):
         ("Arts\n".encode("utf-16"), "line 1 is not text"),
         (b"Arts\t1\nMusic\tmany\n", "line 2: the number of pages is not a whole number"),
         (b"id\tparent\tlabel\n1\t2\tA\n2\t1\tB\n", "cycle.* 2 categories .* first in line 2"),
-        (b"id\tparent\tlabel\n2\t\tB\n1\t1\tA\n", "cycle.* 1 categories .* first in line 3"),
+        (b"id\tparent\tlabel\n2\t\tB\n1\t3\tA\n3\t1\tC\n", "cycle.* 2 categories .* first in line 3"),
         (b"id\tparent\tlabel\n3\t\tC\n4\t1\tD\n1\t2\tA\n2\t1\tB\n", "cycle.* 3 categories .* first in line 3"),
         (b"Arts\t7\n", "nothing in it but a root"),
         (b"id\tparent\tlabel\n1\t\tA\n2\t7\tB\n3\t8\tC\n", "2 categories have a parent .* first in line 3"),
