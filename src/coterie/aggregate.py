@@ -179,14 +179,27 @@ def _queries_alone(rows: pl.DataFrame, keys: Keys, choice: Choice) -> pl.DataFra
 
 
 def load_kernels() -> None:
-    """Compile the kernels, or load them where they are compiled, before threads need them."""
+    """Compile the kernels of groups and profiles, or load them where they are compiled, before threads need them."""
+    rows, scales = _four_users()
+    for attrs in ("nearest", "same_string"):
+        load_centroids(attrs=attrs)
+    profiles = encode(rows.drop("group"), scales, _places)
+    mdav(2, profiles.trees, profiles.strings, new_scratch(profiles.trees))
+
+
+def load_centroids(eq1: str = "text", attrs: str = "nearest", choice: Choice = choose) -> None:
+    """The same for those of profiles alone."""
+    centroids(*_four_users(), _places, eq1, attrs, choice)
+
+
+def _four_users() -> tuple[pl.DataFrame, Scales]:
     four = {"user": ["a", "b", "c", "d"], "query": ["a", "b", "a b", "c d"]}
     rows = pl.DataFrame([four.get(name, [None] * 4) for name in ("user", *EVENT)], schema=_ROWS)
-    profiles = encode(rows, Scales.of(rows.lazy()), lambda _, subjects: np.arange(len(subjects), dtype=np.uint64))
-    trees, strings = profiles.trees, profiles.strings
-    members, start = mdav(2, trees, strings, new_scratch(trees))
-    for attrs in (NEAREST, SAME_STRING):
-        averages(members, start, attrs, trees, strings, new_scratch(trees))
+    return rows.with_columns(pl.lit(0, dtype=pl.UInt32).alias("group")), Scales.of(rows.lazy())
+
+
+def _places(_: str, subjects: pl.Series) -> NDArray[np.uint64]:
+    return np.arange(len(subjects), dtype=np.uint64)
 
 
 def word_hashes(texts: pl.Series) -> pl.Series:

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.aggregate import EVENT, EVENT_ORDER, Scales, centroids, load_kernels, word_hashes
+from coterie.aggregate import EVENT, EVENT_ORDER, Scales, centroids, load_centroids, word_hashes
 from coterie.kernels.mdav import Choice, choose
 from coterie.log import Log
 from coterie.run import Draft, Run
@@ -153,7 +153,7 @@ def release_groups(
 
     `choice` chooses the queries of a profile.
     """
-    load_kernels()
+    load_centroids(eq1, attrs, choice)
     scales = Scales.of(log.frame)
     members, common = share_profiles(
         log,

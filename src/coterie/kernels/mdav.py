@@ -164,7 +164,7 @@ def _offer(e0: int, e1: int, chosen: Ints, i0: int, i1: int, trees: Trees, scrat
                 rest = max(rest, 6.0 * gap[e] + 1e-9 - widths[4] * length - others_distance(e, chosen[j], trees))
         if rest == 0.0:
             continue
-        code = 0 if p == q else query_code(p, q, 0, high_code(rest / widths[5], trees), trees, scratch)
+        code = 0 if p == q else query_code(p, q, int(np.int64(0)), high_code(rest / widths[5], trees), trees, scratch)
         if code < 0:
             continue
         for e in range(e0, e1):
@@ -189,6 +189,7 @@ def _assign(members: Ints, chosen: Ints, before: Ints, trees: Trees, scratch: Sc
             n_added += 1
         mark[c] = 1
     added = added[:n_added]
+    zero = int(np.int64(0))  # for a literal everything below would be compiled once more
     for u in members:
         own, own_added = np.searchsorted(chosen, trees.user_start[u]), np.searchsorted(added, trees.user_start[u])
         for run in range(trees.user_runs[u], trees.user_runs[u + 1]):
@@ -202,10 +203,10 @@ def _assign(members: Ints, chosen: Ints, before: Ints, trees: Trees, scratch: Sc
                     known = False
             if known:
                 _offer(e0, e1, added, own_added, added.size, trees, scratch, behind)
-                _offer(e0, e1, added, 0, own_added, trees, scratch, behind)
+                _offer(e0, e1, added, zero, own_added, trees, scratch, behind)
             else:  # those of the same user first: they tend to be near
                 _offer(e0, e1, chosen, own, chosen.size, trees, scratch, behind)
-                _offer(e0, e1, chosen, 0, own, trees, scratch, behind)
+                _offer(e0, e1, chosen, zero, own, trees, scratch, behind)
     for c in before:
         if mark[c] == 2:
             mark[c] = 0
