@@ -579,7 +579,8 @@ def _stop(number: int, frame: object) -> None:  # noqa: ARG001
 
 def main() -> None:
     """Run the command line and turn every error into a sentence and an exit code."""
-    stops = [getattr(signal, name) for name in _STOPS if hasattr(signal, name)]
+    known = [getattr(signal, name) for name in _STOPS if hasattr(signal, name)]
+    stops = [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]  # nohup wants it so
     for number in stops:
         signal.signal(number, _stop)
     try:

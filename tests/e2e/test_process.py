@@ -45,6 +45,18 @@ def test_a_signal_leaves_nothing(tmp_path, number):
     assert not list(scratch.iterdir())
 
 
+def test_a_signal_that_is_ignored_stays_so():
+    """`nohup coterie ...` goes on when the terminal is closed."""
+    code = (
+        "import signal, coterie.cli as c\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "c._run = lambda: print(signal.getsignal(signal.SIGHUP).name, signal.getsignal(signal.SIGTERM).__name__)\n"
+        "c.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "SIG_IGN _stop\n"
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system of 200 kB; needs the right to mount."""
