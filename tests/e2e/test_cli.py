@@ -432,5 +432,6 @@ def test_a_stop_that_a_library_wraps_is_still_a_stop(coterie, monkeypatch):
             raise RuntimeError("a value of the log") from None
 
     monkeypatch.setattr(cli.cli, "main", wrapped)
+    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)  # the tests themselves go on listening
     monkeypatch.setattr(cli._StoppedError, "number", 0)
     assert coterie("inspect", "log.tsv", code=128 + 15).err == "Stopped. Nothing was written.\n"

@@ -50,6 +50,7 @@ def test_a_signal_that_is_ignored_stays_so():
     code = (
         "import signal, coterie.cli as c\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_DFL)\n"
         "c._run = lambda: print(signal.getsignal(signal.SIGHUP).name, signal.getsignal(signal.SIGTERM).__name__)\n"
         "c.main()"
     )

@@ -3,7 +3,6 @@
 All cases are made up or documented test numbers; the labelled real sample is only read in place.
 """
 
-import os
 import re
 from pathlib import Path
 
@@ -200,12 +199,8 @@ def test_cost_does_not_explode_with_length(unit: str) -> None:
     assert kinds(text) == kinds(text[: len(text) // 2 // len(unit) * len(unit)])
 
 
-def test_quality_on_the_labelled_sample() -> None:
-    folder = Path(os.environ.get("COTERIE_DATA", "../shared/data"))
-    path = folder / "aol_pii_labelled_1000.tsv.gz"
-    if not path.exists():
-        pytest.skip("the labelled sample is not here: set COTERIE_DATA to its folder")
-    frame = pl.read_csv(path, separator="\t", quote_char=None)
+def test_quality_on_the_labelled_sample(real_data: Path) -> None:
+    frame = pl.read_csv(real_data / "aol_pii_labelled_1000.tsv.gz", separator="\t", quote_char=None)
     frame = frame.with_row_index("row").filter(pl.col("is_pii") != "maybe")
     frame = frame.with_columns(kind=find(frame["query"])).filter(pl.col("row") % 2 == 1)
     positive = set(frame.filter(pl.col("is_pii") == "yes")["row"])

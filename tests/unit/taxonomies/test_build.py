@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -278,9 +276,8 @@ def test_parameters():
     assert "qzquery" not in repr(tree.classify(pl.Series(["qzquery"])))
 
 
-@pytest.mark.skipif("COTERIE_DATA" not in os.environ, reason="the real data is not here")
-def test_real_counts_of_the_open_directory():
-    source = Path(os.environ["COTERIE_DATA"]) / "odp_topics_counts.tsv.gz"
+def test_real_counts_of_the_open_directory(real_data):
+    source = real_data / "odp_topics_counts.tsv.gz"
     with pytest.raises(InputError, match="--encoding latin-1"):
         build([source], name="odp")
     tree = build([source], name="odp", encoding="latin-1").tree

@@ -1,7 +1,6 @@
 """WordNet 3.0 as a tree: known facts, and what queries map to."""
 
 import gzip
-import os
 from pathlib import Path
 
 import numpy as np
@@ -102,9 +101,8 @@ def test_the_licence_stands_beside_it():
     assert text.startswith("This software and database is being provided to you")
 
 
-@pytest.mark.skipif("COTERIE_DATA" not in os.environ, reason="the real logs are not here")
-def test_a_real_log():
-    with gzip.open(Path(os.environ["COTERIE_DATA"]) / "aol_128users.tsv.gz") as file:
+def test_a_real_log(real_data):
+    with gzip.open(real_data / "aol_128users.tsv.gz") as file:
         queries = pl.read_csv(file.read(), separator="\t", quote_char=None)["Query"].unique().sort()
     found = TREE.classify(queries)
     # Paper 003, figure 2: 57 % of terms are classified down to level 5 of the Open Directory.
