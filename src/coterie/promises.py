@@ -201,8 +201,8 @@ class UserKAnonymity:
             f"least {self.k} users."
         )
         diverse = (
-            f" Of the topics on a list of sensitive ones there is none that all users behind a profile have, but for "
-            f"topics of {self.topic_share:.0%} of all users or more."
+            f" The users behind a profile never all have one and the same topic of a list of sensitive ones; topics "
+            f"that {100 * self.topic_share:g} % of all users have, or more, do not count."
         )
         return shared + (_LABELS if self.labels else "") + (diverse if self.topics else "")
 
@@ -212,7 +212,7 @@ class UserKAnonymity:
         return (
             _LABEL_OF_ONE if self.labels else _QUERY_OF_ONE,
             "Users of one group may all share a sensitive interest"
-            + (" that is not on the list, or that they typed other words for." if self.topics else "."),
+            + (" that is not on the list, that many have, or that they typed other words for." if self.topics else "."),
             "Who knows that a person typed a rare query learns which group she is in.",
             "Whoever can add users to the log can surround a person with profiles they know.",
             _ALONE,
