@@ -176,9 +176,10 @@ def graph(given: argparse.Namespace) -> dict:
     """The steps of the plan, one by one."""
     import numpy as np
 
-    from coterie import affine_queries, verbs
+    from coterie import verbs
+    from coterie.core.run import Run
     from coterie.kernels.cores import cores
-    from coterie.run import Run
+    from coterie.models import queries as affine_queries
 
     clock = Clock()
     log = verbs.prepare(verbs.read(given.log))
@@ -207,9 +208,10 @@ def join(given: argparse.Namespace) -> dict:
     import numpy as np
     from scipy import sparse
 
-    from coterie import affine_queries, verbs
+    from coterie import verbs
+    from coterie.core.run import Run
     from coterie.kernels import cosine_join
-    from coterie.run import Run
+    from coterie.models import queries as affine_queries
 
     theta = float(given.theta) - affine_queries.TOLERANCE
     found = affine_queries.mine(

@@ -61,7 +61,7 @@ def job(name: str, users: int) -> dict:
 
 
 def _keys(purpose, subjects):
-    from coterie import randomness
+    from coterie.core import randomness
 
     return randomness.keys(SEED, purpose, subjects)
 
@@ -93,8 +93,8 @@ def _frame(users: int):
 
 def groups(users: int) -> dict:
     from coterie import taxonomies
-    from coterie.concept_sets import encode, load_kernels
     from coterie.kernels.concept_sets import mdav
+    from coterie.models.concepts import encode, load_kernels
 
     frame, tree = _frame(users), taxonomies.load("wordnet")
     load_kernels(tree)
@@ -118,9 +118,9 @@ def plain(users: int) -> dict:
 def release(users: int) -> dict:
     import coterie
     from coterie import taxonomies
-    from coterie.concept_sets import load_kernels
+    from coterie.core.run import Run
     from coterie.methods.concept_microaggregate import ConceptMicroaggregate
-    from coterie.run import Run
+    from coterie.models.concepts import load_kernels
 
     log, method, run = coterie.log(_frame(users)), ConceptMicroaggregate(k=K), Run(seed=SEED)
     load_kernels(taxonomies.load("wordnet"))

@@ -46,8 +46,8 @@ def main() -> None:
 
 def job(name: str, n: int) -> dict:
     import coterie
-    from coterie import registry
-    from coterie.run import Run
+    from coterie.core import registry
+    from coterie.core.run import Run
 
     log, method = coterie.log(_rows(n)), registry.method(name)(k=K)
     coterie.anonymize(coterie.log(_rows(1_000)), method, seed=SEED)  # loads the taxonomy and the kernels

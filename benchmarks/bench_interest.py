@@ -91,8 +91,8 @@ def anonymize(given: argparse.Namespace) -> dict:
     import numpy as np
 
     import coterie
-    from coterie import registry
-    from coterie.cli import _blocks_for
+    from coterie.cli.main import _blocks_for
+    from coterie.core import registry
     from coterie.kernels.diversity import mean_similarity
 
     module = registry.module("methods", given.job)

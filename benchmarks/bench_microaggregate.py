@@ -95,7 +95,7 @@ def peak() -> float:
 
 
 def _keys(purpose, subjects):
-    from coterie import randomness
+    from coterie.core import randomness
 
     return randomness.keys(SEED, purpose, subjects)
 
@@ -105,7 +105,7 @@ def _equal_users(users: int):
     import polars as pl
 
     import coterie
-    from coterie.aggregate import EVENT, EVENT_ORDER
+    from coterie.models.events import EVENT, EVENT_ORDER
 
     log = coterie.prepare(coterie.read(f"synth:users={5 * max(users, 100)},seed={SEED}"))
     rows = log.frame.select("user", *EVENT).collect().sort("user", *EVENT)
@@ -116,9 +116,9 @@ def _equal_users(users: int):
 def _groups(frame) -> list[list[int]]:
     from itertools import pairwise
 
-    from coterie.aggregate import Scales, encode
     from coterie.kernels.hausdorff import new_scratch
     from coterie.kernels.mdav import mdav
+    from coterie.models.events import Scales, encode
 
     profiles = encode(frame, Scales.of(frame.lazy()), _keys)
     members, start = mdav(K, profiles.trees, profiles.strings, new_scratch(profiles.trees))
@@ -128,7 +128,7 @@ def _groups(frame) -> list[list[int]]:
 def warm(users: int) -> dict:
     import polars as pl
 
-    from coterie.aggregate import Scales, centroids
+    from coterie.models.events import Scales, centroids
 
     frame = _equal_users(users)
     start = time.perf_counter()
@@ -148,7 +148,7 @@ def fast(users: int) -> dict:
 def plain(users: int, remember: bool = False) -> dict:
     import polars as pl
 
-    from coterie.aggregate import mixed
+    from coterie.models.events import mixed
     from tests.kernels import reference
 
     if not remember:
@@ -196,10 +196,10 @@ def blocked(users: int) -> dict:
 
 def _timed(rows, k: int, block_users: int) -> dict:
     import coterie
-    from coterie.aggregate import load_kernels
+    from coterie.core.run import Run
     from coterie.engines.local import Local
     from coterie.methods.microaggregate import Microaggregate
-    from coterie.run import Run
+    from coterie.models.events import load_kernels
 
     log = coterie.log(rows)
     method, run = Microaggregate(k=k, block_users=block_users), Run(seed=SEED, engine=Local(1 + rows.height // 2**21))

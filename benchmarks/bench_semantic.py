@@ -95,7 +95,7 @@ def peak() -> float:
 def _rows(users: int):
     """A synthetic log in memory, after everything that is compiled or loaded once was used once."""
     import coterie
-    from coterie.run import Run
+    from coterie.core.run import Run
 
     log = coterie.prepare(coterie.read(f"synth:users={users},seed=7"))
     rows = log.frame.select("user", "time", "query", "rank", "url").collect()
@@ -115,7 +115,7 @@ def _method(**settings):
 def fast(users: int) -> dict:
     """All k, with what does not depend on k computed once."""
     import coterie
-    from coterie.run import Run
+    from coterie.core.run import Run
 
     rows = _rows(users)
     log, run = coterie.log(rows), Run(seed=SEED)
@@ -142,7 +142,7 @@ def plain(users: int) -> dict:
     import polars as pl
 
     from coterie import taxonomies
-    from coterie.groups import word_hashes
+    from coterie.models.groups import word_hashes
     from tests.kernels import semantic_reference as reference
     from tests.kernels.test_microaggregation import priority
     from tests.taxonomy_reference import Reference, forms_of
@@ -211,8 +211,8 @@ def five_categories(users: int) -> dict:
 def _by_levels(users: int, categories: int) -> dict:
     """Processor time for k = 2 by the number of levels (paper 003, figure 4), and the share of the partition."""
     import coterie
+    from coterie.core.run import Run
     from coterie.kernels.linkage import similarities, sum_linkage
-    from coterie.run import Run
 
     log, cpu, partition = coterie.log(_rows(users)), {}, 0.0
     for levels in (1, 2, 3, 4, 5):
@@ -235,8 +235,8 @@ def blocks(users: int) -> dict:
     import numpy as np
 
     import coterie
+    from coterie.core.run import Run
     from coterie.kernels.linkage import similarities
-    from coterie.run import Run
 
     log, run = coterie.log(_rows(users)), Run(seed=SEED)
     found = _method()._categories(log, run)
@@ -259,8 +259,8 @@ def blocks(users: int) -> dict:
 
 def large(users: int) -> dict:
     import coterie
+    from coterie.core.run import Run
     from coterie.engines.local import Local
-    from coterie.run import Run
 
     rows = _rows(users)
     log, run = coterie.log(rows), Run(seed=SEED, engine=Local(1 + rows.height // 2**21))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from coterie.prepare.scrub import RECOGNIZERS, find
+from coterie.steps.scrub import RECOGNIZERS, find
 
 NAME = "aol_pii_labelled_1000.tsv.gz"
 

@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 
 import coterie
+from coterie.core.run import Draft
+from coterie.core.shapes import QUERIES
 from coterie.methods.affinity import Affinity
 from coterie.methods.generalize import Generalize
 from coterie.methods.generalize_users import GeneralizeUsers
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.run import Draft
-from coterie.shapes import QUERIES
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ import Stemmer
 
 from coterie.taxonomies import Taxonomy
 from coterie.taxonomies.lexicon import Lexicon, offsets
-from coterie.text import STOP_WORDS
+from coterie.text.words import STOP_WORDS
 
 ENDINGS = [("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man")]
 ENDINGS += [("ies", "y")]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from coterie import registry
+from coterie.core import registry
 from coterie.methods._template import Template
 from coterie.testing import SAMPLES, check_format, check_measure, check_method
 

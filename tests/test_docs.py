@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from coterie import __version__, cli, registry
+from coterie import __version__
+from coterie.cli import main as cli
+from coterie.core import registry
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]

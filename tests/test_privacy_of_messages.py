@@ -14,13 +14,14 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import cli, verbs
+from coterie import verbs
+from coterie.cli import main as cli
+from coterie.core.run import Run
 from coterie.errors import BrokenPromiseError, CoterieError
 from coterie.explain import explain_affinity, network
 from coterie.measures import Comparison
 from coterie.methods.affinity import Affinity
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.run import Run
 from coterie.testing import queries_log, visits_log
 from tests.broken_methods import CAUGHT_BY, MixesNames
 

@@ -12,7 +12,7 @@ import polars as pl
 from coterie.taxonomies import Taxonomy, packed
 from coterie.taxonomies.lexicon import Lexicon, offsets
 from coterie.taxonomies.tree import by_depth
-from coterie.text import pieces
+from coterie.text.words import pieces
 
 TO = Path(__file__).parents[1] / "src" / "coterie" / "taxonomies" / "data"
 SYNSETS, LEMMAS, SENSES = 82_115, 117_798, 146_312

@@ -17,11 +17,13 @@ from pathlib import Path
 
 import click
 
-from coterie import cli, options, registry
-from coterie.params import params_of
-from coterie.prepare.scrub import RECOGNIZERS
+from coterie.cli import main as cli
+from coterie.cli import options
+from coterie.core import registry
+from coterie.core.params import params_of
+from coterie.core.shapes import SHAPES
 from coterie.promises import PROMISES
-from coterie.shapes import SHAPES
+from coterie.steps.scrub import RECOGNIZERS
 
 ROOT = Path(__file__).parents[1]
 
@@ -88,7 +90,7 @@ def measures_page() -> str:
 
 def steps_page() -> str:
     parts = ["# Prepare steps\n\n`--prepare normalize,drop_empty` is the default; `--prepare none` for none.\n"]
-    for name in registry.names("prepare"):
+    for name in registry.names("steps"):
         parts.append(f"## {name}\n\n{cleandoc(registry.module('prepare', name).__doc__)}\n")
     kinds = "\n".join(f"| `{r.name}` | {r.doc} |" for r in RECOGNIZERS)
     parts.append(

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from coterie import verbs
+from coterie.core.log import Step
 from coterie.errors import ParameterError
-from coterie.log import Step
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.synth import write_aol
 

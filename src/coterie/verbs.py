@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from coterie import formats, randomness, registry
-from coterie.engines.local import Local
+from coterie import formats
+from coterie.core import randomness, registry
+from coterie.core.log import Log, Record, Release, Step
+from coterie.core.params import early_params, public_params
+from coterie.core.plan import Facts, Method, baseline_of, holds_rows, shape_given
+from coterie.core.plan import learn as learn_by
+from coterie.core.promise import Case, Check, Promise, Status, Verdict, from_dict, promise_class, with_k
+from coterie.core.run import Engine, Run
+from coterie.core.shapes import QUERIES, SHAPES, Shape
+from coterie.engines.local import Local, blocks_for
 from coterie.errors import (
     BrokenPromiseError,
     InputError,
@@ -20,30 +28,14 @@ from coterie.errors import (
     ParameterError,
     UnknownNameError,
 )
-from coterie.log import Log, Record, Release, Step
 from coterie.measures import SCORES, Comparison
 from coterie.measures.labels import read_labels
 from coterie.measures.privacy.uniqueness import uniqueness
-from coterie.params import public_params
-from coterie.prepare import DEFAULT
-from coterie.prepare import prepare as apply_steps
-from coterie.prepare.scrub import find
-from coterie.promises import (
-    PROMISES,
-    Check,
-    ConceptKAnonymity,
-    KThetaAffinity,
-    QueryKAnonymity,
-    Status,
-    UserKAnonymity,
-    from_dict,
-    releases_concepts,
-)
-from coterie.report import RANDOM, LogView, ReleaseView, render
-from coterie.run import Method, Run, baseline_of
-from coterie.shapes import QUERIES, SHAPES, Shape
-from coterie.verify import Verdict, verify_rows
-from coterie.write import (
+from coterie.promises import judge
+from coterie.reports import RANDOM, LogView, ReleaseView, render
+from coterie.steps import DEFAULT
+from coterie.steps import prepare as apply_steps
+from coterie.writing.files import (
     fingerprint,
     read_record,
     read_sidecar,
@@ -90,39 +82,95 @@ def prepare(log: Log, steps: Iterable[str] = DEFAULT) -> Log:
     return apply_steps(log, steps)
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Learnt:
+    """What releases of one log by one method have in common, whatever their k: made by `learn`, used by `anonymize`."""
+
+    source: Log
+    """The log as it was given."""
+    log: Log
+    """The same rows, where they can be read several times."""
+    facts: Facts
+    engine: Engine
+    seed: int = field(repr=False)
+    of: tuple[type, Mapping[str, Any]]
+    """The method, but for its late parameters."""
+    value: Any
+    """What the method itself learnt."""
+
+    def serves(self, log: Log, method: Method) -> bool:
+        """Whether this is what `learn` would give."""
+        return log is self.source and early_params(method) == self.of
+
+
+def learn(
+    log: Log,
+    methods: Sequence[Method],
+    *,
+    seed: int | None = None,
+    blocks: int | None = None,
+    record: bool = True,
+    progress: Progress = _silent,
+) -> Learnt:
+    """What does not depend on k, computed once for methods that differ in k alone.
+
+    Raises InputError where one of them cannot keep its promise for this log.
+    """
+    first = methods[0]
+    if any(early_params(method) != early_params(first) for method in methods):
+        raise ParameterError("What is learnt serves methods that differ in k alone.")
+    name = registry.name_of(first)
+    if log.shape not in first.accepts:
+        accepted = ", ".join(shape.name for shape in first.accepts)
+        raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}.")
+    engine = Local(blocks_for(log, holds_rows(first)) if blocks is None else blocks)
+    largest = max(getattr(method, "k", 0) for method in methods)
+    facts = _facts(log, exact=record, enough=max(_MANY, largest))
+    for method in methods:
+        method.promises(facts)
+    run = Run(seed=randomness.new_seed() if seed is None else seed, engine=engine)
+    rows = log
+    if holds_rows(first):
+        progress("read")
+        rows = replace(log, frame=run.collect(log.frame), resources=(log.resources, engine))
+    progress("learn")
+    value = learn_by(first, rows, replace(run, tell=partial(progress, "learn")))
+    return Learnt(source=log, log=rows, facts=facts, engine=engine, seed=run.seed, of=early_params(first), value=value)
+
+
 def anonymize(
     log: Log,
     method: Method,
     *,
     seed: int | None = None,
-    blocks: int = 1,
+    blocks: int | None = None,
     record: bool = True,
     progress: Progress = _silent,
-    known: dict[Hashable, Any] | None = None,
+    learnt: Learnt | None = None,
 ) -> Release:
-    """Plan, release, verify. Raises BrokenPromiseError rather than return a release that fails.
+    """Learn, plan, release, verify. Raises BrokenPromiseError rather than return a release that fails.
 
-    Several calls with the same log and the same dict as `known` compute once what does not depend on k.
+    `blocks` are chosen by the size of the log unless given. For several k, `learn` once and give each call what was
+    `learnt`.
     """
-    name = registry.name_of(method)
-    _accepts(log, method, name)
-    counts = _counts(log, exact=record, enough=max(_MANY, getattr(method, "k", 0)))
-    promise = method.promise(counts["subjects"])
-    run = Run(
-        seed=randomness.new_seed() if seed is None else seed, engine=Local(blocks), known={} if known is None else known
-    )
-    if getattr(method, "holds_rows", False):
-        progress("read")
-        log = run.once(("rows", log), partial(_held, log, run))
+    if learnt is None:
+        learnt = learn(log, [method], seed=seed, blocks=blocks, record=record, progress=progress)
+        seed_of_run = learnt.seed
+    elif not learnt.serves(log, method):
+        raise ParameterError("What was learnt belongs to another log, or to a method that differs in more than k.")
+    else:
+        seed_of_run = randomness.new_seed() if seed is None else seed
+    name, log = registry.name_of(method), learnt.log
+    promises, shape = method.promises(learnt.facts), shape_given(method, log)
+    run = Run(seed=seed_of_run, engine=learnt.engine)
     progress("plan")
-    plan = method.plan(log, replace(run, tell=partial(progress, "plan")))
+    plan = method.plan(learnt.value, log, replace(run, tell=partial(progress, "plan")))
     progress("release")
     draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
-    if known is None:
-        run.known.clear()  # it can be large, and nobody will ask again
-    released, row_map = _settle(draft.frame, log.shape, run, record)
+    released, row_map = _in_order(draft.frame, shape, run, record)
     progress("verify")
-    verdict = verify_rows(released, log.shape, promise, log, tables={**draft.tables, "subjects": draft.subjects})
+    evidence = {**plan.evidence, "subjects": draft.subjects}
+    verdict = judge(Case(rows=released, shape=shape, original=log, evidence=evidence), promises)
     if verdict.exit_code != 0:
         raise BrokenPromiseError(_broken_message(name, verdict))
     private = Record(
@@ -131,36 +179,28 @@ def anonymize(
             "parameters": asdict(method),  # type: ignore[call-overload]
             "seed": run.seed,
             "seed_chosen": seed is not None,
-            **counts,
+            "learning_seed": learnt.seed,
+            **asdict(learnt.facts),
             "history": [asdict(step) for step in log.history],
             "input_sha256": [sha256(path) for path in log.sources] if record else [],
         },
         subjects=draft.subjects,
         rows=row_map,
-        tables=draft.tables,
+        tables=plan.evidence,
     )
     return Release(
-        log=Log(frame=released, shape=log.shape, history=log.history, resources=(log.resources, run)),
-        promise=promise,
+        log=Log(frame=released, shape=shape, history=log.history, resources=(log.resources, run), sources=log.sources),
+        promises=promises,
         method=name,
         params=public_params(method),
         checks=verdict.checks,
-        warnings=draft.warnings,
+        warnings=(*plan.notes, *draft.warnings),
         record=private,
         verified=fingerprint(released),
     )
 
 
-def _held(log: Log, run: Run) -> Log:
-    return replace(log, frame=run.collect(log.frame), resources=(log.resources, run.engine))
-
-
-def count_subjects(log: Log) -> int:
-    """How many subjects a log has."""
-    return _counts(log, exact=True)["subjects"]
-
-
-def _counts(log: Log, exact: bool, enough: int = _MANY) -> dict[str, int]:
+def _facts(log: Log, exact: bool, enough: int = _MANY) -> Facts:
     """Rows and subjects; unless `exact`, only those of the beginning of a large log where these are `enough`."""
     subject, item = pl.col(log.shape.subject), pl.col(log.shape.item)
     numbers = (
@@ -168,14 +208,14 @@ def _counts(log: Log, exact: bool, enough: int = _MANY) -> dict[str, int]:
         subject.drop_nulls().n_unique().alias("subjects"),
         item.null_count().alias("empty"),
     )
-    found = log.frame.head(_BEGINNING).select(numbers).collect(engine="streaming").row(0, named=True)
-    if found["rows"] == 0:
+    counts = log.frame.head(_BEGINNING).select(numbers).collect(engine="streaming").row(0, named=True)
+    if counts["rows"] == 0:
         raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
-    if found["rows"] == _BEGINNING and (exact or found["subjects"] < enough):
-        found = log.frame.select(numbers).collect(engine="streaming").row(0, named=True)
-    if empty := found.pop("empty"):
+    if counts["rows"] == _BEGINNING and (exact or counts["subjects"] < enough):
+        counts = log.frame.select(numbers).collect(engine="streaming").row(0, named=True)
+    if empty := counts.pop("empty"):
         raise InputError(f"{empty:,} rows have no {log.shape.item}. Leave them out before anonymizing.")
-    return found
+    return Facts(**counts)
 
 
 def verify(
@@ -200,9 +240,7 @@ def verify(
             f"holds it: --original-columns user=NAME (in Python: columns=...)."
         )
     if isinstance(release, Release):
-        promised = release.promise if k is None else replace(release.promise, k=k)
-        tables = None if release.record is None else release.record.evidence
-        return verify_rows(release.log.frame, release.log.shape, promised, original, tables=tables)
+        return _verify_release(release, original, k)
     if isinstance(release, Log):
         return _verify_foreign(release, steps, original, promise, k)
     path = Path(release)
@@ -210,9 +248,9 @@ def verify(
     if sidecar is None:
         return _verify_foreign(read(path), steps, original, promise, k)
     frame, shape, names, _resources = formats.read_release(path, _shape_of(sidecar))
-    promised = from_dict({**sidecar["promise"], **({} if k is None else {"k": k})})
-    if promise is not None and promise != promised.name:
-        raise ParameterError(f"{path.name} promises {promised.name}, not {promise}.")
+    promises = tuple(from_dict(each) for each in sidecar["promises"])
+    if promise is not None and promise not in [each.name for each in promises]:
+        raise ParameterError(f"{path.name} promises {', '.join(each.name for each in promises)}, not {promise}.")
     _same_shape(shape, original)
     if original is not None and not original.steps:
         original = prepare(original, sidecar["prepare"] if steps is None else steps)
@@ -220,14 +258,29 @@ def verify(
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
     if private is not None and private.run.get("released_sha256", sidecar["sha256"]) != sidecar["sha256"]:
         raise InputError(f"The run record belongs to another release than {path.name}.")
-    tables = None if private is None else private.evidence
-    verdict = verify_rows(frame.drop("bad").with_columns(extra), shape, promised, original, tables=tables)
+    case = Case(
+        rows=frame.drop("bad").with_columns(extra),
+        shape=shape,
+        original=original,
+        evidence={} if private is None else private.evidence,
+    )
+    verdict = judge(case, promises if k is None else with_k(promises, k))
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
     of_file = (
         _file_check("readable", unread, "every line can be read"),
         _file_check("digest", sha256(path) != sidecar["sha256"], "the file is the one the sidecar describes"),
     )
     return replace(verdict, checks=(*of_file, *verdict.checks))
+
+
+def _verify_release(release: Release, original: Log | None, k: int | None) -> Verdict:
+    case = Case(
+        rows=release.log.frame,
+        shape=release.log.shape,
+        original=original,
+        evidence={} if release.record is None else release.record.evidence,
+    )
+    return judge(case, release.promises if k is None else with_k(release.promises, k))
 
 
 def write(
@@ -261,19 +314,15 @@ def load_release(path: str | Path, record: str | Path | None = None) -> Release:
         raise InputError(f"The run record in {record} belongs to another release than {path.name}.")
     return Release(
         log=Log(frame=frame.drop("bad"), shape=shape, history=history, resources=resources),
-        promise=from_dict(sidecar["promise"]),
+        promises=tuple(from_dict(each) for each in sidecar["promises"]),
         method=sidecar["method"],
         params=sidecar.get("parameters", {}),
         checks=_stated_checks(sidecar),
         warnings=tuple(sidecar.get("warnings", ())),
         record=private,
         sha256=sidecar["sha256"],
+        path=path,
     )
-
-
-def recheck(release: Release, path: str | Path, original: Log) -> Release:
-    """A loaded release with the checks of today in place of those its sidecar tells of."""
-    return replace(release, checks=verify(path, original, record=release.record).checks)
 
 
 def measure(
@@ -315,7 +364,7 @@ def measure(
                 continue
             raise MissingError(f"The measure {name!r} must know who became whom. Give the run record: --record DIR.")
         try:
-            if releases_concepts(release.promise) and getattr(module, "compares_text", False):
+            if comparison.has_concepts and getattr(module, "compares_text", False):
                 raise NotApplicableError("It looks for queries in the release, which has concepts in their place.")
             rows += [(name, score.key, score.value, score.unit, score.label) for score in module.measure(comparison)]
         except NotApplicableError as reason:
@@ -330,6 +379,8 @@ def inspect(log: Log) -> pl.DataFrame:
     """What is in a log and how exposed it is before any protection: name, key, value, unit."""
     rows = overview(log)
     rows += [("uniqueness", *score) for score in uniqueness(_subjects_and_items(log))]
+    from coterie.steps.scrub import find  # which loads the rules of all countries
+
     items = log.frame.group_by(pl.col(log.shape.item).alias("item")).len("n")
     counted = items.collect(engine="streaming")
     kinds = counted.with_columns(find(counted["item"]).alias("kind")).drop_nulls("kind")
@@ -365,16 +416,44 @@ def report(
 ) -> Path:
     """A page about one or several releases of a log: .html, .md or .json by the end of its name.
 
-    `given` is what some measures need, and is handed on to `measure`: kappas, labels, later, taxonomy.
+    Releases are verified again, whatever their sidecars say. `given` is what some measures need, and is handed on to
+    `measure`: kappas, labels, later, taxonomy.
     """
+    report_kind(Path(to))
+    refuse_existing(Path(to), force)
+    again = [verified_again(release, original) for release in releases]
+    return report_verified(original, again, to, show_values=show_values, seed=seed, force=force, **given)
+
+
+def verified_again(release: Release, original: Log) -> Release:
+    """A release with the checks of today in place of those that its sidecar tells of."""
+    if release.path is None:
+        return replace(release, checks=verify(release, _prepared_like(original, release)).checks)
+    return replace(release, checks=verify(release.path, original, record=release.record).checks)
+
+
+def _prepared_like(original: Log, release: Release) -> Log:
+    return original if original.steps else prepare(original, release.log.steps)
+
+
+def report_verified(
+    original: Log,
+    releases: Sequence[Release],
+    to: str | Path,
+    *,
+    show_values: bool = False,
+    seed: int | None = None,
+    force: bool = False,
+    **given: Any,
+) -> Path:
+    """The same for releases whose checks were made just now."""
     seed = randomness.new_seed() if seed is None else seed  # the same draws for what stands side by side
     path = Path(to)
     kind = report_kind(path)
     if not releases:
         raise ParameterError("A report needs at least one release.")
     refuse_existing(path, force)
-    if not original.steps:
-        original = prepare(original, releases[0].log.steps)
+    original = _prepared_like(original, releases[0])
     views = []
     given = {**given, "show_values": show_values, "seed": seed}
     for release in releases:
@@ -383,9 +462,8 @@ def report(
         if baseline is not None and release.record is None:
             view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
         elif baseline is not None and release.record is not None:
-            random = anonymize(original, baseline, seed=release.record.run["seed"])  # never written
-            beside = release_view(original, random, RANDOM, **given)
-            view = replace(view, baseline=beside)
+            at_random = anonymize(original, baseline, seed=release.record.run["seed"])  # never written
+            view = replace(view, baseline=release_view(original, at_random, RANDOM, **given))
         views.append(view)
     with temporary(path.parent, "report") as part:
         part.write_text(render(log_view(original), views, kind), encoding="utf-8")
@@ -427,16 +505,15 @@ def release_view(
     **given: Any,
 ) -> ReleaseView:
     """A release in promises, checks and numbers, for a report; `given` is handed on to `measure`."""
-    verdict = Verdict(promise=release.promise, checks=release.checks)
     return ReleaseView(
-        label=label or f"{release.method} k={release.promise.k}",
+        label=label or f"{release.method} {release.headline.replace(' = ', '=')}",
         method=release.method,
         params=release.params,
-        promise=release.promise,
+        promises=release.promises,
         checks=release.checks,
         warnings=release.warnings,
         scores=measure(original, release, names, **given),
-        largest_k=verdict.largest_k,
+        largest_k=release.verdict.largest_k,
         sha256=release.sha256,
     )
 
@@ -455,7 +532,7 @@ def _subjects_and_items(log: Log) -> pl.DataFrame:
     return log.frame.select(columns).collect(engine="streaming")
 
 
-def _settle(frame: pl.LazyFrame, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
+def _in_order(frame: pl.LazyFrame, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
     """Released rows in the order of their values, and which original row each one is."""
     has_rows = keep_rows and "row" in frame.collect_schema()
     columns = [*shape.released, *(["row"] if has_rows else [])]
@@ -480,14 +557,8 @@ def _shape_of(sidecar: Mapping[str, Any] | None) -> Shape:
     return SHAPES.get((sidecar or {}).get("shape", ""), QUERIES)
 
 
-def _accepts(log: Log, method: Method, name: str) -> None:
-    if log.shape not in method.accepts:
-        accepted = ", ".join(shape.name for shape in method.accepts)
-        raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}.")
-
-
 def _broken_message(name: str, verdict: Verdict) -> str:
-    details = "; ".join(f"{check.name}: {check.detail}" for check in verdict.broken or verdict.unchecked)
+    details = "; ".join(f"{check.name}: {check.text}" for check in verdict.broken or verdict.unchecked)
     return f"The release of {name} does not keep its promise, so nothing was written. {details}."
 
 
@@ -501,34 +572,22 @@ def _verify_foreign(
     if name is None or k is None:
         raise MissingError(
             "There is no sidecar that says what is promised. Say what to check, for example "
-            "--promise query_k_anonymity --k 5 (promises: " + ", ".join(PROMISES) + ")."
-        )
-    if name == ConceptKAnonymity.name:
-        raise ParameterError(
-            f"{name} can be checked of releases with a sidecar only: it says which concepts are meant."
+            "--promise query_k_anonymity --k 5 (promises: " + ", ".join(registry.names("promises")) + ")."
         )
     rows = published if published.steps else prepare(published, DEFAULT if steps is None else steps)
     _same_shape(rows.shape, original)
     if original is not None and not original.steps:
         original = prepare(original, rows.steps)
-    linked = _named(rows)
-    numbers: dict[str, Any] = {"name": name, "k": k}
-    if name in (QueryKAnonymity.name, KThetaAffinity.name):
-        numbers |= {"users": "pseudonym" if linked else "drop", "attrs": "keep"}
-    frame = rows.frame.select(rows.shape.released)
-    verdict = verify_rows(frame, rows.shape, from_dict(numbers), original, foreign=True)
-    if name != UserKAnonymity.name:
-        return verdict
-    as_published = verify_rows(
-        published.frame.select(rows.shape.released), rows.shape, verdict.promise, None, foreign=True
+    promised: Promise = promise_class(name).of_foreign({"k": k}, named=_named(rows))
+    columns = rows.shape.released
+    case = Case(
+        rows=rows.frame.select(columns),
+        shape=rows.shape,
+        original=original,
+        foreign=True,
+        published=published.frame.select(columns),
     )
-    return replace(
-        verdict,
-        checks=(
-            *(check for check in verdict.checks if not check.carries_promise),
-            *(check for check in as_published.checks if check.carries_promise),
-        ),
-    )
+    return judge(case, (promised,))
 
 
 def _same_input(original: Log, release: Release) -> None:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 from math import log1p, sqrt
 
-from coterie.text import STOP_WORDS
+from coterie.text.words import STOP_WORDS
 
 
 def keywords(query):

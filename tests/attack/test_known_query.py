@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie.log import Log
+from coterie.core.log import Log
+from coterie.core.run import Run
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.run import Run
 from tests.broken_methods import CountsRows
 
 K = 5

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie.log import Log, Record, Release
+from coterie.core.log import Log, Record, Release
+from coterie.core.run import Run
 from coterie.measures import Comparison
 from coterie.measures.attacks import linkage, simattack
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
@@ -16,7 +17,6 @@ from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises import UserKAnonymity
-from coterie.run import Run
 from coterie.testing import visits_log
 
 K = 5

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from coterie import cli
+from coterie.cli import main as cli
 from coterie.synth import write_aol
 
 

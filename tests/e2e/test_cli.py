@@ -5,7 +5,8 @@ import json
 import polars as pl
 import pytest
 
-from coterie import registry, verbs
+from coterie import verbs
+from coterie.core import registry
 from coterie.methods.microaggregate import Microaggregate
 from coterie.synth import write_aol
 
@@ -180,7 +181,7 @@ def test_standard_input_and_output(log, tmp_path, monkeypatch, capsysbinary):
     monkeypatch.setattr(sys, "stdin", Stdin)
     monkeypatch.setattr(sys, "argv", ["coterie", "anonymize", "suppress_rare", "-", "-o", "-", "--to", "csv",
                                       "--sidecar", str(tmp_path / "s.json"), "-q"])  # fmt: skip
-    from coterie import cli
+    from coterie.cli import main as cli
 
     assert cli._run() == 0
     out, err = capsysbinary.readouterr()
@@ -423,7 +424,7 @@ def test_values_are_shown_on_request_only(coterie, log, tmp_path):
 
 
 def test_a_stop_that_a_library_wraps_is_still_a_stop(coterie, monkeypatch):
-    from coterie import cli
+    from coterie.cli import main as cli
 
     def wrapped(**_):
         try:

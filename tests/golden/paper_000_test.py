@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from coterie import aggregate, randomness
+from coterie.core import randomness
+from coterie.core.shapes import QUERIES
 from coterie.kernels import hausdorff, mdav
-from coterie.shapes import QUERIES
+from coterie.models import events as aggregate
 from tests.kernels import reference
 from tests.kernels.reference import Scales
 

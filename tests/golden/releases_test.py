@@ -13,6 +13,6 @@ def test_every_case_has_a_digest():
     assert {str(case) for case in cases()} == set(_EXPECTED)
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
+@pytest.mark.parametrize("case", list(cases()), ids=str)
 def test_bytes_of_a_release(case: Case):
     assert digest(case) == _EXPECTED[str(case)], "renew it with a changelog line if this was meant"

@@ -7,7 +7,7 @@ and of the verifier.
 from collections import Counter, defaultdict
 from math import log2, sqrt
 
-from coterie.text import FUNCTION_WORDS
+from coterie.text.words import FUNCTION_WORDS
 
 
 def grams(query):

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie import affine_queries
+from coterie.core.log import Log
+from coterie.core.run import Run
+from coterie.core.shapes import QUERIES
 from coterie.kernels import cores as kernels
 from coterie.kernels import cosine_join, grams
-from coterie.log import Log
-from coterie.run import Run
-from coterie.shapes import QUERIES
+from coterie.models import queries as affine_queries
 from tests.kernels import affinity_reference as plain
 
 _WORDS = ("cell", "phone", "case", "nokia", "the", "of", "天气", "ärger", "x", "😀")

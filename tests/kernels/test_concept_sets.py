@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie import randomness, taxonomies
-from coterie.concept_sets import encode
+from coterie import taxonomies
+from coterie.core import randomness
 from coterie.kernels.concept_sets import UNIT, centroid, distances, gaps_of, mdav
+from coterie.models.concepts import encode
 from coterie.taxonomies.build import from_paths
 from tests.kernels.concept_reference import Reference
 

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from coterie.groups import in_threads
 from coterie.kernels import diversity, grouping
 from coterie.kernels.grouping import UNIT
+from coterie.models.groups import in_threads
 from tests.kernels import grouping_reference as reference
 
 numbers = st.one_of(st.integers(-3, 3), st.integers(-UNIT, UNIT))

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie import aggregate, randomness
+from coterie.core import randomness
+from coterie.core.shapes import QUERIES
 from coterie.kernels import hausdorff, mdav
 from coterie.kernels.levenshtein import levenshtein_pairs
-from coterie.shapes import QUERIES
+from coterie.models import events as aggregate
 from tests.kernels import reference
 
 SEED = 5

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie.methods.affinity import Affinity
-from coterie.recount import recount
+from coterie.promises._affinity_recount import recount
+from coterie.promises._verify import verify_rows
 from coterie.testing.strategies import logs
-from coterie.verify import verify_rows
 from tests.kernels import affinity_reference as plain
 from tests.kernels.test_affinity import FUNCTION_WORDS, ROWS, THETAS, log_of
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie import randomness
+from coterie.core import randomness
 from coterie.measures.attacks.linkage import attack, draw
 from coterie.measures.attacks.simattack import similarity
 from coterie.methods.microaggregate import Microaggregate

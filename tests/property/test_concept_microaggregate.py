@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import randomness, taxonomies
+from coterie import taxonomies
+from coterie.core import randomness
+from coterie.core.shapes import QUERIES
 from coterie.errors import BrokenPromiseError
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.promises import UserKAnonymity, from_dict, to_dict
-from coterie.shapes import QUERIES
+from coterie.promises._verify import verify_rows
 from coterie.taxonomies import packed
-from coterie.verify import verify_rows
 from tests.kernels.test_concept_sets import QUERIES as TEXTS
 from tests.kernels.test_concept_sets import SEED, TREE, frame_of, reference_of, users
 

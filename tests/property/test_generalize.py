@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import taxonomies
+from coterie.core.log import Log, Step
+from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError, ParameterError
-from coterie.log import Log, Step
 from coterie.methods.generalize import Generalize
 from coterie.methods.generalize_users import GeneralizeUsers
-from coterie.recount_concepts import generalized
-from coterie.shapes import QUERIES
+from coterie.promises._concept_recount import generalized
 from coterie.taxonomies import packed
 from coterie.testing import queries_log
 from tests.kernels import generalize_reference as plain

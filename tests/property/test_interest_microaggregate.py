@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import interests, synth
+from coterie import synth
+from coterie.core.run import Run
 from coterie.errors import BrokenPromiseError, InternalError, ParameterError
 from coterie.kernels import grouping
 from coterie.methods import interest_microaggregate
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
-from coterie.run import Run
+from coterie.models import interests
 from coterie.testing.strategies import logs
 
 MODES = [{}, {"dimensions": 2}, {"size_weight": 0}, {"attrs": "drop"}, {"partition": "random"}]

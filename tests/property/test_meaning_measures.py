@@ -11,13 +11,13 @@ import pytest
 
 import coterie
 from coterie import taxonomies
+from coterie.core.shapes import QUERIES
+from coterie.core.split import chronological
 from coterie.errors import NotApplicableError
 from coterie.measures.category_shares import levels_of
 from coterie.measures.utility import later_queries
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.shapes import QUERIES
-from coterie.split import chronological
 from tests.taxonomy_reference import tree_of
 
 WORDS = ["dog", "cat", "poodle", "violin", "guitar", "bread", "wine", "car", "truck", "teacher", "zzyzx", "the dog"]

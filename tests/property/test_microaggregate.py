@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import aggregate, groups, synth
-from coterie.aggregate import EVENT, EVENT_ORDER, mixed
+from coterie import synth
+from coterie.core.run import Run
+from coterie.core.shapes import QUERIES
 from coterie.errors import BrokenPromiseError, InputError
 from coterie.methods.microaggregate import Microaggregate
-from coterie.run import Run
-from coterie.shapes import QUERIES
+from coterie.models import events as aggregate
+from coterie.models import groups
+from coterie.models.events import EVENT, EVENT_ORDER, mixed
 from coterie.testing.strategies import logs
 from tests.broken_methods import AltersOneRow
 from tests.kernels import reference

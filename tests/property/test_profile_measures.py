@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import randomness
-from coterie.aggregate import EVENT, EVENT_ORDER
+from coterie.core import randomness
+from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures import Comparison
 from coterie.measures.users import users_of as pairs_of
@@ -19,7 +19,7 @@ from coterie.measures.utility.partition_agreement import agreement
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.shapes import QUERIES
+from coterie.models.events import EVENT, EVENT_ORDER
 from coterie.testing._logs import visits_log
 from coterie.testing.strategies import logs
 from tests.kernels import reference

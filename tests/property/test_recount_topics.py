@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie.interests import Settings, have_topics, interests
-from coterie.recount_topics import shared_by_all, users_with_topics
-from coterie.run import Run
+from coterie.core.run import Run
+from coterie.models.interests import Settings, have_topics, interests
+from coterie.promises._topic_recount import shared_by_all, users_with_topics
 
 WORDS = ["rose", "roses", "Rose's", "garden", "gardening", "the", "car", "café", "天気", "今日の天気", "u.s"]
 queries = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)

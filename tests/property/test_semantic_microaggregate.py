@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import groups, taxonomies
+from coterie import taxonomies
+from coterie.core.run import Run
+from coterie.core.shapes import QUERIES
 from coterie.kernels.linkage import NOBODY, similarities, sum_linkage
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
-from coterie.run import Run
-from coterie.shapes import QUERIES
+from coterie.models import groups
 from coterie.taxonomies import build, packed
 from tests.kernels import semantic_reference as reference
 from tests.kernels.test_microaggregation import SEED, priority

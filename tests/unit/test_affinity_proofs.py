@@ -12,7 +12,7 @@ from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.methods.affinity import Affinity
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises import KThetaAffinity
-from coterie.verify import verify_rows
+from coterie.promises._verify import verify_rows
 from tests.broken_methods import affine_log, affine_queries
 from tests.kernels import affinity_reference as plain
 

@@ -7,8 +7,8 @@ import pytest
 
 from coterie.errors import InputError
 from coterie.promises import UserKAnonymity
-from coterie.report import ReleaseView
-from coterie.report.drawing import Drawing, _points, draw, parse_drawing
+from coterie.reports import ReleaseView
+from coterie.reports.drawing import Drawing, _points, draw, parse_drawing
 
 SCHEMA = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
 

@@ -10,13 +10,13 @@ import pytest
 import Stemmer
 
 import coterie
-from coterie import interests as module
-from coterie import registry
+from coterie.core import registry
+from coterie.core.run import Run
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.interests import Settings, have_topics, interests, read_topics
 from coterie.kernels.grouping import UNIT
-from coterie.run import Run
-from coterie.text import STOP_WORDS
+from coterie.models import interests as module
+from coterie.models.interests import Settings, have_topics, interests, read_topics
+from coterie.text.words import STOP_WORDS
 
 ROWS = [
     ("a", "gardening tips"), ("a", "garden roses"), ("a", "garden roses"), ("b", "roses for the garden"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coterie import explain
-from coterie.report.network import Network, draw, place
+from coterie.reports.network import Network, draw, place
 
 
 def test_points_stay_inside_and_apart():

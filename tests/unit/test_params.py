@@ -3,8 +3,8 @@ from typing import Annotated, ClassVar
 
 import pytest
 
+from coterie.core.params import Choice, File, Flag, Range, check_params, params_of
 from coterie.errors import ParameterError
-from coterie.params import Choice, File, Flag, Range, check_params, params_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@ import re
 
 import polars as pl
 
-from coterie import randomness
+from coterie.core import randomness
 
 
 def test_streams_depend_on_seed_purpose_and_subject_only():

@@ -1,6 +1,6 @@
 import pytest
 
-from coterie import registry
+from coterie.core import registry
 from coterie.errors import UnknownNameError
 
 
@@ -15,7 +15,7 @@ def test_a_name_is_a_file_name():
         "uniqueness",
     }
     assert set(registry.names("formats")) == {"aol", "clf", "excite", "sogou", "table", "ubi"}
-    assert set(registry.names("prepare")) == {
+    assert set(registry.names("steps")) == {
         "drop_empty",
         "events",
         "normalize",

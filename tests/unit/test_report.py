@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from coterie.promises import Check, QueryKAnonymity, UserKAnonymity
-from coterie.report import (
+from coterie.reports import (
     RANDOM_READING,
     LogView,
     ReleaseView,
@@ -23,7 +23,7 @@ from coterie.report import (
     value,
     verdict,
 )
-from coterie.report._charts import curves, slim
+from coterie.reports._charts import curves, slim
 
 EVIL = "<script>alert(\"1\")</script> & 'x' | `y` ![z](//q)"
 SCHEMA = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coterie import scratch
-from coterie.scratch import Scratch
+from coterie.core import scratch
+from coterie.core.scratch import Scratch
 
 
 @pytest.fixture

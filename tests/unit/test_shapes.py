@@ -1,9 +1,9 @@
 import polars as pl
 import pytest
 
+from coterie.core.log import Log
+from coterie.core.shapes import QUERIES, SHAPES, VISITS
 from coterie.errors import InputError
-from coterie.log import Log
-from coterie.shapes import QUERIES, SHAPES, VISITS
 from coterie.testing import queries_log, visits_log
 
 

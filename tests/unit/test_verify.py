@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 
 import coterie
+from coterie.core.shapes import QUERIES
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.methods.generalize import Generalize
 from coterie.methods.generalize_users import GeneralizeUsers
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises import QueryKAnonymity, UserKAnonymity
-from coterie.shapes import QUERIES
+from coterie.promises._verify import verify_rows
 from coterie.testing import queries_log, visits_log
-from coterie.verify import verify_rows
 from tests.broken_methods import CAUGHT_BY, ReleasesRare, affine_log, concept_log
 
 
@@ -222,7 +222,7 @@ def test_a_forged_digest_does_not_help(release, tmp_path):
     path = tmp_path / "safe.tsv"
     coterie.write(release, path)
     sidecar = _tamper(path, lambda lines: [*lines, "\t2020-02-03 00:00:00\tzzz rare\t\t\n"])
-    from coterie.write import sha256
+    from coterie.writing.files import sha256
 
     (tmp_path / "safe.tsv.json").write_text(json.dumps({**sidecar, "sha256": sha256(path)}))
     assert _failed(coterie.verify(path, queries_log())) == {"crowd.query", "rows.query"}

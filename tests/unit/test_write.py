@@ -14,7 +14,7 @@ import coterie
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log, visits_log
-from coterie.write import kind_of
+from coterie.writing.files import kind_of
 
 WRITE = sys.modules[kind_of.__module__]  # coterie.write is the verb
 KINDS = ["tsv", "csv", "parquet", "jsonl", "tsv.gz", "csv.gz", "jsonl.gz", "tsv.zst", "csv.zst", "jsonl.zst"]

@@ -7,14 +7,28 @@ one block. The answer is the same: blocks are an implementation detail.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from coterie.scratch import Scratch
+from coterie.core.log import Log
+from coterie.core.scratch import Scratch
 
 Work = Callable[[pl.LazyFrame], pl.LazyFrame]
+_HELD_BYTES = 128 << 20  # text of the rows that a method holds in memory at once
+_PACKED = 6  # how much smaller compressed text is
+
+
+def blocks_for(log: Log, holds_rows: bool) -> int:
+    """One block if the log fits into memory comfortably, else as many as make a block fit."""
+    size = sum(path.stat().st_size * (_PACKED if path.suffix in (".gz", ".zst") else 1) for path in log.sources)
+    if holds_rows:
+        return max(1, -(-size // _HELD_BYTES))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 << 30
+    # Distinct (user, query) pairs take up to three times the size of the text.
+    return max(1, -(-3 * size // (memory // 2)))
 
 
 class Local:

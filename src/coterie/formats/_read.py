@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from coterie import registry
+from coterie.core import registry
+from coterie.core.log import Log, Step
+from coterie.core.scratch import disk_is_full
+from coterie.core.shapes import QUERIES, Shape
 from coterie.errors import InputError
 from coterie.formats import table
 from coterie.formats._options import Options
 from coterie.formats._source import Source, expand
-from coterie.log import Log, Step
-from coterie.scratch import disk_is_full
-from coterie.shapes import QUERIES, Shape
 
 BAD_SHARE = 0.01  # more bad lines than this and the format is probably wrong
 _SHOWN = 5  # bad lines that a message names

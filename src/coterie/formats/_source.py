@@ -16,8 +16,8 @@ from typing import IO, Any, TypeAlias
 
 import polars as pl
 
+from coterie.core.scratch import Scratch
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.scratch import Scratch
 
 STDIN = "-"
 DAMAGE = "\U0010ffff"  # stands for bytes that are not text: a code point that no text holds

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
+from coterie.core.shapes import TIME
 from coterie.formats._source import breaks_to_spaces
-from coterie.shapes import TIME
 
 _PLAIN = "%Y-%m-%d %H:%M:%S"
 _ZONED = "%Y-%m-%d %H:%M:%S%.f%#z"

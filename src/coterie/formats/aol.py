@@ -12,8 +12,8 @@ import re
 
 import polars as pl
 
+from coterie.core.shapes import QUERIES
 from coterie.formats._source import Source, blank_to_null, reason, split_tabs
-from coterie.shapes import QUERIES
 
 shape = QUERIES
 expected = {

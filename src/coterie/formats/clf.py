@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from coterie.core.shapes import VISITS
 from coterie.formats._source import Source, breaks_to_spaces, fields, matches, reason
-from coterie.shapes import VISITS
 
 shape = VISITS
 expected = {

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from coterie.core.shapes import QUERIES
 from coterie.formats._options import Options
 from coterie.formats._source import Source, blank_to_null, breaks_to_spaces, fields, matches, reason
-from coterie.shapes import QUERIES
 
 shape = QUERIES
 expected = {

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import orjson
 import polars as pl
 
+from coterie.core.shapes import QUERIES, VISITS, Shape
 from coterie.errors import InputError
 from coterie.formats._options import Options
 from coterie.formats._source import (
@@ -31,7 +32,6 @@ from coterie.formats._source import (
     reason,
 )
 from coterie.formats._values import as_integer, as_text, as_time, missing
-from coterie.shapes import QUERIES, VISITS, Shape
 
 shape = QUERIES
 expected = {

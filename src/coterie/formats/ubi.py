@@ -18,11 +18,11 @@ from typing import Any
 import orjson
 import polars as pl
 
+from coterie.core.shapes import QUERIES
 from coterie.formats._options import Options
 from coterie.formats._source import Section, Source, Spool, byte_lines, open_bytes, reason
 from coterie.formats._values import as_time
 from coterie.formats.table import expected as _expected
-from coterie.shapes import QUERIES
 
 shape = QUERIES
 expected = {**_expected, "columns": "a JSON object of a query, an event or a bulk action"}

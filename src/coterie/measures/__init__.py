@@ -18,10 +18,10 @@ from functools import cached_property
 
 import polars as pl
 
+from coterie.core.log import Log, Record, Release
 from coterie.errors import InputError, MissingError
-from coterie.log import Log, Record, Release
 from coterie.measures.labels import spelled
-from coterie.prepare import prepare
+from coterie.steps import prepare
 
 SCORES = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String, "label": pl.String}
 
@@ -96,6 +96,16 @@ class Comparison:
             later=None if later is None else later.frame.select(columns[:2]).collect(engine="streaming"),
             taxonomy=taxonomy,
         )
+
+    @property
+    def has_concepts(self) -> bool:
+        """Whether names of concepts stand in place of queries, so that no query can be looked for in the release."""
+        return any(promise.releases == "concepts" for promise in self.release.promises)
+
+    @property
+    def about_subjects(self) -> bool:
+        """Whether the release promises something about all that is released of a subject."""
+        return any(promise.about == "subjects" for promise in self.release.promises)
 
     @property
     def _record(self) -> Record:

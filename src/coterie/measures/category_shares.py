@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from coterie import taxonomies
+from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures import Comparison
-from coterie.shapes import QUERIES
 from coterie.taxonomies import Taxonomy
 
 _WORDNET_LEVELS = (5, 7, 8)

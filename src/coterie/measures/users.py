@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import randomness
-from coterie.aggregate import EVENT, EVENT_ORDER, Scales
+from coterie.core import randomness
+from coterie.core.shapes import QUERIES
 from coterie.errors import MissingError, NotApplicableError
 from coterie.measures import Comparison
-from coterie.shapes import QUERIES
+from coterie.models.events import EVENT, EVENT_ORDER, Scales
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

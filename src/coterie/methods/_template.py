@@ -21,45 +21,52 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply import keep_items, rename_subjects, without_details
-from coterie.log import Log
-from coterie.params import Range, check_params
-from coterie.promises import QueryKAnonymity
-from coterie.run import Draft, Run, enough_subjects
-from coterie.shapes import KEEP, QUERIES, Shape
+from coterie.apply.details import without_details
+from coterie.apply.items import keep_items
+from coterie.apply.names import rename_subjects
+from coterie.core.log import Log
+from coterie.core.params import Late, Range, check_params
+from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.run import Run
+from coterie.core.shapes import KEEP, QUERIES, Shape
+from coterie.promises.query_k_anonymity import QueryKAnonymity
 
 
 @dataclass(frozen=True, kw_only=True)
 class Template:
     """One line that says what the method does."""
 
-    k: Annotated[int, Range(2)] = 5  # 1. the paper's parameters, each with its allowed values
+    k: Annotated[
+        int,
+        Range(2),
+        Late(),
+        "smallest number of users behind a released query",
+    ] = 5  # 1. the paper's parameters, each with its allowed values
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "example"
-    param_docs: ClassVar[dict[str, str]] = {"k": "smallest number of users behind a released query"}
 
     def __post_init__(self) -> None:
         check_params(self, "template")
 
-    def promise(self, n_subjects: int) -> QueryKAnonymity:
+    def promises(self, facts: Facts) -> tuple[QueryKAnonymity, ...]:
         """2. What a release promises; an error where it cannot be kept."""
-        enough_subjects("template", self.k, n_subjects)
-        return QueryKAnonymity(k=self.k, users="drop", attrs="drop")
+        enough_subjects("template", self.k, facts)
+        return (QueryKAnonymity(k=self.k, users="drop", attrs="drop"),)
 
-    def plan(self, log: Log, run: Run) -> pl.LazyFrame:
+    def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """3. Decide. Rows that belong together reach `work` together, in one block or in many."""
-        pairs = log.frame.select("user", pl.col("query").alias("item"))
+        pairs = log.frame.select(pl.col(log.shape.subject).alias("subject"), pl.col(log.shape.item).alias("item"))
 
         def work(frame: pl.LazyFrame) -> pl.LazyFrame:
             degrees = frame.drop_nulls().unique().group_by("item").len(name="degree")
             return degrees.filter(pl.col("degree") >= self.k)
 
-        return run.collect(run.map(pairs, work, by=["item"], out=KEEP))
+        return Plan(table=run.collect(run.map(pairs, work, by=["item"], out=KEEP)))
 
-    def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """4. Apply the decision to all rows. Sorting, verifying and writing are done for you."""
-        return rename_subjects(without_details(keep_items(log, plan)), log, "drop", run)
+        return rename_subjects(without_details(keep_items(log, plan.table)), log, "drop", run)
 
     # 5. A method that groups users also has `baseline(self)`: itself with random groups, or None where they are random
     # already. Reports and studies show it beside the method.

@@ -5,7 +5,7 @@ Paper: C. Carpineto and G. Romano, "k_θ-affinity privacy: releasing infrequent 
 
 Symbols: k = smallest number of users behind a released query and the released queries affine to it; θ = least cosine of
     affine queries; τ = number of users from which an n-gram is a concept; W = weight of a concept; U(q) = users of q;
-    V_max = size at which the approximate procedure stops to grow.
+    V_max = size at which the approximate procedure stops growing.
 
 Promise: behind every released query, taken together with the released queries affine to it, are at least k different
     users. Two queries are affine if the cosine of their vectors of frequent words and phrases is at least θ. Rows
@@ -31,60 +31,69 @@ Cost: one pass over the log to group it by query, then work on distinct queries;
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import polars as pl
 
-from coterie.affine_queries import Affinity as Graph
-from coterie.affine_queries import Settings, affinity, certificate
-from coterie.apply import release_items
-from coterie.log import Log
-from coterie.params import Choice, File, Flag, Range, check_params
-from coterie.promises import KThetaAffinity
-from coterie.run import Draft, Run, enough_subjects
-from coterie.shapes import KEEP, QUERIES, Shape
-from coterie.text import FUNCTION_LISTS, function_words, name_of_words
+from coterie import models
+from coterie.apply.details import Attrs
+from coterie.apply.items import release_items
+from coterie.apply.names import Users
+from coterie.core.log import Log
+from coterie.core.params import File, Flag, Late, Range, check_params
+from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.run import Run
+from coterie.core.shapes import KEEP, QUERIES, Shape
+from coterie.promises.k_theta_affinity import KThetaAffinity
+from coterie.text.words import FUNCTION_LISTS, function_words, name_of_words
+
+if TYPE_CHECKING:
+    from coterie.models.queries import Affinity as Graph
+    from coterie.models.queries import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
 class Affinity:
     """Release a query if it and the queries affine to it come from at least k different users."""
 
-    k: Annotated[int, Range(2)] = 5
-    theta: Annotated[float, Range(0.1, 1)] = 0.9
-    min_users: Annotated[int, Range(0)] = 0
-    min_term_users: Annotated[int, Range(1)] = 2
-    strict: Annotated[bool, Flag()] = False
-    function_words: Annotated[str, File(*FUNCTION_LISTS)] = "english"
-    approximate: Annotated[bool, Flag()] = False
-    v_max: Annotated[int, Range(1)] = 2000
-    max_degree: Annotated[int, Range(2)] = 1000
-    users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
-    attrs: Annotated[str, Choice("common", "keep", "drop")] = "common"
+    k: Annotated[int, Range(2), Late(), "smallest number of users behind a released query and those affine to it"] = 5
+    theta: Annotated[float, Range(0.1, 1), "least cosine of two affine queries"] = 0.9
+    min_users: Annotated[
+        int,
+        Range(0),
+        "users that make a word or phrase a concept; 0: a ten-thousandth of all users, at least 2",
+    ] = 0
+    min_term_users: Annotated[
+        int,
+        Range(1),
+        "queries with a word of fewer users cover nobody and are covered by nobody",
+    ] = 2
+    strict: Annotated[bool, Flag(), "never release a query with a word of fewer than min_term_users users"] = False
+    function_words: Annotated[
+        str,
+        File(*FUNCTION_LISTS),
+        "words that make no concept without others (the, of): a list by its name, or a file",
+    ] = "english"
+    approximate: Annotated[
+        bool,
+        Flag(),
+        "the paper's procedure: look at v_max queries around each one; a lower bound, for comparison",
+    ] = False
+    v_max: Annotated[int, Range(1), "queries the approximate procedure looks at"] = 2000
+    max_degree: Annotated[int, Range(2), "degrees are exact up to this number; k may be larger"] = 1000
+    users: Users = "drop"
+    attrs: Attrs = "common"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
-    param_docs: ClassVar[dict[str, str]] = {
-        "k": "smallest number of users behind a released query and those affine to it",
-        "theta": "least cosine of two affine queries",
-        "min_users": "users that make a word or phrase a concept; 0: a ten-thousandth of all users, at least 2",
-        "min_term_users": "queries with a word of fewer users cover nobody and are covered by nobody",
-        "strict": "never release a query with a word of fewer than min_term_users users",
-        "function_words": "words that make no concept without others (the, of): a list by its name, or a file",
-        "approximate": "the paper's procedure: look at v_max queries around each one; a lower bound, for comparison",
-        "v_max": "queries the approximate procedure looks at",
-        "max_degree": "degrees are exact up to this number; k may be larger",
-        "users": "what links rows: nothing, a random name per session, or one per person",
-        "attrs": "pages that k users share, with their ranks, and days; all as it was; or none",
-    }
 
     def __post_init__(self) -> None:
         check_params(self, "affinity")
 
-    def promise(self, n_subjects: int) -> KThetaAffinity:
+    def promises(self, facts: Facts) -> tuple[KThetaAffinity, ...]:
         """At least k users behind each released query and the released queries affine to it."""
-        enough_subjects("affinity", self.k, n_subjects)
-        return KThetaAffinity(
+        enough_subjects("affinity", self.k, facts)
+        promise = KThetaAffinity(
             k=self.k,
             theta=self.theta,
             min_users=self.min_users,
@@ -94,28 +103,33 @@ class Affinity:
             users=self.users,
             attrs=self.attrs,
         )
+        return (promise,)
 
-    def plan(self, log: Log, run: Run) -> pl.LazyFrame:
-        """Steps 1-4: the anonymity degree of every query; one plan serves every k up to max_degree."""
-        graph = self._graph(log, run)
+    def learn(self, log: Log, run: Run) -> Graph:
+        """Steps 1-4: the anonymity degree of every query, which serves every k up to max_degree."""
+        return models.queries.affinity(log, run, self.settings)
+
+    def plan(self, learnt: Graph, log: Log, run: Run) -> Plan:
+        """Step 5: queries of degree k and more stay; and who covers the rare ones among them, for the judge."""
+        # Degrees that were learnt for a smaller k end at max_degree.
+        graph = learnt if self.k <= learnt.max_degree else self.learn(log, run)
         columns = {"item": graph.queries.names, "degree": graph.degree}
-        return KEEP.check(pl.LazyFrame(columns, schema_overrides={"degree": pl.UInt32}))
-
-    def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
-        """Step 5: queries of degree k and more stay; and who covers the rare ones among them, for the verifier."""
-        kept = plan.filter(pl.col("degree") >= self.k).select("item").collect(engine="streaming")
-        draft = release_items(log, kept.lazy(), self.k, self.users, self.attrs, run)
-        proof = certificate(self._graph(log, run), kept["item"], self.k)
-        tables = {"certificate": proof.lazy(), "degrees": plan}
+        degrees = pl.DataFrame(columns, schema_overrides={"degree": pl.UInt32})
+        kept = degrees.filter(pl.col("degree") >= self.k)
+        certificate = models.queries.certificate(graph, kept["item"], self.k)
+        evidence = {"certificate": certificate.lazy(), "degrees": degrees.lazy()}
         if self.function_words not in FUNCTION_LISTS:
-            words = sorted(self.settings.function_words)
-            tables["function_words"] = pl.LazyFrame({"word": words})
-        return Draft(frame=draft.frame, subjects=draft.subjects, warnings=draft.warnings, tables=tables)
+            evidence["function_words"] = pl.LazyFrame({"word": sorted(self.settings.function_words)})
+        return Plan(table=KEEP.check(kept.lazy()), evidence=evidence)
+
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
+        """Step 6: the planned queries, then what accompanies them, then who asked."""
+        return release_items(log, plan, self.k, self.users, self.attrs, run)
 
     @property
     def settings(self) -> Settings:
         """What degrees depend on beside the log."""
-        return Settings(
+        return models.queries.Settings(
             theta=self.theta,
             min_users=self.min_users,
             min_term_users=self.min_term_users,
@@ -124,7 +138,3 @@ class Affinity:
             max_degree=max(self.max_degree, self.k),
             v_max=self.v_max if self.approximate else None,
         )
-
-    def _graph(self, log: Log, run: Run) -> Graph:
-        settings = self.settings
-        return run.once((log, settings), lambda: affinity(log, run, settings))

@@ -33,26 +33,29 @@ Cost: exact MDAV needs about n² / k distances of users for a block of n, each i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 
-from coterie import taxonomies
-from coterie.concept_sets import Ints, Keys, encode, load_kernels
-from coterie.groups import groups_in_blocks, random_groups, share_profiles, typed_alone
-from coterie.kernels.concept_sets import centroid, mdav
-from coterie.log import Log
-from coterie.params import Choice, File, Range, check_params
-from coterie.promises import UserKAnonymity
-from coterie.run import Draft, Run, enough_subjects
-from coterie.shapes import QUERIES, Shape
+from coterie import kernels, models, taxonomies
+from coterie.apply.profiles import release_texts, share_profiles, typed_alone
+from coterie.core.arrays import Ints
+from coterie.core.log import Log
+from coterie.core.params import Choice, File, Late, Range, check_params
+from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.run import Run
+from coterie.core.shapes import QUERIES, Shape
+from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.taxonomies import WORDNET, Taxonomy
-from coterie.text import digest_of
+from coterie.text.words import digest_of
+
+if TYPE_CHECKING:
+    from coterie.models.events import Keys
 
 _PROFILE: dict[str, pl.DataType | type[pl.DataType]] = {
     "group": pl.UInt32,
-    "query": pl.List(pl.String),
+    "text": pl.List(pl.String),
     "alone": pl.UInt32,
     "events": pl.UInt32,
     "unmapped": pl.UInt32,
@@ -63,77 +66,84 @@ _PROFILE: dict[str, pl.DataType | type[pl.DataType]] = {
 class ConceptMicroaggregate:
     """Give every user the same published profile as at least k - 1 users with searches of similar meaning."""
 
-    k: Annotated[int, Range(2)] = 5
-    synthetic: Annotated[str, Choice("query", "label")] = "query"
-    taxonomy: Annotated[str, File(WORDNET)] = WORDNET
-    categories: Annotated[int, Range(1)] = 5
-    block_users: Annotated[int, Range(0)] = 0
-    partition: Annotated[str, Choice("mdav", "random")] = "mdav"
+    k: Annotated[int, Range(2), Late(), "smallest number of users that share a released profile"] = 5
+    synthetic: Annotated[
+        str,
+        Choice("query", "label"),
+        "what is released of a common concept: a query of the group that means it, or its label",
+    ] = "query"
+    taxonomy: Annotated[
+        str,
+        File(WORDNET),
+        "where concepts come from: 'wordnet', or a FILE that `coterie taxonomy build` made",
+    ] = WORDNET
+    categories: Annotated[int, Range(1), "most concepts of one query, the likeliest first"] = 5
+    block_users: Annotated[
+        int,
+        Range(0),
+        "users compared with each other, at least 2k; 0: all up to 2000 users, blocks of 200 above",
+    ] = 0
+    partition: Annotated[
+        str,
+        Choice("mdav", "random"),
+        "groups of similar users, or random ones to compare with",
+    ] = "mdav"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
     holds_rows: ClassVar[bool] = True
-    param_docs: ClassVar[dict[str, str]] = {
-        "k": "smallest number of users that share a released profile",
-        "synthetic": "what is released of a common concept: a query of the group that means it, or its label",
-        "taxonomy": "where concepts come from: 'wordnet', or a FILE that `coterie taxonomy build` made",
-        "categories": "most concepts of one query, the likeliest first",
-        "block_users": "users compared with each other, at least 2k; 0: all up to 2000 users, blocks of 200 above",
-        "partition": "groups of similar users, or random ones to compare with",
-    }
 
     def __post_init__(self) -> None:
         check_params(self, "concept_microaggregate")
 
-    def promise(self, n_subjects: int) -> UserKAnonymity:
+    def promises(self, facts: Facts) -> tuple[UserKAnonymity, ...]:
         """At least k users behind each released profile, and labels where these are released."""
-        enough_subjects("concept_microaggregate", self.k, n_subjects)
+        enough_subjects("concept_microaggregate", self.k, facts)
         if self.synthetic == "query":
-            return UserKAnonymity(k=self.k)
+            return (UserKAnonymity(k=self.k),)
         labels = WORDNET if self.taxonomy == WORDNET else digest_of(self._tree.labels)
-        return UserKAnonymity(k=self.k, labels=labels)
+        return (UserKAnonymity(k=self.k, labels=labels),)
 
     def baseline(self) -> ConceptMicroaggregate | None:
         """The same with random groups."""
         return None if self.partition == "random" else replace(self, partition="random")
 
-    def plan(self, log: Log, run: Run) -> pl.LazyFrame:
+    def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Steps 1 and 2: who is grouped with whom; groups have k to 2k - 1 members."""
-        if self.partition == "random":
-            return random_groups(log, run, self.k)
-        tree = self._tree
-        load_kernels(tree)
+        own_labels = self.synthetic == "label" and self.taxonomy != WORDNET
+        evidence = {"labels": self._tree.labels.unique().sort().alias("label").to_frame().lazy()} if own_labels else {}
+        return Plan(table=self._groups(log, run), evidence=evidence)
 
-        def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
-            meanings = encode(block, tree, self.categories, run.keys)
-            return meanings.users, *mdav(self.k, meanings.sets)
-
-        return groups_in_blocks(log, run, self.k, self.block_users, group)
-
-    def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the synthetic queries of each group, under a fresh name for each member."""
         tree, labels = self._tree, self.synthetic == "label"
-        load_kernels(tree)
-        members, common = share_profiles(
-            log, plan, run, lambda rows: synthetic_queries(rows, tree, self.categories, labels, run.keys)
+        models.concepts.load_kernels(tree)
+        subjects, common = share_profiles(
+            log, plan.table, run, lambda rows: synthetic_queries(rows, tree, self.categories, labels, run.keys)
         )
-        named = members.select(pl.col("released").alias("user"), "group")
-        rows = named.join(common.select("group", "query"), on="group").explode("query")
-        empty = [pl.lit(None, dtype=QUERIES.schema[name]).alias(name) for name in ("time", "rank", "url")]
-        own = {"labels": tree.labels.unique().sort().alias("label").to_frame().lazy()}
+        texts = common.select("group", "text").explode("text")
         return Draft(
-            frame=rows.with_columns(empty).select(QUERIES.released),
-            subjects=members,
-            warnings=self._warnings(common),
-            tables=own if labels and self.taxonomy != WORDNET else {},
+            frame=release_texts(subjects, texts, log.shape), subjects=subjects, warnings=self._warnings(common)
         )
+
+    def _groups(self, log: Log, run: Run) -> pl.LazyFrame:
+        if self.partition == "random":
+            return models.groups.random_groups(log, run, self.k)
+        tree = self._tree
+        models.concepts.load_kernels(tree)
+
+        def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
+            meanings = models.concepts.encode(block, tree, self.categories, run.keys)
+            return meanings.users, *kernels.concept_sets.mdav(self.k, meanings.sets)
+
+        return models.groups.groups_in_blocks(log, run, self.k, self.block_users, group)
 
     @property
     def _tree(self) -> Taxonomy:
         return taxonomies.load(self.taxonomy)
 
     def _warnings(self, common: pl.LazyFrame) -> tuple[str, ...]:
-        numbers = common.select(pl.col("query").list.len().sum(), pl.col("alone", "events", "unmapped").sum())
+        numbers = common.select(pl.col("text").list.len().sum(), pl.col("alone", "events", "unmapped").sum())
         total, alone, events, unmapped = numbers.collect(engine="streaming").row(0)
         label = self.synthetic == "label"
         became = "the label of the root stands for them" if label else "they are released as they were typed"
@@ -154,43 +164,48 @@ def synthetic_queries(rows: pl.DataFrame, tree: Taxonomy, categories: int, label
     """One line for each group: its synthetic queries, how many of them one user alone stands behind, its events, and
     how many of these have no concept.
 
-    `rows` has group, user and query, sorted by group and user.
+    `rows` has group and the columns of QUERIES for user and query, sorted by group and user.
     """
     if rows.is_empty():
         return pl.DataFrame(schema=_PROFILE)
-    meanings = encode(rows, tree, categories, keys)
-    members = rows.select("group", "user").unique(maintain_order=True)["group"].rle()
+    meanings = models.concepts.encode(rows, tree, categories, keys)
+    members = rows.select("group", QUERIES.subject).unique(maintain_order=True)["group"].rle()
     groups, sizes = members.struct.field("value"), members.struct.field("len").to_numpy()
     ends = np.cumsum(sizes, dtype=np.int64)
-    chosen = [centroid(np.arange(end - n, end), meanings.sets) for end, n in zip(ends, sizes, strict=True)]
+    chosen = [
+        kernels.concept_sets.centroid(np.arange(end - n, end), meanings.sets)
+        for end, n in zip(ends, sizes, strict=True)
+    ]
     slots = pl.DataFrame({
         "group": groups.gather(np.repeat(np.arange(len(groups)), [nodes.size for nodes in chosen])),
         "node": np.concatenate(chosen),
     })  # fmt: skip
-    typed = rows.select("group", "user", "query").with_columns(node=meanings.node, unmapped=meanings.unmapped)
+    typed = rows.select("group", subject=QUERIES.subject, text=QUERIES.item).with_columns(
+        node=meanings.node, unmapped=meanings.unmapped
+    )
     behind = _labelled(typed, tree, meanings.concept) if labels else _best_queries(typed, keys)
     profiles = (
         slots.join(behind, on=["group", "node"], maintain_order="left")
         .group_by("group")
-        .agg("query", (pl.col("users") == 1).sum().alias("alone"))
+        .agg("text", (pl.col("users") == 1).sum().alias("alone"))
     )
     counted = typed.group_by("group").agg(pl.len().alias("events"), pl.col("unmapped").sum())
     return profiles.join(counted, on="group").select(pl.col(name).cast(dtype) for name, dtype in _PROFILE.items())
 
 
 def _best_queries(typed: pl.DataFrame, keys: Keys) -> pl.DataFrame:
-    """group, node, query, users: of the queries of a group that mean a node the one that most users typed."""
-    found = typed.group_by("group", "node", "query").agg(pl.col("user").n_unique().alias("users"))
-    order = found.select(pl.col("query").unique()).with_columns(
-        pl.col("query").map_batches(lambda some: pl.Series(keys("choice of a query", some)), pl.UInt64).alias("key")
+    """group, node, text, users: of the queries of a group that mean a node the one that most users typed."""
+    found = typed.group_by("group", "node", "text").agg(pl.col("subject").n_unique().alias("users"))
+    order = found.select(pl.col("text").unique()).with_columns(
+        pl.col("text").map_batches(lambda some: pl.Series(keys("choice of a query", some)), pl.UInt64).alias("key")
     )
-    ranked = found.join(order, on="query").sort("group", "node", -pl.col("users").cast(pl.Int64), "key", "query")
-    return ranked.unique(["group", "node"], keep="first").select("group", "node", "query", "users")
+    ranked = found.join(order, on="text").sort("group", "node", -pl.col("users").cast(pl.Int64), "key", "text")
+    return ranked.unique(["group", "node"], keep="first").select("group", "node", "text", "users")
 
 
 def _labelled(typed: pl.DataFrame, tree: Taxonomy, concept: Ints) -> pl.DataFrame:
-    """group, node, query, users: the label of a node and how many users of the group mean it, null where the label is
+    """group, node, text, users: the label of a node and how many users of the group mean it, null where the label is
     that of the root for want of a concept."""
-    users = pl.col("user").n_unique().alias("users")
+    users = pl.col("subject").n_unique().alias("users")
     found = typed.group_by("group", "node").agg(pl.when(~pl.col("unmapped").any()).then(users).alias("users"))
-    return found.with_columns(tree.labels.gather(np.maximum(concept, 0)[found["node"].to_numpy()]).alias("query"))
+    return found.with_columns(tree.labels.gather(np.maximum(concept, 0)[found["node"].to_numpy()]).alias("text"))

@@ -25,59 +25,61 @@ Cost: one pass over the log to find the distinct (user, query) pairs; then the m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import taxonomies
-from coterie.apply import release_replaced
-from coterie.kernels import tree as kernels
-from coterie.log import Log
-from coterie.params import Choice, File, Flag, Range, check_params
-from coterie.promises import ConceptKAnonymity
-from coterie.run import Draft, Run, enough_subjects
-from coterie.shapes import QUERIES, REPLACE, Shape
+from coterie import kernels, taxonomies
+from coterie.apply.details import Attrs
+from coterie.apply.items import release_replaced
+from coterie.apply.names import Users
+from coterie.core.arrays import Ints, Short, offsets
+from coterie.core.log import Log
+from coterie.core.params import Choice, File, Flag, Late, Range, check_params
+from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.run import Run
+from coterie.core.shapes import QUERIES, REPLACE, Shape
+from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.taxonomies import WORDNET, Taxonomy
-from coterie.taxonomies.lexicon import offsets
-
-Ints = NDArray[np.int64]
-Short = NDArray[np.int32]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generalize:
     """Release each query as the most specific concept that queries of at least k users share."""
 
-    k: Annotated[int, Range(2)] = 5
-    taxonomy: Annotated[str, File(WORDNET)] = WORDNET
-    size: Annotated[str, Choice("users", "queries")] = "users"
-    left_over: Annotated[str, Choice("rise", "stay")] = "rise"
-    paper_compat: Annotated[bool, Flag()] = False
-    users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
-    attrs: Annotated[str, Choice("common", "keep", "drop")] = "common"
+    k: Annotated[int, Range(2), Late(), "smallest number of users behind a released concept"] = 5
+    taxonomy: Annotated[
+        str,
+        File(WORDNET),
+        "the tree of concepts: wordnet, or a FILE of `coterie taxonomy build`",
+    ] = WORDNET
+    size: Annotated[
+        str,
+        Choice("users", "queries"),
+        "what k counts: users, or distinct queries as in the paper, which one person can have typed",
+    ] = "users"
+    left_over: Annotated[
+        str,
+        Choice("rise", "stay"),
+        "where fewer than k are left over below a concept: they rise alone, or all stay with them",
+    ] = "rise"
+    paper_compat: Annotated[bool, Flag(), "stop words are terms too, as in the paper"] = False
+    users: Users = "drop"
+    attrs: Attrs = "common"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
-    param_docs: ClassVar[dict[str, str]] = {
-        "k": "smallest number of users behind a released concept",
-        "taxonomy": "the tree of concepts: wordnet, or a FILE of `coterie taxonomy build`",
-        "size": "what k counts: users, or distinct queries as in the paper, which one person can have typed",
-        "left_over": "where fewer than k are left over below a concept: they rise alone, or all stay with them",
-        "paper_compat": "stop words are terms too, as in the paper",
-        "users": "what links rows: nothing, a random name per session, or one per person",
-        "attrs": "pages that k users share, with their ranks, and days; all as it was; or none",
-    }
 
     def __post_init__(self) -> None:
         check_params(self, "generalize")
 
-    def promise(self, n_subjects: int) -> ConceptKAnonymity:
+    def promises(self, facts: Facts) -> tuple[ConceptKAnonymity, ...]:
         """At least k users, or queries, behind each released concept."""
-        enough_subjects("generalize", self.k, n_subjects)
-        return ConceptKAnonymity(
+        enough_subjects("generalize", self.k, facts)
+        promise = ConceptKAnonymity(
             k=self.k,
             size=self.size,
             taxonomy=taxonomies.public_name(self.taxonomy),
@@ -85,39 +87,40 @@ class Generalize:
             users=self.users,
             attrs=self.attrs,
         )
+        return (promise,)
 
-    def plan(self, log: Log, run: Run) -> pl.LazyFrame:
-        """Steps 1-3: the walk, which serves every k; the concepts with k users; the deepest of them on each way."""
-        tree, walked = self._tree, self._walked(log, run)
-        crowd = walked.users if self.size == "users" else walked.queries
+    def learn(self, log: Log, run: Run) -> Walked:  # noqa: ARG002 (nothing is drawn at random)
+        """Step 1: all queries walk down the tree, which serves every k."""
+        return _walk(log, self._tree, self.paper_compat)
+
+    def plan(self, learnt: Walked, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt is enough)
+        """Steps 2-3: the concepts with k users; the deepest of them on each way."""
+        tree = self._tree
+        crowd = learnt.users if self.size == "users" else learnt.queries
         choose = risen if self.left_over == "rise" else stayed
-        into = choose(tree, walked.end, crowd, self.k)
+        into = choose(tree, learnt.end, crowd, self.k)
         kept = into >= 0
-        columns = {"item": walked.items.filter(kept), "into": tree.names.gather(into[kept])}
-        return REPLACE.check(pl.LazyFrame(columns))
+        columns = {"item": learnt.items.filter(kept), "into": tree.names.gather(into[kept])}
+        return Plan(
+            table=REPLACE.check(pl.LazyFrame(columns)),
+            evidence=taxonomies.own_file(self.taxonomy),
+            notes=self._left_out(learnt, kept),
+        )
 
-    def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 4: every query as its concept, then what accompanies it, then who asked."""
-        draft = release_replaced(log, plan, self.k, self.users, self.attrs, run)
-        walked = self._walked(log, run)
-        asked = pl.LazyFrame({"item": walked.items, "rows": walked.rows, "known": walked.end >= 0})
-        lost = asked.join(plan, on="item", how="anti").group_by("known").agg(pl.col("rows").sum()).collect()
-        why = {
-            False: f"without a word that the taxonomy {self._tree.name} knows",
-            True: f"that share no concept with those of enough others for k = {self.k}",
-        }
-        total = int(walked.rows.sum())
-        warnings = tuple(
-            f"{rows:,} of {total:,} rows are left out: queries {why[known]}."
-            for known, rows in lost.sort("known").rows()
-        )
-        return replace(
-            draft, warnings=(*draft.warnings, *warnings), tables={**draft.tables, **taxonomies.own_file(self.taxonomy)}
-        )
+        return release_replaced(log, plan, self.k, self.users, self.attrs, run)
 
-    def _walked(self, log: Log, run: Run) -> Walked:
-        key = (log, "walk", self.taxonomy, self.paper_compat)
-        return run.once(key, lambda: _walk(log, self._tree, self.paper_compat))
+    def _left_out(self, learnt: Walked, kept: NDArray[np.bool_]) -> tuple[str, ...]:
+        total, mapped = int(learnt.rows.sum()), learnt.end >= 0
+        unmapped, alone = (int(learnt.rows[~kept & each].sum()) for each in (~mapped, mapped))
+        reasons = {
+            f"without a word that the taxonomy {self._tree.name} knows": unmapped,
+            f"that share no concept with those of enough others for k = {self.k}": alone,
+        }
+        return tuple(
+            f"{rows:,} of {total:,} rows are left out: queries {reason}." for reason, rows in reasons.items() if rows
+        )
 
     @property
     def _tree(self) -> Taxonomy:
@@ -144,16 +147,16 @@ class Walked:
 
 def _walk(log: Log, tree: Taxonomy, paper_compat: bool) -> Walked:
     """Step 1: all queries go down the tree together, each to the child where most could go."""
-    pairs = log.frame.select(pl.col(log.shape.subject).alias("user"), pl.col(log.shape.item).alias("item"))
-    asked = pairs.group_by("user", "item").len("rows").collect(engine="streaming")
+    pairs = log.frame.select(pl.col(log.shape.subject).alias("subject"), pl.col(log.shape.item).alias("item"))
+    asked = pairs.group_by("subject", "item").len("rows").collect(engine="streaming")
     queries = asked.group_by("item").agg(pl.col("rows").sum()).sort("item").with_row_index("query")
-    people = asked.select("user").drop_nulls().unique().with_row_index("number")
-    known = asked.lazy().join(people.lazy(), on="user").join(queries.lazy().select("item", "query"), on="item")
+    people = asked.select("subject").drop_nulls().unique().with_row_index("number")
+    known = asked.lazy().join(people.lazy(), on="subject").join(queries.lazy().select("item", "query"), on="item")
     who = known.select(pl.col("query", "number").cast(pl.Int64)).collect(engine="streaming")
     terms = tree.classify(queries["item"], stop_words=not paper_compat).terms
     start = offsets(np.bincount(terms["query"].to_numpy(), minlength=queries.height))
     above = np.stack([tree.ancestor_at(level) for level in range(tree.height + 1)])
-    end = kernels.walk(start, terms["concept"].to_numpy(), above, tree.depth)
+    end = kernels.tree.walk(start, terms["concept"].to_numpy(), above, tree.depth)
     rows = queries["rows"].to_numpy().astype(np.int64)
     return Walked(items=queries["item"], rows=rows, end=end, users=(who["query"].to_numpy(), who["number"].to_numpy()))
 

@@ -27,89 +27,83 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import taxonomies
-from coterie.kernels import tree as kernels
-from coterie.log import Log
-from coterie.params import Choice, File, Flag, Range, check_params
-from coterie.promises import UserKAnonymity
-from coterie.run import Draft, Run, enough_subjects
-from coterie.shapes import GROUPS, QUERIES, Shape
+from coterie import kernels, taxonomies
+from coterie.apply.profiles import release_texts
+from coterie.core.arrays import Ints, offsets
+from coterie.core.log import Log
+from coterie.core.params import Choice, File, Flag, Late, Range, check_params
+from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.run import Run
+from coterie.core.shapes import GROUPS, QUERIES, Shape
+from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.taxonomies import WORDNET, Taxonomy
-from coterie.taxonomies.lexicon import offsets
-from coterie.text import digest_of
-
-Ints = NDArray[np.int64]
+from coterie.text.words import digest_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class GeneralizeUsers:
     """Release each user as the most specific set of concepts that at least k users share."""
 
-    k: Annotated[int, Range(2)] = 5
-    taxonomy: Annotated[str, File(WORDNET)] = WORDNET
-    paper_compat: Annotated[bool, Flag()] = False
-    partition: Annotated[str, Choice("top_down", "random")] = "top_down"
+    k: Annotated[int, Range(2), Late(), "smallest number of users that share a released set of concepts"] = 5
+    taxonomy: Annotated[
+        str,
+        File(WORDNET),
+        "the tree of concepts: wordnet, or a FILE of `coterie taxonomy build`",
+    ] = WORDNET
+    paper_compat: Annotated[bool, Flag(), "stop words are terms too, as in paper 001"] = False
+    partition: Annotated[
+        str,
+        Choice("top_down", "random"),
+        "groups that come from the tree, or random ones to compare with",
+    ] = "top_down"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
-    param_docs: ClassVar[dict[str, str]] = {
-        "k": "smallest number of users that share a released set of concepts",
-        "taxonomy": "the tree of concepts: wordnet, or a FILE of `coterie taxonomy build`",
-        "paper_compat": "stop words are terms too, as in paper 001",
-        "partition": "groups that come from the tree, or random ones to compare with",
-    }
 
     def __post_init__(self) -> None:
         check_params(self, "generalize_users")
 
-    def promise(self, n_subjects: int) -> UserKAnonymity:
+    def promises(self, facts: Facts) -> tuple[UserKAnonymity, ...]:
         """At least k users share each released set."""
-        enough_subjects("generalize_users", self.k, n_subjects)
+        enough_subjects("generalize_users", self.k, facts)
         labels = WORDNET if self.taxonomy == WORDNET else digest_of(self._tree.names)
-        return UserKAnonymity(k=self.k, labels=labels)
+        return (UserKAnonymity(k=self.k, labels=labels),)
 
     def baseline(self) -> GeneralizeUsers | None:
         """The same with random groups of k to 2k - 1, each with the most specific cut that all its members share."""
         return None if self.partition == "random" else replace(self, partition="random")
 
-    def plan(self, log: Log, run: Run) -> pl.LazyFrame:
-        """Steps 1-2: records of users, and their groups; users without a record have none."""
-        members = self._groups(log, run).members
-        return GROUPS.check(members.lazy())
+    def learn(self, log: Log, run: Run) -> Records:  # noqa: ARG002 (nothing is drawn at random)
+        """Step 1: records of users."""
+        return _records(log, self._tree, self.paper_compat)
 
-    def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
-        """Step 3: the cut of its group under a fresh name for each user."""
-        people = log.frame.select(pl.col("user").alias("subject")).drop_nulls().unique()
-        groups = people.join(plan, on="subject", how="left").collect(engine="streaming").sort("subject")
-        kept = groups.drop_nulls("group")
-        names = kept.with_columns(run.pseudonyms(kept["subject"], taken=groups["subject"]).alias("released"))
-        rows = names.lazy().join(self._groups(log, run).cuts.lazy(), on="group")
-        empty = {name: QUERIES.schema[name] for name in QUERIES.released if name not in ("user", "query")}
-        frame = rows.select(
-            pl.col("released").alias("user"), "query", *(pl.lit(None, dtype).alias(n) for n, dtype in empty.items())
+    def plan(self, learnt: Records, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt is enough)
+        """Step 2: groups of records, and the cut of each group; users without a record are in none."""
+        key = run.keys("random partition", learnt.users) if self.partition == "random" else None
+        members, cuts = _groups(learnt, self._tree, self.k, key)
+        own_labels = {"labels": self._tree.names.alias("label").to_frame().lazy()}
+        return Plan(
+            table=GROUPS.check(members.lazy()),
+            tables={"cuts": cuts.lazy()},
+            evidence={} if self.taxonomy == WORDNET else own_labels,
         )
-        subjects = groups.join(names.select("subject", "released"), on="subject", how="left")
+
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
+        """Step 3: the cut of its group under a fresh name for each user."""
+        people = log.frame.select(pl.col(log.shape.subject).alias("subject")).drop_nulls().unique()
+        groups = people.join(plan.table, on="subject", how="left").collect(engine="streaming").sort("subject")
+        kept = groups.drop_nulls("group")
+        names = kept.select("subject", run.pseudonyms(kept["subject"], taken=groups["subject"]).alias("released"))
+        subjects = groups.join(names, on="subject", how="left").rename({"subject": "original"}).lazy()
         lost, name = groups["group"].null_count(), self._tree.name
         unknown = f"none of their words is in the taxonomy {name}"
         few = f"fewer than {self.k} have a word that is in the taxonomy {name}"
+        why = few if kept.is_empty() else unknown
         return Draft(
-            frame=frame.select(QUERIES.released),
-            subjects=subjects.select(pl.col("subject").alias("original"), "released", "group").lazy(),
-            warnings=(f"{lost:,} of {groups.height:,} users are left out: {few if kept.is_empty() else unknown}.",)
-            if lost
-            else (),
-            tables={} if self.taxonomy == WORDNET else {"labels": self._tree.names.alias("label").to_frame().lazy()},
+            frame=release_texts(subjects, plan.tables["cuts"], log.shape),
+            subjects=subjects.select("original", "released", "group"),
+            warnings=(f"{lost:,} of {groups.height:,} users are left out: {why}.",) if lost else (),
         )
-
-    def _groups(self, log: Log, run: Run) -> Groups:
-        records = run.once(
-            (log, "records", self.taxonomy, self.paper_compat),
-            lambda: _records(log, self._tree, self.paper_compat),
-        )
-        if self.partition == "top_down":
-            return run.once((log, self), lambda: _groups(records, self._tree, self.k))
-        key = run.keys("random partition", records.users)
-        return run.once((log, self, run.seed), lambda: _groups(records, self._tree, self.k, key))
 
     @property
     def _tree(self) -> Taxonomy:
@@ -126,27 +120,19 @@ class Records:
     """Distinct concepts of user u: concepts[start[u]:start[u + 1]]."""
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Groups:
-    """Groups of users and what covers them."""
-
-    members: pl.DataFrame
-    """subject, group"""
-    cuts: pl.DataFrame
-    """group, query: the names of the concepts released for each member."""
-
-
 def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> Records:
     """Step 1: for each user the set of concepts that the words of the queries mean."""
-    pairs = log.frame.select(pl.col("user"), pl.col("query").alias("item")).drop_nulls().unique()
-    asked = pairs.collect(engine="streaming")
+    pairs = log.frame.select(pl.col(log.shape.subject).alias("subject"), pl.col(log.shape.item).alias("item"))
+    asked = pairs.drop_nulls().unique().collect(engine="streaming")
     queries = asked.select("item").unique().sort("item").with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("q"))
     terms = tree.classify(queries["item"], stop_words=not paper_compat).terms.select(
         pl.col("query").alias("q"), "concept"
     )
-    found = asked.lazy().join(queries.lazy(), on="item").join(terms.lazy(), on="q").select("user", "concept").unique()
-    table = found.sort("user", "concept").collect(engine="streaming")
-    sizes = table["user"].rle().struct.unnest()
+    found = (
+        asked.lazy().join(queries.lazy(), on="item").join(terms.lazy(), on="q").select("subject", "concept").unique()
+    )
+    table = found.sort("subject", "concept").collect(engine="streaming")
+    sizes = table["subject"].rle().struct.unnest()
     return Records(
         users=sizes["value"],
         start=offsets(sizes["len"].to_numpy()),
@@ -154,14 +140,19 @@ def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> Records:
     )
 
 
-def _groups(records: Records, tree: Taxonomy, k: int, key: NDArray[np.uint64] | None = None) -> Groups:
-    """Step 2, with names in place of numbers; with a random `key` for each record, of random groups."""
+def _groups(
+    records: Records, tree: Taxonomy, k: int, key: NDArray[np.uint64] | None = None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Step 2, with names in place of numbers: (subject, group) and (group, text), the concepts that cover each group.
+
+    With a random `key` for each record, of random groups.
+    """
     group, cuts = partition(records.start, records.concepts, tree, k, key)
     members = pl.DataFrame({"subject": records.users, "group": group}, schema_overrides={"group": pl.UInt32})
     number = np.repeat(np.arange(len(cuts)), [len(cut) for cut in cuts])
     nodes = np.concatenate([*cuts, np.zeros(0, dtype=np.int64)])
-    released = pl.DataFrame({"group": number, "query": tree.names.gather(nodes)}, schema_overrides={"group": pl.UInt32})
-    return Groups(members=members.filter(pl.lit(len(cuts) > 0)), cuts=released)
+    covers = pl.DataFrame({"group": number, "text": tree.names.gather(nodes)}, schema_overrides={"group": pl.UInt32})
+    return members.filter(pl.lit(len(cuts) > 0)), covers
 
 
 def partition(
@@ -174,7 +165,7 @@ def partition(
     n_records = start.size - 1
     if n_records < k:
         return np.zeros(n_records, dtype=np.int64), []
-    place, size = kernels.preorder(tree.parent)
+    place, size = kernels.tree.preorder(tree.parent)
     record = np.repeat(np.arange(n_records), np.diff(start))
     items = place[concepts][np.lexsort((place[concepts], record))]
     child_start, child = tree.children[0], tree.children[1].astype(np.int64)
@@ -188,7 +179,7 @@ def partition(
     waiting = [(members, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)) for members in groups]
     while waiting:
         members, cut, closed = waiting.pop()
-        node, group, cut, closed = kernels.split(
+        node, group, cut, closed = kernels.tree.split(
             members, cut, closed, least, start, items, place, size, leaves, child_start, child
         )
         if node < 0:
@@ -199,7 +190,7 @@ def partition(
             waiting.append((rest, cut, closed | ~others))
         for number in np.unique(group[group >= 0]):
             some = members[group == number]
-            new = kernels.children_touched(some[0], node, start, items, place, size, child_start, child)
+            new = kernels.tree.children_touched(some[0], node, start, items, place, size, child_start, child)
             of_new = np.concatenate([closed[others], np.zeros(new.size, dtype=np.bool_)])
             waiting.append((some, np.concatenate([cut[others], new]), of_new))
     done.sort(key=lambda each: int(each[0][0]))

@@ -31,126 +31,137 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 
-from coterie import registry
+from coterie import kernels, models
+from coterie.apply.profiles import release_groups
+from coterie.core import registry
+from coterie.core.arrays import Ints
+from coterie.core.log import Log
+from coterie.core.params import Choice, File, Late, Range, check_params
+from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.run import Run
+from coterie.core.shapes import GROUPS, QUERIES, Shape
+from coterie.core.threads import in_threads
 from coterie.errors import InternalError, ParameterError
-from coterie.groups import in_threads, numbered, random_groups, release_groups
-from coterie.interests import NO_EMBEDDING, Interests, Settings, have_topics, interests, read_topics
-from coterie.kernels.diversity import mean_similarity, mend, one_sided
-from coterie.kernels.grouping import Ints, similar_groups
-from coterie.log import Log
-from coterie.params import Choice, File, Range, check_params
-from coterie.promises import UserKAnonymity
-from coterie.run import Draft, Run, enough_subjects
-from coterie.shapes import GROUPS, QUERIES, Shape
-from coterie.text import name_of_topics
+from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.text.words import name_of_topics
+
+if TYPE_CHECKING:
+    from coterie.models.interests import Interests
 
 NO_TOPICS = "none"
+NO_EMBEDDING = "none"
 _EMBEDDINGS = Choice(NO_EMBEDDING, *registry.names("embeddings"))
-
-
-class _Grouping(NamedTuple):
-    users: pl.Series
-    group: Ints
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class InterestMicroaggregate:
     """Give every user the same published profile as at least k - 1 users with like interests."""
 
-    k: Annotated[int, Range(2)] = 5
-    embedding: Annotated[str, _EMBEDDINGS] = NO_EMBEDDING
-    dimensions: Annotated[int, Range(1, 512)] = 128
-    size_weight: Annotated[float, Range(0, 1)] = 0.1
-    attrs: Annotated[str, Choice("nearest", "same_string", "drop")] = "nearest"
-    sensitive: Annotated[str, File(NO_TOPICS)] = NO_TOPICS
-    sensitive_share: Annotated[float, Range(0, 1)] = 0.5
-    partition: Annotated[str, Choice("interests", "random")] = "interests"
+    k: Annotated[int, Range(2), Late(), "smallest number of users that share a released profile"] = 5
+    embedding: Annotated[
+        str,
+        _EMBEDDINGS,
+        "a model of what words mean, beside which words go together in the log",
+    ] = NO_EMBEDDING
+    dimensions: Annotated[int, Range(1, 512), "directions of meaning that are learned from the log"] = 128
+    size_weight: Annotated[float, Range(0, 1), "how much users of unlike numbers of rows are kept apart"] = 0.1
+    attrs: Annotated[
+        str,
+        Choice("nearest", "same_string", "drop"),
+        "times, ranks, hosts: averaged over the nearest queries, over the same query, or none",
+    ] = "nearest"
+    sensitive: Annotated[
+        str,
+        File(NO_TOPICS),
+        "file of sensitive topics, one on a line as 'name: word word'; no group shares one",
+    ] = NO_TOPICS
+    sensitive_share: Annotated[
+        float,
+        Range(0, 1),
+        "topics that this share of all users have, or more, may be shared",
+    ] = 0.5
+    partition: Annotated[
+        str,
+        Choice("interests", "random"),
+        "groups of like interests, or random ones to compare with",
+    ] = "interests"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
     holds_rows: ClassVar[bool] = True
-    param_docs: ClassVar[dict[str, str]] = {
-        "k": "smallest number of users that share a released profile",
-        "embedding": "a model of what words mean, beside which words go together in the log",
-        "dimensions": "directions of meaning that are learned from the log",
-        "size_weight": "how much users of unlike numbers of rows are kept apart",
-        "attrs": "times, ranks, hosts: averaged over the nearest queries, over the same query, or none",
-        "sensitive": "file of sensitive topics, one on a line as 'name: word word'; no group shares one",
-        "sensitive_share": "topics that this share of all users have, or more, may be shared",
-        "partition": "groups of like interests, or random ones to compare with",
-    }
 
     def __post_init__(self) -> None:
         check_params(self, "interest_microaggregate")
         if self.partition == "random" and self.sensitive != NO_TOPICS:
             raise ParameterError("Random groups do not look at sensitive topics: leave out sensitive, or partition.")
 
-    def promise(self, n_subjects: int) -> UserKAnonymity:
+    def promises(self, facts: Facts) -> tuple[UserKAnonymity, ...]:
         """At least k users behind each released profile, and no sensitive topic that all of them have."""
-        enough_subjects("interest_microaggregate", self.k, n_subjects)
+        enough_subjects("interest_microaggregate", self.k, facts)
         if self.sensitive == NO_TOPICS:
-            return UserKAnonymity(k=self.k)
-        return UserKAnonymity(k=self.k, topics=name_of_topics(self._topics), topic_share=self.sensitive_share)
+            return (UserKAnonymity(k=self.k),)
+        topics = name_of_topics(self._topics)
+        return (UserKAnonymity(k=self.k, topics=topics, topic_share=self.sensitive_share),)
 
     def baseline(self) -> InterestMicroaggregate | None:
         """The same with random groups, whatever is sensitive."""
         return None if self.partition == "random" else replace(self, partition="random", sensitive=NO_TOPICS)
 
-    def plan(self, log: Log, run: Run) -> pl.LazyFrame:
-        """Steps 1 and 2: vectors of interests, groups of similar ones, and groups without a shared sensitive topic."""
+    def learn(self, log: Log, run: Run) -> Interests | None:
+        """Step 1: a vector of interests for each user; random groups need none."""
         if self.partition == "random":
-            return random_groups(log, run, self.k)
-        found = self._grouping(log, run)
-        columns = {"subject": found.users, "group": found.group}
-        return GROUPS.check(numbered(pl.DataFrame(columns, schema_overrides={"group": pl.UInt32})).lazy())
-
-    def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
-        """Step 3: the common profile of each group, under a fresh name for each member."""
-        draft = release_groups(log, plan, run, attrs=self.attrs)
-        if self.sensitive == NO_TOPICS:
-            return draft
-        notes = self._grouping(log, run).notes
-        return replace(
-            draft, warnings=(*notes, *draft.warnings), tables={**draft.tables, "topics": self._topics.lazy()}
+            return None
+        settings = models.interests.Settings(
+            dimensions=self.dimensions, embedding=self.embedding, size_weight=self.size_weight
         )
+        return models.interests.interests(log, run, settings)
+
+    def plan(self, learnt: Interests | None, log: Log, run: Run) -> Plan:
+        """Step 2: groups of users with similar vectors, then groups without a shared sensitive topic."""
+        if learnt is None:
+            return Plan(table=models.groups.random_groups(log, run, self.k))
+        seed = int(run.stream("trees of interests").integers(2**62))
+        group = kernels.grouping.similar_groups(self.k, learnt.vectors, seed, in_threads)
+        run.tell(1.0)
+        group, notes = self._guarded(group, learnt, log)
+        columns = {"subject": learnt.users, "group": group}
+        members = models.groups.numbered(pl.DataFrame(columns, schema_overrides={"group": pl.UInt32}))
+        return Plan(
+            table=GROUPS.check(members.lazy()),
+            evidence={} if self.sensitive == NO_TOPICS else {"topics": self._topics.lazy()},
+            notes=notes,
+        )
+
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
+        """Step 3: the common profile of each group, under a fresh name for each member."""
+        return release_groups(log, plan, run, attrs=self.attrs)
 
     @property
     def _topics(self) -> pl.DataFrame:
-        """topic, word: for the verifier, who does not read the file."""
-        topics = enumerate(read_topics(Path(self.sensitive)))
+        """topic, word: for the judge, who does not read the file."""
+        topics = enumerate(models.interests.read_topics(Path(self.sensitive)))
         return pl.concat(
             pl.DataFrame({"word": words}).select(pl.lit(number).alias("topic"), "word") for number, words in topics
         )
 
-    def _grouping(self, log: Log, run: Run) -> _Grouping:
-        return run.once((log, run.seed, self), lambda: self._group(log, run))
-
-    def _group(self, log: Log, run: Run) -> _Grouping:
-        settings = Settings(dimensions=self.dimensions, embedding=self.embedding, size_weight=self.size_weight)
-        found = run.once((log, run.seed, settings), lambda: interests(log, run, settings))
-        seed = int(run.stream("trees of interests").integers(2**62))
-        group = similar_groups(self.k, found.vectors, seed, in_threads)
-        run.tell(1.0)
-        return _Grouping(found.users, *self._guarded(group, found, log))
-
-    def _guarded(self, group: Ints, found: Interests, log: Log) -> tuple[Ints, tuple[str, ...]]:
+    def _guarded(self, group: Ints, learnt: Interests, log: Log) -> tuple[Ints, tuple[str, ...]]:
         """Groups that share no sensitive topic, and what that cost."""
         if self.sensitive == NO_TOPICS:
             return group, ()
-        topics = read_topics(Path(self.sensitive))
-        having = have_topics(log, found, topics, self.sensitive_share)
-        mended = mend(group, having.masks, found.vectors)
-        if one_sided(mended, having.masks).size or np.bincount(mended).min() < self.k:
+        diversity = kernels.diversity
+        topics = models.interests.read_topics(Path(self.sensitive))
+        having = models.interests.have_topics(log, learnt, topics, self.sensitive_share)
+        mended = diversity.mend(group, having.masks, learnt.vectors)
+        if diversity.one_sided(mended, having.masks).size or np.bincount(mended).min() < self.k:
             raise InternalError("A group shares a sensitive topic, or is too small, after it was mended.")
-        before, after = (mean_similarity(some, found.vectors) for some in (group, mended))
+        before, after = (diversity.mean_similarity(some, learnt.vectors) for some in (group, mended))
         cost = (
-            f"Sensitive topics: all members shared one in {one_sided(group, having.masks).size:,} of "
+            f"Sensitive topics: all members shared one in {diversity.one_sided(group, having.masks).size:,} of "
             f"{group.max() + 1:,} groups, in none after users were exchanged or groups joined. Mean similarity within "
             f"groups: {before:.4f} before, {after:.4f} after."
         )

@@ -35,65 +35,76 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.aggregate import Scales, encode, load_kernels
-from coterie.groups import groups_in_blocks, random_groups, release_groups, size_groups
-from coterie.kernels.hausdorff import Ints, new_scratch
-from coterie.kernels.mdav import mdav
-from coterie.log import Log
-from coterie.params import Choice, Range, check_params
-from coterie.promises import UserKAnonymity
-from coterie.run import Draft, Run, enough_subjects
-from coterie.shapes import QUERIES, Shape
+from coterie import kernels, models
+from coterie.apply.profiles import release_groups
+from coterie.core.arrays import Ints
+from coterie.core.log import Log
+from coterie.core.params import Choice, Late, Range, check_params
+from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.run import Run
+from coterie.core.shapes import QUERIES, Shape
+from coterie.promises.user_k_anonymity import UserKAnonymity
 
 
 @dataclass(frozen=True, kw_only=True)
 class Microaggregate:
     """Give every user the same published profile as at least k - 1 similar users."""
 
-    k: Annotated[int, Range(2)] = 5
-    eq1: Annotated[str, Choice("text", "printed")] = "text"
-    attrs: Annotated[str, Choice("nearest", "same_string", "drop")] = "nearest"
-    block_users: Annotated[int, Range(0)] = 0
-    partition: Annotated[str, Choice("mdav", "size", "random")] = "mdav"
+    k: Annotated[int, Range(2), Late(), "smallest number of users that share a released profile"] = 5
+    eq1: Annotated[
+        str,
+        Choice("text", "printed"),
+        "weights in the distance of queries: as the paper's text has them, or as its formula is printed",
+    ] = "text"
+    attrs: Annotated[
+        str,
+        Choice("nearest", "same_string", "drop"),
+        "times, ranks, hosts: averaged over the nearest queries, over the same query, or none",
+    ] = "nearest"
+    block_users: Annotated[
+        int,
+        Range(0),
+        "users compared with each other, at least 2k; 0: all up to 2000 users, blocks of 200 above",
+    ] = 0
+    partition: Annotated[
+        str,
+        Choice("mdav", "size", "random"),
+        "groups of similar users, or to compare with: of users with as many rows, or random ones",
+    ] = "mdav"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
     holds_rows: ClassVar[bool] = True
-    param_docs: ClassVar[dict[str, str]] = {
-        "k": "smallest number of users that share a released profile",
-        "eq1": "weights in the distance of queries: as the paper's text has them, or as its formula is printed",
-        "attrs": "times, ranks, hosts: averaged over the nearest queries, over the same query, or none",
-        "block_users": "users compared with each other, at least 2k; 0: all up to 2000 users, blocks of 200 above",
-        "partition": "groups of similar users, or to compare with: of users with as many rows, or random ones",
-    }
 
     def __post_init__(self) -> None:
         check_params(self, "microaggregate")
 
-    def promise(self, n_subjects: int) -> UserKAnonymity:
+    def promises(self, facts: Facts) -> tuple[UserKAnonymity, ...]:
         """At least k users behind each released profile."""
-        enough_subjects("microaggregate", self.k, n_subjects)
-        return UserKAnonymity(k=self.k)
+        enough_subjects("microaggregate", self.k, facts)
+        return (UserKAnonymity(k=self.k),)
 
     def baseline(self) -> Microaggregate | None:
         """The same with random groups."""
         return None if self.partition == "random" else replace(self, partition="random")
 
-    def plan(self, log: Log, run: Run) -> pl.LazyFrame:
+    def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: who is grouped with whom; groups have k to 2k - 1 members."""
+        groups, events, mdav = models.groups, models.events, kernels.mdav
         if self.partition == "random":
-            return random_groups(log, run, self.k)
+            return Plan(table=groups.random_groups(log, run, self.k))
         if self.partition == "size":
-            return size_groups(log, run, self.k)
-        load_kernels()
-        scales = Scales.of(log.frame)
+            return Plan(table=groups.size_groups(log, run, self.k))
+        models.profiles.load_kernels()
+        scales = events.Scales.of(groups.user_rows(log))
 
         def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
-            profiles = encode(block, scales, run.keys, self.eq1)
-            return profiles.users, *mdav(self.k, profiles.trees, profiles.strings, new_scratch(profiles.trees))
+            profiles = events.encode(block, scales, run.keys, self.eq1)
+            scratch = kernels.hausdorff.new_scratch(profiles.trees)
+            return profiles.users, *mdav.mdav(self.k, profiles.trees, profiles.strings, scratch)
 
-        return groups_in_blocks(log, run, self.k, self.block_users, group)
+        return Plan(table=groups.groups_in_blocks(log, run, self.k, self.block_users, group))
 
-    def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Steps 2 and 3: the common profile of each group, under a fresh name for each member."""
         return release_groups(log, plan, run, eq1=self.eq1, attrs=self.attrs)

@@ -36,24 +36,22 @@ from typing import Annotated, ClassVar, cast
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from coterie import taxonomies
-from coterie.aggregate import word_hashes
-from coterie.groups import Share, in_threads, numbered, random_groups, release_groups, user_rows
-from coterie.kernels.linkage import NOBODY, most_similar_groups, similarities, sum_linkage, user_counts
-from coterie.kernels.mdav import Strings
-from coterie.kernels.quotas import choose_by_quota
-from coterie.log import Log
-from coterie.params import Choice, File, Range, check_params
-from coterie.promises import UserKAnonymity
-from coterie.run import Draft, Run, enough_subjects
-from coterie.shapes import GROUPS, QUERIES, Shape
+from coterie import kernels, models, taxonomies
+from coterie.apply.profiles import release_groups
+from coterie.core.arrays import Floats, Ints, Short, offsets
+from coterie.core.log import Log
+from coterie.core.params import Choice, File, Late, Range, check_params
+from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.run import Run
+from coterie.core.shapes import GROUPS, QUERIES, Shape
+from coterie.core.threads import DoneSoFar, in_threads
+from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.taxonomies import Taxonomy
 from coterie.taxonomies.lexicon import Unit
 
-Ints = NDArray[np.int64]
-Short = NDArray[np.int32]
+USER, QUERY = QUERIES.subject, QUERIES.item
+_NOBODY = -1  # the group of a user who is in none
 _UNBLOCKED_USERS = 4_000
 _BLOCK_USERS = 2_000
 
@@ -62,109 +60,129 @@ _BLOCK_USERS = 2_000
 class SemanticMicroaggregate:
     """Give every user the same published profile as at least k - 1 users with similar interests."""
 
-    k: Annotated[int, Range(2)] = 5
-    taxonomy: Annotated[str, File("wordnet")] = "wordnet"
-    unit: Annotated[str, Choice("term", "query")] = "term"
-    categories: Annotated[int, Range(1)] = 5
-    levels: Annotated[int, Range(1)] = 5
-    normalize: Annotated[str, Choice("none", "cosine")] = "none"
-    leftovers: Annotated[str, Choice("merge", "nearest", "suppress")] = "merge"
-    attrs: Annotated[str, Choice("drop", "nearest", "same_string")] = "drop"
-    block_users: Annotated[int, Range(0)] = 0
-    partition: Annotated[str, Choice("linkage", "random")] = "linkage"
+    k: Annotated[int, Range(2), Late(), "smallest number of users that share a released profile"] = 5
+    taxonomy: Annotated[
+        str,
+        File("wordnet"),
+        "where categories come from: WordNet's nouns, or a file made by `coterie taxonomy build`",
+    ] = "wordnet"
+    unit: Annotated[
+        str,
+        Choice("term", "query"),
+        "what has categories: each term of a query, or the query as a whole",
+    ] = "term"
+    categories: Annotated[int, Range(1), "how many categories of a term count, the likeliest first"] = 5
+    levels: Annotated[int, Range(1), "down to which level of the taxonomy categories count"] = 5
+    normalize: Annotated[
+        str,
+        Choice("none", "cosine"),
+        "similarity as it is, which puts active users together first, or divided by their activity",
+    ] = "none"
+    leftovers: Annotated[
+        str,
+        Choice("merge", "nearest", "suppress"),
+        "users left over, fewer than k: with the last group, each with the nearest, or not released",
+    ] = "merge"
+    attrs: Annotated[
+        str,
+        Choice("drop", "nearest", "same_string"),
+        "times, ranks, hosts: none, averaged over the nearest queries, or over the same query",
+    ] = "drop"
+    block_users: Annotated[
+        int,
+        Range(0),
+        "users compared with each other, at least 2k; 0: all up to 4000 users, blocks of 2000 above",
+    ] = 0
+    partition: Annotated[
+        str,
+        Choice("linkage", "random"),
+        "groups of similar users, or random ones to compare with",
+    ] = "linkage"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
     holds_rows: ClassVar[bool] = True
-    param_docs: ClassVar[dict[str, str]] = {
-        "k": "smallest number of users that share a released profile",
-        "taxonomy": "where categories come from: WordNet's nouns, or a file made by `coterie taxonomy build`",
-        "unit": "what has categories: each term of a query, or the query as a whole",
-        "categories": "how many categories of a term count, the likeliest first",
-        "levels": "down to which level of the taxonomy categories count",
-        "normalize": "similarity as it is, which puts active users together first, or divided by their activity",
-        "leftovers": "users left over, fewer than k: with the last group, each with the nearest, or not released",
-        "attrs": "times, ranks, hosts: none, averaged over the nearest queries, or over the same query",
-        "block_users": "users compared with each other, at least 2k; 0: all up to 4000 users, blocks of 2000 above",
-        "partition": "groups of similar users, or random ones to compare with",
-    }
 
     def __post_init__(self) -> None:
         check_params(self, "semantic_microaggregate")
 
-    def promise(self, n_subjects: int) -> UserKAnonymity:
+    def promises(self, facts: Facts) -> tuple[UserKAnonymity, ...]:
         """At least k users behind each released profile."""
-        enough_subjects("semantic_microaggregate", self.k, n_subjects)
-        return UserKAnonymity(k=self.k)
+        enough_subjects("semantic_microaggregate", self.k, facts)
+        return (UserKAnonymity(k=self.k),)
 
     def baseline(self) -> SemanticMicroaggregate | None:
         """The same with random groups."""
         return None if self.partition == "random" else replace(self, partition="random")
 
-    def plan(self, log: Log, run: Run) -> pl.LazyFrame:
-        """Algorithms 1 to 4: who is grouped with whom; groups have k to 2k - 1 members."""
+    def learn(self, log: Log, run: Run) -> _Users | None:  # noqa: ARG002 (nothing is drawn at random)
+        """Algorithm 1: the categories of users; and of a small log all similarities. Random groups need none."""
         if self.partition == "random":
-            groups = random_groups(log, run, self.k)
-            place = pl.col("subject").rank("ordinal").over("group")
-            return groups.filter(place <= self.k) if self.leftovers == "suppress" else groups
+            return None
         _load_kernels()
-        users = self._categories(log, run)
+        users = _users(log, self)
+        everybody = np.arange(len(users.names))
+        return replace(users, similar=self._compare(users, everybody)) if self._size(users) == 0 else users
+
+    def plan(self, learnt: _Users | None, log: Log, run: Run) -> Plan:
+        """Algorithms 2 to 4: who is grouped with whom; groups have k to 2k - 1 members."""
+        if learnt is None:
+            groups = models.groups.random_groups(log, run, self.k)
+            place = pl.col("subject").rank("ordinal").over("group")
+            return Plan(table=groups.filter(place <= self.k) if self.leftovers == "suppress" else groups)
+        users = learnt
         blocks = self._blocks(users)
-        done = Share(len(users.names), run.tell)
+        done = DoneSoFar(len(users.names), run.tell)
 
         def group(block: Ints) -> Ints:
-            found = self._groups(users, block, run if len(blocks) == 1 else None)
+            numbers = self._groups(users, block)
             done.add(block.size)
-            return found
+            return numbers
 
-        found = in_threads(group, blocks)
-        first = _starts(np.array([block.size for block in blocks]))[:-1]  # so that numbers differ between blocks
-        group_of = [np.where(g == NOBODY, NOBODY, g + at) for g, at in zip(found, first, strict=True)]
+        grouped = in_threads(group, blocks)
+        first = offsets(np.array([block.size for block in blocks]))[:-1]  # so that numbers differ between blocks
+        group_of = [np.where(g == _NOBODY, _NOBODY, g + at) for g, at in zip(grouped, first, strict=True)]
         columns = {"subject": users.names.gather(np.concatenate(blocks)), "group": np.concatenate(group_of)}
-        plan = pl.DataFrame(columns).filter(pl.col("group") != NOBODY).with_columns(pl.col("group").cast(pl.UInt32))
-        return GROUPS.check(numbered(plan).lazy())
+        members = pl.DataFrame(columns).filter(pl.col("group") != _NOBODY).with_columns(pl.col("group").cast(pl.UInt32))
+        return Plan(table=GROUPS.check(models.groups.numbered(members).lazy()), notes=users.notes)
 
-    def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Algorithm 5: the common profile of each group, under a fresh name for each member."""
         _load_kernels()
-        draft = release_groups(log, plan, run, attrs=self.attrs, choice=choose_by_quota)
-        warnings = [*draft.warnings, *self._left_out(draft.subjects)]
-        if self.partition != "random":
-            warnings += self._categories(log, run).warnings
-        return replace(draft, warnings=tuple(warnings))
+        draft = release_groups(log, plan, run, attrs=self.attrs, choice=kernels.quotas.choose_by_quota)
+        return replace(draft, warnings=(*draft.warnings, *self._left_out(draft.subjects)))
 
     def _left_out(self, subjects: pl.LazyFrame) -> tuple[str, ...]:
         left_out, total = subjects.select(pl.col("released").null_count(), pl.len().alias("all")).collect().row(0)
         return (f"{left_out:,} of {total:,} users were left over and are not released.",) if left_out else ()
 
-    def _categories(self, log: Log, run: Run) -> _Users:
-        """Algorithm 1, once for plan and release and for all k."""
-        key = (log, "categories of users", self.taxonomy, self.unit, self.categories, self.levels)
-        return run.once(key, lambda: _users(log, self))
+    def _size(self, users: _Users) -> int:
+        """How many users are compared with each other; 0 for all of them."""
+        n = len(users.names)
+        wanted = self.block_users or (_BLOCK_USERS if n > _UNBLOCKED_USERS else n)
+        return 0 if wanted >= n else wanted
 
     def _blocks(self, users: _Users) -> list[Ints]:
         """The users of each block, in their order; all blocks but the last have a multiple of k of them."""
         n = len(users.names)
-        wanted = self.block_users or (_BLOCK_USERS if n > _UNBLOCKED_USERS else n)
-        size = max(wanted, 2 * self.k) // self.k * self.k
+        size = max(self._size(users) or n, 2 * self.k) // self.k * self.k
         cuts = [*range(0, max(1, n - size + 1), size), n]
         return [np.sort(users.neighbours[a:b]) for a, b in pairwise(cuts)]
 
-    def _groups(self, users: _Users, block: Ints, run: Run | None) -> Ints:
+    def _groups(self, users: _Users, block: Ints) -> Ints:
         """Algorithms 2 to 4: the group of each user of a block."""
-
-        def compare() -> NDArray[np.float64]:
-            return similarities(
-                block, users.start, users.category, users.count, users.n_categories, self.normalize == "cosine"
-            )
-
-        # All k of a small log share the matrix; those of many blocks would be too much to keep.
-        similar = compare() if run is None else run.once((users, self.normalize), compare)
+        linkage = kernels.linkage
+        similar = self._compare(users, block) if users.similar is None else users.similar
         if self.leftovers == "merge":
-            group, number = sum_linkage(similar, self.k, 2 * self.k)
-            return np.where(group == NOBODY, number, group)
-        group, number = sum_linkage(similar, self.k, self.k)
-        return most_similar_groups(similar, group, number) if self.leftovers == "nearest" else group
+            group, number = linkage.sum_linkage(similar, self.k, 2 * self.k)
+            return np.where(group == _NOBODY, number, group)
+        group, number = linkage.sum_linkage(similar, self.k, self.k)
+        return linkage.most_similar_groups(similar, group, number) if self.leftovers == "nearest" else group
+
+    def _compare(self, users: _Users, block: Ints) -> Floats:
+        return kernels.linkage.similarities(
+            block, users.start, users.category, users.count, users.n_categories, self.normalize == "cosine"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -178,22 +196,24 @@ class _Users:
     n_categories: int
     neighbours: Ints
     """All users, similar ones near each other."""
-    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    similar: Floats | None = None
+    """The similarity of each two users, where the log is so small that all are compared."""
 
 
 def _users(log: Log, method: SemanticMicroaggregate) -> _Users:
     tree = taxonomies.load(method.taxonomy)
-    counts = user_rows(log).group_by("user", "query").agg(pl.len().cast(pl.Int64).alias("rows"))
-    pairs = counts.collect(engine="streaming").sort("user", "query")
-    queries = pairs["query"].unique().sort()
-    query = (pairs["query"].rank("dense").cast(pl.Int64) - 1).to_numpy().copy()
+    counts = models.groups.user_rows(log).group_by(USER, QUERY).agg(pl.len().cast(pl.Int64).alias("rows"))
+    pairs = counts.collect(engine="streaming").sort(USER, QUERY)
+    queries = pairs[QUERY].unique().sort()
+    query = (pairs[QUERY].rank("dense").cast(pl.Int64) - 1).to_numpy().copy()
     rows = pairs["rows"].to_numpy().copy()  # kernels are compiled once more for arrays that may not be written to
     found = tree.classify(queries, unit=cast(Unit, method.unit), categories=method.categories)
     numbers = found.terms["query"].to_numpy(), found.terms["concept"].to_numpy()
     query_start, paths, nodes = _paths(tree, *numbers, len(queries), method.levels)
-    pair_start = _starts(pairs["user"].rle().struct.field("len").to_numpy())
-    counted = user_counts(pair_start, query, rows, query_start, paths, nodes.size)
-    names = pairs["user"].gather(pair_start[:-1])
+    pair_start = offsets(pairs[USER].rle().struct.field("len").to_numpy())
+    counted = kernels.linkage.user_counts(pair_start, query, rows, query_start, paths, nodes.size)
+    names = pairs[USER].gather(pair_start[:-1])
     order = _order(names, pairs, counted[0])
     start, category, count = _reordered(order, *counted)
     events = np.bincount(query, rows, minlength=len(queries)).astype(np.int64)
@@ -205,7 +225,7 @@ def _users(log: Log, method: SemanticMicroaggregate) -> _Users:
         count=count,
         n_categories=nodes.size,
         neighbours=_neighbours(tree, method.levels, start, nodes[category], count),
-        warnings=_warnings(tree.name, *shares, int((np.diff(start) == 0).sum()), len(names)),
+        notes=_notes(tree.name, *shares, int((np.diff(start) == 0).sum()), len(names)),
     )
 
 
@@ -213,22 +233,26 @@ def _paths(tree: Taxonomy, query: Short, concept: Short, n_queries: int, levels:
     """The categories of each query at all levels (start, category), as small numbers, and their concepts."""
     above = np.stack([tree.ancestor_at(level) for level in range(1, min(levels, tree.height) + 1)], axis=1)[concept]
     there = above >= 0
-    start = _starts(np.bincount(query, weights=there.sum(axis=1), minlength=n_queries).astype(np.int64))
+    start = offsets(np.bincount(query, weights=there.sum(axis=1), minlength=n_queries).astype(np.int64))
     nodes, category = np.unique(above[there], return_inverse=True)
     return start, category.astype(np.int32), nodes
 
 
 def _order(names: pl.Series, pairs: pl.DataFrame, start: Ints) -> Ints:
     """Users with categories by name; then those without, users of the same words beside each other."""
-    words = pairs.select("user", word_hashes(pairs["query"]).alias("word")).group_by("user").agg(pl.col("word").min())
-    users = pl.DataFrame({"user": names, "bare": np.diff(start) == 0}).with_row_index("number").join(words, on="user")
+    words = (
+        pairs.select(USER, models.words.word_hashes(pairs[QUERY]).alias("word"))
+        .group_by(USER)
+        .agg(pl.col("word").min())
+    )
+    users = pl.DataFrame({USER: names, "bare": np.diff(start) == 0}).with_row_index("number").join(words, on=USER)
     word = pl.when("bare").then("word")
-    return users.sort("bare", word, "user")["number"].to_numpy().astype(np.int64)
+    return users.sort("bare", word, USER)["number"].to_numpy().astype(np.int64)
 
 
 def _reordered(order: Ints, start: Ints, category: Short, count: Ints) -> tuple[Ints, Short, Ints]:
     sizes = np.diff(start)[order]
-    new_start = _starts(sizes)
+    new_start = offsets(sizes)
     place = np.arange(category.size) + np.repeat(start[order] - new_start[:-1], sizes)
     return new_start, category[place], count[place]
 
@@ -252,7 +276,7 @@ def _neighbours(tree: Taxonomy, levels: int, start: Ints, concept: Short, count:
     return np.lexsort((np.arange(n), *path, size_class))
 
 
-def _warnings(taxonomy: str, of_rows: float, of_queries: float, bare: int, users: int) -> tuple[str, ...]:
+def _notes(taxonomy: str, of_rows: float, of_queries: float, bare: int, users: int) -> tuple[str, ...]:
     """What was not grouped by meaning; always said, in numbers."""
     if bare == users:
         return (
@@ -269,15 +293,11 @@ def _warnings(taxonomy: str, of_rows: float, of_queries: float, bare: int, users
 
 def _load_kernels() -> None:
     """Compile the kernels, or load them where they are compiled, before threads need them."""
-    two = np.arange(2)
-    start, category, count = user_counts(np.arange(3), two, two + 1, np.arange(3), two.astype(np.int32), 2)
-    similar = similarities(two, start, category, count, 2, False)
-    group, number = sum_linkage(similar, 2, 2)
-    most_similar_groups(similar, group, number)
+    linkage, two = kernels.linkage, np.arange(2)
+    start, category, count = linkage.user_counts(np.arange(3), two, two + 1, np.arange(3), two.astype(np.int32), 2)
+    similar = linkage.similarities(two, start, category, count, 2, False)
+    group, number = linkage.sum_linkage(similar, 2, 2)
+    linkage.most_similar_groups(similar, group, number)
     numbers = two.astype(np.uint64)
-    strings = Strings(two, np.arange(3), np.arange(3), two, numbers)
-    choose_by_quota(two, np.arange(3), strings)
-
-
-def _starts(counts: NDArray[np.integer]) -> Ints:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    strings = kernels.mdav.Strings(two, np.arange(3), np.arange(3), two, numbers)
+    kernels.quotas.choose_by_quota(two, np.arange(3), strings)

@@ -24,49 +24,47 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply import release_items
-from coterie.log import Log
-from coterie.params import Choice, Range, check_params
-from coterie.promises import QueryKAnonymity
-from coterie.run import Draft, Run, enough_subjects
-from coterie.shapes import KEEP, QUERIES, VISITS, Shape
+from coterie.apply.details import Attrs
+from coterie.apply.items import release_items
+from coterie.apply.names import Users
+from coterie.core.log import Log
+from coterie.core.params import Late, Range, check_params
+from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.run import Run
+from coterie.core.shapes import KEEP, QUERIES, VISITS, Shape
+from coterie.promises.query_k_anonymity import QueryKAnonymity
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuppressRare:
     """Release a query only if at least k different users issued it."""
 
-    k: Annotated[int, Range(2)] = 5
-    users: Annotated[str, Choice("drop", "session", "pseudonym")] = "drop"
-    attrs: Annotated[str, Choice("common", "keep", "drop")] = "common"
+    k: Annotated[int, Range(2), Late(), "smallest number of users behind a released query"] = 5
+    users: Users = "drop"
+    attrs: Attrs = "common"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
     status: ClassVar[str] = "stable"
-    param_docs: ClassVar[dict[str, str]] = {
-        "k": "smallest number of users behind a released query",
-        "users": "what links rows: nothing, a random name per session, or one per person",
-        "attrs": "pages that k users share, with their ranks, and days; all as it was; or none",
-    }
 
     def __post_init__(self) -> None:
         check_params(self, "suppress_rare")
 
-    def promise(self, n_subjects: int) -> QueryKAnonymity:
+    def promises(self, facts: Facts) -> tuple[QueryKAnonymity, ...]:
         """At least k users behind each released query."""
-        enough_subjects("suppress_rare", self.k, n_subjects)
-        return QueryKAnonymity(k=self.k, users=self.users, attrs=self.attrs)
+        enough_subjects("suppress_rare", self.k, facts)
+        return (QueryKAnonymity(k=self.k, users=self.users, attrs=self.attrs),)
 
-    def plan(self, log: Log, run: Run) -> pl.LazyFrame:
+    def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: degree(q) for each query; those with degree >= k stay."""
         user, query = log.shape.subject, log.shape.item
-        pairs = log.frame.select(pl.col(user).alias("user"), pl.col(query).alias("item"))
+        pairs = log.frame.select(pl.col(user).alias("subject"), pl.col(query).alias("item"))
 
         def degrees(frame: pl.LazyFrame) -> pl.LazyFrame:
             counted = frame.drop_nulls().unique().group_by("item").len(name="degree")
             return counted.filter(pl.col("degree") >= self.k)
 
-        return run.collect(run.map(pairs, degrees, by=["item"], out=KEEP))
+        return Plan(table=run.collect(run.map(pairs, degrees, by=["item"], out=KEEP)))
 
-    def release(self, log: Log, plan: pl.LazyFrame, run: Run) -> Draft:
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Steps 2-4: keep the planned queries, then what accompanies them, then who asked."""
         return release_items(log, plan, self.k, self.users, self.attrs, run)

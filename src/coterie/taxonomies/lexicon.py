@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.errors import ParameterError
-from coterie.text import STOP_WORDS, pieces, stems
+from coterie.text.words import STOP_WORDS, pieces, stems
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.taxonomies.lexicon import Lexicon, offsets
-from coterie.text import STOP_WORDS, pieces, stems
+from coterie.text.words import STOP_WORDS, pieces, stems
 
 Ints = NDArray[np.int64]
 

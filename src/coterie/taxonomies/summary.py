@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from coterie.log import Log
+from coterie.core.log import Log
 from coterie.taxonomies import Taxonomy
 from coterie.taxonomies.lexicon import Unit
 

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from coterie.log import Log, Step
-from coterie.shapes import QUERIES, VISITS
+from coterie.core.log import Log, Step
+from coterie.core.shapes import QUERIES, VISITS
 
 _START = datetime(2020, 2, 3, 9, 0, 0)
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import polars as pl
 
-from coterie import registry, verbs
+from coterie import verbs
+from coterie.core import registry
+from coterie.core.log import Log
 from coterie.errors import CoterieError
-from coterie.log import Log
 
 
 def check_format(name: str, sample: str) -> None:

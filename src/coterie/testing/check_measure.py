@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import polars as pl
 
-from coterie import registry, verbs
+from coterie import verbs
+from coterie.core import registry
+from coterie.core.log import Log, Release
 from coterie.errors import NotApplicableError
-from coterie.log import Log, Release
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing._logs import queries_log

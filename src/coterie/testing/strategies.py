@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import polars as pl
 from hypothesis import strategies as st
 
-from coterie.log import Log, Step
-from coterie.shapes import QUERIES
+from coterie.core.log import Log, Step
+from coterie.core.shapes import QUERIES
 
 _WORDS = ("a", "b", "maps", "weather", "-", "ärger", "天气", "o'neill", 'say "hi"', "x,y", "007", "null")
 _START = datetime(2020, 2, 3)

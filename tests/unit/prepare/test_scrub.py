@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.prepare.scrub import RECOGNIZERS, find, kinds
+from coterie.steps.scrub import RECOGNIZERS, find, kinds
 
 YES = {
     "url_credentials": (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie.errors import ParameterError, UnknownNameError
-from coterie.prepare import parse_steps
+from coterie.steps import parse_steps
 from coterie.testing import queries_log, visits_log
 
 START = datetime(2020, 2, 3, 9)

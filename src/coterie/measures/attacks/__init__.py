@@ -6,9 +6,8 @@ import math
 
 import polars as pl
 
-from coterie.log import Release
-from coterie.promises import UserKAnonymity
-from coterie.text import STOP_WORDS, words
+from coterie.core.log import Release
+from coterie.text.words import STOP_WORDS, words
 
 _Z = 1.959964  # 95 % of a normal distribution lie within
 
@@ -32,4 +31,5 @@ def interval(share: float, n: int) -> tuple[float, float]:
 
 def bound(release: Release) -> float | None:
     """The success in percent that a release promises nobody exceeds on average; None where it promises none."""
-    return 100 / release.promise.k if isinstance(release.promise, UserKAnonymity) else None
+    bounds = [promise.linkage_bound for promise in release.promises if promise.linkage_bound is not None]
+    return 100 * min(bounds) if bounds else None

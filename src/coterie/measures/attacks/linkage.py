@@ -27,7 +27,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import randomness
+from coterie.core import randomness
 from coterie.measures import Comparison, Score
 from coterie.measures.attacks import bound, interval, keywords, profiles_of
 

@@ -31,10 +31,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from coterie import randomness
+from coterie.core import randomness
+from coterie.core.split import in_time
 from coterie.measures import Comparison, Score
 from coterie.measures.attacks import bound, keywords
-from coterie.split import in_time
 
 needs_record = True
 compares_text = True

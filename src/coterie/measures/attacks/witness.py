@@ -21,7 +21,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie import randomness
+from coterie.core import randomness
 from coterie.measures import Comparison, Score
 from coterie.measures.attacks import interval, profiles_of
 

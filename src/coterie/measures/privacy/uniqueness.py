@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie.kernels.pairs import singled_out_by_two
+from coterie import kernels
 from coterie.measures import Comparison, Score
 
 needs_record = False
@@ -50,7 +50,7 @@ def _by_two(pairs: pl.DataFrame, subjects: int) -> np.ndarray:
     """The kernel on compressed rows: items of each subject (rarest first), owners of each item."""
     by_subject = pairs.sort("subject", "owners", "item")
     by_item = pairs.sort("item", "subject")
-    found: np.ndarray = singled_out_by_two(
+    found: np.ndarray = kernels.pairs.singled_out_by_two(
         _starts(by_subject["subject"], subjects),
         by_subject["item"].to_numpy(),
         _starts(by_item["item"], by_item["item"].n_unique()),

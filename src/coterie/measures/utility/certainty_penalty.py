@@ -20,12 +20,11 @@ from collections.abc import Iterator
 import polars as pl
 
 from coterie import taxonomies
+from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures import Comparison, Score
-from coterie.promises import ConceptKAnonymity, UserKAnonymity, releases_concepts
-from coterie.shapes import QUERIES
 from coterie.taxonomies import Taxonomy
-from coterie.text import words
+from coterie.text.words import words
 
 needs_record = False
 RELEASED, SUPPRESSED = 0.0, 1.0
@@ -36,7 +35,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     """The penalty of the log, T, and the number of words left out."""
     if comparison.log.shape is not QUERIES:
         raise NotApplicableError(f"It counts the words of queries, and this log is {comparison.log.shape.name}.")
-    concepts = releases_concepts(comparison.release.promise)
+    concepts = comparison.has_concepts
     costs = _concept_costs(comparison) if concepts else _query_costs(comparison)
     total = int(costs["occurrences"].sum())
     yield Score("ncp", _mean(costs), "of 1")
@@ -54,7 +53,7 @@ def _mean(costs: pl.DataFrame) -> float | None:
 
 
 def _query_costs(comparison: Comparison) -> pl.DataFrame:
-    if isinstance(comparison.release.promise, UserKAnonymity):
+    if comparison.about_subjects:
         raise NotApplicableError("It is about releases that only leave queries out, and this one has common profiles.")
     return costs_of(_counts(comparison.original), _counts(comparison.released))
 
@@ -80,7 +79,7 @@ def _counts(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _concept_costs(comparison: Comparison) -> pl.DataFrame:
     """occurrences, penalty, matched for a release of concepts."""
-    record, by_query = comparison.release.record, isinstance(comparison.release.promise, ConceptKAnonymity)
+    record, by_query = comparison.release.record, (comparison.has_concepts and not comparison.about_subjects)
     if record is None or (by_query and record.rows is None):
         raise NotApplicableError("It must know which query became which concept. Give the run record: --record DIR.")
     if by_query:

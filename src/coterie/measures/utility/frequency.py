@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from coterie.measures import Comparison, Score
-from coterie.text import STOP_WORDS, words
+from coterie.text.words import STOP_WORDS, words
 
 needs_record = False
 compares_text = True

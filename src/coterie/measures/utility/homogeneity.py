@@ -21,12 +21,13 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie.aggregate import EVENT, EVENT_ORDER, centroids, encode, load_kernels
 from coterie.errors import NotApplicableError
 from coterie.kernels.hausdorff import new_scratch
 from coterie.kernels.kmeans import distances
 from coterie.measures import Comparison, Score
 from coterie.measures.users import Users, users_of
+from coterie.models.events import EVENT, EVENT_ORDER, encode
+from coterie.models.profiles import centroids, load_kernels
 
 needs_record = True
 compares_text = True

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie import randomness
+from coterie.core import randomness
 from coterie.errors import NotApplicableError
 from coterie.measures import Comparison, Score
 from coterie.measures.category_shares import Meaning, levels_of, overlaps, profile_names

@@ -28,11 +28,12 @@ from math import comb
 import numpy as np
 import polars as pl
 
-from coterie.aggregate import EVENT, Profiles, encode, load_kernels
 from coterie.kernels.hausdorff import Ints
 from coterie.kernels.kmeans import kmeans
 from coterie.measures import Comparison, Score
 from coterie.measures.users import Users, users_of
+from coterie.models.events import EVENT, Profiles, encode
+from coterie.models.profiles import load_kernels
 
 needs_record = True
 KAPPAS = (2, 5, 10, 20)  # the time it takes grows with κ

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from coterie.measures import Comparison, Score
-from coterie.promises import releases_concepts
 
 needs_record = False
 
@@ -20,7 +19,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     before, after = comparison.original, comparison.released
     record = comparison.release.record
     rows = None if record is None or record.rows is None else before.join(comparison.rows, on="row", how="semi")
-    found = rows if releases_concepts(comparison.release.promise) else after
+    found = rows if comparison.has_concepts else after
     items = before.select("item").unique()
     kept = None if found is None else items.join(found, on="item", how="semi")
     yield Score("rows", _percent(after.height, before.height), "%")

@@ -21,10 +21,10 @@ import numpy as np
 import polars as pl
 
 from coterie import taxonomies
-from coterie.concept_sets import encode, load_kernels
 from coterie.kernels.concept_sets import distances
 from coterie.measures import Comparison, Score
 from coterie.measures.users import users_of
+from coterie.models.concepts import encode, load_kernels
 
 needs_record = True
 MOST_USERS = 1_000

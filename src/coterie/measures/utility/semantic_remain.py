@@ -23,9 +23,9 @@ import numpy as np
 import polars as pl
 
 from coterie import taxonomies
+from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures import Comparison, Score
-from coterie.shapes import QUERIES
 from coterie.taxonomies import Taxonomy
 
 needs_record = True

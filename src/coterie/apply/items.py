@@ -1,0 +1,47 @@
+"""Keep the planned items, or put something else in their place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from coterie.apply.details import DETAIL_COSTS, common_details, without_details, without_identifiers
+from coterie.apply.names import rename_subjects
+from coterie.core.log import Log
+from coterie.core.plan import Draft, Plan
+from coterie.core.run import Run
+
+
+def release_items(log: Log, plan: Plan, k: int, users: str, attrs: str, run: Run) -> Draft:
+    """A release of single items: keep the planned ones (KEEP), then what accompanies them, then who asked."""
+    return _release(keep_items(log, plan.table), log, k, users, attrs, run)
+
+
+def release_replaced(log: Log, plan: Plan, k: int, users: str, attrs: str, run: Run) -> Draft:
+    """The same with something else in place of each planned item (REPLACE)."""
+    return _release(replace_items(log, plan.table), log, k, users, attrs, run)
+
+
+def keep_items(log: Log, keep: pl.LazyFrame) -> Log:
+    """The rows whose item is in the KEEP table."""
+    item = log.shape.item
+    frame = log.frame.join(keep.select(pl.col("item").alias(item)), on=item, how="semi")
+    return replace(log, frame=frame)
+
+
+def replace_items(log: Log, into: pl.LazyFrame) -> Log:
+    """The rows whose item is in the REPLACE table, with what it becomes."""
+    item = log.shape.item
+    rows = log.frame.join(into.select(pl.col("item").alias(item), "into"), on=item)
+    return replace(log, frame=rows.with_columns(pl.col("into").alias(item)).drop("into"))
+
+
+def _release(kept: Log, log: Log, k: int, users: str, attrs: str, run: Run) -> Draft:
+    kept = without_identifiers(kept)
+    if attrs == "common":
+        kept = common_details(kept, k, run)
+    elif attrs == "drop":
+        kept = without_details(kept)
+    draft = rename_subjects(kept, log, users, run)
+    return replace(draft, warnings=(*draft.warnings, *((DETAIL_COSTS[attrs],) if attrs in DETAIL_COSTS else ())))

@@ -1,0 +1,59 @@
+"""Who asked: nobody, a fresh name for each session, or one for each person."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, TypeAlias
+
+import polars as pl
+
+from coterie.core.log import Log
+from coterie.core.params import Choice
+from coterie.core.plan import Draft
+from coterie.core.run import Run
+from coterie.steps.sessions import sessions
+
+Users: TypeAlias = Annotated[
+    str,
+    Choice("drop", "session", "pseudonym"),
+    "what links rows: nothing, a random name for each session, or one for each person",
+]
+NAME_COSTS = {
+    "session": "Rows are linked within sessions: everything one person asked within half an hour can be read together.",
+    "pseudonym": "Rows are linked by person: everything one person asked can be read together. This is "
+    "how people were found in the AOL log of 2006. Use users=drop unless you must not.",
+}
+
+
+def rename_subjects(log: Log, original: Log, users: str, run: Run) -> Draft:
+    """Rows with their subjects dropped, or under a fresh name for each session or person."""
+    subject = log.shape.subject
+    columns = ["row", *log.shape.released]
+    people = original.frame.select(pl.col(subject).alias("original")).drop_nulls().unique()
+    if users == "drop":
+        nobody = pl.lit(None, dtype=pl.String)
+        subjects = people.with_columns(nobody.alias("released"), pl.lit(None, pl.UInt32).alias("group"))
+        return Draft(frame=log.frame.with_columns(nobody.alias(subject)).select(columns), subjects=subjects)
+    key = [subject]
+    if users == "session":
+        log = log if "session" in log.frame.collect_schema() else _with_sessions(log, original)
+        key = [subject, "session"]
+    units = log.frame.select(key).drop_nulls().unique().collect(engine="streaming").sort(key)
+    labels = units.select(pl.concat_str(key, separator="\0")).to_series()
+    ids = people.collect(engine="streaming")["original"]
+    names = units.with_columns(run.pseudonyms(labels, taken=ids).alias("released"))
+    renamed = log.frame.join(names.lazy(), on=key, how="left")
+    frame = renamed.with_columns(pl.col("released").alias(subject)).select(columns)
+    subjects = people.join(
+        names.lazy().select(pl.col(subject).alias("original"), "released"),
+        on="original",
+        how="left",
+    ).with_columns(pl.lit(None, pl.UInt32).alias("group"))
+    return Draft(frame=frame, subjects=subjects, warnings=(NAME_COSTS[users],))
+
+
+def _with_sessions(log: Log, original: Log) -> Log:
+    """Sessions as they were before rows were left out."""
+    numbers = sessions(original).frame.select("row", "session")
+    frame = log.frame.join(numbers, on="row", how="left")
+    return replace(log, frame=frame)

@@ -1,0 +1,121 @@
+"""Give each group of users one profile, under a fresh name for each member."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from coterie import kernels, models
+from coterie.core.log import Log
+from coterie.core.plan import Draft, Plan
+from coterie.core.run import Run
+from coterie.core.shapes import Shape
+from coterie.core.threads import DoneSoFar, in_threads
+
+if TYPE_CHECKING:
+    from coterie.kernels.mdav import Choice
+
+_ROWS_AT_ONCE = 20_000  # of the groups whose profiles are computed together; of no consequence for the result
+
+
+def share_profiles(
+    log: Log,
+    groups: pl.LazyFrame,
+    run: Run,
+    profiles: Callable[[pl.DataFrame], pl.DataFrame],
+    order: Sequence[str] = (),
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Who became whom (original, released, group), and what `profiles` makes of the rows of groups.
+
+    `groups` is a table GROUPS. `profiles` takes rows of some whole groups: group, user and `order` (else all columns of
+    an event), sorted by these. Users who are in no group are not released; the record names them.
+    """
+    user, order = models.events.USER, order or models.events.EVENT_ORDER
+    members = groups.collect(engine="streaming").sort("subject")
+    everybody = models.groups.user_names(log)
+    names = run.pseudonyms(members["subject"], taken=everybody)
+    named = members.select(pl.col("subject").alias("original"), names.alias("released"), "group")
+    subjects = everybody.alias("original").to_frame().join(named, on="original", how="left").sort("original")
+    rows = models.groups.user_rows(log)
+    done = DoneSoFar(rows.select(pl.len()).collect(engine="streaming").item(), run.tell)
+
+    def work(frame: pl.LazyFrame) -> pl.LazyFrame:
+        block = frame.collect(engine="streaming").sort("group", user, *order)
+        return pl.concat([profiles(block.clear()), *in_threads(some_profiles, list(_slices(block)))]).lazy()
+
+    def some_profiles(some: pl.DataFrame) -> pl.DataFrame:
+        done.add(some.height)
+        return profiles(some)
+
+    grouped = rows.select(user, *order).join(members.lazy().rename({"subject": user}), on=user)
+    return subjects.lazy(), run.collect(run.map(grouped, work, by=["group"]))
+
+
+def release_groups(
+    log: Log, plan: Plan, run: Run, *, eq1: str = "text", attrs: str = "nearest", choice: Choice | None = None
+) -> Draft:
+    """The common profile of each group (SPEC 4.3), under a fresh name for each member.
+
+    `choice` chooses the queries of a profile.
+    """
+    profiles, events = models.profiles, models.events
+    choice = choice or kernels.mdav.choose
+    profiles.load_centroids(eq1, attrs, choice)
+    scales = events.Scales.of(models.groups.user_rows(log))
+    subjects, common = share_profiles(
+        log,
+        plan.table,
+        run,
+        lambda rows: profiles.centroids(rows, scales, run.keys, eq1, attrs, choice),
+        (events.QUERY,) if attrs == "drop" else (),
+    )
+    alone, total = common.select(pl.col("alone").sum(), pl.len()).collect(engine="streaming").row(0)
+    rows = _under_names(subjects, common, log.shape)
+    return Draft(frame=rows, subjects=subjects, warnings=_warnings(alone, total, attrs))
+
+
+def release_texts(subjects: pl.LazyFrame, texts: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
+    """Rows with nothing but a text of each member's group (texts: group, text), under the member's new name."""
+    named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group")
+    rows = named.join(texts.select("group", pl.col("text").alias(shape.item)), on="group")
+    others = [name for name in shape.released if name not in (shape.subject, shape.item)]
+    return rows.with_columns(pl.lit(None, shape.schema[name]).alias(name) for name in others).select(shape.released)
+
+
+def _under_names(subjects: pl.LazyFrame, common: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
+    """The events of each member's group, with the columns of the log, under the member's new name."""
+    events = models.events
+    columns = {events.TIME: shape.time, events.QUERY: shape.item, events.RANK: shape.rank, events.PAGE: shape.page}
+    named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group")
+    return named.join(common.rename(columns), on="group").select(shape.released)
+
+
+def typed_alone(alone: int, total: int) -> str:
+    """How many queries of all profiles are somebody's own words."""
+    return (
+        f"{alone:,} of {total:,} chosen queries, word for word as they are released, one user of the group typed alone."
+    )
+
+
+def _slices(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Whole groups, about _ROWS_AT_ONCE rows together."""
+    ends = np.cumsum(rows["group"].rle().struct.field("len").to_numpy())
+    start = 0
+    for i, end in enumerate(ends):
+        if end - start >= _ROWS_AT_ONCE or i == ends.size - 1:
+            yield rows[start:end]
+            start = end
+
+
+def _warnings(alone: int, total: int, attrs: str) -> tuple[str, ...]:
+    if not alone:
+        return ()
+    if attrs == "drop":
+        return (typed_alone(alone, total),)
+    return (
+        f"{alone:,} of {total:,} chosen queries, or their page, rank or time, stood for one user alone: what did is "
+        "left out, of a time the day stays. The words are as some user typed them.",
+    )

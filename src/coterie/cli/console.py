@@ -1,0 +1,198 @@
+"""The console: what commands print. Nothing heavy is imported before something is printed."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from coterie.core.log import Log
+    from coterie.core.promise import Verdict
+    from coterie.jobs import Summary
+
+_ESTIMATE = 600.0  # seconds of work from which the remaining time is estimated
+
+
+def console(stderr: bool = True) -> Any:
+    """Standard error or output, with colours where the terminal has them."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+
+
+def say(text: str, quiet: bool = False, style: str | None = None) -> None:
+    """A line on standard error, coloured on a terminal unless NO_COLOR is set."""
+    if not quiet:
+        console().print(text, style=style, markup=False)
+
+
+class Steps(Protocol):
+    """Told what is being done now and, where it is known, which share of it is done."""
+
+    def __call__(self, name: str, share: float | None = None) -> None:
+        """Show that `name` is under way."""
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Steps]:
+    """A bar with the current step and its time on standard error, only on a terminal; messages everywhere."""
+    if quiet:
+        yield lambda name, share=None: None  # noqa: ARG005 (nobody looks)
+        return
+    if not sys.stderr.isatty():
+        with _messages(say):
+            yield lambda name, share=None: None  # noqa: ARG005
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description:24}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with (
+        Progress(*columns, console=console(), transient=True, speed_estimate_period=_ESTIMATE) as bar,
+        _messages(lambda text: bar.console.print(text, markup=False)),
+    ):
+        tasks: dict[str, Any] = {}
+
+        def step(name: str, share: float | None = None) -> None:
+            if name not in tasks:
+                for task in tasks.values():
+                    bar.update(task, total=1, completed=1)
+                tasks[name] = bar.add_task(name, total=None if share is None else 1.0)
+            if share is not None:
+                bar.update(tasks[name], total=1.0, completed=share)
+
+        yield step
+
+
+@contextmanager
+def _messages(show: Callable[[str], None]) -> Iterator[None]:
+    """Show what the library has to say while a command works."""
+    handler = logging.Handler()
+    handler.emit = lambda record: show(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("coterie")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+
+
+def print_scores(scores: pl.DataFrame, as_json: bool) -> None:
+    """A table of scores, or one JSON array."""
+    if as_json:
+        import orjson
+
+        click.echo(orjson.dumps(scores.to_dicts(), option=orjson.OPT_INDENT_2).decode())
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("measure", "key", "value", "unit", box=None, pad_edge=False)
+    table.columns[2].justify = "right"
+    labelled = "label" in scores.columns
+    if labelled:
+        table.add_column("of")
+    for row in scores.iter_rows(named=True):
+        value = "-" if row["value"] is None else f"{row['value']:,.2f}".rstrip("0").rstrip(".")
+        label = [Text("".join(c for c in row["label"] or "" if c.isprintable()))] if labelled else []
+        table.add_row(row["name"], row["key"], value, row["unit"], *label)
+    console(stderr=False).print(table)
+
+
+def print_table(table: pl.DataFrame) -> None:
+    """A table as it is; numbers to the right, nothing where there is none. Only headings and the last column wrap."""
+    from rich.table import Table
+    from rich.text import Text
+
+    cells = [["-" if v is None else f"{v:,}" if isinstance(v, int) else v for v in column] for column in table]
+    shown = Table(box=None, pad_edge=False)
+    for (name, kind), texts in zip(table.schema.items(), cells, strict=True):
+        whole = [] if name == table.columns[-1] else texts
+        least = max(map(len, [*name.split("_"), *whole]))
+        shown.add_column(name.replace("_", " "), justify="right" if kind.is_numeric() else "left", min_width=least)
+    for row in zip(*cells, strict=True):
+        shown.add_row(*(Text("".join(c for c in text if c.isprintable())) for text in row))
+    console(stderr=False).print(shown)
+
+
+def print_summaries(summaries: Sequence[Summary], log: Log, quiet: bool) -> None:
+    """What was written, what it promises and what it costs."""
+    for each in summaries:
+        for warning in each.warnings:
+            say(f"Cost: {warning}", quiet, style="yellow")
+        if each.rows == 0:
+            say(f"Nothing survives at {each.headline}: {each.target} has a header and no rows.", quiet, "yellow")
+        share = f" ({100 * each.rows / each.rows_read:.1f} % of the {each.rows_read:,} read)" if each.rows_read else ""
+        say(f"{each.target}: {each.rows:,} rows{share}. {each.sentence}", quiet)
+        best = each.largest_k
+        holds = "" if best is None else f"; the largest k that holds is {best}"
+        say(f"  {each.checks} checks passed{holds if each.rows else '; there are no rows to check'}.", quiet)
+    removed = {kind: count for step in log.history if step.name == "scrub" for kind, count in step.counts.items()}
+    if removed:
+        say("Scrubbed rows: " + ", ".join(f"{kind} {count:,}" for kind, count in removed.items()), quiet)
+    if "scrub" not in log.steps:
+        say("Tip: --prepare normalize,drop_empty,scrub also leaves out what looks like personal data.", quiet, "dim")
+
+
+def print_summaries_as_json(summaries: Sequence[Summary]) -> None:
+    """The same in numbers."""
+    import polars as pl
+
+    rows: list[tuple[str, str, float | None, str]] = []
+    for each in summaries:
+        prefix = "" if len(summaries) == 1 else f"{each.headline.replace(' = ', '=')}."
+        rows += [
+            ("anonymize", f"{prefix}rows", float(each.rows), "rows"),
+            ("anonymize", f"{prefix}checks", float(each.checks), "passed"),
+            ("anonymize", f"{prefix}largest_k", each.largest_k, "users"),
+        ]
+    schema = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
+    print_scores(pl.DataFrame(rows, schema=schema, orient="row"), as_json=True)
+
+
+def print_verdict(verdict: Verdict, as_json: bool) -> None:
+    """The promise, each check and the conclusion."""
+    import polars as pl
+
+    rows: list[tuple[str, str, float | None, str]] = []
+    for check in verdict.checks:
+        rows.append(("verify", check.name, {"passed": 1.0, "failed": 0.0}.get(check.status), check.status))
+        if check.broken:
+            rows.append(("verify", f"{check.name}.broken", float(check.broken), "count"))
+    rows.append(("verify", "largest_k", verdict.largest_k, "users"))
+    if as_json:
+        names = ("name", "key", "value", "unit")
+        schema = dict(zip(names, (pl.String, pl.String, pl.Float64, pl.String), strict=True))
+        print_scores(pl.DataFrame(rows, schema=schema, orient="row"), as_json=True)
+        return
+    out = console(stderr=False)
+    out.print(verdict.sentence, markup=False)
+    marks = {"passed": ("ok  ", "green"), "failed": ("FAIL", "bold red"), "not checked": ("?   ", "yellow")}
+    for check in verdict.checks:
+        mark, style = marks[check.status]
+        where = " [original]" if check.needs_original and check.status != "not checked" else ""
+        out.print(f"  {mark} {check.name}: {check.text}{where}", style=style, markup=False)
+    out.print(conclusion(verdict), style="bold", markup=False)
+
+
+def conclusion(verdict: Verdict) -> str:
+    """One line: the promise holds, is broken, or could not be checked."""
+    best = verdict.largest_k
+    largest = "" if best is None else f" The largest k that holds is {best}."
+    if verdict.broken:
+        worst = ", ".join(f"{check.name} ({check.broken:,})" for check in verdict.broken)
+        return f"The promise is BROKEN: {worst}.{largest}"
+    if not verdict.promise_checked:
+        return "The promise could not be checked with what was given. The lines with ? say what it needs."
+    if verdict.foreign and verdict.unchecked:
+        return f"The number holds, as far as the file itself can tell; see what was not checked.{largest}"
+    return f"The promise holds.{largest}"

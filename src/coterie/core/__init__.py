@@ -1,0 +1,1 @@
+"""What everything else stands on: shapes, parameters, logs, randomness, the registry, runs."""

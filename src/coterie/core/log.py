@@ -1,0 +1,134 @@
+"""Log and Release: a table with its shape and what has happened to it.
+
+Frames are lazy: a log of 36 million lines is streamed from its file by each verb that needs it and
+never has to fit into memory. Representations show counts and names, never a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from coterie.core.promise import Check, Promise, Verdict
+from coterie.core.shapes import Shape
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One thing that was done to a log, with counts."""
+
+    name: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Log:
+    """A table of a known shape, and its history."""
+
+    frame: pl.LazyFrame
+    """Lazy rows. They may live in a file that goes with this object, so keep the log while you use them."""
+    shape: Shape
+    history: tuple[Step, ...] = ()
+    resources: tuple[object, ...] = ()
+    """What must live as long as the frame, such as a folder with spooled rows."""
+    sources: tuple[Path, ...] = ()
+    """The files it was read from."""
+
+    def __post_init__(self) -> None:
+        self.shape.check(self.frame)
+
+    def __repr__(self) -> str:
+        steps = ", ".join(step.name for step in self.history) or "no steps"
+        return f"Log({self.shape.name}; {steps})"
+
+    def then(self, frame: pl.LazyFrame, step: Step) -> Log:
+        """This log after one more step."""
+        return replace(self, frame=frame, history=(*self.history, step))
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The names of the prepare steps that were applied, in order."""
+        return tuple(step.name for step in self.history if step.name not in ("read", "synth"))
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether the rows are made up, so that their values may be shown."""
+        return any(step.name == "synth" for step in self.history)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows, without the columns that are private to Coterie."""
+        return self.frame.select(self.shape.released).collect(engine="streaming")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a pandas frame."""
+        return self.to_polars().to_pandas()
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Record:
+    """The private record of a run: who became whom. It undoes the release, so it stays at home."""
+
+    run: Mapping[str, Any]
+    subjects: pl.LazyFrame
+    """original, released, group; one line for each original subject and released name."""
+    rows: pl.LazyFrame | None = None
+    """row, released_row; for methods that keep rows."""
+    tables: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
+    """The evidence of the plan: tables that promises of the release name."""
+
+    @property
+    def evidence(self) -> dict[str, pl.LazyFrame]:
+        """What judges may look into."""
+        return {**self.tables, "subjects": self.subjects}
+
+    def __repr__(self) -> str:
+        return f"Record(rows: {'kept' if self.rows is not None else 'not kept'})"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Release:
+    """Rows that may leave the house, what they promise, and the checks that were made."""
+
+    log: Log
+    promises: tuple[Promise, ...]
+    method: str
+    params: Mapping[str, Any]
+    checks: tuple[Check, ...] = ()
+    warnings: tuple[str, ...] = ()
+    record: Record | None = None
+    sha256: str = ""
+    """Of the file it was loaded from; empty for a release that was not written yet."""
+    path: Path | None = None
+    """The file it was loaded from."""
+    verified: tuple[int, ...] = ()
+    """Fingerprint of the rows that were checked; nothing else can be written."""
+
+    def __repr__(self) -> str:
+        passed = sum(check.status == "passed" for check in self.checks)
+        return f"Release({self.method}, {self.headline}; {passed} of {len(self.checks)} checks passed)"
+
+    @property
+    def headline(self) -> str:
+        """The numbers people ask for, of all promises: "k = 5"."""
+        return ", ".join(promise.headline for promise in self.promises)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What follows from the checks."""
+        return Verdict(promises=self.promises, checks=self.checks)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The released rows."""
+        return self.log.to_polars()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The released rows as a pandas frame."""
+        return self.log.to_pandas()

@@ -1,0 +1,158 @@
+"""Parameters: one annotation checks a value, documents it and becomes a command-line option.
+
+k: Annotated[int, Range(2), Late(), "smallest number of users behind a released query"] = 5
+users: Annotated[str, Choice("drop", "session", "pseudonym"), "what links rows"] = "drop"
+strict: Annotated[bool, Flag(), "never release a query with a rare word"] = False
+function_words: Annotated[str, File("english", "none"), "words that make no concept alone"] = "english"
+
+The text says what the parameter means. What a method learns is shared by methods that are equal but for parameters
+marked Late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+from coterie.errors import ParameterError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Late:
+    """Marks a parameter that matters only once a plan is made: what is learnt serves all its values."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """A number between `low` and `high`, both allowed."""
+
+    low: float
+    high: float | None = None
+
+    def accepts(self, value: Any, kind: type) -> bool:
+        """Whether `value` is a number of that kind inside the range."""
+        if isinstance(value, bool) or not isinstance(value, int if kind is int else (int, float)):
+            return False
+        return value >= self.low and (self.high is None or value <= self.high)
+
+    def describe(self, kind: type) -> str:
+        """The allowed values in words."""
+        number = "a whole number" if kind is int else "a number"
+        if self.high is None:
+            return f"{number} of at least {self.low:g}"
+        return f"{number} between {self.low:g} and {self.high:g}"
+
+
+class Choice:
+    """One of a few words."""
+
+    def __init__(self, *options: str) -> None:
+        self.options = options
+
+    def accepts(self, value: Any, kind: type) -> bool:
+        """Whether `value` is one of the words."""
+        return isinstance(value, kind) and value in self.options
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
+        """The allowed values in words."""
+        return "one of " + ", ".join(map(repr, self.options))
+
+
+class Flag:
+    """Yes or no."""
+
+    def accepts(self, value: Any, kind: type) -> bool:
+        """Whether `value` is True or False."""
+        return isinstance(value, kind)
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
+        """The allowed values in words."""
+        return "True or False"
+
+
+class File:
+    """A file that is there, or one of the names that stand for something without a file."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
+        """Whether `value` is a name or a file."""
+        return isinstance(value, str) and (value in self.names or Path(value).is_file())
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
+        """The allowed values in words."""
+        return ", ".join(map(repr, self.names)) + " or the path of a file"
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter as the documentation and the command line see it."""
+
+    name: str
+    kind: type
+    rule: Range | Choice | Flag | File
+    default: Any
+    doc: str
+    late: bool = False
+
+
+def params_of(cls: type) -> Iterator[Param]:
+    """The parameters of a method, measure or promise: its annotated dataclass fields."""
+    hints = get_type_hints(cls, include_extras=True)
+    for field in fields(cls):
+        hint = hints[field.name]
+        if get_origin(hint) is not Annotated:
+            continue
+        kind, *extras = get_args(hint)
+        rule = next(extra for extra in extras if isinstance(extra, (Range, Choice, Flag, File)))
+        default = None if field.default is MISSING else field.default
+        doc = next((extra for extra in extras if isinstance(extra, str)), "")
+        yield Param(field.name, kind, rule, default, doc, Late() in extras)
+
+
+def check_params(instance: Any, owner: str) -> None:
+    """Raise ParameterError, always in the same sentence, if a parameter has a wrong value."""
+    for param in params_of(type(instance)):
+        value = getattr(instance, param.name)
+        if not param.rule.accepts(value, param.kind):
+            raise ParameterError(
+                f"The {param.name!r} parameter of {owner} must be "
+                f"{param.rule.describe(param.kind)}. Got {value!r} instead."
+            )
+
+
+def with_values(instance: T, **values: Any) -> T:
+    """The same with other values of those parameters that it has."""
+    names = {field.name for field in fields(instance)}  # type: ignore[arg-type]
+    return replace(instance, **{name: value for name, value in values.items() if name in names})  # type: ignore[type-var]
+
+
+def early_params(instance: Any) -> tuple[type, dict[str, Any]]:
+    """The class and all parameters but the late ones: what is learnt depends on nothing else of a method."""
+    late = {param.name for param in params_of(type(instance)) if param.late}
+    return type(instance), {name: value for name, value in asdict(instance).items() if name not in late}
+
+
+def public_params(instance: Any) -> dict[str, Any]:
+    """All parameters as everybody may see them: of files only the last part of the name, not where they are."""
+    return {**asdict(instance), **{name: path.name for name, path in files_of(instance).items()}}
+
+
+def files_of(instance: Any) -> dict[str, Path]:
+    """The parameters that are files."""
+    values = [(param, getattr(instance, param.name)) for param in params_of(type(instance))]
+    return {p.name: Path(value) for p, value in values if isinstance(p.rule, File) and value not in p.rule.names}
+
+
+def with_files_in(cls: type, values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Values of parameters, with files looked for in a folder."""
+    names = {param.name: param.rule.names for param in params_of(cls) if isinstance(param.rule, File)}
+    return {
+        name: str(folder / value) if isinstance(value, str) and value not in names.get(name, (value,)) else value
+        for name, value in values.items()
+    }

@@ -1,0 +1,141 @@
+"""Method, Plan, Draft: what a method is, what it decides, and what it hands over.
+
+A method may learn what does not depend on its late parameters (k), decides (`plan`), and applies the decision
+(`release`). A plan is the whole decision: written to disk and read back, it gives the same release, and `release` sees
+nothing but the log and the plan.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import polars as pl
+
+from coterie.core.log import Log
+from coterie.core.promise import Promise
+from coterie.core.run import Run
+from coterie.core.shapes import Shape
+from coterie.errors import InputError
+
+_TABLE, _TABLES, _EVIDENCE, _NOTES = "table", "tables", "evidence", "notes.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What a method may know before it promises anything."""
+
+    subjects: int
+    rows: int
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Plan:
+    """The whole decision of a method."""
+
+    table: pl.LazyFrame
+    """Of the shape GROUPS, KEEP, REPLACE or COUNTS."""
+    tables: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
+    """Further tables that the release is made from."""
+    evidence: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
+    """Tables that tell a judge where to look; they go into the private run record."""
+    notes: tuple[str, ...] = ()
+    """What the decision costs, for people; without a value of the log."""
+
+    def write(self, folder: Path) -> None:
+        """Store the plan in a folder, which must be as private as the log."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.table.sink_parquet(folder / f"{_TABLE}.parquet")
+        for kind, tables in ((_TABLES, self.tables), (_EVIDENCE, self.evidence)):
+            (folder / kind).mkdir(mode=0o700, exist_ok=True)
+            for name, table in tables.items():
+                table.sink_parquet(folder / kind / f"{name}.parquet")
+        (folder / _NOTES).write_text(json.dumps(self.notes), encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> Plan:
+        """The plan that `write` stored."""
+
+        def tables(kind: str) -> dict[str, pl.LazyFrame]:
+            return {path.stem: pl.scan_parquet(path, glob=False) for path in sorted((folder / kind).glob("*.parquet"))}
+
+        return cls(
+            table=pl.scan_parquet(folder / f"{_TABLE}.parquet", glob=False),
+            tables=tables(_TABLES),
+            evidence=tables(_EVIDENCE),
+            notes=tuple(json.loads((folder / _NOTES).read_text(encoding="utf-8"))),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Draft:
+    """What a method hands over: rows that nobody has checked yet, and who became whom.
+
+    `frame` has the released columns and, for methods that keep rows, `row`, the original row each one came from; it
+    moves into the private record. `subjects` has original, released and group.
+    """
+
+    frame: pl.LazyFrame
+    subjects: pl.LazyFrame
+    warnings: tuple[str, ...] = ()
+
+
+class Method(Protocol):
+    """An anonymizer: a frozen dataclass whose fields are the parameters of its paper.
+
+    It may also have
+
+        gives: ClassVar[Shape]             the shape of its release, where that is not the shape of the log
+        holds_rows: ClassVar[bool] = True  it works on rows in memory rather than through polars: a large log is then
+                                           cut into engine blocks
+        learn(self, log, run)              what does not depend on late parameters, computed once for several k
+        baseline(self) -> Method | None    for a method that groups users: itself with random groups of the same size,
+                                           or None where its groups are random already; every report shows it
+    """
+
+    accepts: ClassVar[tuple[Shape, ...]]
+    status: ClassVar[str]
+
+    def promises(self, facts: Facts) -> tuple[Promise, ...]:
+        """What a release of a log with these facts promises; an error where it cannot."""
+
+    def plan(self, learnt: Any, log: Log, run: Run) -> Plan:
+        """Decide. `learnt` is what `learn` gave, None for a method without it."""
+
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
+        """Apply the decision to all rows."""
+
+
+def learn(method: Method, log: Log, run: Run) -> Any:
+    """What a method learns of a log; None for one that learns nothing."""
+    own = getattr(method, "learn", None)
+    return None if own is None else own(log, run)
+
+
+def shape_given(method: Method, log: Log) -> Shape:
+    """The shape of the release."""
+    gives: Shape | None = getattr(method, "gives", None)
+    return log.shape if gives is None else gives
+
+
+def holds_rows(method: Method | type[Method]) -> bool:
+    """Whether a method works on rows in memory."""
+    return bool(getattr(method, "holds_rows", False))
+
+
+def baseline_of(method: Method) -> Method | None:
+    """The same method with random groups; None for a method that groups nobody, or at random."""
+    make = getattr(method, "baseline", None)
+    return None if make is None else make()
+
+
+def enough_subjects(owner: str, k: int, facts: Facts) -> None:
+    """Raise InputError where there are fewer users than k: nobody can be hidden among too few."""
+    if facts.subjects < k:
+        raise InputError(
+            f"{owner} with k = {k} needs at least {k} users, and the log has {facts.subjects}. "
+            f"Use a smaller k (at least 2) or a larger log."
+        )

@@ -1,0 +1,203 @@
+"""Promise, Case, Check, Verdict: what a release says about itself, and what its judge found.
+
+A promise is a small value in a file of its own in `promises/`, found by its name. It brings its judge: `check` looks at
+a Case and yields Checks. A Verdict is what follows from all checks of one verification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+
+import polars as pl
+
+from coterie.core import registry
+from coterie.core.params import with_values
+from coterie.core.shapes import Shape
+from coterie.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from coterie.core.log import Log
+
+Status = Literal["passed", "failed", "not checked"]
+Kind = Literal["text", "concepts", "counts"]
+"""What released items are: strings of the log, names of concepts in their place, or numbers."""
+ORIGINAL = "the original log (--original LOG)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One thing a judge looked at. Counts are numbers here; `text` makes a sentence of them, without any value."""
+
+    name: str
+    status: Status
+    detail: str
+    """What must hold."""
+    looked_at: int | None = None
+    """How many items, profiles or rows were looked at."""
+    broken: int = 0
+    """How many of them break it."""
+    fault: str = ""
+    """What the broken ones have or lack, as the end of a sentence: "have fewer"."""
+    concerns: int | None = None
+    """How many subjects of the original the broken ones concern."""
+    how: str = ""
+    """How it was looked at, where there are several ways."""
+    needs: str = ""
+    """What a check that was not made would need."""
+    needs_original: bool = False
+    carries_promise: bool = False
+    """Whether the promise itself, and not only good order, rests on this check."""
+    largest_k: int | None = None
+    """The largest k for which this check passes, where it depends on k."""
+    promise: str = ""
+    """The name of the promise whose judge made it; empty for the rules that every release keeps."""
+
+    @property
+    def text(self) -> str:
+        """The check in words."""
+        words = self.detail + (f" ({self.how})" if self.how else "")
+        if self.status == "not checked":
+            return f"{words}: needs {self.needs}" if self.needs else words
+        if not self.broken:
+            return words if self.looked_at is None else f"{words}; {self.looked_at:,} looked at"
+        share = f"{self.broken:,}" if self.looked_at is None else f"{self.broken:,} of {self.looked_at:,}"
+        people = "" if self.concerns is None else f", which concerns {self.concerns:,} users"
+        return f"{words}: {share} {self.fault}{people}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for the sidecar and for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Case:
+    """What a judge gets to see."""
+
+    rows: pl.LazyFrame
+    """The released rows."""
+    shape: Shape
+    original: Log | None = None
+    """The log the release was made from, prepared in the same way; None where it was not given."""
+    evidence: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
+    """Tables of the private run record, by name. They say where to look; nothing in them is believed."""
+    foreign: bool = False
+    """Whether Coterie did not make these rows, so that the rules of its releases do not apply."""
+    published: pl.LazyFrame | None = None
+    """Foreign rows as they were published, before they were prepared like the original."""
+
+
+@runtime_checkable
+class Promise(Protocol):
+    """What a release promises, as a frozen dataclass whose fields are its numbers. File name = public name."""
+
+    name: ClassVar[str]
+    about: ClassVar[Literal["items", "subjects"]]
+    """Whether it is about single items, or about all that is released of a subject."""
+
+    @property
+    def headline(self) -> str:
+        """The number people ask for: "k = 5"."""
+
+    @property
+    def sentence(self) -> str:
+        """The promise in plain words: what a person signs."""
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the promise does not say."""
+
+    @property
+    def releases(self) -> Kind:
+        """What released items are."""
+
+    @property
+    def linkage_bound(self) -> float | None:
+        """The largest share of subjects that anybody can be right about who links names to people; None: no bound."""
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The tables of the run record that the judge looks into."""
+
+    def check(self, case: Case) -> Iterator[Check]:
+        """Judge a case with code that shares nothing with methods."""
+
+    @classmethod
+    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> Promise:
+        """The promise to check of rows without a sidecar; `named`: whether rows say whose they are."""
+
+
+def promise_class(name: str) -> type[Promise]:
+    """The class of a promise, by its name."""
+    found: type[Promise] = registry.member("promises", name)
+    return found
+
+
+def to_dict(promise: Promise) -> dict[str, Any]:
+    """A promise as plain data: its name, numbers and sentence."""
+    return {"name": promise.name, **asdict(promise), "sentence": promise.sentence}  # type: ignore[call-overload]
+
+
+def from_dict(data: Mapping[str, Any]) -> Promise:
+    """The promise that `to_dict` wrote."""
+    name = data.get("name")
+    if not isinstance(name, str):
+        raise InputError("A promise has no name.")
+    numbers = {key: value for key, value in data.items() if key not in ("name", "sentence")}
+    try:
+        return promise_class(name)(**numbers)
+    except TypeError:
+        raise InputError(f"The promise {name!r} has a number too many, or lacks one.") from None
+
+
+def with_k(promises: tuple[Promise, ...], k: int) -> tuple[Promise, ...]:
+    """The same promises with another k, in place of that of each promise that has one."""
+    changed = tuple(with_values(promise, k=k) for promise in promises)
+    if changed == promises and all("k" not in to_dict(promise) for promise in promises):
+        names = ", ".join(promise.name for promise in promises)
+        raise ParameterError(f"{names} has no k that could be checked instead.")
+    return changed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The checks of one verification and what follows from them."""
+
+    promises: tuple[Promise, ...]
+    checks: tuple[Check, ...]
+    foreign: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """What was checked, in plain words; a promise may have a `foreign_sentence` for rows Coterie did not make."""
+        own = "foreign_sentence" if self.foreign else "sentence"
+        return " ".join(str(getattr(promise, own, promise.sentence)) for promise in self.promises)
+
+    @property
+    def broken(self) -> tuple[Check, ...]:
+        """The checks that failed."""
+        return tuple(check for check in self.checks if check.status == "failed")
+
+    @property
+    def unchecked(self) -> tuple[Check, ...]:
+        """The checks that could not be made with what was given."""
+        return tuple(check for check in self.checks if check.status == "not checked")
+
+    @property
+    def promise_checked(self) -> bool:
+        """Whether everything the promises rest on was checked."""
+        return not any(check.carries_promise for check in self.unchecked)
+
+    @property
+    def largest_k(self) -> int | None:
+        """The largest k that holds; None where it could not be found, nothing was released, or there is no k."""
+        limits = [check.largest_k for check in self.checks if check.largest_k is not None]
+        return min(limits) if limits and self.promise_checked else None
+
+    @property
+    def exit_code(self) -> int:
+        """0 the promises hold, 1 one is broken, 3 one could not be checked."""
+        if self.broken:
+            return 1
+        return 0 if self.promise_checked else 3

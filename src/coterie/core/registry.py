@@ -1,0 +1,78 @@
+"""The registry: a name is a file name.
+
+Built-in members are the files of a folder (those that start with `_` are not members); third parties
+add theirs through an entry point of the group `coterie.<kind>`. Nothing registers at import.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from importlib.metadata import entry_points
+from importlib.resources import files
+from types import ModuleType
+from typing import Any
+
+from coterie.errors import UnknownNameError
+
+_FOLDERS = {
+    "methods": ("methods",),
+    "promises": ("promises",),
+    "formats": ("formats",),
+    "steps": ("steps",),
+    "embeddings": ("embeddings",),
+    "measures": ("measures/privacy", "measures/utility", "measures/attacks"),
+}
+
+
+def names(kind: str) -> list[str]:
+    """All names of a kind, built-in and third-party, sorted."""
+    return sorted({*_built_in(kind), *(point.name for point in _entry_points(kind))})
+
+
+def module(kind: str, name: str) -> ModuleType:
+    """The module behind a name."""
+    path = _built_in(kind).get(name)
+    if path is not None:
+        return importlib.import_module(path)
+    for point in _entry_points(kind):
+        if point.name == name:
+            return importlib.import_module(point.module)
+    close = difflib.get_close_matches(name, names(kind), n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise UnknownNameError(f"No {kind[:-1]} is called {name!r}.{hint} Known: {', '.join(names(kind))}.")
+
+
+def member(kind: str, name: str) -> Any:
+    """The class of that kind and name: the CamelCase of its file name."""
+    return getattr(module(kind, name), class_name(name))
+
+
+def method(name: str) -> Any:
+    """The method class of that name."""
+    return member("methods", name)
+
+
+def name_of(method: Any) -> str:
+    """The name of a method: its file's name."""
+    return type(method).__module__.rpartition(".")[2]
+
+
+def class_name(name: str) -> str:
+    """`suppress_rare` becomes `SuppressRare`."""
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _built_in(kind: str) -> dict[str, str]:
+    paths: dict[str, str] = {}
+    for folder in _FOLDERS[kind]:
+        root = files("coterie").joinpath(folder)
+        for entry in root.iterdir():
+            stem, dot, suffix = entry.name.rpartition(".")
+            if dot and suffix == "py" and not stem.startswith("_"):
+                paths[stem] = f"coterie.{folder.replace('/', '.')}.{stem}"
+    return paths
+
+
+def _entry_points(kind: str) -> list[Any]:
+    return list(entry_points(group=f"coterie.{kind}"))

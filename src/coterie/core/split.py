@@ -1,0 +1,47 @@
+"""Split a log in time: what each user searched for earlier, and what she searched for later.
+
+A release is made of the earlier part and judged by the later one, which no method has seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from coterie.core import randomness
+from coterie.core.log import Log
+
+SPLITS = ("chronological",)
+
+
+def in_time(rows: pl.DataFrame, subject: str, item: str) -> pl.DataFrame:
+    """Rows by subject and time; at one time in an order that does not depend on the alphabet, nor on that of the rows.
+
+    Where there are no times at all, the alphabet would decide which words are the earlier ones. Rows that agree in time
+    and item (several clicks of one search) go by their other columns; `row`, where a row stood, comes last.
+    """
+    items = rows.select(pl.col(item).unique().sort())
+    keys = items.with_columns(pl.Series("_key", randomness.keys(0, "items of one time", items[item])))
+    first = (subject, "time", "_key")
+    others = [name for name in rows.columns if name not in (*first, item, "row")]
+    last = ["row"] if "row" in rows.columns else []
+    return rows.join(keys, on=item, nulls_equal=True).sort(*first, *others, *last).drop("_key")
+
+
+def chronological(log: Log, size: int = 0) -> tuple[Log, Log]:
+    """The first half of each subject's rows, the larger where they are odd, and the second half.
+
+    With `size` the first so many rows of each subject, and as many after these; who has fewer than one and a half times
+    as many is left out. Then all profiles are of one size, and overlaps with them can be compared. Rows without a
+    subject are nobody's, and in neither.
+    """
+    subject = log.shape.subject
+    rows = in_time(log.frame.drop_nulls(subject).collect(engine="streaming"), subject, log.shape.item)
+    place, all_rows = pl.int_range(pl.len()).over(subject), pl.len().over(subject)
+    early, late = 2 * place < all_rows, 2 * place >= all_rows
+    if size:
+        enough = 2 * all_rows >= 3 * size
+        early, late = enough & (place < size), enough & (place >= size) & (place < 2 * size)
+    first, second = (replace(log, frame=rows.filter(part).lazy()) for part in (early, late))
+    return first, second

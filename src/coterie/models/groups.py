@@ -1,0 +1,110 @@
+"""Groups of users: random ones, which every grouping is compared with, and groups within blocks of similar users.
+
+Which users belong together is what methods differ in; here is what they share. Rows come with the column names of
+QUERIES, whatever the log calls its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.core.log import Log
+from coterie.core.run import Run
+from coterie.core.shapes import GROUPS
+from coterie.core.threads import DoneSoFar, in_threads
+from coterie.models.events import EVENT_ORDER, PAGE, QUERY, RANK, TIME, USER
+from coterie.models.words import word_hashes
+
+Grouping = Callable[[pl.DataFrame], tuple[pl.Series, NDArray[np.int64], NDArray[np.int64]]]
+"""From rows (user and EVENT), sorted by user and EVENT_ORDER, to users, their numbers group by group, and where each
+group starts among these."""
+_UNBLOCKED_USERS = 2_000
+_BLOCK_USERS = 200
+_NO_GROUPS = pl.DataFrame(schema={"subject": pl.String, "group": pl.UInt32})
+
+
+def user_rows(log: Log) -> pl.LazyFrame:
+    """The rows of users, with what profiles are made of."""
+    shape = log.shape
+    columns = {USER: shape.subject, TIME: shape.time, QUERY: shape.item, RANK: shape.rank, PAGE: shape.page}
+    rows = log.frame.select(pl.col(column).alias(name) for name, column in columns.items())
+    return rows.filter(pl.col(USER).is_not_null())
+
+
+def user_names(log: Log) -> pl.Series:
+    """The users, sorted."""
+    return user_rows(log).select(USER).unique().collect(engine="streaming")[USER].sort()
+
+
+def random_groups(log: Log, run: Run, k: int) -> pl.LazyFrame:
+    """Groups of k users at random, the last of up to 2k - 1."""
+    return _in_a_row(_shuffled(log, run).sort("key", USER), k)
+
+
+def size_groups(log: Log, run: Run, k: int) -> pl.LazyFrame:
+    """Groups of k users with about as many rows; those with equally many in random order."""
+    return _in_a_row(_shuffled(log, run).sort("size", "key", USER), k)
+
+
+def _shuffled(log: Log, run: Run) -> pl.DataFrame:
+    """user, size (rows), key (random)"""
+    users = user_rows(log).group_by(USER).agg(pl.len().alias("size")).collect(engine="streaming").sort(USER)
+    return users.with_columns(pl.Series("key", run.keys("random partition", users[USER])))
+
+
+def _in_a_row(users: pl.DataFrame, k: int) -> pl.LazyFrame:
+    """k users after each other are a group, the last has up to 2k - 1."""
+    place = np.minimum(np.arange(users.height) // k, users.height // k - 1)
+    columns = {"subject": users[USER], "group": place}
+    return numbered(pl.DataFrame(columns, schema_overrides={"group": pl.UInt32})).lazy()
+
+
+def numbered(groups: pl.DataFrame) -> pl.DataFrame:
+    """Groups with running numbers, in the order of subjects."""
+    return groups.with_columns(pl.col("group").rank("dense").cast(pl.UInt32) - 1).sort("subject")
+
+
+def groups_in_blocks(log: Log, run: Run, k: int, block_users: int, group: Grouping) -> pl.LazyFrame:
+    """Groups that `group` makes of the users of each block, numbered over all blocks.
+
+    A block has about `block_users` users, at least 2k; 0: all users up to 2,000, blocks of 200 above.
+    """
+    users = _with_blocks(_users(log), k, block_users)
+    user_rows_with_block = user_rows(log).join(users.lazy().select(USER, "block"), on="user")
+    done = DoneSoFar(int(users["size"].sum()), run.tell)
+
+    def work(frame: pl.LazyFrame) -> pl.LazyFrame:
+        rows = frame.collect(engine="streaming").sort("block", USER, *EVENT_ORDER)
+        blocks = sorted(rows.partition_by("block", maintain_order=True), key=lambda b: -b.height)
+        return pl.concat([_NO_GROUPS, *in_threads(grouped, blocks)]).lazy()
+
+    def grouped(block: pl.DataFrame) -> pl.DataFrame:
+        names, members, start = group(block)
+        number = block["block"][0] + np.repeat(np.arange(start.size - 1), np.diff(start))
+        done.add(block.height)
+        columns = {"subject": names.gather(members), "group": number}
+        return pl.DataFrame(columns, schema_overrides={"group": pl.UInt32})
+
+    groups = run.map(user_rows_with_block, work, by=["block"], out=GROUPS).collect(engine="streaming")
+    return numbered(groups).lazy()
+
+
+def _with_blocks(users: pl.DataFrame, k: int, block_users: int) -> pl.DataFrame:
+    """Users with the number of their block: neighbours in size class, then in their smallest word hash."""
+    wanted = block_users or (_BLOCK_USERS if users.height > _UNBLOCKED_USERS else users.height)
+    n_blocks = max(1, users.height // max(wanted, 2 * k))
+    half_octave = -(pl.col("size").cast(pl.Int64) ** 2).bitwise_leading_zeros().cast(pl.Int64)
+    ordered = users.sort(half_octave, "word", USER).with_row_index("place")
+    number = pl.col("place").cast(pl.Int64) * n_blocks // users.height
+    return ordered.with_columns(pl.col("place").min().over(number).cast(pl.UInt32).alias("block"))
+
+
+def _users(log: Log) -> pl.DataFrame:
+    """Each user with the number of their rows and the smallest hash of their words, which similar users share."""
+    word = pl.col(QUERY).map_batches(word_hashes, return_dtype=pl.UInt64, is_elementwise=True)
+    rows = user_rows(log).select(USER, word.alias("word"))
+    return rows.group_by(USER).agg(pl.len().alias("size"), pl.col("word").min()).collect(engine="streaming")

@@ -1,0 +1,309 @@
+"""Interests: each user as a vector of what her words mean, and sensitive topics that users have.
+
+    tf-idf       (1 + ln n) · (1 + ln((1 + N) / (1 + N_w))) for the n times that a user has a word, N users, N_w with it
+    LSA          its projection on the directions along which users differ most (kernels/lsa.py), length 1
+    embedding    mean of word vectors weighted by n and the same idf, minus the mean of all users, length 1
+    size         sqrt(w) (cos(f log2 m), sin(f log2 m)) for m rows; f = π / max(10, log2 of the largest m), and
+                 w = weight · (π / 10f)², so that users of unlike size are a little less similar: 0.005 for a factor 2
+
+A vector is LSA and size, or LSA / sqrt 2, embedding / sqrt 2 and size, in whole numbers: what is compared later does
+not depend on rounding. Words are stems of the pieces of queries (`text.py`) without stop words. Directions are found on
+at most 50,000 users that the seed chooses, and on the words that two of them have; a user who has no such word is known
+by her size alone. Of several words with one stem, the word that most of these users typed stands for it in a model.
+
+Nothing but numbers of words leaves the blocks of an engine; the order of rows, blocks and threads change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie import taxonomies
+from coterie.core import registry
+from coterie.core.log import Log
+from coterie.core.run import Run
+from coterie.core.threads import in_threads
+from coterie.errors import InputError, ParameterError
+from coterie.kernels.grouping import UNIT, Ints, Vectors
+from coterie.kernels.grouping import load as load_grouping
+from coterie.kernels.lsa import Sparse, directions, project, times
+from coterie.models.events import QUERY, USER
+from coterie.models.groups import user_rows
+from coterie.models.words import word_hashes
+from coterie.text.words import STOP_WORDS, folded, pieces, stems, without_spaces
+
+SAMPLE_USERS = 50_000
+MAX_WORDS = 200_000
+NO_EMBEDDING = "none"
+_SPARE = 16  # directions more than wanted, which make the wanted ones exact
+_USERS_AT_ONCE = 20_000
+_SIZE_OCTAVES = 10.0
+_STOP = sorted(STOP_WORDS)
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What vectors depend on beside log and seed."""
+
+    dimensions: int = 128
+    embedding: str = NO_EMBEDDING
+    size_weight: float = 0.1
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Interests:
+    """Users in the order of their names, a vector for each, and how often each one has each word."""
+
+    users: pl.Series
+    vectors: Vectors
+    words: pl.LazyFrame
+    """user (its place), word (its hash), n."""
+
+
+def interests(log: Log, run: Run, settings: Settings) -> Interests:
+    """The vectors of all users of a log."""
+    models = settings.embedding != NO_EMBEDDING
+    if models:
+        _embed(settings.embedding, ["word"])  # what is missing is better said now than after the work
+    _load_kernels()
+    rows = user_rows(log).select(USER, QUERY)
+    users = rows.group_by(USER).len("size").collect(engine="streaming").sort(USER)
+    users = users.with_row_index("place")
+    run.tell(0.1)
+    places = users.lazy().select(USER, "place")
+    words = run.collect(run.map(rows.join(places, on="user"), _count_words, by=["place"]))
+    run.tell(0.5)
+    order = np.argsort(run.keys("interests", users[USER]), kind="stable")
+    sample = np.sort(order[:SAMPLE_USERS])
+    vocabulary = _vocabulary(words, sample, least=1 if models else 2)
+    counts = _matrix(words, vocabulary, users.height)
+    n_users = np.bincount(counts.column, minlength=counts.width)
+    idf = 1 + np.log((1 + users.height) / (1 + n_users))
+    parts = [_lsa(counts, np.where(n_users > 1, idf, 0), sample, settings.dimensions, run)]
+    run.tell(0.8)
+    if models:
+        chosen = rows.join(
+            places.join(pl.LazyFrame({"place": sample}, schema={"place": pl.UInt32}), on="place", how="semi"), on="user"
+        )
+        table = _embed(settings.embedding, _spelled(chosen, vocabulary))
+        parts.append(_means(counts, idf, table))
+    parts = [part / np.float32(np.sqrt(len(parts))) for part in parts]
+    parts.append(_size_columns(users["size"].to_numpy(), settings.size_weight))
+    vectors = np.concatenate([np.rint(part * UNIT).astype(np.int16) for part in parts], axis=1)
+    run.tell(0.9)
+    return Interests(users=users[USER], vectors=vectors, words=words)
+
+
+def read_topics(path: Path) -> list[pl.Series]:
+    """The words of each topic of a file: whoever typed one of them, or a word with its stem, has the topic.
+
+    A line is a topic, `name: word word` or words alone; `@disease` stands for the words that most likely mean something
+    that WordNet has below it (`@physical_condition` for a label of several words); # begins a remark.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise InputError("The file of sensitive topics cannot be read as text (UTF-8).") from None
+    topics = []
+    for number, line in enumerate(lines, 1):
+        text = line.partition("#")[0]
+        if not text.strip():
+            continue
+        written = text.partition(":")[2] if ":" in text else text
+        found = _pieces(pl.DataFrame({QUERY: [_with_branches(written)]}))["piece"]
+        if found.is_empty():  # a topic that guards nothing must not look like one that does
+            raise ParameterError(f"Line {number} of the file of sensitive topics has no words, or stop words only.")
+        topics.append(found.unique().sort())
+    if not topics:
+        raise ParameterError("The file of sensitive topics has no words: write one topic on a line.")
+    return topics
+
+
+def _with_branches(topic: str) -> str:
+    """The words of a topic, branches of WordNet written out."""
+    found = []
+    for word in topic.split():
+        if word.startswith("@"):
+            found += taxonomies.load(taxonomies.WORDNET).words_below(word[1:].replace("_", " ")).to_list()
+        else:
+            found.append(word)
+    return " ".join(found)
+
+
+class Having(NamedTuple):
+    """Which users have which sensitive topics."""
+
+    masks: NDArray[np.uint64]
+    """One bit for each topic that is rare enough, 64 in a column."""
+    common: int
+    """Topics that so many users have that they may be shared; their bits are 0."""
+    unknown: int
+    """Topics that nobody has."""
+
+
+def have_topics(log: Log, found: Interests, topics: Sequence[pl.Series], share: float) -> Having:
+    """Who has which of the topics that fewer than `share` of all users have."""
+    n = len(found.users)
+    masks = np.zeros((n, 1 + (len(topics) - 1) // 64), dtype=np.uint64)
+    common = unknown = 0
+    for number, topic in enumerate(topics):
+        places = _having(log, found, topic)
+        if places.size == 0:
+            unknown += 1
+        elif places.size >= share * n:
+            common += 1
+        else:
+            masks[places, number // 64] |= np.uint64(1) << np.uint64(number % 64)
+    return Having(masks, common, unknown)
+
+
+def _having(log: Log, found: Interests, topic: pl.Series) -> Ints:
+    """The places of the users who have a topic."""
+    by_word = found.words.filter(pl.col("word").is_in(_hashed(stems(topic)).implode())).select(pl.col("place").unique())
+    places = by_word.collect(engine="streaming")["place"].to_numpy().astype(np.int64)
+    parts = topic.to_frame("word").filter(without_spaces(pl.col("word")))["word"].to_list()
+    if not parts:
+        return places
+    containing = user_rows(log).filter(folded(pl.col(QUERY)).str.contains_any(parts)).select(USER).unique()
+    users = found.users.alias(USER).to_frame().with_row_index("place").lazy()
+    by_part = users.join(containing, on="user", how="semi").collect(engine="streaming")["place"].to_numpy()
+    return np.union1d(places, by_part.astype(np.int64))
+
+
+def _load_kernels() -> None:
+    """Compile the kernels, or load them where they are compiled, before threads need them."""
+    two = Sparse(np.arange(3), np.arange(2, dtype=np.int32), np.ones(2, dtype=np.float32), 2)
+    table = directions(two, np.eye(2)).astype(np.float32)
+    project(two, table)
+    load_grouping()
+
+
+def _pieces(queries: pl.DataFrame) -> pl.DataFrame:
+    """Each query with its pieces, stop words left out."""
+    found = queries.with_columns(pieces(pl.col(QUERY)).alias("piece")).explode("piece")
+    return found.filter(pl.col("piece").is_not_null() & ~pl.col("piece").is_in(_STOP))
+
+
+def _hashed(words: pl.Series) -> pl.Series:
+    return word_hashes(words.alias("word"))
+
+
+def _count_words(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """place, word (hash of the stem), n of the users in a block."""
+    counts = frame.group_by("place", QUERY).len("n").collect(engine="streaming")
+    found = _pieces(counts.select(pl.col(QUERY).unique()))
+    spelled = found["piece"].unique()
+    table = pl.DataFrame([spelled, _hashed(stems(spelled))])
+    pairs = found.lazy().join(table.lazy(), on="piece").select(QUERY, "word")
+    n = pl.col("n").sum().cast(pl.UInt32)
+    return counts.lazy().join(pairs, on="query").group_by("place", "word").agg(n)
+
+
+def _vocabulary(words: pl.LazyFrame, sample: Ints, least: int) -> pl.DataFrame:
+    """word, column: the words that at least so many users of the sample have, those of most users where too many."""
+    chosen = words.join(pl.LazyFrame({"place": sample}, schema={"place": pl.UInt32}), on="place", how="semi")
+    common = chosen.group_by("word").len("users").filter(pl.col("users") >= least).collect(engine="streaming")
+    kept = common.sort("users", "word", descending=[True, False]).head(MAX_WORDS)
+    return kept.select("word").sort("word").with_row_index("column")
+
+
+def _matrix(words: pl.LazyFrame, vocabulary: pl.DataFrame, n_users: int) -> Sparse:
+    """How often each user has each word."""
+    found = words.join(vocabulary.lazy(), on="word").select("place", "column", "n").collect(engine="streaming")
+    found = found.sort("place", "column")
+    start = np.concatenate([[0], np.cumsum(np.bincount(found["place"].to_numpy(), minlength=n_users))])
+    column, n = found["column"].to_numpy().astype(np.int32), found["n"].to_numpy().astype(np.float32)
+    return Sparse(start.astype(np.int64), column, n, vocabulary.height)
+
+
+def _lsa(counts: Sparse, idf: NDArray[np.float64], sample: Ints, dimensions: int, run: Run) -> Floats:
+    tfidf = counts._replace(value=((1 + np.log(counts.value)) * idf[counts.column]).astype(np.float32))
+    some = _unit_rows(_rows_of(tfidf, sample))
+    wanted = min(dimensions, sample.size, counts.width)
+    if wanted == 0:
+        return np.zeros((counts.start.size - 1, 0), dtype=np.float32)
+    tried = min(wanted + _SPARE, sample.size, counts.width)
+    begin = run.stream("directions of interests").standard_normal((sample.size, tried))
+    table = directions(some, begin)[:, :wanted].astype(np.float32)
+    return _by_users(tfidf, lambda users: project(users, table))
+
+
+def _rows_of(matrix: Sparse, rows: Ints) -> Sparse:
+    counts = matrix.start[rows + 1] - matrix.start[rows]
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    entries = np.repeat(matrix.start[rows] - start[:-1], counts) + np.arange(start[-1])
+    return Sparse(start, matrix.column[entries], matrix.value[entries], matrix.width)
+
+
+def _unit_rows(matrix: Sparse) -> Sparse:
+    counts = np.diff(matrix.start)
+    row = np.repeat(np.arange(counts.size), counts)
+    squares = np.bincount(row, weights=matrix.value.astype(np.float64) ** 2, minlength=counts.size)
+    return matrix._replace(value=(matrix.value / np.sqrt(np.maximum(squares, 1e-9))[row]).astype(np.float32))
+
+
+def _by_users(matrix: Sparse, work: Callable[[Sparse], Floats]) -> Floats:
+    """`work` on the rows of some users at a time, in threads."""
+    parts = [
+        matrix._replace(start=matrix.start[at : at + _USERS_AT_ONCE + 1])
+        for at in range(0, matrix.start.size - 1, _USERS_AT_ONCE)
+    ]
+    return np.concatenate(in_threads(work, parts))
+
+
+def _spelled(rows: pl.LazyFrame, vocabulary: pl.DataFrame) -> list[str]:
+    """For each word of the vocabulary the spelling that most users typed; of several the first."""
+    queries = rows.select("place", QUERY).unique().collect(engine="streaming")
+    found = _pieces(queries).select("place", "piece").unique().group_by("piece").len("users")
+    table = found.with_columns(_hashed(stems(found["piece"]))).join(vocabulary, on="word")
+    first = table.sort("column", "users", "piece", descending=[False, True, False]).unique("column", keep="first")
+    return first.sort("column")["piece"].to_list()
+
+
+def _embed(name: str, words: list[str]) -> Floats:
+    """The vectors of a model, checked: what a third party gives is only believed if it fits."""
+    model = registry.module("embeddings", name)
+    if not words:  # a model need not know what to do with nothing
+        return np.zeros((0, 0), dtype=np.float32)
+    table = np.asarray(model.embed(words), dtype=np.float32)
+    if table.ndim != 2 or table.shape[0] != len(words):
+        raise ParameterError(f"The embedding {name!r} must give one row of numbers for each word.")
+    if not np.isfinite(table).all():
+        raise ParameterError(f"The embedding {name!r} gave numbers that are not finite.")
+    return table
+
+
+def _means(counts: Sparse, idf: NDArray[np.float64], table: Floats) -> Floats:
+    """The mean word vector of each user, minus that of all users who have one, of length 1 (or 0)."""
+    weighted = counts._replace(value=(counts.value * idf[counts.column]).astype(np.float32))
+    known = np.append(np.abs(table).sum(axis=1) > 0, False)[counts.column]
+    weighted = weighted._replace(value=np.where(known, weighted.value, 0).astype(np.float32))
+    wide = np.concatenate([table, np.ones((table.shape[0], 1), dtype=np.float32)], axis=1).astype(np.float64)
+
+    def means(users: Sparse) -> Floats:
+        sums = times(users, wide)
+        return (sums[:, :-1] / np.maximum(sums[:, -1:], 1e-9)).astype(np.float32)
+
+    found = _by_users(weighted, means)
+    some = np.abs(found).max(axis=1, initial=0) > 0
+    if some.any():
+        found[some] -= found[some].mean(axis=0, dtype=np.float64).astype(np.float32)
+    lengths = np.sqrt(np.einsum("ij,ij->i", found, found, dtype=np.float64))
+    found /= np.maximum(lengths, 1e-9).astype(np.float32)[:, None]
+    return found
+
+
+def _size_columns(sizes: NDArray[np.integer], weight: float) -> Floats:
+    octaves = np.log2(sizes)
+    span = max(_SIZE_OCTAVES, float(octaves.max()))
+    angle = np.pi / span * octaves
+    length = np.sqrt(weight) * span / _SIZE_OCTAVES
+    return np.stack([length * np.cos(angle), length * np.sin(angle)], axis=1).astype(np.float32)

@@ -1,0 +1,357 @@
+"""Queries, the concepts in them, and which queries are affine (SPEC 6.2 to 6.5): from a log to anonymity degrees.
+
+The steps, each of which works on distinct queries only:
+    1. gather: the distinct queries in byte order, with their users and their number of events.
+    2. mine: n-grams of one to three words with enough users, their weights, and the vectors of queries; queries with
+       equal vectors become one vertex.
+    3. connect: the pairs of vertices with cosine >= θ.
+    4. degrees: generalized cores; degree = core + 1.
+Queries, users and words are told apart by their bytes, never by a hash alone. Numbers follow the byte order of queries
+and users, so that nothing depends on the order of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.core.arrays import Floats, Ints, Short, offsets
+from coterie.core.log import Log
+from coterie.core.run import Run
+from coterie.core.threads import in_threads
+from coterie.errors import InputError
+from coterie.kernels import cores, cosine_join, grams, vectors
+from coterie.text.words import FUNCTION_WORDS
+
+TOLERANCE = 1e-9
+"""Two queries are affine if their cosine is at least θ minus this."""
+UNIT = 2.0**32
+"""Squared weights are whole multiples of 1 / UNIT, so that sums are exact."""
+_MOST = 2**31 - 1
+_PARTS = 64  # of the join, for the threads; of no consequence for the result
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Queries:
+    """The distinct queries of a log in byte order. Rows without a user are left out."""
+
+    names: pl.Series
+    people: pl.Series
+    """The users in byte order."""
+    events: Ints
+    """Distinct (user, time) of each query."""
+    user_start: Ints
+    users: Short
+    """Distinct users of query q: users[user_start[q]:user_start[q + 1]]."""
+
+    @property
+    def crowd(self) -> Ints:
+        """The number of users of each query."""
+        return np.diff(self.user_start)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Vectors:
+    """Vertices: distinct sets of concepts, each with the queries that have it."""
+
+    tau: int
+    """The number of users from which an n-gram is a concept."""
+    rare: NDArray[np.bool_]
+    """Queries with a word of too few users; they have no vertex."""
+    vertex: Short
+    """The vertex of each query, or -1."""
+    start: Ints
+    features: Short
+    """Concepts of vertex v, ascending: features[start[v]:start[v + 1]]; numbered from frequent to rare."""
+    mass: Ints
+    """The squared weight of each concept, in units."""
+    length: Short
+    """The number of words of each concept."""
+    member_start: Ints
+    members: Short
+    """The queries of each vertex."""
+    user_start: Ints
+    users: Short
+    """The users of each vertex."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Affinity:
+    """The graph of affine queries of a log, and the anonymity degree of each query."""
+
+    queries: Queries
+    vectors: Vectors
+    start: Ints
+    neighbours: Short
+    """Vertices affine to vertex v: neighbours[start[v]:start[v + 1]]."""
+    core: Short
+    degree: Ints
+    max_degree: int
+    """Degrees are exact up to this number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What degrees depend on beside the log; the names are those of the method's parameters."""
+
+    theta: float = 0.9
+    min_users: int = 0
+    min_term_users: int = 2
+    strict: bool = False
+    max_degree: int = 1000
+    function_words: frozenset[str] = FUNCTION_WORDS
+    v_max: int | None = None
+    """With a number, the approximate procedure of SPEC 6.5 instead of exact cores."""
+
+
+def affinity(log: Log, run: Run, settings: Settings) -> Affinity:
+    """Steps 1 to 4."""
+    queries = gather(log, run)
+    found = mine(queries, settings)
+    start, neighbours = connect(found, settings.theta)
+    n_users = len(queries.people)
+    levels = max(min(settings.max_degree, n_users), 2) - 1  # nobody has a degree above the number of users
+    shape = (start, neighbours, found.user_start, found.users, n_users)
+    core = cores.cores(*shape, np.full(start.size - 1, levels, dtype=np.int32), levels)
+    if settings.v_max is not None:
+        # A query leaves the levels that those who cover it left: covers must be inside the release.
+        v_max = min(settings.v_max, max(start.size - 1, 1))
+        core = cores.cores(*shape, cores.local_cores(*shape, core, levels, v_max), levels)
+    degree = queries.crowd
+    inside = found.vertex >= 0
+    degree[inside] = np.maximum(degree[inside], core[found.vertex[inside]] + 1)
+    if settings.strict:
+        degree[found.rare] = 0
+    return Affinity(
+        queries=queries,
+        vectors=found,
+        start=start,
+        neighbours=neighbours,
+        core=core,
+        degree=degree,
+        max_degree=settings.max_degree,
+    )
+
+
+def gather(log: Log, run: Run) -> Queries:
+    """Step 1: distinct queries with their users and events."""
+    shape = log.shape
+    time = pl.col(shape.time).to_physical().fill_null(grams.NO_TIME).alias("moment")
+    rows = log.frame.select(pl.col(shape.subject).alias("subject"), pl.col(shape.item).alias("item"), time)
+    rows = rows.drop_nulls("subject")
+    people = rows.select("subject").unique().collect(engine="streaming")["subject"].sort()
+    numbered = pl.DataFrame({"subject": people, "number": np.arange(len(people), dtype=np.int32)})
+    rows = rows.join(numbered.lazy(), on="subject").select("item", "number", "moment")
+    grouped = run.map(rows, lambda frame: frame.group_by("item").agg("number", "moment"), by=["item"])
+    table = grouped.collect(engine="streaming").sort("item")
+    start = offsets(table["number"].list.len().to_numpy())
+    if max(start[-1], len(table)) > _MOST:
+        raise InputError("affinity works on logs of up to 2,147,483,647 rows.")
+    numbers, times = (_writable(table[name].explode(empty_as_null=False)) for name in ("number", "moment"))
+    names = table["item"]
+    del table, grouped
+    events, user_start, users = grams.people(start, numbers, times)
+    return Queries(names=names, people=people, events=events, user_start=user_start, users=users)
+
+
+def mine(queries: Queries, settings: Settings) -> Vectors:
+    """Step 2: concepts, weights and vectors."""
+    n_users = len(queries.people)
+    # More than all users is the same as one more: nothing is a concept.
+    tau = min(settings.min_users or max(2, n_users // 10_000), n_users + 1)
+    min_term_users = min(settings.min_term_users, n_users + 1)
+    token_start, tokens, function = _tokens(queries.names, settings.function_words)
+    words = _count(queries, token_start, tokens, function.size, max(tau, min_term_users))
+    rare = _any(words.owners[tokens] < min_term_users, token_start)
+    orders = _orders(queries, token_start, tokens, function, words, tau)
+    feature, weight, length = _features(orders)
+    places = (_renumbered(numbers, order.at) for numbers, order in zip(feature, orders, strict=True))
+    first, second, third = places
+    vertex, start, features = vectors.collapse(token_start, first, second, third, ~rare)
+    member_start, members = vectors.members(vertex, start.size - 1)
+    user_start, users = vectors.union(member_start, members, queries.user_start, queries.users, n_users)
+    return Vectors(
+        tau=tau,
+        rare=rare,
+        vertex=vertex,
+        start=start,
+        features=features,
+        mass=np.rint(weight * weight * UNIT).astype(np.int64),
+        length=length,
+        member_start=member_start,
+        members=members,
+        user_start=user_start,
+        users=users,
+    )
+
+
+def connect(found: Vectors, theta: float) -> tuple[Ints, Short]:
+    """Step 3: the neighbours of each vertex."""
+    least = theta - TOLERANCE
+    prefix, norm = cosine_join.prefixes(found.start, found.features, found.mass)
+    order = np.argsort(norm, kind="stable")
+    listed = cosine_join.lists(found.start, found.features, prefix, order, found.mass.size, least)
+    # Long lists cost more than their length says.
+    cost = np.cumsum(np.diff(listed[0]).astype(np.float64) ** 1.5)
+    cuts = np.searchsorted(cost, np.linspace(0, cost[-1] if cost.size else 0, _PARTS + 1))
+    cuts[0], cuts[-1] = 0, found.mass.size
+
+    def part(i: int) -> tuple[Short, Short]:
+        return cosine_join.join(
+            cuts[i], cuts[i + 1], *listed, found.start, found.features, prefix, norm, found.mass, least,
+            cosine_join.SPLIT,
+        )  # fmt: skip
+
+    edges = in_threads(part, range(_PARTS))
+    left, right = (np.concatenate(side) for side in zip(*edges, strict=True))
+    del edges
+    return cosine_join.adjacency(left, right, found.start.size - 1)
+
+
+def certificate(found: Affinity, kept: pl.Series, k: int) -> pl.DataFrame:
+    """Who covers whom if the queries `kept` are released: item, by, user; for each rare item enough to make k users.
+
+    `by` is a released query affine to the item and `user` one of its users who did not ask the item; without a user,
+    `by` has k users itself.
+    """
+    queries, of = found.queries, found.vectors
+    released = queries.names.is_in(kept.implode()).to_numpy()
+    wanted = np.flatnonzero(released & (queries.crowd < k) & (of.vertex >= 0)).astype(np.int32)
+    item, by, user = cores.covers(
+        wanted, k, of.vertex, of.member_start, of.members, found.start, found.neighbours,
+        released, queries.user_start, queries.users, len(queries.people),
+    )  # fmt: skip
+    nobody = pl.Series(user) < 0
+    return pl.DataFrame({
+        "item": queries.names.gather(item),
+        "by": queries.names.gather(by),
+        "user": queries.people.gather(np.maximum(user, 0)),
+    }).with_columns(pl.when(~nobody).then("user").alias("user"))  # fmt: skip
+
+
+class _Counts(NamedTuple):
+    """Numbers about n-grams of one order."""
+
+    owners: Short
+    """Distinct users, up to the number that is enough."""
+    occurrences: Ints
+    containing: Ints
+    """Events that contain it."""
+    queries: Short
+
+    def of(self, kept: NDArray[np.bool_]) -> _Counts:
+        """The numbers about some of them."""
+        return _Counts(self.owners[kept], self.occurrences[kept], self.containing[kept], self.queries[kept])
+
+
+class _Order(NamedTuple):
+    """Frequent n-grams of one order: which begins at each position, what they weigh, and which are concepts."""
+
+    at: Short
+    weight: Floats
+    queries: Short
+    concept: NDArray[np.bool_]
+
+
+def _tokens(names: pl.Series, function_words: frozenset[str]) -> tuple[Ints, Short, NDArray[np.bool_]]:
+    """Where the tokens of each query begin, the words they are, and which words are function words."""
+    # Function words get their numbers in one pass with the others, as a last query that nobody asked.
+    last = pl.Series(names.name, [" ".join(sorted(function_words))])
+    text, text_start = _bytes(pl.concat([names, last]))
+    token_start, tokens, n_words = grams.words(text, text_start)
+    end = token_start[-2]
+    function = np.zeros(n_words, dtype=np.bool_)
+    function[tokens[end:]] = True
+    return token_start[:-1], tokens[:end], function
+
+
+def _count(queries: Queries, token_start: Ints, at: Short, n_grams: int, enough: int) -> _Counts:
+    people = (queries.events, queries.user_start, queries.users, len(queries.people))
+    return _Counts(*grams.tally(token_start, at, n_grams, *people, enough))
+
+
+def _orders(
+    queries: Queries, token_start: Ints, tokens: Short, function: NDArray[np.bool_], words: _Counts, tau: int
+) -> tuple[_Order, _Order, _Order]:
+    """Frequent n-grams of one, two and three words.
+
+    Those of two words are pairs of frequent words, and those of three are pairs of frequent pairs: an n-gram has at
+    most the users of its parts.
+    """
+    lengths = np.diff(token_start)
+    totals = [float((queries.events * np.maximum(lengths - i, 0)).sum()) for i in range(3)]
+
+    frequent = words.owners >= tau
+    at, words, function = _numbered(frequent)[tokens], words.of(frequent), function[frequent]
+    p_word = words.occurrences / totals[0]
+    first = _Order(at, np.log2(words.containing + 1.0), words.queries, ~function)
+
+    at, x, y, pairs = _pairs(queries, token_start, at, function.size, tau)
+    p_pair = pairs.occurrences / totals[1]
+    weight = np.log2(p_pair / (p_word[x] * p_word[y]) + 1)
+    second = _Order(at, weight, pairs.queries, ~(function[x] & function[y]))
+
+    at, left, right, triples = _pairs(queries, token_start, at, x.size, tau)
+    a, b, c = x[left], y[left], y[right]
+    chance = p_word[a] * p_word[b] * p_word[c] + p_word[a] * p_pair[right] + p_pair[left] * p_word[c]
+    weight = np.log2(triples.occurrences / totals[2] / chance + 1)
+    return first, second, _Order(at, weight, triples.queries, ~(function[a] & function[b] & function[c]))
+
+
+def _pairs(
+    queries: Queries, token_start: Ints, part: Short, n_parts: int, tau: int
+) -> tuple[Short, Ints, Ints, _Counts]:
+    """Frequent n-grams of two neighbouring parts: which begins where, their left and right parts, their numbers."""
+    at, key = grams.pairs(token_start, part, n_parts)
+    counts = _count(queries, token_start, at, key.size, tau)
+    frequent = counts.owners >= tau
+    left, right = np.divmod(key[frequent], max(n_parts, 1))
+    return _renumbered(_numbered(frequent), at), left, right, counts.of(frequent)
+
+
+def _features(orders: Sequence[_Order]) -> tuple[list[Short], Floats, Short]:
+    """The feature of each frequent n-gram (or -1), numbered from frequent to rare; weights and words of features."""
+    concept = np.concatenate([each.concept for each in orders])
+    queries = np.concatenate([each.queries for each in orders])
+    weight = np.concatenate([each.weight for each in orders])
+    length = np.repeat(np.arange(1, len(orders) + 1, dtype=np.int32), [each.concept.size for each in orders])
+    kept = np.flatnonzero(concept)
+    kept = kept[np.argsort(-queries[kept].astype(np.int64), kind="stable")]
+    feature = np.full(concept.size, -1, dtype=np.int32)
+    feature[kept] = np.arange(kept.size, dtype=np.int32)
+    return np.split(feature, np.cumsum([each.concept.size for each in orders])[:-1]), weight[kept], length[kept]
+
+
+def _numbered(kept: NDArray[np.bool_]) -> Short:
+    """Running numbers for what is kept, -1 for the rest."""
+    return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+
+
+def _renumbered(numbers: Short, at: Short) -> Short:
+    """The new numbers at all positions; none where there was none."""
+    return np.append(numbers, np.int32(-1))[at]
+
+
+def _any(flags: NDArray[np.bool_], start: Ints) -> NDArray[np.bool_]:
+    """For each stretch of flags whether one is set."""
+    count = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(flags)])
+    return count[start[1:]] > count[start[:-1]]
+
+
+def _writable(numbers: pl.Series) -> NDArray[Any]:
+    found = numbers.to_numpy()
+    return found if found.flags.writeable else found.copy()
+
+
+def _bytes(texts: pl.Series) -> tuple[NDArray[np.uint8], Ints]:
+    """The UTF-8 bytes of all texts side by side, and where each begins."""
+    array = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, offsets, data = array.buffers()
+    start = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    empty = np.zeros(1, dtype=np.uint8)
+    return (np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else empty), start

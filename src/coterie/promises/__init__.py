@@ -1,0 +1,65 @@
+"""Promises: one file each, with its words, its limits and its judge; `judge` asks all judges of a release.
+
+To write one, copy the smallest file here, `query_k_anonymity.py`. File name = public name, and the class is the
+CamelCase of it. A promise is a frozen keyword-only dataclass whose fields are its numbers, and has
+
+    name              the file's name
+    about             "items", or "subjects" where it is about all that is released of a subject
+    headline          the number people ask for: "k = 5"
+    sentence          what a person signs
+    limits            what it does not say
+    releases          what released items are: "text" of the log, "concepts" in place of it, or "counts"
+    linkage_bound     the largest share of subjects that anybody who links names to people is right about, or None
+    evidence          the tables of the private run record that its judge looks into
+    check(case)       its judge: yields Checks
+    of_foreign(...)   what to check of rows without a sidecar, or a ParameterError where that makes no sense
+    foreign_sentence  (optional) the sentence for such rows, where `sentence` would say too much
+
+A judge trusts nobody. It reads the released rows, and the original where the promise cannot be seen in the release
+alone; evidence says where to look and is never believed. It shares no code with what decided or applied the decision:
+nothing here imports methods, apply, models or kernels. What it finds are numbers (`looked_at`, `broken`, `concerns`)
+and words apart from them, never a value of the log. The rules that every release keeps (its columns, their order, no
+original id) are judged by `judge` before any promise.
+
+Third parties ship a promise by an entry point of the group `coterie.promises`:
+
+    [project.entry-points."coterie.promises"]
+    my_promise = "my_package.my_promise"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from coterie.core.promise import Case, Check, Promise, Verdict
+from coterie.promises import _rules
+
+__all__ = ["judge"]
+
+
+def judge(case: Case, promises: Sequence[Promise]) -> Verdict:
+    """Check a case against the rules of every release, then against each promise.
+
+    Rows that Coterie did not make (`case.foreign`) need not keep its rules. Where the columns are wrong, no judge can
+    look into them, and that check is the only one.
+    """
+    checks: list[Check] = []
+    if not case.foreign:
+        columns = _rules.columns(case)
+        if columns.status == "failed":
+            return Verdict(promises=tuple(promises), checks=(columns,))
+        checks = [columns, *_rules.others(case)]
+    seen = set(checks)
+    for check in _judged(case, promises):
+        anonymous = replace(check, promise="")
+        if anonymous not in seen:  # two promises may look at the same thing
+            seen.add(anonymous)
+            checks.append(check)
+    return Verdict(promises=tuple(promises), checks=tuple(checks), foreign=case.foreign)
+
+
+def _judged(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
+    for promise in promises:
+        for check in promise.check(case):
+            yield replace(check, promise=promise.name)

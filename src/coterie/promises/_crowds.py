@@ -1,0 +1,102 @@
+"""Crowds: how many subjects stand behind what was released, and multisets of rows that can be compared."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+
+import polars as pl
+
+from coterie.core.log import Log
+from coterie.core.promise import ORIGINAL, Case, Check
+from coterie.promises._checks import count, judged, not_checked
+
+_HALVES: tuple[Callable[[pl.Expr], pl.Expr], ...] = (lambda hashed: hashed // 2**32, lambda hashed: hashed % 2**32)
+
+
+def crowds(case: Case, key: Sequence[str], k: int, *, named: bool, needs: str = ORIGINAL) -> Iterator[Check]:
+    """At least k distinct subjects of the original behind each released key, and no more rows than there.
+
+    `named`: each name in the release stands for one person, so that without the original names can be counted.
+    """
+    columns = list(key)
+    what = " and ".join(columns)
+    crowd, detail = ".".join(("crowd", *columns)), f"at least {k} users behind each released {what}"
+    more, no_more = ".".join(("rows", *columns)), f"no {what} has more rows than in the original"
+    released = case.rows.select(columns).drop_nulls().group_by(columns).len("released")
+    if case.original is not None:
+        owned = with_owner(case.original, case.shape.item, columns).join(released, on=columns, how="semi")
+        how = ""
+    elif named and _has_names(case, columns):
+        owned = case.rows.select(*columns, pl.col(case.shape.subject).alias("_owner")).drop_nulls()
+        how = "counted by the names in the release"
+    else:
+        yield not_checked(crowd, detail, carries_promise=True, needs=needs)
+        yield not_checked(more, no_more, needs=needs)
+        return
+    table = sizes(released, owned, columns)
+    few, excess = pl.col("crowd") < k, pl.col("released") > pl.col("rows")
+    numbers = table.select(
+        pl.col("crowd").min().alias("smallest"), few.sum().alias("few"), excess.sum().alias("excess"), pl.len()
+    )
+    smallest, broken, invented, total = numbers.collect(engine="streaming").row(0)
+    concerns = None
+    if broken:
+        exposed = owned.join(table.filter(few).select(columns), on=columns, how="semi")
+        concerns = count(exposed.select(pl.col("_owner").drop_nulls().n_unique()))
+    yield judged(
+        crowd,
+        broken,
+        detail,
+        fault="have fewer",
+        looked_at=total,
+        concerns=concerns,
+        how=how,
+        needs_original=case.original is not None,
+        carries_promise=True,
+        largest_k=None if smallest is None else int(smallest),
+    )
+    if case.original is None:
+        yield not_checked(more, no_more, needs=needs)
+    else:
+        yield judged(more, invented, no_more, fault="have invented rows", looked_at=total, needs_original=True)
+
+
+def _has_names(case: Case, columns: Sequence[str]) -> bool:
+    """Whether a row with a key has a name, too; a release without any key has nobody to name."""
+    if not case.shape.subject:
+        return False
+    keyed = case.rows.drop_nulls(columns).select(
+        pl.len().alias("keys"), pl.col(case.shape.subject).count().alias("names")
+    )
+    keys, names = keyed.collect(engine="streaming").row(0)
+    return bool(names or not keys)
+
+
+def with_owner(original: Log, item: str, columns: Sequence[str]) -> pl.LazyFrame:
+    """Columns of the original, its items under the name that they have in the release; and `_owner`, its subject."""
+    renamed = [pl.col(original.shape.item).alias(item) if name == item else pl.col(name) for name in columns]
+    return original.frame.select(*renamed, pl.col(original.shape.subject).alias("_owner"))
+
+
+def sizes(released: pl.LazyFrame, owned: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
+    """Released rows of each key, and the users (`crowd`) and rows that it has in `owned`."""
+    behind = owned.group_by(columns).agg(
+        pl.col("_owner").drop_nulls().n_unique().alias("crowd"), pl.len().alias("rows")
+    )
+    return released.join(behind, on=list(columns), how="left").with_columns(pl.col("crowd", "rows").fill_null(0))
+
+
+def secret_seeds() -> tuple[int, int]:
+    """Keys of two hashes that nobody who made the rows could know: collisions cannot be prepared."""
+    return secrets.randbits(63), secrets.randbits(63)
+
+
+def multisets(
+    rows: pl.LazyFrame, owner: Sequence[str], columns: Sequence[str], seeds: tuple[int, int]
+) -> pl.LazyFrame:  # fmt: skip
+    """One row for each owner: sums of two hashes under secret keys, which stand for the multiset of its rows."""
+    hashes = [pl.struct(columns).hash(seed=seed).alias(f"h{i}") for i, seed in enumerate(seeds)]
+    # Sums of halves cannot overflow, so no bit of a hash is lost.
+    parts = [half(pl.col(name)).sum().alias(f"{name}{i}") for name in ("h0", "h1") for i, half in enumerate(_HALVES)]
+    return rows.select(*owner, *hashes).group_by(owner).agg(pl.len().alias("n"), *parts)

@@ -1,0 +1,195 @@
+"""Concept k-anonymity: every released item is a concept that stands for items of at least k users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
+
+import polars as pl
+
+from coterie import taxonomies
+from coterie.core.params import Choice, Flag, Range, check_params
+from coterie.core.promise import ORIGINAL, Case, Check, Kind
+from coterie.errors import ParameterError
+from coterie.promises import _rules
+from coterie.promises._checks import judged, not_checked, other_columns, strange_items, time_columns
+from coterie.promises._concept_recount import generalized
+from coterie.promises._crowds import crowds
+from coterie.promises._digests import NameOrDigest
+from coterie.promises._single_queries import (
+    ALONE,
+    ATTRS_SENTENCES,
+    USERS_SENTENCES,
+    Attrs,
+    Users,
+    costs,
+    details,
+    links,
+)
+from coterie.taxonomies import Taxonomy
+
+_TAXONOMY = "the taxonomy's file, whose path is in the run record (--record DIR)"
+_TELLING = "A concept can be telling by itself: diseases, places and well-known persons are concepts, too."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConceptKAnonymity:
+    """Every released item is a concept that stands for items of at least k users of the original log."""
+
+    k: Annotated[int, Range(2), "smallest number of users, or queries, behind a released concept"]
+    size: Annotated[str, Choice("users", "queries"), "what is counted behind a concept"] = "users"
+    taxonomy: Annotated[
+        str, NameOrDigest(taxonomies.WORDNET), "name of the taxonomy, or the digest of one that has none"
+    ] = taxonomies.WORDNET
+    paper_compat: Annotated[bool, Flag(), "stop words are looked up in the taxonomy, as in the paper"] = False
+    users: Users = "drop"
+    attrs: Attrs = "common"
+
+    name: ClassVar[str] = "concept_k_anonymity"
+    about: ClassVar[Literal["items", "subjects"]] = "items"
+
+    def __post_init__(self) -> None:
+        check_params(self, self.name)
+
+    @property
+    def headline(self) -> str:
+        """The number people ask for."""
+        return f"k = {self.k}"
+
+    @property
+    def sentence(self) -> str:
+        """The promise in plain words."""
+        crowd = {
+            "users": f"Every released concept stands for queries of at least {self.k} different users.",
+            "queries": f"Every released concept stands for at least {self.k} different queries, which may all come "
+            "from one user.",
+        }
+        attrs = ATTRS_SENTENCES[self.attrs]
+        if self.attrs == "common":
+            attrs = (
+                f" What accompanies a concept (the clicked page) stays only where {self.k} users share concept and "
+                "page; times are cut to the day."
+            )
+        return crowd[self.size] + attrs + USERS_SENTENCES[self.users]
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the promise does not say."""
+        one = f"One person who typed {self.k} different queries can be alone behind a concept."
+        return (
+            *costs(self.users, self.attrs),
+            *((one,) if self.size == "queries" else ()),
+            _TELLING,
+            "Anyone who knows what a person typed can tell which concept it was released as, and so what kind of "
+            "queries the others behind that concept typed.",
+            f"Somebody who can make {self.k} accounts type words of one concept can have that concept released.",
+            ALONE,
+        )
+
+    @property
+    def releases(self) -> Kind:
+        """Released items are names of concepts."""
+        return "concepts"
+
+    @property
+    def linkage_bound(self) -> float | None:
+        """None: it says nothing about a person's queries taken together."""
+        return None
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Where the taxonomy is, if it is not one that comes with the package."""
+        return () if self.taxonomy == taxonomies.WORDNET else ("taxonomy",)
+
+    @classmethod
+    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> ConceptKAnonymity:  # noqa: ARG003 (the protocol's)
+        """There is none: rows alone do not say which concepts are meant."""
+        raise ParameterError(
+            f"{cls.name} can be checked only for releases with a sidecar: it says which concepts are meant."
+        )
+
+    def check(self, case: Case) -> Iterator[Check]:
+        """Recount which concept each query leads to, then compare rows and count who is behind each concept."""
+        yield from _rules.names(case, self.users)
+        tree = taxonomies.promised(self.taxonomy, case.evidence)
+        needs = ORIGINAL if tree else _TAXONOMY
+        yield _concept_names(case, tree)
+        concept_of = None
+        if case.original is not None and tree is not None:
+            names = case.rows.select(case.shape.item).unique().collect(engine="streaming").to_series()
+            concept_of = generalized(case.original, tree, names, self.paper_compat)
+        # From here on the original is what it would be with its queries released as these concepts.
+        case = _with_concepts(case, concept_of)
+        yield self._meaning(case, needs)
+        named = self.users == "pseudonym"
+        if self.size == "users":
+            yield from crowds(case, (case.shape.item,), self.k, named=named, needs=needs)
+        else:
+            yield self._queries(case, concept_of, needs)
+        yield from links(case, self.users)
+        yield from details(case, self.attrs, self.k, named=named, needs=needs)
+
+    def _meaning(self, case: Case, needs: str) -> Check:
+        """The rows of each concept, with what accompanies them, are those of the queries it stands for."""
+        shape, item = case.shape, case.shape.item
+        name, detail = (
+            f"meaning.{item}",
+            "the rows of each concept are those of the queries that lead to it in the tree",
+        )
+        if case.original is None:
+            return not_checked(name, detail, carries_promise=True, needs=needs)
+        times = time_columns(shape)
+        kept = [column for column in other_columns(shape) if column not in shape.identifying]
+        key = [item, *{"drop": (), "common": times, "keep": kept}[self.attrs]]
+        original = case.original.frame.select(key).drop_nulls(item)
+        if self.attrs == "common":
+            original = original.with_columns(pl.col(time).dt.truncate("1d") for time in times)
+        before, after = original.group_by(key).len("before"), case.rows.select(key).group_by(key).len("after")
+        both = before.join(after, on=key, how="full", nulls_equal=True, coalesce=True)
+        differs = pl.col("before").ne_missing(pl.col("after"))
+        numbers = both.select(
+            pl.col(item).filter(differs).n_unique().alias("differ"), pl.col(item).n_unique().alias("all")
+        )
+        broken, concepts = numbers.collect(engine="streaming").row(0)
+        return judged(
+            name, broken, detail, fault="differ", looked_at=concepts, needs_original=True, carries_promise=True
+        )  # fmt: skip
+
+    def _queries(self, case: Case, concept_of: pl.DataFrame | None, needs: str) -> Check:
+        """At least k distinct queries behind each released concept."""
+        name, detail = f"crowd.{case.shape.item}", f"at least {self.k} different queries behind each released concept"
+        if concept_of is None:
+            return not_checked(name, detail, carries_promise=True, needs=needs)
+        released = case.rows.select(pl.col(case.shape.item).alias("concept")).unique().collect(engine="streaming")
+        queries = concept_of.group_by("concept").len("queries")
+        sizes = released.join(queries, on="concept", how="left").fill_null(0)["queries"]
+        return judged(
+            name,
+            int((sizes < self.k).sum()),
+            detail,
+            fault="have fewer",
+            looked_at=len(sizes),
+            needs_original=True,
+            carries_promise=True,
+            largest_k=None if sizes.is_empty() else int(sizes.min()),  # type: ignore[arg-type]
+        )
+
+
+def _concept_names(case: Case, tree: Taxonomy | None) -> Check:
+    """Nothing but concepts is released in place of queries."""
+    detail = f"every released {case.shape.item} is the name of a concept of the promised taxonomy"
+    if tree is None:
+        return not_checked("items", detail, needs=_TAXONOMY)
+    broken, total = strange_items(case.rows, case.shape, tree.names.to_frame().lazy())
+    return judged("items", broken, detail, fault="are not", looked_at=total)
+
+
+def _with_concepts(case: Case, concept_of: pl.DataFrame | None) -> Case:
+    """The case with concepts (item, concept) in place of the queries of its original; without one if it has none."""
+    if case.original is None or concept_of is None:
+        return replace(case, original=None)
+    item = case.original.shape.item
+    # Rows without a concept stay: they are part of sessions.
+    rows = case.original.frame.rename({item: "item"}).join(concept_of.lazy(), on="item", how="left")
+    return replace(case, original=replace(case.original, frame=rows.rename({"concept": item}).drop("item")))

@@ -1,0 +1,237 @@
+"""k-θ-affinity: every released item, and released items affine to it, were issued by at least k users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import polars as pl
+
+from coterie.core.log import Log
+from coterie.core.params import Flag, Range, check_params
+from coterie.core.promise import Case, Check, Kind
+from coterie.promises import _rules
+from coterie.promises._affinity_recount import Recount, covered_by_all, proved, recount
+from coterie.promises._checks import judged, not_checked
+from coterie.promises._crowds import sizes, with_owner
+from coterie.promises._digests import NameOrDigest
+from coterie.promises._single_queries import (
+    ALONE,
+    ATTRS_SENTENCES,
+    USERS_SENTENCES,
+    Attrs,
+    Users,
+    costs,
+    details,
+    links,
+    nothing_else_was_looked_for,
+)
+from coterie.text.words import FUNCTION_LISTS, name_of_words
+
+_SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
+_FUNCTION_WORDS = "the function words, which are in the run record (--record DIR)"
+_CERTIFICATE = "the run record (--record DIR): there are too many pairs to compare them all"
+_UNCOMPARED = "Words on a list of function words that was given are released without having been compared."
+
+
+@dataclass(frozen=True, kw_only=True)
+class KThetaAffinity:
+    """Every released item, and released items affine to it, were issued by at least k users of the original log."""
+
+    k: Annotated[int, Range(2), "smallest number of users behind a released query and those affine to it"]
+    theta: Annotated[float, Range(0.1, 1), "cosine from which queries are affine"] = 0.9
+    min_users: Annotated[
+        int, Range(0), "users from which a word or phrase is a concept; 0: one in ten thousand users, at least 2"
+    ] = 0
+    min_term_users: Annotated[int, Range(1), "users that each word of a covered query must have"] = 2
+    strict: Annotated[bool, Flag(), "no released query has a word of fewer users, not even one of k users"] = False
+    function_words: Annotated[
+        str,
+        NameOrDigest(*FUNCTION_LISTS),
+        "words that make no concept alone: the name of the list, or the digest of one that has none",
+    ] = "english"
+    users: Users = "drop"
+    attrs: Attrs = "common"
+
+    name: ClassVar[str] = "k_theta_affinity"
+    about: ClassVar[Literal["items", "subjects"]] = "items"
+
+    def __post_init__(self) -> None:
+        check_params(self, self.name)
+
+    @property
+    def headline(self) -> str:
+        """The number people ask for."""
+        return f"k = {self.k}"
+
+    @property
+    def sentence(self) -> str:
+        """The promise in plain words."""
+        cover = (
+            f"Behind every released query, taken together with the released queries whose words and phrases are nearly "
+            f"the same (affinity of at least {self.theta:g}), are at least {self.k} different users; the query itself "
+            f"may come from one user alone."
+        )
+        words = f" No released query has a word of fewer than {self.min_term_users} users." if self.strict else ""
+        attrs = ATTRS_SENTENCES[self.attrs]
+        if self.attrs == "common":
+            attrs = (
+                f" What accompanies a query (the clicked page) stays only where {self.k} users share query and page; "
+                "times are cut to the day."
+            )
+        return cover + words + attrs + USERS_SENTENCES[self.users]
+
+    @property
+    def foreign_sentence(self) -> str:
+        """What is examined in rows that Coterie did not make: the number alone, not how it came about."""
+        return (
+            f"To be checked: behind every query in the file and those with an affinity of at least {self.theta:g} to "
+            f"it are at least {self.k} different users."
+        )
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the promise does not say."""
+        return (
+            *costs(self.users, self.attrs),
+            "A released query can have been typed by one person alone, word for word: affinity says that others typed "
+            "nearly the same, not that they typed the rest of it.",
+            f"A rare word beside a common phrase is released with it where {self.min_term_users} users or more have "
+            "that word anywhere in the log.",
+            *((_UNCOMPARED,) if self.function_words not in FUNCTION_LISTS else ()),
+            "Somebody who saw a person type a released query recognizes it.",
+            f"Somebody who can make {self.min_term_users} accounts type a private word beside a common phrase can have "
+            "it released.",
+            ALONE,
+        )
+
+    @property
+    def releases(self) -> Kind:
+        """Released items are what was typed."""
+        return "text"
+
+    @property
+    def linkage_bound(self) -> float | None:
+        """None: it says nothing about a person's queries taken together."""
+        return None
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Who covers whom, and the function words if their list has no name."""
+        return ("certificate",) if self.function_words in FUNCTION_LISTS else ("certificate", "function_words")
+
+    @classmethod
+    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> KThetaAffinity:
+        """The promise to check of rows without a sidecar, which keep whatever they have beside queries."""
+        return cls(**{**values, "users": "pseudonym" if named else "drop", "attrs": "keep"})
+
+    def check(self, case: Case) -> Iterator[Check]:
+        """Count the users behind each released item and those affine to it, then look at names and details."""
+        if case.foreign:
+            yield nothing_else_was_looked_for(case.shape)
+        else:
+            yield from _rules.names(case, self.users)
+        item = case.shape.item
+        no_more = f"no {item} has more rows than in the original"
+        if case.original is None:
+            yield not_checked(f"cover.{item}", self._cover(item), carries_promise=True)
+            yield not_checked(f"rows.{item}", no_more)
+        else:
+            table = _released(case, case.original)
+            invented = table.filter(pl.col("released") > pl.col("rows")).height
+            yield judged(
+                f"rows.{item}", invented, no_more,
+                fault="have invented rows", looked_at=table.height, needs_original=True,
+            )  # fmt: skip
+            yield from self._words_and_cover(case, case.original, table)
+        if not case.foreign:
+            yield from links(case, self.users)
+            yield from details(case, self.attrs, self.k, named=self.users == "pseudonym")
+
+    def _cover(self, item: str) -> str:
+        return f"at least {self.k} users behind each released {item} and the released ones affine to it"
+
+    def _words_and_cover(self, case: Case, original: Log, table: pl.DataFrame) -> Iterator[Check]:
+        """No rare word, where that is promised, and k users behind each item of `table` (item, crowd)."""
+        item = case.shape.item
+        function_words = self._function_words(case.evidence.get("function_words"))
+        small = table.height <= _SMALL_ITEMS and table["crowd"].sum() <= _SMALL_CROWDS
+        claims, needs = None, ""
+        alone = bool((table["crowd"] >= self.k).all())  # each item has its k users without the others
+        if not alone and function_words is None:
+            needs = _FUNCTION_WORDS
+        elif not alone and not small:
+            claims = _claims(case.evidence.get("certificate"))
+            needs = _CERTIFICATE if claims is None else ""
+        # The original is recounted once, for every item that one of the two checks looks at.
+        compares = not alone and not needs
+        asked = [table["item"]] if self.strict or (compares and small) else []
+        asked += [] if claims is None else [claims["item"], claims["by"]]
+        recounted = None
+        if asked:
+            items = pl.concat([part.rename("item") for part in asked]).unique().to_frame()
+            recounted = recount(original, items, self.min_users, self.min_term_users, function_words or ())
+        if self.strict and recounted is not None:
+            yield self._words(item, table, recounted)
+        if needs:
+            yield not_checked(f"cover.{item}", self._cover(item), carries_promise=True, needs=needs)
+            return
+        covered, how = table.select("item", pl.col("crowd").cast(pl.Int64).alias("covered")), ""
+        if compares and recounted is not None:
+            covered, how = self._covered(table, recounted, claims)
+        yield judged(
+            f"cover.{item}",
+            covered.filter(pl.col("covered") < self.k).height,
+            self._cover(item),
+            fault="have fewer",
+            looked_at=table.height,
+            how=how,
+            needs_original=True,
+            carries_promise=True,
+            largest_k=None if covered.is_empty() else int(covered["covered"].min()),  # type: ignore[arg-type]
+        )
+
+    def _words(self, item: str, table: pl.DataFrame, recounted: Recount) -> Check:
+        """No item has a word of too few users; which words these are does not depend on function words."""
+        return judged(
+            f"words.{item}",
+            recounted.rare.join(table, on="item", how="semi").height,
+            f"no released {item} has a word of fewer than {self.min_term_users} users",
+            fault="have one",
+            looked_at=table.height,
+            needs_original=True,
+            carries_promise=True,
+        )
+
+    def _covered(
+        self, table: pl.DataFrame, recounted: Recount, claims: pl.DataFrame | None
+    ) -> tuple[pl.DataFrame, str]:  # fmt: skip
+        """item, covered: the users behind each item and those affine to it; and how they were counted."""
+        concepts = f"concepts have at least {recounted.tau:,} users"
+        if claims is None:
+            return covered_by_all(recounted, table, self.theta), f"{concepts}; all pairs compared"
+        covered = proved(recounted, claims, table, self.theta, self.k)
+        return covered, f"{concepts}; {claims.height:,} lines of the certificate compared, which prove no larger k"
+
+    def _function_words(self, given: pl.LazyFrame | None) -> frozenset[str] | None:
+        """The function words that the promise names; None where they have no name and were not given."""
+        if self.function_words in FUNCTION_LISTS:
+            return FUNCTION_LISTS[self.function_words]
+        words = frozenset[str]() if given is None else frozenset(given.select("word").collect()["word"])
+        return words if name_of_words(words) == self.function_words else None
+
+
+def _released(case: Case, original: Log) -> pl.DataFrame:
+    """item, released, crowd, rows: each released item, its rows, and its users and rows in the original."""
+    item = case.shape.item
+    released = case.rows.select(item).drop_nulls().group_by(item).len("released")
+    owned = with_owner(original, item, [item]).join(released, on=item, how="semi")
+    return sizes(released, owned, [item]).collect(engine="streaming").rename({item: "item"})
+
+
+def _claims(certificate: pl.LazyFrame | None) -> pl.DataFrame | None:
+    """item, by, user: who covers whom. It saves a search and is not believed."""
+    if certificate is None:
+        return None
+    return certificate.select(pl.col("item", "by", "user").cast(pl.String)).collect(engine="streaming")

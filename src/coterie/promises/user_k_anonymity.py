@@ -1,0 +1,234 @@
+"""User k-anonymity: every released profile is shared by at least k subjects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import polars as pl
+
+from coterie import taxonomies
+from coterie.core.params import Range, check_params
+from coterie.core.promise import Case, Check, Kind
+from coterie.core.shapes import Shape
+from coterie.promises import _rules
+from coterie.promises._checks import (
+    any_given,
+    count,
+    judged,
+    not_checked,
+    other_columns,
+    rows_broken,
+    strange_items,
+)
+from coterie.promises._crowds import multisets, secret_seeds
+from coterie.promises._digests import NameOrDigest
+from coterie.promises._single_queries import ALONE
+from coterie.promises._topic_recount import shared_by_all, users_with_topics
+from coterie.text.words import digest_of, name_of_topics
+
+_LABELS = "the labels of the taxonomy, which are in the run record (--record DIR)"
+_TOPICS = "the topics and who became whom, which are in the run record (--record DIR)"
+_MADE_OF_LABELS = " It is made of labels of a taxonomy, which stand in place of what was typed."
+_LABEL_OF_ONE = "A label may stand for what one user of a group alone searched for, and may name a person or a disease."
+_QUERY_OF_ONE = "A query that names a person by itself is released as it is where it is part of a shared profile."
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserKAnonymity:
+    """Every released profile (the multiset of a subject's rows) is shared by at least k subjects."""
+
+    k: Annotated[int, Range(2), "smallest number of users that share a released profile"]
+    labels: Annotated[
+        str,
+        NameOrDigest("", taxonomies.WORDNET),
+        "where labels of a taxonomy are released in place of queries: its name, or the digest of its labels",
+    ] = ""
+    topics: Annotated[
+        str,
+        NameOrDigest(""),
+        "where the users behind a profile must not all have one sensitive topic: the digest of the topics",
+    ] = ""
+    topic_share: Annotated[float, Range(0, 1), "topics that this share of all users have, or more, may be shared"] = 0.5
+
+    name: ClassVar[str] = "user_k_anonymity"
+    about: ClassVar[Literal["items", "subjects"]] = "subjects"
+
+    def __post_init__(self) -> None:
+        check_params(self, self.name)
+
+    @property
+    def headline(self) -> str:
+        """The number people ask for."""
+        return f"k = {self.k}"
+
+    @property
+    def sentence(self) -> str:
+        """The promise in plain words."""
+        shared = (
+            f"Every released profile, that is everything published under one name, is shared by at "
+            f"least {self.k} users."
+        )
+        diverse = (
+            f" The users behind a profile never all have one and the same topic of a list of sensitive ones; topics "
+            f"that {100 * self.topic_share:g} % of all users have, or more, do not count."
+        )
+        return shared + (_MADE_OF_LABELS if self.labels else "") + (diverse if self.topics else "")
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the promise does not say."""
+        return (
+            _LABEL_OF_ONE if self.labels else _QUERY_OF_ONE,
+            "Users of one group may all share a sensitive interest"
+            + (" that is not on the list, that many have, or that they typed other words for." if self.topics else "."),
+            "Anyone who knows that a person typed a rare query learns which group that person is in.",
+            "Anyone who can add users to the log can surround a person with profiles that they know.",
+            ALONE,
+        )
+
+    @property
+    def releases(self) -> Kind:
+        """Released items are what was typed, or labels in place of it."""
+        return "concepts" if self.labels else "text"
+
+    @property
+    def linkage_bound(self) -> float | None:
+        """One in k: those who share a profile cannot be told apart."""
+        return 1 / self.k
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Labels of a taxonomy that does not come with the package; sensitive topics and who became whom."""
+        labels = ("labels",) if self.labels not in ("", taxonomies.WORDNET) else ()
+        return (*labels, *(("topics", "subjects") if self.topics else ()))
+
+    @classmethod
+    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> UserKAnonymity:  # noqa: ARG003 (the protocol's)
+        """The promise to check of rows without a sidecar."""
+        return cls(**values)
+
+    def check(self, case: Case) -> Iterator[Check]:
+        """Compare names and items with the original, then the profiles of all names with each other."""
+        if case.foreign:
+            yield _only_these_were_compared(case.shape)
+        else:
+            yield from _rules.names(case, "pseudonym")
+        # What tells profiles apart is what was published: preparing rows like the original would hide it.
+        published = case.rows if case.published is None else case.published
+        nameless, rows = _nameless(published, case.shape)
+        if case.shape.subject:
+            yield _people(case)
+        yield self._labels(case, published) if self.labels else _items(case)
+        if nameless:
+            detail = "every row has a name"
+            yield judged("profiles", nameless, detail, fault="have none", looked_at=rows, carries_promise=True)
+            return
+        subject = case.shape.subject
+        columns = [name for name in case.shape.released if name != subject]
+        profiles = multisets(published, [subject], columns, secret_seeds())
+        if self.topics:
+            yield self._topics(case, profiles)
+        yield self._profiles(profiles.drop(subject))
+
+    def _profiles(self, profiles: pl.LazyFrame) -> Check:
+        """At least k equal profiles of each kind."""
+        crowd = pl.col("crowd")
+        crowds = profiles.group_by(pl.all()).len("crowd")
+        numbers = crowds.select(
+            crowd.min().alias("smallest"),
+            crowd.filter(crowd < self.k).sum().alias("broken"),
+            crowd.sum().alias("subjects"),
+            pl.len().alias("kinds"),
+        )
+        smallest, broken, subjects, kinds = numbers.collect(engine="streaming").row(0)
+        return judged(
+            "profiles",
+            broken,
+            f"each profile is shared by at least {self.k} subjects",
+            fault="subjects are in smaller groups",
+            looked_at=int(subjects),
+            how=f"{kinds:,} different profiles",
+            carries_promise=True,
+            largest_k=None if smallest is None else int(smallest),
+        )
+
+    def _topics(self, case: Case, profiles: pl.LazyFrame) -> Check:
+        """No sensitive topic that all users behind some profile have."""
+        detail = "the users behind a profile never all have one and the same sensitive topic"
+        if case.original is None:
+            return not_checked("topics", detail, carries_promise=True)
+        topics = case.evidence["topics"].collect() if "topics" in case.evidence else None
+        if topics is None or "subjects" not in case.evidence or name_of_topics(topics) != self.topics:
+            return not_checked("topics", detail, carries_promise=True, needs=_TOPICS)
+        equal = profiles.rename({case.shape.subject: "released"}).group_by(pl.exclude("released")).agg("released")
+        equal = equal.with_row_index("group").select("group", "released").explode("released")
+        became = case.evidence["subjects"].select(pl.col("original").alias("user"), "released")
+        groups = became.join(equal, on="released", how="left").select("user", "group").collect(engine="streaming")
+        shape = case.original.shape
+        typed = case.original.frame.select(pl.col(shape.subject).alias("user"), pl.col(shape.item).alias("query"))
+        having = users_with_topics(typed.drop_nulls("user"), topics)
+        return judged(
+            "topics",
+            shared_by_all(having, groups, self.topic_share),
+            detail,
+            fault="times they do",
+            needs_original=True,
+            carries_promise=True,
+        )
+
+    def _labels(self, case: Case, published: pl.LazyFrame) -> Check:
+        """Labels in place of queries: those of the taxonomy that the promise names, and nothing else anywhere."""
+        others = other_columns(case.shape)
+        detail = f"every released {case.shape.item} is a label of the taxonomy, and {', '.join(others)} are empty"
+        if self.labels == taxonomies.WORDNET:
+            tree = taxonomies.load(taxonomies.WORDNET)
+            labels = pl.concat([tree.labels.rename("label"), tree.names.rename("label")])
+        else:
+            given = case.evidence.get("labels")
+            labels = pl.Series(dtype=pl.String) if given is None else given.select("label").collect()["label"]
+            if digest_of(labels) != self.labels:
+                return not_checked("labels", detail, carries_promise=True, needs=_LABELS)
+        strange, _ = strange_items(published, case.shape, labels.to_frame().lazy())
+        accompanied, _ = rows_broken(published, any_given(others))
+        return judged("labels", strange + accompanied, detail, fault="labels or rows break this", carries_promise=True)
+
+
+def _nameless(rows: pl.LazyFrame, shape: Shape) -> tuple[int, int]:
+    """How many rows have no name, and how many rows there are; a shape without a subject names nobody."""
+    if shape.subject:
+        return rows_broken(rows, pl.col(shape.subject).is_null())
+    total = count(rows.select(pl.len()))
+    return total, total
+
+
+def _people(case: Case) -> Check:
+    """Names count as users only where there are no more of them than users."""
+    detail = "no more names than users in the original"
+    if case.original is None:
+        return not_checked("people", detail)
+    names = _distinct(case.rows, case.shape.subject)
+    users = _distinct(case.original.frame, case.original.shape.subject)
+    return judged(
+        "people", max(0, names - users), detail, fault="names are too many", looked_at=names, needs_original=True
+    )  # fmt: skip
+
+
+def _distinct(rows: pl.LazyFrame, column: str) -> int:
+    return count(rows.select(pl.col(column).drop_nulls().n_unique()))
+
+
+def _items(case: Case) -> Check:
+    """Nothing is released that nobody typed."""
+    detail = f"every released {case.shape.item} is in the original"
+    if case.original is None:
+        return not_checked("items", detail)
+    broken, total = strange_items(case.rows, case.shape, case.original.frame.select(case.original.shape.item))
+    return judged("items", broken, detail, fault="are not", looked_at=total, needs_original=True)
+
+
+def _only_these_were_compared(shape: Shape) -> Check:
+    """What is not looked at in rows that Coterie did not make."""
+    detail = f"only {', '.join(shape.released)} were compared; other columns of the file can tell people apart"
+    return Check(name="details", status="not checked", detail=detail)

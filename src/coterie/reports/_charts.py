@@ -1,0 +1,251 @@
+"""Drawings: numbers -> small static SVG pictures, each with a text that says the same.
+
+Colours are those of Okabe and Ito, which people with any colour vision tell apart; marks differ in
+shape too, and bars carry their numbers. Nothing in a picture needs a script, a font or a network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from coterie.reports import ORIGINAL, shown
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+INK, QUIET, LINE, GREY = "#1c2733", "#51606f", "#e3e7ec", "#98a3ae"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5548a", "#56b4e9", "#e69f00")
+SHADES = ("#86bfe3", "#3f97cc", "#0072b2", "#00578a", "#003d61", "#00253b")
+MARKS = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+SMALL, WIDE = 300, 440
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One drawing and what it says."""
+
+    title: str
+    svg: str
+    alt: str
+
+
+def bars(title: str, points: Sequence[tuple[str, float | None, str]], lines: Sequence[str]) -> Panel:
+    """A share per log as bars with their numbers: (label, share, line); the original is grey."""
+    data = [{"label": n, "value": v or 0, "text": shown(v, "%"), "line": s} for n, v, s in points]
+    base = _chart(data).encode(
+        y=alt.Y("label:N", sort=None, title=None, axis=_names_axis(110)),
+        x=alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 130]), axis=_percent_axis()),
+    )
+    colours = alt.Scale(domain=[ORIGINAL, *lines], range=[GREY, *_cycle(COLOURS, lines)])
+    drawn = base.mark_bar(height=13).encode(color=alt.Color("line:N", legend=None, scale=colours))
+    text = base.mark_text(align="left", dx=4, color=INK, fontSize=12).encode(text="text:N")
+    says = "; ".join(f"{name} {shown(v, '%')}" for name, v, _ in points)
+    return Panel(title, _svg(drawn + text, SMALL, 30 + 23 * len(points)), f"{title}: {says}.")
+
+
+def curves(title: str, points: Sequence[tuple[str, int, float | None]], quiet: Sequence[str] = ()) -> Panel:
+    """A share over k, one line per method: (line, k, share); those in `quiet` are grey and dashed."""
+    known = [(line, k, v) for line, k, v in points if v is not None]
+    ks = sorted({k for _, k, _ in points})
+    x = alt.X(
+        "k:Q",
+        title="k",
+        scale=alt.Scale(type="log", domain=[ks[0] / 1.18, ks[-1] * 1.18], nice=False),
+        axis=alt.Axis(values=ks, grid=False, format="d", labelOverlap="greedy", domain=True),
+    )
+    y = alt.Y("value:Q", title=None, scale=_full_scale(), axis=_percent_axis())
+    data = [{"line": s, "k": k, "value": v, "text": f"{v:.1f}"} for s, k, v in known]
+    lines = list(dict.fromkeys(s for s, _, _ in points))
+    base = _chart(data).encode(x=x, y=y)
+    drawn: Any = _strokes(base, lines, quiet) + _marks(base, lines, quiet)
+    if len(lines) == 1:
+        drawn += base.mark_text(dy=-11, fontSize=12, color=INK).encode(text="text:N")
+    says = "; ".join(f"{s} k={k} {shown(v, '%')}" for s, k, v in known)
+    return Panel(title, _svg(drawn, SMALL, _height(lines)), f"{title} over k: {says}.")
+
+
+def lines(
+    title: str, over: str, points: Sequence[tuple[str, float, float]], quiet: Sequence[str], percent: bool
+) -> str:
+    """A picture of its own, for a file: (line, x, value); those in `quiet` are grey and dashed."""
+    names = list(dict.fromkeys(line for line, _, _ in points))
+    xs = sorted({x for _, x, _ in points}) or [1.0]
+    x = alt.X(
+        "x:Q",
+        title=over,
+        scale=alt.Scale(type="log", domain=[xs[0] / 1.1, xs[-1] * 1.1], nice=False),
+        axis=alt.Axis(values=xs, grid=False, format="d", labelOverlap="greedy", domain=True),
+    )
+    axis = _axis_of_shares() if percent else alt.Axis(tickCount=5, domain=False)
+    y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True), axis=axis)
+    base = _chart([{"line": s, "x": x, "value": v} for s, x, v in points]).encode(x=x, y=y)
+    drawn = _strokes(base, names, quiet) + _marks(base, names, quiet)
+    height = _height(names) + 60
+    titled = drawn.properties(title=alt.TitleParams(title, anchor="start", fontSize=14, color=INK))
+    return _drawn(titled, WIDE, height, background="white")
+
+
+def against(title: str, axes: tuple[str, str], points: Sequence[tuple[str, float, float]], quiet: Sequence[str]) -> str:
+    """A picture of its own, for a file: two scores of each release against each other, (line, x, y)."""
+    names = list(dict.fromkeys(line for line, _, _ in points))
+    base = _chart([{"line": s, "x": x, "value": y, "at": i} for i, (s, x, y) in enumerate(points)]).encode(
+        x=alt.X("x:Q", title=axes[0], scale=alt.Scale(zero=True), axis=_axis_of_shares(zero="")),
+        y=alt.Y("value:Q", title=axes[1], scale=alt.Scale(zero=True), axis=_axis_of_shares()),
+        order="at:Q",
+    )
+    drawn = _strokes(base, names, quiet) + _marks(base, names, quiet)
+    titled = drawn.properties(title=alt.TitleParams(title, anchor="start", fontSize=14, color=INK))
+    return _drawn(titled, WIDE, _height(names) + 110, background="white")
+
+
+def trade_off(title: str, points: Sequence[tuple[str, str, float, float]]) -> Panel:
+    """Two shares of each release against each other: (line, label, exposure, rows kept)."""
+    lines = list(dict.fromkeys(s for s, _, _, _ in points))
+    data = [{"line": s, "label": n, "x": x, "y": y} for s, n, x, y in points]
+    top = min(108.0, 1.2 * max(1.0, *(x for _, _, x, _ in points), *(y for _, _, _, y in points)))
+    scale = alt.Scale(domain=[0, top], nice=False)
+    base = _chart(data).encode(
+        x=alt.X("x:Q", title="exposure", scale=scale, axis=_axis_of_shares(zero="")),
+        y=alt.Y("y:Q", title="rows kept", scale=scale, axis=_axis_of_shares()),
+    )
+    drawn: Any = _marks(base, lines)
+    if len(lines) == 1:
+        drawn += base.mark_text(align="right", dx=-8, fontSize=12, color=INK).encode(text="label:N")
+    says = "; ".join(f"{n} exposure {shown(x, '%')}, rows kept {shown(y, '%')}" for _, n, x, y in points)
+    return Panel(title, _svg(drawn, SMALL, _height(lines)), f"{title}: {says}.")
+
+
+def dots(title: str, labels: Sequence[str], columns: Mapping[str, Sequence[float | None]]) -> Panel:
+    """Shares of some texts in several logs, as dots on one line per text."""
+    data = [
+        {"label": label, "log": name, "value": share}
+        for name, shares in columns.items()
+        for label, share in zip(labels, shares, strict=True)
+        if share is not None
+    ]
+    names = list(columns)
+    rest = names[1:]
+    shades = [SHADES[2]] if len(rest) == 1 else [*_cycle(SHADES, rest)]
+    colours = alt.Scale(domain=names, range=[GREY, *shades])
+    marks = alt.Scale(domain=names, range=["circle", *_cycle(MARKS[1:], rest)])
+    across = 4 if max(map(len, names)) <= len(ORIGINAL) else 2
+    legend = alt.Legend(orient="top", title=None, columns=across, labelLimit=170, symbolSize=60)
+    base = _chart(data).encode(
+        y=alt.Y("label:N", sort=None, title=None, axis=_names_axis(150)),
+        x=alt.X("value:Q", title=None, scale=alt.Scale(zero=True), axis=_axis_of_shares()),
+    )
+    span = base.mark_line(color=LINE, strokeWidth=3).encode(detail="label:N")
+    drawn = base.mark_point(filled=True, size=62, opacity=1).encode(
+        color=alt.Color("log:N", legend=legend, scale=colours),
+        shape=alt.Shape("log:N", legend=legend, scale=marks),
+    )
+    says = "; ".join(
+        f"{label} " + ", ".join(f"{name} {shown(shares[i], '%', 2)}" for name, shares in columns.items())
+        for i, label in enumerate(labels)
+    )
+    height = 60 + 22 * len(labels) + 18 * ((len(names) - 1) // across)
+    return Panel(title, _svg(span + drawn, WIDE, height), f"{title}: {says}.")
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+
+def _chart(data: list[dict[str, Any]]) -> alt.Chart:
+    return alt.Chart({"values": data})
+
+
+def _cycle(values: Sequence[str], lines: Sequence[str]) -> list[str]:
+    return [values[i % len(values)] for i in range(len(lines))]
+
+
+def _height(lines: Sequence[str]) -> int:
+    return 200 + (18 * len(lines) if len(lines) > 1 else 0)
+
+
+def _legend(lines: Sequence[str]) -> alt.Legend | None:
+    if len(lines) == 1:
+        return None
+    return alt.Legend(orient="bottom", title=None, columns=1, labelLimit=SMALL - 40)
+
+
+def _colour(lines: Sequence[str], quiet: Sequence[str] = ()) -> alt.Color:
+    loud = [line for line in lines if line not in quiet]
+    colours = dict(zip(loud, _cycle(COLOURS, loud), strict=True))
+    scale = alt.Scale(domain=list(lines), range=[colours.get(line, GREY) for line in lines])
+    return alt.Color("line:N", scale=scale, legend=_legend(lines))
+
+
+def _strokes(base: alt.Chart, lines: Sequence[str], quiet: Sequence[str]) -> alt.Chart:
+    dashes = alt.Scale(domain=list(lines), range=[[4, 3] if line in quiet else [1, 0] for line in lines])
+    stroked: alt.Chart = base.mark_line(strokeWidth=2)
+    dash = alt.StrokeDash("line:N", scale=dashes, legend=_legend(lines))
+    return stroked.encode(color=_colour(lines, quiet), strokeDash=dash)
+
+
+def _marks(base: alt.Chart, lines: Sequence[str], quiet: Sequence[str] = ()) -> alt.Chart:
+    marks = [MARKS[(i + i // len(COLOURS)) % len(MARKS)] for i in range(len(lines))]  # a colour again: another mark
+    shape = alt.Shape("line:N", scale=alt.Scale(domain=list(lines), range=marks), legend=_legend(lines))
+    marked: alt.Chart = base.mark_point(filled=True, size=46, opacity=1)
+    return marked.encode(color=_colour(lines, quiet), shape=shape)
+
+
+def _full_scale() -> alt.Scale:
+    return alt.Scale(domain=[0, 108], nice=False)
+
+
+def _percent_axis() -> alt.Axis:
+    return alt.Axis(values=[0, 25, 50, 75, 100], labelExpr="datum.value + '%'", domain=False)
+
+
+def _axis_of_shares(zero: str = "0%") -> alt.Axis:
+    label = f"datum.value ? format(datum.value, '~g') + '%' : '{zero}'"
+    return alt.Axis(tickCount=5, labelExpr=label, domain=False)
+
+
+def _names_axis(limit: int) -> alt.Axis:
+    return alt.Axis(labelLimit=limit, labelColor=INK, domain=False, grid=False, labelPadding=6)
+
+
+def _svg(chart: Any, width: int, height: int) -> str:
+    """The drawing as SVG that stands inside a page and takes its font from there."""
+    return slim(_drawn(chart, width, height, background="transparent"))
+
+
+def _drawn(chart: Any, width: int, height: int, background: str) -> str:
+    fitted = chart.properties(width=width, height=height, autosize=alt.AutoSizeParams(type="fit", contains="padding"))
+    spec = fitted.configure(
+        font=FONT,
+        background=background,
+        padding={"left": 8, "top": 2, "right": 2, "bottom": 2},
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
+            labelColor=QUIET, labelFontSize=12, labelFlush=False,
+            titleColor=QUIET, titleFontSize=12, titleFontWeight="normal",
+            gridColor=LINE, ticks=False, domainColor=GREY,
+        ),
+        legend=alt.LegendConfig(labelColor=INK, labelFontSize=12),
+    ).to_dict()  # fmt: skip
+    svg: str = vl_convert.vegalite_to_svg(spec)
+    return svg
+
+
+def slim(svg: str) -> str:
+    """Without what a page does not need; identifiers made unique so that drawings can share a page.
+
+    Texts of a log stand between tags or escaped in attributes; only tags are touched.
+    """
+    svg = re.sub(r'<path class="(?:background|foreground)"[^>]*/>', "", svg)
+    svg = re.sub(r"<[^>]*>", lambda tag: _slim_tag(tag[0]), svg)
+    prefix = f"s{hashlib.sha256(svg.encode()).hexdigest()[:8]}-"
+    return re.sub(r"<[^>]*>", lambda tag: re.sub(r'(\bid="|url\(#)', rf"\1{prefix}", tag[0]), svg)
+
+
+def _slim_tag(tag: str) -> str:
+    dull = r"xmlns(?::\w+)?|version|class|role|aria-[\w]+|pointer-events|font-family|stroke-miterlimit"
+    tag = re.sub(rf' (?:{dull})="[^"]*"', "", tag)
+    return re.sub(r"(\.\d\d)\d+", r"\1", tag.replace(' opacity="1"', ""))

@@ -1,0 +1,299 @@
+"""The report as text: Markdown that reads well in a terminal, and JSON for programs.
+
+The tables of checks and of frequent texts, which the HTML page shows as well, are made here too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from typing import Any
+
+import polars as pl
+
+from coterie import __version__
+from coterie.core.promise import Check, to_dict
+from coterie.reports import (
+    ATTACKS,
+    LIMITS,
+    NONE,
+    ORIGINAL,
+    RANDOM_READING,
+    THIN,
+    Figure,
+    LogView,
+    ReleaseView,
+    before,
+    cell,
+    merge,
+    missing,
+    others,
+    privacy,
+    short_labels,
+    shown,
+    side_by_side,
+    state,
+    utility,
+    value,
+    verdict,
+)
+
+ATTACKS_SAY = (
+    "Adversaries tried to find people in the original under other names, and in the release. What they did not find, "
+    "another attack or more knowledge may find."
+)
+MARKS = {"kept": "✓", "passed": "✓", "broken": "✗", "failed": "✗"}
+
+
+def markdown(log: LogView, releases: Sequence[ReleaseView]) -> str:
+    """The page as Markdown."""
+    sections = (_verdicts, _log, _checks, _privacy, _utility, _limits, _again, _sign)
+    lines = ["# Release report", ""]
+    for section in sections:
+        lines += [*section(log, releases), ""]
+    lines.append(f"Made with Coterie {__version__}.")
+    return "\n".join(lines) + "\n"
+
+
+def as_json(log: LogView, releases: Sequence[ReleaseView]) -> str:
+    """Everything in one object, without any text of the log."""
+    facts = {key: entry for key, entry in vars(log).items() if key != "exposure"}
+    data = {
+        "log": {**facts, "exposure": _scores(log.exposure)},
+        "releases": [_release_data(release) for release in releases],
+    }
+    return json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+def _release_data(release: ReleaseView) -> dict[str, Any]:
+    return {
+        "label": release.label,
+        "method": release.method,
+        "parameters": dict(release.params),
+        "promises": [{**to_dict(each), "limits": list(each.limits)} for each in release.promises],
+        "verdict": state(release),
+        "summary": verdict(release),
+        "largest_k": release.largest_k,
+        "sha256": release.sha256 or None,
+        "checks": [asdict(check) for check in release.checks],
+        "warnings": list(release.warnings),
+        "missing": list(missing(release)),
+        "scores": _scores(release.scores),
+        "random_groups": None if release.baseline is None else _random_data(release.baseline),
+    }
+
+
+def _random_data(baseline: ReleaseView) -> dict[str, Any]:
+    return {
+        "meaning": RANDOM_READING,
+        "parameters": dict(baseline.params),
+        "scores": _scores(baseline.scores),
+    }
+
+
+def _scores(scores: pl.DataFrame) -> list[dict[str, Any]]:
+    finite = pl.when(pl.col("value").is_finite()).then(pl.col("value")).alias("value")
+    return scores.select("name", "key", finite, "unit").to_dicts()
+
+
+# --- tables that both pages show -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """One check over several releases."""
+
+    name: str
+    carries_promise: bool
+    needs_original: bool
+    found: tuple[tuple[str, tuple[str, ...]], ...]
+    results: tuple[str, ...]
+
+
+def check_rows(releases: Sequence[ReleaseView], names: Sequence[str]) -> list[CheckRow]:
+    """The checks of some releases side by side, in the order in which they were made."""
+    tables: list[dict[tuple[str, int], Check]] = []
+    for release in releases:
+        seen = [check.name for check in release.checks]
+        keys = [(name, seen[:i].count(name)) for i, name in enumerate(seen)]
+        tables.append(dict(zip(keys, release.checks, strict=True)))
+    return [_check_row(key, releases, tables, names) for key in dict.fromkeys(chain(*tables))]
+
+
+def _check_row(
+    key: tuple[str, int],
+    releases: Sequence[ReleaseView],
+    tables: Sequence[Mapping[tuple[str, int], Check]],
+    names: Sequence[str],
+) -> CheckRow:
+    made = [table[key] for table in tables if key in table]
+    details = {id(r): [t[key].text] for r, t in zip(releases, tables, strict=True) if key in t}
+    return CheckRow(
+        name=key[0],
+        carries_promise=any(check.carries_promise for check in made),
+        needs_original=any(check.needs_original for check in made),
+        found=tuple(merge(releases, lambda release: details.get(id(release), []), names)),
+        results=tuple(table[key].status if key in table else NONE for table in tables),
+    )
+
+
+def top(
+    releases: Sequence[ReleaseView], kind: str, most: int | None = None
+) -> tuple[list[str], dict[str, list[float | None]]]:
+    """The most frequent queries or words, and their shares in the original and in each release.
+
+    A text is named only where the scores name it; otherwise its rank stands for it.
+    """
+    pairs = list(zip(short_labels(releases), releases, strict=True))
+    if len(releases) == 1:
+        pairs = side_by_side(releases, short_labels(releases))
+    ranked = [(r, n) for n, r in pairs if value(r, "frequency", f"{kind}.1") is not None][:most]
+    if not ranked:
+        return [], {}
+    first = ranked[0][0]
+    ranks = [i for i in range(1, 11) if value(first, "frequency", f"{kind}.{i}.original") is not None]
+    shares = {ORIGINAL: [value(first, "frequency", f"{kind}.{i}.original") for i in ranks]}
+    shares |= {n: [value(r, "frequency", f"{kind}.{i}") for i in ranks] for r, n in ranked}
+    names: dict[str, str | None] = {}
+    if "label" in first.scores.columns:
+        rows = first.scores.filter(pl.col("name") == "frequency").select("key", "label")
+        names = dict(rows.iter_rows())
+    return [names.get(f"{kind}.{i}") or f"{kind} {i}" for i in ranks], shares
+
+
+# --- sections ------------------------------------------------------------------------------------
+
+
+def _verdicts(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+    yield "## What was promised, and does it hold?"
+    if not releases:
+        yield from ("", "No release was given, so there is nothing to report.")
+    for release in releases:
+        yield from ("", f"### {_mark(state(release))}: {_plain(release.label)}")
+        yield from ("", _plain(release.sentence), "", _plain(verdict(release)))
+        for warning in release.warnings:
+            yield from ("", f"**Note.** {_plain(warning)}")
+
+
+def _log(log: LogView, _: Sequence[ReleaseView]) -> Iterator[str]:
+    yield from ("## The original log", "")
+    counts = (log.rows, log.users, log.queries, log.days, log.bad_lines)
+    texts = [shown(count, "") for count in counts]
+    yield from _table(("Rows", "Users", "Distinct queries", "Days", "Lines not readable"), [texts])
+    yield ""
+    if log.synthetic:
+        yield "The log is synthetic: its rows were made up and are about nobody."
+    steps = f"was prepared: {', '.join(log.steps)}" if log.steps else "was not prepared in any way"
+    yield f"Its rows are {log.shape.lower()}; it {steps}."
+
+
+def _checks(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+    yield from ("## What was checked", "")
+    yield (
+        "The checks read the released rows again and, where a promise cannot be seen in them "
+        "alone, the original log. Those marked * carry the promise; the others keep good order."
+    )
+    yield ""
+    checks = check_rows(releases, short_labels(releases))
+    titles = [row.name + (" *" if row.carries_promise else "") for row in checks]
+    rows = [
+        (title, *map(_mark, row.results), "yes" if row.needs_original else "no")
+        for title, row in zip(titles, checks, strict=True)
+    ]
+    rows.append(("largest k that holds", *(shown(r.largest_k, "") for r in releases), ""))
+    yield from _table(("Check", *short_labels(releases), "Original needed"), rows, numbers=False)
+    yield from ("", "What was found:", "")
+    for row in checks:
+        yield from (f"- {row.name}: {_about(names)}{_plain(text)}" for text, names in row.found)
+
+
+def _privacy(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+    yield from ("## How private is it?", "")
+    for text, names in merge(releases, missing):
+        yield from (f"**Missing.** {_about(names)}{_plain(text)}", "")
+    if any(release.baseline for release in releases):
+        yield from (RANDOM_READING, "")
+    yield from _figures(log, releases, privacy(releases))
+    yield from ("", "### Attacks", "", ATTACKS_SAY, "")
+    yield from _figures(log, releases, ATTACKS)
+
+
+def _utility(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+    yield from ("## How useful is it?", "")
+    yield from _figures(log, releases, utility(releases))
+    for kind, title in (("query", "Most frequent queries"), ("word", "Most frequent words")):
+        labels, columns = top(releases, kind)
+        if labels:
+            yield from ("", f"### {title}, share before and after", "")
+            shares = [[shown(share, "%", 2) for share in column] for column in columns.values()]
+            rows = list(zip(labels, *shares, strict=True))
+            yield from _table((kind.capitalize(), *columns), rows)
+    if rest := others(releases):
+        yield from ("", "### Other measures", "")
+        yield from _figures(log, releases, rest)
+
+
+def _figures(log: LogView, releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> Iterator[str]:
+    columns = side_by_side(releases, short_labels(releases))
+    rows = [(f.title, before(log, releases, f), *(cell(r, f) for _, r in columns)) for f in figures]
+    yield from _table(("Figure", "Original", *(name for name, _ in columns)), rows)
+    yield ""
+    yield from (f"- {figure.title}: {figure.reading}" for figure in figures if figure.reading)
+
+
+def _limits(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+    yield from ("## What this does not protect", "")
+    for text, names in merge(releases, lambda release: release.limits):
+        yield f"- {_about(names)}{_plain(text)}"
+    yield from (f"- {text}" for text in LIMITS)
+
+
+def _again(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+    yield from ("## Parameters, and how to check again", "")
+    rows = [(r.label, r.method, ", ".join(f"{key} = {entry}" for key, entry in r.params.items())) for r in releases]
+    yield from _table(("Release", "Method", "Parameters"), rows, numbers=False)
+    yield from ("", "    coterie verify FILE --original LOG", "")
+    yield "It exits with 0 when the promise holds, 1 when it is broken, 3 when it is not checkable."
+
+
+def _sign(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+    yield from ("## Signature", "")
+    yield "I have read what is promised, what was checked and what is not protected."
+    yield ""
+    rows = [(release.label, _mark(state(release)), release.sha256 or NONE, "☐ yes   ☐ no") for release in releases]
+    yield from _table(("Release", "Promise", "SHA-256 of the file", "May be shared"), rows, numbers=False)
+    yield from (
+        "",
+        "Name and role: ________________   Date: __________   Signature: ________________",
+    )
+
+
+# --- text ----------------------------------------------------------------------------------------
+
+
+def _mark(word: str) -> str:
+    return f"{MARKS.get(word, '?')} {word}" if word != NONE else word
+
+
+def _about(names: Sequence[str]) -> str:
+    return "".join(f"({_plain(name)}) " for name in names)
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is: no markup, no table cells, no links or pictures."""
+    return re.sub(r"([\\`*|\[\]<>&])", r"\\\1", re.sub(r"\s+", " ", text.replace(THIN, ",")))
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: bool = True) -> Iterator[str]:
+    """A table whose columns line up in a terminal too."""
+    cells = [[_plain(str(text)) for text in row] for row in (head, *rows)]
+    widths = [max(3, *(len(row[i]) for row in cells)) for i in range(len(head))]
+    right = [numbers and i > 0 for i in range(len(head))]
+    rules = ["-" * (w - 1) + ":" if r else "-" * w for w, r in zip(widths, right, strict=True)]
+    for row in (cells[0], rules, *cells[1:]):
+        shapes = zip(row, widths, right, strict=True)
+        padded = [text.rjust(w) if r else text.ljust(w) for text, w, r in shapes]
+        yield f"| {' | '.join(padded)} |"

@@ -1,0 +1,158 @@
+"""Drawings that a study asks for: scores of its releases as lines in an SVG file.
+
+    [[figure]]
+    file = "exposure.svg"
+    title = "Exposure of users"
+    measure = "exposure"
+    keys = ["exposed.mean", "channel.mean"]     one line for each, over k
+    baseline = false                            without random groups (they are drawn, grey and dashed, otherwise)
+
+A score whose key ends in `.original` stands at k = 1. A key with a star is drawn over the number in its place, one line
+for each release, on an axis that `over` names; `difference = [3, 50]` draws how far k = 3 lies above k = 50 instead.
+`against = "linkage after.one_query"` draws one key against another score, a line through the k of each method.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import PurePath
+from typing import Any
+
+from coterie.errors import InputError
+from coterie.reports import RANDOM, ReleaseView, series, value
+
+Point = tuple[str, float, float]
+"""Line, place on the x axis, value."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """One figure of a study, as its file asks for it."""
+
+    file: str
+    title: str
+    measure: str
+    keys: tuple[str, ...]
+    over: str = "k"
+    difference: tuple[int, ...] = ()
+    baseline: bool = True
+    against: str = ""
+
+
+def parse_drawing(entry: Mapping[str, Any]) -> Drawing:
+    """A [[figure]] table, checked."""
+    known = {field.name for field in fields(Drawing)}
+    needed = {"file", "title", "measure", "keys"}
+    if not needed <= set(entry) <= known:
+        raise InputError(
+            f"A [[figure]] has {', '.join(sorted(needed))} and may have {', '.join(sorted(known - needed))}."
+        )
+    settings: dict[str, Any] = {key: tuple(item) if isinstance(item, list) else item for key, item in entry.items()}
+    drawing = Drawing(**settings)
+    if PurePath(drawing.file).name != drawing.file or not drawing.file.endswith(".svg"):
+        raise InputError("The file of a [[figure]] is a name that ends in .svg; it is put into the folder of results.")
+    starred = {key.count("*") for key in drawing.keys}
+    if starred not in ({0}, {1}) or (drawing.difference and (starred != {1} or len(drawing.difference) != 2)):
+        raise InputError(
+            f"{drawing.file}: keys have one star each, or none; difference has two k and goes with keys that have one."
+        )
+    if drawing.against and (len(drawing.keys) != 1 or starred != {0} or len(drawing.against.split()) != 2):
+        raise InputError(f"{drawing.file}: against is a measure and a key, and goes with one key that has no star.")
+    return drawing
+
+
+def draw(drawing: Drawing, releases: Sequence[ReleaseView]) -> str:
+    """The figure as SVG."""
+    from coterie.reports._charts import against, lines
+
+    beside = [release.baseline for release in releases if release.baseline is not None] if drawing.baseline else []
+    found = list(dict.fromkeys(_points(drawing, releases)))
+    random = [(_random(line, found), x, y) for line, x, y in dict.fromkeys(_points(drawing, beside))]
+    measured = any(drawing.measure in release.scores["name"] for release in releases)
+    units = {
+        unit
+        for release in releases
+        for name, key, unit in release.scores.select("name", "key", "unit").iter_rows()
+        if name == drawing.measure and any(_pattern(wanted).fullmatch(key) for wanted in drawing.keys)
+    }
+    if measured and not units:
+        raise InputError(f"{drawing.file}: no score of {drawing.measure} is called {' or '.join(drawing.keys)}.")
+    percent = bool(units) and all(unit.startswith("%") for unit in units)
+    quiet = [line for line, _, _ in random]
+    if drawing.against:
+        axes = (_words(drawing.against), f"{drawing.measure} {_words(drawing.keys[0])}")
+        return against(drawing.title, axes, [*found, *random], quiet)
+    return lines(drawing.title, drawing.over, [*found, *random], quiet, percent)
+
+
+def _random(line: str, found: Sequence[Point]) -> str:
+    return RANDOM if len({name for name, _, _ in found}) == 1 else f"{RANDOM}: {line}"
+
+
+def _points(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
+    if drawing.difference:
+        yield from _differences(drawing, releases)
+    elif drawing.against:
+        yield from _against(drawing, releases)
+    elif "*" in drawing.keys[0]:
+        several = len(drawing.keys) > 1
+        for release, line in zip(releases, _lines(releases, "k={k}"), strict=True):
+            for key in drawing.keys:
+                name = f"{line} {_words(key)}" if several else line
+                yield from ((name, x, y) for x, y in _along(drawing, key, release))
+    else:
+        yield from _over_k(drawing, releases)
+
+
+def _over_k(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
+    for key in drawing.keys:
+        for release, line in zip(releases, _lines(releases, _words(key)), strict=True):
+            before = value(release, drawing.measure, f"{key}.original")
+            after = value(release, drawing.measure, key)
+            if before is not None:
+                yield line, 1, before
+            if after is not None:
+                yield line, release.params["k"], after
+
+
+def _against(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
+    measure, key = drawing.against.split()
+    for release, line in zip(releases, _lines(releases, ""), strict=True):
+        x, y = value(release, measure, key), value(release, drawing.measure, drawing.keys[0])
+        if x is not None and y is not None:
+            yield line.strip() or release.method, x, y
+
+
+def _differences(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
+    small, large = ([r for r in releases if r.params["k"] == k] for k in drawing.difference)
+    for key in drawing.keys:
+        for one, other in zip(small, large, strict=False):
+            below = dict(_along(drawing, key, other))
+            yield from ((_words(key), x, y - below[x]) for x, y in _along(drawing, key, one) if x in below)
+
+
+def _along(drawing: Drawing, key: str, release: ReleaseView) -> Iterator[tuple[float, float]]:
+    """The numbers that stand for the star of a key, with the scores."""
+    scores = release.scores.select("name", "key", "value").iter_rows()
+    for name, found, number in scores:
+        match = _pattern(key).fullmatch(found)
+        if name == drawing.measure and match and number is not None:
+            yield float(match[1]), number
+
+
+def _pattern(key: str) -> re.Pattern[str]:
+    return re.compile(re.escape(key).replace(r"\*", r"(\d+)"))
+
+
+def _lines(releases: Sequence[ReleaseView], text: str) -> list[str]:
+    """The name of each release's line: `text`, after the method where there are several."""
+    methods = series(releases)
+    several = len(set(methods)) > 1
+    texts = [text.format(k=release.params["k"]) for release in releases]
+    return [f"{method} {text}" if several else text for method, text in zip(methods, texts, strict=True)]
+
+
+def _words(key: str) -> str:
+    return re.sub(r"[._*]+", " ", key).strip()

@@ -1,0 +1,1 @@
+"""Words, hosts and hashes of text."""

@@ -1,0 +1,1 @@
+"""A verified release -> files, public sidecar, private record."""
