@@ -24,6 +24,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from steps import a_run
+
 K, SEED = 5, 7
 
 
@@ -177,14 +179,13 @@ def graph(given: argparse.Namespace) -> dict:
     import numpy as np
 
     from coterie import verbs
-    from coterie.core.run import Run
     from coterie.kernels.cores import cores
     from coterie.models import queries as affine_queries
 
     clock = Clock()
     log = verbs.prepare(verbs.read(given.log))
     clock("gather")
-    queries = affine_queries.gather(log, Run(seed=SEED))
+    queries = affine_queries.gather(log, a_run(SEED))
     clock("mine")
     found = affine_queries.mine(queries, affine_queries.Settings())
     clock("join")
@@ -209,13 +210,12 @@ def join(given: argparse.Namespace) -> dict:
     from scipy import sparse
 
     from coterie import verbs
-    from coterie.core.run import Run
     from coterie.kernels import cosine_join
     from coterie.models import queries as affine_queries
 
     theta = float(given.theta) - affine_queries.TOLERANCE
     found = affine_queries.mine(
-        affine_queries.gather(verbs.prepare(verbs.read(given.log)), Run(seed=SEED)), affine_queries.Settings()
+        affine_queries.gather(verbs.prepare(verbs.read(given.log)), a_run(SEED)), affine_queries.Settings()
     )
     random, mass = np.random.default_rng(SEED), found.mass
     start, features = found.start, found.features

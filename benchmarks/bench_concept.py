@@ -3,7 +3,7 @@
     python benchmarks/bench_concept.py [--plain 24]
 
 Users have 55 queries each: labels of WordNet drawn at random, half of them from a few places of the tree for each user,
-and a third of texts without a concept, as many as in real logs. The plain version (tests/kernels/concept_reference.py)
+and a third of texts without a concept, as many as in real logs. The plain version (tests/helpers/concept_reference.py)
 runs on a few users; its time for 1,000 users is extrapolated by the number of user distances, which is too low for it:
 what the average record costs grows faster. Both must give the same groups on the few users. Judge by the ratio. Each
 job runs in a process of its own, on one core and with compiled kernels, by processor time.
@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 import bench_microaggregate  # noqa: E402 (after the path)
+from steps import a_run, drafted  # noqa: E402
 
 K, ROWS, SEED, CATEGORIES = bench_microaggregate.K, 55, 7, 5
 
@@ -106,7 +107,7 @@ def groups(users: int) -> dict:
 
 def plain(users: int) -> dict:
     from coterie import taxonomies
-    from tests.kernels.test_concept_sets import reference_of
+    from tests.helpers.concepts import reference_of
 
     people, tree = _people(users), taxonomies.load("wordnet")
     start = time.process_time()
@@ -118,14 +119,13 @@ def plain(users: int) -> dict:
 def release(users: int) -> dict:
     import coterie
     from coterie import taxonomies
-    from coterie.core.run import Run
     from coterie.methods.concept_microaggregate import ConceptMicroaggregate
     from coterie.models.concepts import load_kernels
 
-    log, method, run = coterie.log(_frame(users)), ConceptMicroaggregate(k=K), Run(seed=SEED)
+    log, method, run = coterie.log(_frame(users)), ConceptMicroaggregate(k=K), a_run(SEED)
     load_kernels(taxonomies.load("wordnet"))
     start = time.process_time()
-    draft = method.release(log, method.plan(log, run), run)
+    draft = drafted(method, log, run)
     return {"rows": draft.frame.collect().height, "seconds": time.process_time() - start}
 
 

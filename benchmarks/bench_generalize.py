@@ -17,6 +17,8 @@ import subprocess
 import sys
 import time
 
+from steps import a_run, planned
+
 K, ROWS, SEED = 5, 50, 7
 METHODS = ("suppress_rare", "generalize", "generalize_users")
 
@@ -47,12 +49,11 @@ def main() -> None:
 def job(name: str, n: int) -> dict:
     import coterie
     from coterie.core import registry
-    from coterie.core.run import Run
 
     log, method = coterie.log(_rows(n)), registry.method(name)(k=K)
     coterie.anonymize(coterie.log(_rows(1_000)), method, seed=SEED)  # loads the taxonomy and the kernels
     start = time.process_time()
-    method.plan(log, Run(seed=SEED)).collect()
+    planned(method, log, a_run(SEED)).table.collect()
     plan = time.process_time() - start
     start = time.process_time()
     release = coterie.anonymize(log, method, seed=SEED, record=False)

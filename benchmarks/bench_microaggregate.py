@@ -2,7 +2,7 @@
 
     python benchmarks/bench_microaggregate.py [--sizes 10000,100000] [--plain 40]
 
-The plain version (tests/kernels/reference.py) runs on a few users; its time for 1,000 users is extrapolated: it is
+The plain version (tests/helpers/reference.py) runs on a few users; its time for 1,000 users is extrapolated: it is
 taken to grow with the number of user distances, that is with the square of the users. (The average record grows a
 little less: x557 from 40 to 1,000 users where distances grow x601.) It is timed twice: as SPEC reads, and as the tests
 run it, where it remembers the distances of words. All versions must give the same groups on the few users. Judge by the
@@ -20,6 +20,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from steps import a_run, drafted
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -128,7 +130,8 @@ def _groups(frame) -> list[list[int]]:
 def warm(users: int) -> dict:
     import polars as pl
 
-    from coterie.models.events import Scales, centroids
+    from coterie.models.events import Scales
+    from coterie.models.profiles import centroids
 
     frame = _equal_users(users)
     start = time.perf_counter()
@@ -148,8 +151,8 @@ def fast(users: int) -> dict:
 def plain(users: int, remember: bool = False) -> dict:
     import polars as pl
 
-    from coterie.models.events import mixed
-    from tests.kernels import reference
+    from coterie.core.arrays import mixed_bits
+    from tests.helpers import reference
 
     if not remember:
         reference.word_distance = reference.word_distance.__wrapped__
@@ -162,7 +165,7 @@ def plain(users: int, remember: bool = False) -> dict:
         key = _keys("tie between users", pl.Series([user]))
         if query is None:
             return int(key[0])
-        return int(mixed(key ^ _keys("tie between queries", pl.Series([query])))[0])
+        return int(mixed_bits(key ^ _keys("tie between queries", pl.Series([query])))[0])
 
     start = time.process_time()
     groups = reference.microaggregate(list(people.items()), K, priority)
@@ -196,16 +199,14 @@ def blocked(users: int) -> dict:
 
 def _timed(rows, k: int, block_users: int) -> dict:
     import coterie
-    from coterie.core.run import Run
-    from coterie.engines.local import Local
     from coterie.methods.microaggregate import Microaggregate
-    from coterie.models.events import load_kernels
+    from coterie.models.profiles import load_kernels
 
     log = coterie.log(rows)
-    method, run = Microaggregate(k=k, block_users=block_users), Run(seed=SEED, engine=Local(1 + rows.height // 2**21))
+    method, run = Microaggregate(k=k, block_users=block_users), a_run(SEED, blocks=1 + rows.height // 2**21)
     load_kernels()
     start, cpu = time.perf_counter(), time.process_time()
-    draft = method.release(log, method.plan(log, run), run)
+    draft = drafted(method, log, run)
     released = draft.frame.collect().height
     return {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu, "rows": released}
 

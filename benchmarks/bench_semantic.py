@@ -3,7 +3,7 @@
     python benchmarks/bench_semantic.py [--sizes 10000,100000] [--plain 300]
 
 Preparation (categories of queries, counts of users, similarities), partition and aggregation, for k = 2, 3, 4 and 5, on
-WordNet. The plain version (tests/kernels/semantic_reference.py) runs on a few users, and its time for 1,000 users is
+WordNet. The plain version (tests/helpers/semantic_reference.py) runs on a few users, and its time for 1,000 users is
 extrapolated part by part: preparation and aggregation by users, similarities by pairs of users, the partition by the
 cube of users, as it looks through the whole matrix for each group. It computes everything again for each k, as the
 paper did; ours shares what does not depend on k. As Algorithm 1 reads, it looks up each query of each user, with the
@@ -21,6 +21,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from steps import a_run, drafted, planned
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -95,14 +97,13 @@ def peak() -> float:
 def _rows(users: int):
     """A synthetic log in memory, after everything that is compiled or loaded once was used once."""
     import coterie
-    from coterie.core.run import Run
 
     log = coterie.prepare(coterie.read(f"synth:users={users},seed=7"))
     rows = log.frame.select("user", "time", "query", "rank", "url").collect()
     small = coterie.log(rows.head(500))
     for k in (2, 3):
         method = _method(k=k)
-        method.release(small, method.plan(small, Run(seed=1)), Run(seed=1)).frame.collect()
+        drafted(method, small, a_run(1)).frame.collect()
     return rows
 
 
@@ -115,15 +116,14 @@ def _method(**settings):
 def fast(users: int) -> dict:
     """All k, with what does not depend on k computed once."""
     import coterie
-    from coterie.core.run import Run
 
     rows = _rows(users)
-    log, run = coterie.log(rows), Run(seed=SEED)
+    log, run = coterie.log(rows), a_run(SEED)
     start, cpu = time.perf_counter(), time.process_time()
     drafts = []
     for k in KS:
         method = _method(k=k)
-        draft = method.release(log, method.plan(log, run), run)
+        draft = drafted(method, log, run)
         drafts.append((draft.frame.collect(), draft.subjects.collect()))
     took = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
     profiles = [_by_user(*draft) for draft in drafts] if users < 1000 else []
@@ -142,10 +142,10 @@ def plain(users: int) -> dict:
     import polars as pl
 
     from coterie import taxonomies
-    from coterie.models.groups import word_hashes
-    from tests.kernels import semantic_reference as reference
-    from tests.kernels.test_microaggregation import priority
-    from tests.taxonomy_reference import Reference, forms_of
+    from coterie.models.words import word_hashes
+    from tests.helpers import semantic_reference as reference
+    from tests.helpers.taxonomy_reference import Reference, forms_of
+    from tests.helpers.microaggregation import priority
 
     queries: dict[str, list[str]] = {}
     for user, query in _rows(users).select("user", "query").rows():
@@ -211,16 +211,15 @@ def five_categories(users: int) -> dict:
 def _by_levels(users: int, categories: int) -> dict:
     """Processor time for k = 2 by the number of levels (paper 003, figure 4), and the share of the partition."""
     import coterie
-    from coterie.core.run import Run
     from coterie.kernels.linkage import similarities, sum_linkage
 
     log, cpu, partition = coterie.log(_rows(users)), {}, 0.0
     for levels in (1, 2, 3, 4, 5):
-        method, run = _method(k=2, levels=levels, categories=categories), Run(seed=SEED)
+        method, run = _method(k=2, levels=levels, categories=categories), a_run(SEED)
         start = time.process_time()
-        method.release(log, method.plan(log, run), run).frame.collect()
+        drafted(method, log, run).frame.collect()
         cpu[levels] = time.process_time() - start
-        everybody = method._categories(log, run)
+        everybody = method.learn(log, run)
         block = method._blocks(everybody)[0]
         counted = everybody.start, everybody.category, everybody.count, everybody.n_categories
         similar = similarities(block, *counted, False)
@@ -235,11 +234,10 @@ def blocks(users: int) -> dict:
     import numpy as np
 
     import coterie
-    from coterie.core.run import Run
     from coterie.kernels.linkage import similarities
 
-    log, run = coterie.log(_rows(users)), Run(seed=SEED)
-    found = _method()._categories(log, run)
+    log, run = coterie.log(_rows(users)), a_run(SEED)
+    found = _method().learn(log, run)
     counted = found.start, found.category, found.count, found.n_categories
     similar = similarities(np.arange(users), *counted, False)
     place = {name: i for i, name in enumerate(found.names)}
@@ -247,7 +245,7 @@ def blocks(users: int) -> dict:
     result = {}
     for name, settings in {"no blocks": {}, **wanted, "random": {"partition": "random"}}.items():
         start = time.process_time()
-        plan = _method(k=5, **settings).plan(log, Run(seed=SEED, known=dict(run.known))).collect()
+        plan = planned(_method(k=5, **settings), log, run).table.collect()
         cpu = time.process_time() - start
         group = np.empty(users, dtype=np.int64)
         group[[place[user] for user in plan["subject"]]] = plan["group"].to_numpy()
@@ -259,14 +257,12 @@ def blocks(users: int) -> dict:
 
 def large(users: int) -> dict:
     import coterie
-    from coterie.core.run import Run
-    from coterie.engines.local import Local
 
     rows = _rows(users)
-    log, run = coterie.log(rows), Run(seed=SEED, engine=Local(1 + rows.height // 2**21))
+    log, run = coterie.log(rows), a_run(SEED, blocks=1 + rows.height // 2**21)
     method = _method(k=5)
     start, cpu = time.perf_counter(), time.process_time()
-    released = method.release(log, method.plan(log, run), run).frame.collect().height
+    released = drafted(method, log, run).frame.collect().height
     return {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu, "rows": released}
 
 

@@ -65,7 +65,7 @@ def main() -> None:
     given = parser.parse_args()
     from coterie.taxonomies import packed, wordnet
     from coterie.taxonomies.build import from_paths
-    from tests.taxonomy_reference import Reference, forms_of
+    from tests.helpers.taxonomy_reference import Reference, forms_of
 
     print("| what | seconds | processor seconds | queries a second |\n|---|---|---|---|")
     tree, *times = clock(wordnet.load)

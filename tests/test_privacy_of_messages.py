@@ -16,14 +16,14 @@ import pytest
 import coterie
 from coterie import verbs
 from coterie.cli import main as cli
-from coterie.core.run import Run
 from coterie.errors import BrokenPromiseError, CoterieError
 from coterie.explain import explain_affinity, network
 from coterie.measures import Comparison
 from coterie.methods.affinity import Affinity
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log, visits_log
-from tests.broken_methods import CAUGHT_BY, MixesNames
+from tests.helpers.broken_methods import CAUGHT_BY, MixesNames
+from tests.helpers.runs import a_run
 
 CANARIES = ("qzuserq", "qzqueryq", "qzurlq", "2017-04-13", "08:09:37", "31337")
 PEOPLE = 8
@@ -65,15 +65,15 @@ def _run(capsys, monkeypatch, *arguments):
 def test_reprs(log_path):
     log = coterie.prepare(coterie.read(log_path), ["normalize", "drop_empty", "sessions", "scrub"])
     release = coterie.anonymize(log, SuppressRare(k=3, users="pseudonym"), seed=1)
-    for thing in (log, log.shape, log.history, release, release.record, release.promise, release.checks):
+    for thing in (log, log.shape, log.history, release, release.record, release.promises, release.checks):
         _clean(repr(thing) + str(thing))
     _clean(repr(coterie.verify(release, log)))
     asked = explain_affinity(log, Affinity(), [(1, "qzqueryq common"), (2, "qzqueryq nobody")])
     _clean(repr(asked) + repr(network(asked.graph, 0)))
     _clean(repr(Comparison.of(log, release, seed=1, show_values=True)))
     _clean(repr(verbs.log_view(log)) + repr(verbs.release_view(log, release, show_values=True)))
-    method, run = SuppressRare(k=3), Run(seed=1)
-    _clean(repr(method.release(log, method.plan(log, run), run)) + repr(run))
+    method, run = SuppressRare(k=3), a_run(1)
+    _clean(repr(method.release(log, method.plan(None, log, run), run)) + repr(run))
 
 
 def _labels(folder):

@@ -8,9 +8,9 @@ import pytest
 
 import coterie
 from coterie.core.log import Log
-from coterie.core.run import Run
 from coterie.methods.suppress_rare import SuppressRare
-from tests.broken_methods import CountsRows
+from tests.helpers.broken_methods import CountsRows
+from tests.helpers.runs import a_run, plan_of
 
 K = 5
 
@@ -40,8 +40,8 @@ def linked(rows: pl.DataFrame, log: Log) -> float:
 
 def unchecked(log: Log, method) -> pl.DataFrame:
     """What a method would publish if nobody verified it."""
-    run = Run(seed=1)
-    return method.release(log, method.plan(log, run), run).frame.collect()
+    run = a_run(1)
+    return method.release(log, plan_of(method, log, run), run).frame.collect()
 
 
 def test_she_wins_on_the_raw_log(log):

@@ -8,7 +8,6 @@ import pytest
 
 import coterie
 from coterie.core.log import Log, Record, Release
-from coterie.core.run import Run
 from coterie.measures import Comparison
 from coterie.measures.attacks import linkage, simattack
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
@@ -16,8 +15,9 @@ from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.promises import UserKAnonymity
+from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.testing import visits_log
+from tests.helpers.runs import a_run, plan_of
 
 K = 5
 ATTACKS = ["linkage", "simattack"]
@@ -39,8 +39,8 @@ def log() -> Log:
 
 def unchecked(log: Log, method) -> Release:
     """What a method would publish if nobody verified it."""
-    run = Run(seed=1)
-    draft = method.release(log, method.plan(log, run), run)
+    run = a_run(1)
+    draft = method.release(log, plan_of(method, log, run), run)
     record = Record(run={}, subjects=draft.subjects)
     frame = draft.frame.select("user", "time", "query", "rank", "url")
     return Release(

@@ -12,8 +12,8 @@ from coterie.core import randomness
 from coterie.core.shapes import QUERIES
 from coterie.kernels import hausdorff, mdav
 from coterie.models import events as aggregate
-from tests.kernels import reference
-from tests.kernels.reference import Scales
+from tests.helpers import reference
+from tests.helpers.reference import Scales
 
 DOMAINS = [
     ("www.greatseats.com", "www.bankofamerica.com", 2 / 7),

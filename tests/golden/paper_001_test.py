@@ -3,7 +3,7 @@
 import pytest
 
 from coterie.text.words import FUNCTION_WORDS
-from tests.kernels import affinity_reference as plain
+from tests.helpers import affinity_reference as plain
 
 # SPEC 6.2, step 3, word by word: the list is what the plain version takes from the code.
 SPEC_FUNCTION_WORDS = """

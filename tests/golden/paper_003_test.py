@@ -5,7 +5,7 @@ import pytest
 
 from coterie.kernels.linkage import most_similar_groups, sum_linkage
 from coterie.kernels.quotas import _draw, copies_of
-from tests.kernels import semantic_reference as reference
+from tests.helpers import semantic_reference as reference
 
 
 def test_one_copy_more_with_the_probability_of_the_fraction():

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from coterie.measures.privacy.exposure import exposure_levels
-from tests.kernels import reference
+from tests.helpers import reference
 
 VECTORS = [
     # SPEC 16: X = {a:2, b:1, c:1}, Y = {a:1, b:1, z:3}: H = 1.5, exposed 50 %, channel 66.7 %

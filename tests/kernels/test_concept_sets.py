@@ -3,59 +3,17 @@
 from itertools import pairwise
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import taxonomies
-from coterie.core import randomness
 from coterie.kernels.concept_sets import UNIT, centroid, distances, gaps_of, mdav
 from coterie.models.concepts import encode
-from coterie.taxonomies.build import from_paths
-from tests.kernels.concept_reference import Reference
+from tests.helpers.concepts import QUERIES, TREE, frame_of, keys, reference_of, users
 
-SEED = 5
+
 # `bank` and `port` mean several things; `wine` is a category with others below it.
-TREE = from_paths([
-    ["world", "nature", "animal", "dog"], ["world", "nature", "animal", "cat"], ["world", "nature", "river", "bank"],
-    ["world", "nature", "animal", "dog", "poodle", "toy"], ["world", "money", "bank"],
-    ["world", "money", "bank", "loan"], ["world", "money", "port"],
-    ["world", "drink", "wine", "port"], ["world", "drink", "wine", "claret"],
-    ["world", "drink", "wine"], ["world", "sport"],
-])  # fmt: skip
-QUERIES = ["world", "nature", "animal", "dog", "dogs", "cat", "bank", "river bank", "loan", "old port", "port", "wine",
-           "claret", "poodle", "toy", "sport", "xyzzy", "plugh", "the", "cheap dog", "red wine",
-           "quux dog xyzzy"]  # fmt: skip
-users = st.lists(st.lists(st.sampled_from(QUERIES), min_size=1, max_size=8), min_size=2, max_size=17)
-
-
-def keys(purpose, subjects):
-    return randomness.keys(SEED, purpose, subjects)
-
-
-def reference_of(queries, tree, categories, keys=keys):
-    """The plain version for these queries."""
-    distinct = pl.Series(sorted(set(queries)))
-    means = {query: [] for query in distinct}
-    for query, concept in tree.classify(distinct, unit="query", categories=categories).terms.select(
-        "query", "concept"
-    ).rows():  # fmt: skip
-        means[distinct[query]].append(("concept", concept))
-
-    def place(name):
-        kind, value = name
-        purpose = "tie between concepts" if kind == "concept" else "tie between queries"
-        return int(keys(purpose, pl.Series([str(value)]))[0])
-
-    return Reference(tree.parent, {q: tuple(found) or (("query", q),) for q, found in means.items()}, place)
-
-
-def frame_of(people):
-    rows = [(f"u{i:02}", query) for i, queries in enumerate(people) for query in queries]
-    return pl.DataFrame(rows, schema=["user", "query"], orient="row")
-
-
 def names_of(meanings, frame, nodes):
     """Nodes as the plain version names them."""
     typed = dict(zip(meanings.node.tolist(), frame["query"], strict=True))

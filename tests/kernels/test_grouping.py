@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from coterie.kernels import diversity, grouping
 from coterie.kernels.grouping import UNIT
 from coterie.models.groups import in_threads
-from tests.kernels import grouping_reference as reference
+from tests.helpers import grouping_reference as reference
 
 numbers = st.one_of(st.integers(-3, 3), st.integers(-UNIT, UNIT))
 vectors = hnp.arrays(np.int16, st.tuples(st.integers(4, 16), st.integers(1, 3)), elements=numbers)

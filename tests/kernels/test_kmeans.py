@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.kernels import hausdorff, kmeans
-from tests.kernels import reference
-from tests.kernels.test_microaggregation import encoded, frame_of, people, priority, users_of
+from tests.helpers import reference
+from tests.helpers.microaggregation import encoded, frame_of, people, priority, users_of
 
 
 def same_profile(users):

@@ -4,16 +4,16 @@ import sys
 from dataclasses import replace
 
 import polars as pl
+from coterie.promises._verify import verify_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
 from coterie.methods.affinity import Affinity
 from coterie.promises._affinity_recount import recount
-from coterie.promises._verify import verify_rows
 from coterie.testing.strategies import logs
-from tests.kernels import affinity_reference as plain
-from tests.kernels.test_affinity import FUNCTION_WORDS, ROWS, THETAS, log_of
+from tests.helpers import affinity_reference as plain
+from tests.helpers.affine_rows import FUNCTION_WORDS, ROWS, THETAS, log_of
 
 _PEOPLE = [(user, None, "phone") for user in "stuv"]
 METHODS = st.builds(

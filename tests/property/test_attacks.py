@@ -14,7 +14,7 @@ from coterie.measures.attacks.simattack import similarity
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing.strategies import logs
-from tests.attack import reference
+from tests.helpers import attack_reference as reference
 
 _PAIRS = st.lists(
     st.tuples(

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from coterie.promises._verify import verify_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,10 +17,9 @@ from coterie.core.shapes import QUERIES
 from coterie.errors import BrokenPromiseError
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.promises import UserKAnonymity, from_dict, to_dict
-from coterie.promises._verify import verify_rows
 from coterie.taxonomies import packed
-from tests.kernels.test_concept_sets import QUERIES as TEXTS
-from tests.kernels.test_concept_sets import SEED, TREE, frame_of, reference_of, users
+from tests.helpers.concepts import QUERIES as TEXTS
+from tests.helpers.concepts import SEED, TREE, frame_of, reference_of, users
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +103,8 @@ def test_the_verifier_knows_labels_from_what_was_typed(file):
     log = coterie.log(frame_of(people))
     promise = UserKAnonymity(k=3, labels="wordnet")
     release = coterie.anonymize(log, ConceptMicroaggregate(k=3, synthetic="label"), seed=1)
-    assert release.promise == promise == from_dict(to_dict(promise))
+    assert release.promises == (promise,)
+    assert promise == from_dict(to_dict(promise))
     assert "labels of a taxonomy" in promise.sentence
     rows = release.to_polars()
     assert verify_rows(rows.lazy(), QUERIES, promise, log).exit_code == 0
@@ -121,7 +122,7 @@ def test_labels_of_ones_own_taxonomy_come_with_the_record(file, tmp_path):
     coterie.log(frame_of(people)).to_polars().select("user", "query").write_csv(tmp_path / "log.csv")
     log = coterie.prepare(coterie.read(tmp_path / "log.csv"))
     release = coterie.anonymize(log, ConceptMicroaggregate(k=3, taxonomy=str(file), synthetic="label"), seed=1)
-    assert release.promise.labels.startswith("sha256:")
+    assert release.promises[0].labels.startswith("sha256:")
     coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record")
     loaded = coterie.load_release(tmp_path / "safe.tsv", record=tmp_path / "record")
     assert coterie.verify(loaded, log).exit_code == 0

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from coterie.explain import explain_affinity, network, overview
 from coterie.methods.affinity import Affinity
-from tests.kernels import affinity_reference as plain
-from tests.kernels.test_affinity import ROWS, THETAS, log_of
+from tests.helpers import affinity_reference as plain
+from tests.helpers.affine_rows import ROWS, THETAS, log_of
 
 
 def _component(query, near):

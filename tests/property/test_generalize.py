@@ -21,8 +21,8 @@ from coterie.methods.generalize_users import GeneralizeUsers
 from coterie.promises._concept_recount import generalized
 from coterie.taxonomies import packed
 from coterie.testing import queries_log
-from tests.kernels import generalize_reference as plain
-from tests.kernels.test_generalize import tree_of, trees
+from tests.helpers import generalize_reference as plain
+from tests.helpers.small_trees import tree_of, trees
 
 WORDS = ("dog", "wolf", "cats", "animal", "car", "bank", "new york", "in", "object", "entity", "qqzzx", "bread", "red")
 _TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
@@ -109,7 +109,7 @@ def test_a_tree_of_ones_own(parent, data, k):
         for each in (release, profiles):
             assert coterie.verify(each, log).exit_code == 0
             assert str(path) not in repr(each.params)
-        assert release.promise.taxonomy.startswith("sha256:")
+        assert release.promises[0].taxonomy.startswith("sha256:")
 
 
 @settings(max_examples=20)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import synth
-from coterie.core.run import Run
 from coterie.errors import BrokenPromiseError, InternalError, ParameterError
 from coterie.kernels import grouping
 from coterie.methods import interest_microaggregate
@@ -18,6 +17,7 @@ from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.models import interests
 from coterie.testing.strategies import logs
+from tests.helpers.runs import a_run, plan_of
 
 MODES = [{}, {"dimensions": 2}, {"size_weight": 0}, {"attrs": "drop"}, {"partition": "random"}]
 
@@ -59,8 +59,8 @@ def test_groups_have_k_members_and_one_profile(log, k, dense, monkeypatch):
 
 def test_it_differs_from_microaggregate_in_the_groups_alone(log):
     """The same groups give the same rows under the same names."""
-    run = Run(seed=1)
-    plan = InterestMicroaggregate(k=4).plan(log, run)
+    run = a_run(1)
+    plan = plan_of(InterestMicroaggregate(k=4), log, run)
     ours, theirs = (method.release(log, plan, run).frame.collect() for method in (
         InterestMicroaggregate(k=4), Microaggregate(k=4)))  # fmt: skip
     assert ours.sort(pl.all()).equals(theirs.sort(pl.all()))
@@ -91,7 +91,7 @@ def test_members_share_interests(log):
 def test_seeds_matter(monkeypatch):
     monkeypatch.setattr(grouping, "DENSE", 50)
     log = coterie.prepare(coterie.read("synth:users=200,seed=2"))
-    plans = [InterestMicroaggregate(k=3).plan(log, Run(seed=seed)).collect() for seed in (1, 1, 2)]
+    plans = [plan_of(InterestMicroaggregate(k=3), log, a_run(seed)).table.collect() for seed in (1, 1, 2)]
     assert plans[0].equals(plans[1])
     assert not plans[0].equals(plans[2])
 

@@ -13,7 +13,7 @@ from coterie.methods.affinity import Affinity
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing.strategies import logs
-from tests.attack import reference
+from tests.helpers import attack_reference as reference
 
 _USERS = st.sampled_from(["drop", "session", "pseudonym"])
 _METHODS = st.builds(lambda cls, users: cls(k=2, users=users), st.sampled_from([SuppressRare, Affinity]), _USERS)

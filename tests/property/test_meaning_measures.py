@@ -18,7 +18,7 @@ from coterie.measures.category_shares import levels_of
 from coterie.measures.utility import later_queries
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from tests.taxonomy_reference import tree_of
+from tests.helpers.taxonomy_reference import tree_of
 
 WORDS = ["dog", "cat", "poodle", "violin", "guitar", "bread", "wine", "car", "truck", "teacher", "zzyzx", "the dog"]
 

@@ -13,7 +13,7 @@ from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.measures.utility.information_loss import per_user_loss
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing.strategies import logs
-from tests.kernels import reference
+from tests.helpers import reference
 
 _ITEMS = st.lists(st.sampled_from("abcdef"), max_size=12)
 

@@ -11,17 +11,19 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import synth
-from coterie.core.run import Run
+from coterie.core.arrays import mixed_bits
 from coterie.core.shapes import QUERIES
 from coterie.errors import BrokenPromiseError, InputError
 from coterie.methods.microaggregate import Microaggregate
 from coterie.models import events as aggregate
 from coterie.models import groups
-from coterie.models.events import EVENT, EVENT_ORDER, mixed
+from coterie.models.events import EVENT, EVENT_ORDER
 from coterie.testing.strategies import logs
-from tests.broken_methods import AltersOneRow
-from tests.kernels import reference
-from tests.kernels.test_microaggregation import SEED, priority, users_of
+from coterie.text.hosts import host_of
+from tests.helpers import reference
+from tests.helpers.broken_methods import AltersOneRow
+from tests.helpers.microaggregation import SEED, priority, users_of
+from tests.helpers.runs import a_run, plan_of
 
 MODES = [
     {},
@@ -161,7 +163,7 @@ def test_ties_are_broken_by_the_seed():
 
 def test_the_plan_is_a_table_of_groups():
     log = coterie.prepare(coterie.read("synth:users=30,seed=2"))
-    plan = Microaggregate(k=3).plan(log, Run(seed=1)).collect()
+    plan = plan_of(Microaggregate(k=3), log).table.collect()
     assert plan.columns == ["subject", "group"]
     assert plan["subject"].is_sorted()
     assert plan["subject"].n_unique() == 30
@@ -171,8 +173,8 @@ def test_shares_of_the_work_are_told():
     log = coterie.prepare(coterie.read("synth:users=60,seed=2"))
     told = []
     method = Microaggregate(k=3, block_users=10)
-    run = Run(seed=1, tell=told.append)
-    plan = method.plan(log, run)
+    run = a_run(1, tell=told.append)
+    plan = method.plan(None, log, run)
     assert len(told) == 6
     assert sorted(told) == told
     assert told[-1] == 1.0
@@ -195,7 +197,7 @@ def test_the_smallest_hash_of_words(texts):
         value = 0xCBF29CE484222325
         for byte in word.encode():
             value = (value ^ byte) * 0x100000001B3 % 2**64
-        return int(mixed(np.array([value], dtype=np.uint64))[0])
+        return int(mixed_bits(np.array([value], dtype=np.uint64))[0])
 
     got = aggregate.word_hashes(pl.Series(["zzz", *texts])[1:]).to_list()
     assert got == [min((hashed(w) for w in text.split(" ") if w), default=2**64 - 1) for text in texts]
@@ -221,7 +223,7 @@ def test_what_comes_from_one_user_alone_is_not_released(attrs):
     ("天气.cn", "天气.cn"),
 ])  # fmt: skip
 def test_hosts(url, host):
-    assert aggregate.host_of(url) == host
+    assert host_of(url) == host
 
 
 def test_an_address_is_one_label():

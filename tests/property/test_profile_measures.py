@@ -22,8 +22,8 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.models.events import EVENT, EVENT_ORDER
 from coterie.testing._logs import visits_log
 from coterie.testing.strategies import logs
-from tests.kernels import reference
-from tests.kernels.test_microaggregation import SEED, priority, users_of
+from tests.helpers import reference
+from tests.helpers.microaggregation import SEED, priority, users_of
 
 labels = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=25)
 

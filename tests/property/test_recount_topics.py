@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie.core.run import Run
 from coterie.models.interests import Settings, have_topics, interests
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
+from tests.helpers.runs import a_run
 
 WORDS = ["rose", "roses", "Rose's", "garden", "gardening", "the", "car", "café", "天気", "今日の天気", "u.s"]
 queries = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
@@ -43,7 +43,7 @@ def test_who_has_which_topic(rows, topics):
     )
     found = users_with_topics(log.frame.select("user", "query"), table)
     assert sorted(found.rows()) == sorted(_plain(rows, topics))
-    of_method = interests(log, Run(seed=1), Settings())
+    of_method = interests(log, a_run(1), Settings())
     masks = have_topics(log, of_method, [pl.Series(words) for words in topics], 2.0).masks[:, 0]
     assert {
         (number, user)

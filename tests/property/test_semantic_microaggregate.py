@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import polars as pl
@@ -12,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import taxonomies
-from coterie.core.run import Run
-from coterie.core.shapes import QUERIES
 from coterie.kernels.linkage import NOBODY, similarities, sum_linkage
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
-from coterie.models import groups
+from coterie.models.words import word_hashes
 from coterie.taxonomies import build, packed
-from tests.kernels import semantic_reference as reference
-from tests.kernels.test_microaggregation import SEED, priority
+from tests.helpers import semantic_reference as reference
+from tests.helpers.microaggregation import SEED, priority
+from tests.helpers.runs import a_run, plan_of
+from tests.helpers.semantic_logs import WORDS, logs, paths
+from tests.helpers.semantic_logs import log_of as _log
 
 MODES = [
     {},
@@ -35,34 +34,6 @@ MODES = [
     {"block_users": 5},
     {"partition": "random"},
 ]
-WORDS = ["dog", "cats", "new york hotels", "piano", "train", "bank loan", "weather", "qzx", "天气", "the", "qzx wyv"]
-rows = st.tuples(st.integers(0, 12), st.sampled_from(WORDS))
-
-
-def _log(pairs):
-    frame = pl.DataFrame(
-        [(f"user{user}", None, query, None, None) for user, query in pairs],
-        schema={name: QUERIES.schema[name] for name in QUERIES.released},
-        orient="row",
-    )
-    return coterie.log(frame)
-
-
-logs = st.lists(rows, min_size=8, max_size=60).filter(lambda pairs: len({u for u, _ in pairs}) >= 4)
-
-
-@cache
-def paths(query, unit, categories):
-    """The concepts of a query, each as its path from below the root."""
-    tree = taxonomies.load("wordnet")
-    found = []
-    for concept in tree.classify(pl.Series([query]), unit=unit, categories=categories).terms["concept"]:
-        path = []
-        while concept > 0:
-            path.append(int(concept))
-            concept = tree.parent[concept]
-        found.append(path[::-1])
-    return found
 
 
 def _plain(pairs, method):
@@ -70,7 +41,7 @@ def _plain(pairs, method):
     queries = {}
     for user, query in pairs:
         queries.setdefault(f"user{user}", []).append(query)
-    word = {q: groups.word_hashes(pl.Series([q]))[0] for q in WORDS}
+    word = {q: word_hashes(pl.Series([q]))[0] for q in WORDS}
 
     def counts(user):
         of = reference.category_counts(queries[user], lambda q: paths(q, method.unit, method.categories), method.levels)
@@ -245,14 +216,14 @@ def test_the_partition_is_the_plain_one_on_matrices_full_of_ties(k, n, random):
 
 def test_blocks_lose_little():
     log = coterie.log(coterie.prepare(coterie.read("synth:users=600,seed=5")).frame.collect())
-    run = Run(seed=1)
-    users = SemanticMicroaggregate()._categories(log, run)
+    run = a_run(1)
+    users = SemanticMicroaggregate().learn(log, run)
     everybody = np.arange(len(users.names))
     similar = similarities(everybody, users.start, users.category, users.count, users.n_categories, False)
     place = {name: i for i, name in enumerate(users.names)}
 
     def within(**settings):
-        plan = SemanticMicroaggregate(k=3, **settings).plan(log, replace(run, known={})).collect()
+        plan = plan_of(SemanticMicroaggregate(k=3, **settings), log, run).table.collect()
         group = np.empty(len(place), dtype=np.int64)
         group[[place[name] for name in plan["subject"]]] = plan["group"].to_numpy()
         return similar[(group[:, None] == group) & ~np.eye(len(place), dtype=bool)].mean()

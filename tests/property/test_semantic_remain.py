@@ -12,9 +12,10 @@ from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.taxonomies import packed
 from coterie.testing._logs import visits_log
-from tests.kernels import semantic_reference as reference
-from tests.property.test_semantic_microaggregate import _log, logs, paths
-from tests.taxonomy_reference import tree_of
+from tests.helpers import semantic_reference as reference
+from tests.helpers.semantic_logs import log_of as _log
+from tests.helpers.semantic_logs import logs, paths
+from tests.helpers.taxonomy_reference import tree_of
 
 METHODS = [
     SemanticMicroaggregate(k=2),

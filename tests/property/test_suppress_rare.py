@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import coterie
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing.strategies import logs
-from tests.kernels import reference
+from tests.helpers import reference
 
 
 def _key(row):

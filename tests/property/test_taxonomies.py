@@ -15,7 +15,7 @@ from coterie.taxonomies import packed
 from coterie.taxonomies.build import Categories, from_categories, from_paths
 from coterie.taxonomies.tree import by_depth, totals
 from coterie.text.words import STOP_WORDS
-from tests.taxonomy_reference import Reference, forms_of, tree_of
+from tests.helpers.taxonomy_reference import Reference, forms_of, tree_of
 
 
 @st.composite

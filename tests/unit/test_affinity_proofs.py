@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from coterie.promises._verify import verify_rows
 
 import coterie
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.methods.affinity import Affinity
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.promises import KThetaAffinity
-from coterie.promises._verify import verify_rows
-from tests.broken_methods import affine_log, affine_queries
-from tests.kernels import affinity_reference as plain
+from coterie.promises.k_theta_affinity import KThetaAffinity
+from tests.helpers import affinity_reference as plain
+from tests.helpers.broken_methods import affine_log, affine_queries
 
 ROWS = [(None if user == "-" else user, None, query) for users, query in affine_queries() for user in users]
 

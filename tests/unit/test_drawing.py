@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from coterie.errors import InputError
-from coterie.promises import UserKAnonymity
+from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.reports import ReleaseView
 from coterie.reports.drawing import Drawing, _points, draw, parse_drawing
 

@@ -11,12 +11,12 @@ import Stemmer
 
 import coterie
 from coterie.core import registry
-from coterie.core.run import Run
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.kernels.grouping import UNIT
 from coterie.models import interests as module
 from coterie.models.interests import Settings, have_topics, interests, read_topics
 from coterie.text.words import STOP_WORDS
+from tests.helpers.runs import a_run
 
 ROWS = [
     ("a", "gardening tips"), ("a", "garden roses"), ("a", "garden roses"), ("b", "roses for the garden"),
@@ -30,7 +30,7 @@ def made(rows):
 
 
 def vectors_of(rows, settings=None, seed=1):
-    found = interests(made(rows), Run(seed=seed), settings or Settings(dimensions=512))
+    found = interests(made(rows), a_run(seed), settings or Settings(dimensions=512))
     return dict(zip(found.users, found.vectors / UNIT, strict=True))
 
 
@@ -104,13 +104,11 @@ def test_users_of_unlike_size_are_less_similar():
 
 def test_order_blocks_and_threads_do_not_matter(monkeypatch):
     log = coterie.prepare(coterie.read("synth:users=300,seed=3"))
-    expected = interests(log, Run(seed=1), Settings())
+    expected = interests(log, a_run(1), Settings())
     monkeypatch.setattr(module, "_USERS_AT_ONCE", 7)
     monkeypatch.setattr(coterie.groups.os, "cpu_count", lambda: 5)
     shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=2)
-    again = interests(
-        made(shuffled.select("user", "query").rows()), Run(seed=1, engine=coterie.verbs.Local(4)), Settings()
-    )
+    again = interests(made(shuffled.select("user", "query").rows()), a_run(1, blocks=4), Settings())
     assert again.users.equals(expected.users)
     assert (again.vectors == expected.vectors).all()
 
@@ -118,7 +116,7 @@ def test_order_blocks_and_threads_do_not_matter(monkeypatch):
 def test_directions_come_from_a_sample_that_the_seed_draws(monkeypatch):
     monkeypatch.setattr(module, "SAMPLE_USERS", 40)
     log = coterie.prepare(coterie.read("synth:users=300,seed=3"))
-    one, same, other = (interests(log, Run(seed=seed), Settings()).vectors for seed in (1, 1, 2))
+    one, same, other = (interests(log, a_run(seed), Settings()).vectors for seed in (1, 1, 2))
     assert (one == same).all()
     assert one.shape != other.shape or (one != other).any()
 
@@ -186,7 +184,7 @@ def test_topics(tmp_path):
     topics = read_topics(path)
     assert len(topics) == 3
     log = made(ROWS)
-    found = interests(log, Run(seed=1), Settings())
+    found = interests(log, a_run(1), Settings())
     masks = dict(zip(found.users, have_topics(log, found, topics, 1.0).masks[:, 0].tolist(), strict=True))
     assert masks == {"a": 1, "b": 1, "c": 2, "d": 2, "g": 4, "h": 4} | dict.fromkeys("efijk", 0)
     common = have_topics(log, found, topics, 2 / 11)  # each is had by that share of all
@@ -205,11 +203,11 @@ def test_all_words_of_a_topic_count(tmp_path):
     path.write_text("\ufeff@influenza\nplants: Garden: ROSES\nmore: GÄRDENS\n", encoding="utf-8")
     rows = [*ROWS, ("l", "grippe")]
     log = made(rows)
-    found = interests(log, Run(seed=1), Settings())
+    found = interests(log, a_run(1), Settings())
     masks = dict(zip(found.users, have_topics(log, found, read_topics(path), 1.0).masks[:, 0].tolist(), strict=True))
     assert {user: mask for user, mask in masks.items() if mask} == {"a": 6, "b": 6, "l": 1}
     only_roses = [("a", "rose"), ("b", "garden")]
-    found = interests(made(only_roses), Run(seed=1), Settings())
+    found = interests(made(only_roses), a_run(1), Settings())
     assert have_topics(made(only_roses), found, read_topics(path)[1:2], 2.0).masks[:, 0].tolist() == [1, 1]
 
 

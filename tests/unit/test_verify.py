@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from coterie.promises._verify import verify_rows
 
 import coterie
 from coterie.core.shapes import QUERIES
@@ -16,9 +17,8 @@ from coterie.methods.generalize import Generalize
 from coterie.methods.generalize_users import GeneralizeUsers
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises import QueryKAnonymity, UserKAnonymity
-from coterie.promises._verify import verify_rows
 from coterie.testing import queries_log, visits_log
-from tests.broken_methods import CAUGHT_BY, ReleasesRare, affine_log, concept_log
+from tests.helpers.broken_methods import CAUGHT_BY, ReleasesRare, affine_log, concept_log
 
 
 def _nobody_log():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -13,8 +15,10 @@ from coterie import verbs
 from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.params import Choice, Range, params_of
-from coterie.core.plan import baseline_of
+from coterie.core.plan import Plan, baseline_of, learn, shape_given
+from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, VISITS
+from coterie.engines.local import Local
 from coterie.errors import CoterieError, ParameterError
 from coterie.testing._logs import queries_log, visits_log
 
@@ -37,6 +41,7 @@ def check_method(cls: Any, params: Mapping[str, Any] | None = None) -> None:
         _keeps_the_shape(log, release)
         _names_no_original(log, release)
         _leaves_the_input_alone(log, method)
+        _has_decided_all_in_its_plan(log, method, release)
         _depends_on_nothing_but_values(log, method, release)
         _refuses_small_logs(log, method)
         _has_a_baseline_like_itself(log, method, release)
@@ -122,6 +127,42 @@ def _depends_on_nothing_but_values(log: Log, method: Any, release: Release) -> N
     shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=1)
     renumbered = shuffled.with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
     assert rows(renumbered.lazy()).equals(expected), "the order of rows never changes the answer"
+
+
+def _has_decided_all_in_its_plan(log: Log, method: Any, release: Release) -> None:
+    """A stored plan, in a run that knows nothing else, gives the same release; so does one told in another order."""
+    run = Run(seed=_SEED, engine=Local())
+    plan = method.plan(learn(method, log, run), log, run)
+
+    def rows(given: Plan) -> pl.DataFrame:
+        draft = method.release(log, given, Run(seed=_SEED, engine=Local()))
+        shape = shape_given(method, log)
+        whole_seconds = pl.col(pl.Datetime).dt.truncate("1s")
+        frame: pl.LazyFrame = draft.frame.select(shape.released)
+        return frame.with_columns(whole_seconds).sort(shape.order).collect()
+
+    with TemporaryDirectory() as folder:
+        plan.write(Path(folder))
+        stored = Plan.read(Path(folder))
+        assert rows(stored).equals(release.to_polars()), (
+            "a stored plan gives the same release: it is the whole decision"
+        )
+        assert stored.notes == plan.notes, "notes are part of a plan"
+        assert rows(_told_otherwise(stored)).equals(release.to_polars()), "order and numbers of groups mean nothing"
+
+
+def _told_otherwise(plan: Plan) -> Plan:
+    """The same plan with its rows shuffled and its groups renumbered."""
+
+    def shuffled(table: pl.LazyFrame) -> pl.LazyFrame:
+        rows = table.collect().sample(fraction=1, shuffle=True, seed=3)
+        if "group" in rows.columns:
+            rows = rows.with_columns((pl.lit(1_000_000, pl.UInt32) - pl.col("group")).alias("group"))
+        return rows.lazy()
+
+    return replace(
+        plan, table=shuffled(plan.table), tables={name: shuffled(table) for name, table in plan.tables.items()}
+    )
 
 
 def _refuses_small_logs(log: Log, method: Any) -> None:

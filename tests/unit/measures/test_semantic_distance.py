@@ -8,7 +8,7 @@ from coterie import taxonomies
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from tests.kernels.test_concept_sets import frame_of, reference_of
+from tests.helpers.concepts import frame_of, reference_of
 
 WORDS = [
     "dog",

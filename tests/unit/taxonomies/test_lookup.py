@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from coterie.errors import ParameterError
-from tests.taxonomy_reference import Reference, tree_of
+from tests.helpers.taxonomy_reference import Reference, tree_of
 
 WORDS = ["ox", "oxen", "man", "men", "of", "glass", "foxes"]
 QUERIES = [" ".join(words) for n in range(5) for words in product(WORDS, repeat=n)]

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 import coterie
-from coterie.core.run import Draft
+from coterie.core.plan import Draft, Plan, learn
 from coterie.core.shapes import QUERIES
 from coterie.methods.affinity import Affinity
 from coterie.methods.generalize import Generalize
@@ -18,22 +18,26 @@ from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
 
 
+def _plan_of(method, log, run):
+    return method.plan(learn(method, log, run), log, run)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReleasesRare(SuppressRare):
     """Releases queries of k - 1 users."""
 
-    def plan(self, log, run):
-        return SuppressRare(k=self.k - 1).plan(log, run)
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return _plan_of(SuppressRare(k=self.k - 1), log, run)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountsRows(SuppressRare):
     """Counts rows instead of users, the mistake of every first version."""
 
-    def plan(self, log, run):  # noqa: ARG002
+    def plan(self, learnt, log, run):  # noqa: ARG002
         item = pl.col(log.shape.item).alias("item")
         counts = log.frame.group_by(item).len("degree")
-        return counts.filter(pl.col("degree") >= self.k)
+        return Plan(table=counts.filter(pl.col("degree") >= self.k))
 
 
 def _putting_back(draft, log, column, value):
@@ -116,9 +120,9 @@ class InventsQueries(SuppressRare):
 class CountsNobody(SuppressRare):
     """Counts a missing user as one."""
 
-    def plan(self, log, run):
+    def plan(self, learnt, log, run):
         named = replace(log, frame=log.frame.with_columns(pl.col(log.shape.subject).fill_null("nobody")))
-        return super().plan(named, run)
+        return super().plan(learnt, named, run)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,8 +193,8 @@ class DetailsOneByOne(SuppressRare):
 class GroupsTooFew(Microaggregate):
     """Groups k - 1 users."""
 
-    def plan(self, log, run):
-        return Microaggregate(k=self.k - 1).plan(log, run)
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return _plan_of(Microaggregate(k=self.k - 1), log, run)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,11 +213,13 @@ class AltersOneRow(Microaggregate):
 class ReleasesLeftovers(SemanticMicroaggregate):
     """The paper's Algorithm 3 (E-003-4): fewer than k users are left over and become a group of their own."""
 
-    def plan(self, log, run):
+    def plan(self, learnt, log, run):  # noqa: ARG002
         names = log.frame.select(pl.col("user").alias("subject")).drop_nulls().unique()
-        grouped = SemanticMicroaggregate(k=self.k + 1, leftovers="suppress").plan(log, run)  # so that there are some
-        groups = names.join(grouped, on="subject", how="left")
-        return groups.with_columns(pl.col("group").fill_null(pl.col("group").max() + 1))
+        grouped = _plan_of(
+            SemanticMicroaggregate(k=self.k + 1, leftovers="suppress"), log, run
+        )  # so that some are left
+        groups = names.join(grouped.table, on="subject", how="left")
+        return Plan(table=groups.with_columns(pl.col("group").fill_null(pl.col("group").max() + 1)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,16 +237,16 @@ class KeepsNames(Microaggregate):
 class CoversTooFew(Affinity):
     """Releases queries that k - 1 users cover."""
 
-    def plan(self, log, run):
-        return super().plan(log, run).with_columns(pl.col("degree") + 1)
+    def plan(self, learnt, log, run):
+        return super().plan(replace(learnt, degree=learnt.degree + 1), log, run)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CoversOutside(Affinity):
     """Counts the users of affine queries that are not released: no core, only neighbours."""
 
-    def _graph(self, log, run):
-        graph = super()._graph(log, run)
+    def learn(self, log, run):
+        graph = super().learn(log, run)
         of, degree = graph.vectors, graph.degree.copy()
         for q in np.flatnonzero(of.vertex >= 0):
             v = of.vertex[q]
@@ -250,11 +256,11 @@ class CoversOutside(Affinity):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoversHerself(Affinity):
+class CoversThemselves(Affinity):
     """Counts affine queries instead of the users behind them."""
 
-    def _graph(self, log, run):
-        graph = super()._graph(log, run)
+    def learn(self, log, run):
+        graph = super().learn(log, run)
         of, degree = graph.vectors, graph.degree.copy()
         for q in np.flatnonzero(of.vertex >= 0):
             v = of.vertex[q]
@@ -266,24 +272,24 @@ class CoversHerself(Affinity):
 class LooserTheta(Affinity):
     """Calls queries affine that are less so than promised."""
 
-    def _graph(self, log, run):
-        return Affinity(k=self.k, theta=self.theta - 0.3)._graph(log, run)
+    def learn(self, log, run):
+        return Affinity(k=self.k, theta=self.theta - 0.3).learn(log, run)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FewerConcepts(Affinity):
     """Leaves out concepts, which makes the rest more alike."""
 
-    def _graph(self, log, run):
-        return Affinity(k=self.k, min_users=6)._graph(log, run)
+    def learn(self, log, run):
+        return Affinity(k=self.k, min_users=6).learn(log, run)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CoversRareWords(Affinity):
     """Releases a word that one person alone has, beside a common phrase."""
 
-    def _graph(self, log, run):
-        return Affinity(k=self.k, min_term_users=1)._graph(log, run)
+    def learn(self, log, run):
+        return Affinity(k=self.k, min_term_users=1).learn(log, run)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,17 +299,17 @@ class KeepsRareWords(Affinity):
     min_term_users: int = 4
     strict: bool = True
 
-    def _graph(self, log, run):
-        return Affinity(k=self.k, min_term_users=4)._graph(log, run)
+    def learn(self, log, run):
+        return Affinity(k=self.k, min_term_users=4).learn(log, run)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountsNobodyAffine(Affinity):
     """Counts a missing user as one."""
 
-    def _graph(self, log, run):
+    def learn(self, log, run):
         named = replace(log, frame=log.frame.with_columns(pl.col("user").fill_null("nobody")))
-        return super()._graph(named, run)
+        return super().learn(named, run)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -392,32 +398,33 @@ class InventsProfiles(Microaggregate):
 
 def _into(plan, old, new):
     """A plan in which what becomes one concept becomes another."""
-    return plan.with_columns(pl.when(pl.col("into") == old).then(pl.lit(new)).otherwise("into").alias("into"))
+    changed = pl.when(pl.col("into") == old).then(pl.lit(new)).otherwise("into").alias("into")
+    return replace(plan, table=plan.table.with_columns(changed))
 
 
 @dataclass(frozen=True, kw_only=True)
 class SharesTooFew(Generalize):
     """Releases concepts that k - 1 users share."""
 
-    def plan(self, log, run):
-        return Generalize(k=self.k - 1, users=self.users).plan(log, run)
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return _plan_of(Generalize(k=self.k - 1, users=self.users), log, run)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountsQueries(Generalize):
     """Promises users and counts distinct queries, as the paper does."""
 
-    def plan(self, log, run):
-        return Generalize(k=self.k, size="queries").plan(log, run)
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return _plan_of(Generalize(k=self.k, size="queries"), log, run)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountsNobodysConcepts(Generalize):
     """Counts a missing user as one."""
 
-    def plan(self, log, run):
+    def learn(self, log, run):
         named = replace(log, frame=log.frame.with_columns(pl.col("user").fill_null("nobody")))
-        return super().plan(named, run)
+        return super().learn(named, run)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -426,25 +433,26 @@ class FewerQueries(Generalize):
 
     size: str = "queries"
 
-    def plan(self, log, run):
-        return Generalize(k=self.k - 1, size="queries").plan(log, run)
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return _plan_of(Generalize(k=self.k - 1, size="queries"), log, run)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpecificForOne(Generalize):
     """Releases one person's query as the concept it is, beside those who stay more general."""
 
-    def plan(self, log, run):
+    def plan(self, learnt, log, run):
         own = pl.when(pl.col("item") == "wolf").then(pl.lit("wolf (1)")).otherwise("into").alias("into")
-        return super().plan(log, run).with_columns(own)
+        plan = super().plan(learnt, log, run)
+        return replace(plan, table=plan.table.with_columns(own))
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnotherConcept(Generalize):
     """Releases queries as a concept that none of their words has to do with."""
 
-    def plan(self, log, run):
-        return _into(super().plan(log, run), "bread", "asteroid")
+    def plan(self, learnt, log, run):
+        return _into(super().plan(learnt, log, run), "bread", "asteroid")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -461,8 +469,9 @@ class HidesAmongOthers(Generalize):
 class ReleasesText(Generalize):
     """Releases what was typed."""
 
-    def plan(self, log, run):
-        return super().plan(log, run).with_columns(pl.col("item").alias("into"))
+    def plan(self, learnt, log, run):
+        plan = super().plan(learnt, log, run)
+        return replace(plan, table=plan.table.with_columns(pl.col("item").alias("into")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -486,7 +495,7 @@ class LinksConceptSessions(Generalize):
 
 @dataclass(frozen=True, kw_only=True)
 class OneConceptMore(GeneralizeUsers):
-    """Tells of one member of a group what she alone searched for."""
+    """Tells of one member of a group what they alone searched for."""
 
     def release(self, log, plan, run):
         draft = super().release(log, plan, run)
@@ -558,7 +567,7 @@ CAUGHT_BY = [
         for method in (
             CoversTooFew,
             CoversOutside,
-            CoversHerself,
+            CoversThemselves,
             LooserTheta,
             FewerConcepts,
             CoversRareWords,

@@ -1,0 +1,37 @@
+"""Hand-made releases, originals and cases for judges."""
+
+import polars as pl
+
+from coterie.core.log import Log
+from coterie.core.promise import Case
+from coterie.core.shapes import QUERIES
+
+DIGEST = "sha256:" + "0" * 64
+NAMES = [f"u_{'a' * 15}{letter}" for letter in "abcdefghij"]
+
+
+def frame_of(rows, shape=QUERIES):
+    """Rows as dicts, in the order of a release; what is not given is null."""
+    return _table(rows, shape).sort(shape.order)
+
+
+def log_of(rows, shape=QUERIES):
+    """An original of hand-made rows."""
+    return Log(frame=_table(rows, shape).with_row_index("row").cast({"row": pl.UInt64}).lazy(), shape=shape)
+
+
+def _table(rows, shape):
+    schema = {name: shape.schema[name] for name in shape.released}
+    return pl.DataFrame([dict.fromkeys(schema) | row for row in rows], schema=schema)
+
+
+def case_of(rows, original=None, shape=QUERIES, **more):
+    """A case of a frame, or of rows as dicts."""
+    frame = rows if isinstance(rows, pl.DataFrame) else frame_of(rows, shape)
+    return Case(rows=frame.lazy(), shape=shape, original=original, **more)
+
+
+def check_of(verdict, name):
+    """The only check of that name."""
+    (check,) = [check for check in verdict.checks if check.name == name]
+    return check
