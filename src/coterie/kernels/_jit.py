@@ -5,63 +5,63 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable
-from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import event
+from numba.core.caching import FunctionCache
 
 F = TypeVar("F", bound=Callable[..., Any])
-_ALWAYS: dict[str, Any] = {"cache": True, "nogil": True}
+_ALWAYS: dict[str, Any] = {"nogil": True}
 _UNCOUNTED: dict[str, Any] = {**_ALWAYS, "_nrt": False}
 
 
 def jit(function: F) -> F:
     """Compile on first use and keep the result for later runs."""
-    return cast(F, numba.njit(**_ALWAYS)(function))
+    return cast(F, _kept(numba.njit(**_ALWAYS)(function)))
 
 
-def bare(function: F) -> F:
+def uncounted(function: F) -> F:
     """Compile without reference counts, which cost more than the work of small functions; they make no arrays."""
-    return cast(F, numba.njit(**_UNCOUNTED)(function))
+    return cast(F, _kept(numba.njit(**_UNCOUNTED)(function)))
 
 
-def leaf(function: F) -> F:
+def inlined(function: F) -> F:
     """The same, compiled into the caller: for innermost functions."""
-    return cast(F, numba.njit(forceinline=True, **_UNCOUNTED)(function))
+    return cast(F, _kept(numba.njit(forceinline=True, **_UNCOUNTED)(function)))
 
 
-def _forget_stale() -> None:
-    """Remove what was compiled from other sources than those of today.
+def _kept(dispatcher: Any) -> Any:
+    dispatcher._cache = _KernelCache(dispatcher.py_func)
+    return dispatcher
 
-    Numba looks only at the file of a function, not at those of the functions that are compiled into it.
+
+class _KernelCache(FunctionCache):
+    """Numba's cache on disk, for functions that have others compiled into them.
+
+    Numba looks only at the file of a function to see whether what it kept is stale. Here any change of any kernel makes
+    it stale. It is also the place that knows when something is compiled rather than loaded, and says so once.
     """
-    folder = Path(__file__).parent
-    sources = b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
-    today, mark = hashlib.sha256(sources).hexdigest(), folder / "__pycache__" / "sources.sha256"
-    with suppress(OSError):  # a folder that cannot be written to is not one that somebody works on
-        if mark.exists() and mark.read_text() == today:
-            return
-        for compiled in (*mark.parent.glob("*.nbi"), *mark.parent.glob("*.nbc")):
-            compiled.unlink(missing_ok=True)
-        mark.parent.mkdir(exist_ok=True)
-        mark.write_text(today)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        self._cache_file._source_stamp = (self._cache_file._source_stamp, _digest_of_kernels())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled earlier, or None."""
+        loaded = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        if loaded is None:
+            _say_that_it_takes_time()
+        return loaded
 
 
-class _Notice(event.Listener):
-    """Says once that kernels are being compiled; loading compiled ones is no such event."""
-
-    said = False
-
-    def on_start(self, _: event.Event) -> None:
-        if not self.said:
-            self.said = True
-            logging.getLogger("coterie").info("Compiling, on first use only: up to half a minute for some methods.")
-
-    def on_end(self, _: event.Event) -> None:
-        pass
+@cache
+def _digest_of_kernels() -> str:
+    sources = (path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    return hashlib.sha256(b"".join(sources)).hexdigest()
 
 
-_forget_stale()
-event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]
+@cache  # once is enough
+def _say_that_it_takes_time() -> None:
+    logging.getLogger("coterie").info("Compiling, on first use only: up to half a minute for some methods.")

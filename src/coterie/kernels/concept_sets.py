@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._jit import bare, jit
+from coterie.kernels._jit import jit, uncounted
 from coterie.kernels.mdav import partition
 
 Ints = NDArray[np.int64]
@@ -104,7 +104,7 @@ def ancestors(
     return start, above[:filled].copy(), lowest[:filled].copy()
 
 
-@bare
+@uncounted
 def _gap(kind: int, low: Ints, sets: ConceptSets) -> int:
     """d of a kind to the nearest of the nodes that are marked in `low` (as `lowest`, 0 where none is below)."""
     best = UNIT
@@ -154,7 +154,7 @@ def distances(kinds: Ints, counts: Ints, users: Ints, sets: ConceptSets) -> Floa
     return found
 
 
-@bare
+@uncounted
 def _middle(low: int, high: int, level: int, nodes: Ints, counts: Ints, sets: ConceptSets) -> int:
     """Of nodes[low:high], which have their nodes down to depth `level` in common, the one with the least sum of d."""
     best, found = -1, -1

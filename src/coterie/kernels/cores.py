@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._jit import jit, leaf
+from coterie.kernels._jit import inlined, jit
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
@@ -76,7 +76,7 @@ def cores(
     return core
 
 
-@leaf
+@inlined
 def _degree(
     start: Ints,
     neighbours: Short,
@@ -103,7 +103,7 @@ def _degree(
     return count
 
 
-@leaf
+@inlined
 def _insert(head: Short, after: Short, before: Short, v: int, place: int) -> None:
     after[v] = head[place]
     before[v] = -1
@@ -112,7 +112,7 @@ def _insert(head: Short, after: Short, before: Short, v: int, place: int) -> Non
     head[place] = v
 
 
-@leaf
+@inlined
 def _remove(head: Short, after: Short, before: Short, v: int, place: int) -> None:
     if before[v] >= 0:
         after[before[v]] = after[v]
@@ -278,7 +278,7 @@ def covers(
     return item[:count].copy(), by[:count].copy(), who[:count].copy()
 
 
-@leaf
+@inlined
 def _hub(
     v: int,
     k: int,

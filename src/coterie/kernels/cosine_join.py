@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._jit import jit, leaf
+from coterie.kernels._jit import inlined, jit
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
@@ -158,7 +158,7 @@ def join(
     return left[:count].copy(), right[:count].copy()
 
 
-@leaf
+@inlined
 def _enter(first: int, last: int, prefix: Ints, own: int, theta: float, whole: int) -> int:
     """The first feature of a vector in whose second list it stands; all after it follow, as masses only grow."""
     least = theta * theta * _SLACK * whole
@@ -168,7 +168,7 @@ def _enter(first: int, last: int, prefix: Ints, own: int, theta: float, whole: i
     return p
 
 
-@leaf
+@inlined
 def _common(features: Short, a: int, a_end: int, b: int, b_end: int) -> bool:
     """Whether two stretches of ascending features share one."""
     while a < a_end and b < b_end:
@@ -181,7 +181,7 @@ def _common(features: Short, a: int, a_end: int, b: int, b_end: int) -> bool:
     return False
 
 
-@leaf
+@inlined
 def _shared(features: Short, mass: Ints, a: int, a_end: int, b: int, b_end: int) -> np.int64:
     """The mass that two stretches of ascending features share."""
     total = np.int64(0)

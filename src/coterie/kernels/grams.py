@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._jit import jit, leaf
+from coterie.kernels._jit import inlined, jit
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
@@ -105,7 +105,7 @@ def words(text: Bytes, start: Ints) -> tuple[Ints, Short, int]:
     return token_start, tokens, n_words
 
 
-@leaf
+@inlined
 def _hash(text: Bytes, first: int, last: int) -> np.uint64:
     """FNV-1a with a final mix."""
     h = np.uint64(0xCBF29CE484222325)
@@ -114,19 +114,19 @@ def _hash(text: Bytes, first: int, last: int) -> np.uint64:
     return _mixed(h)
 
 
-@leaf
+@inlined
 def _mixed(h: np.uint64) -> np.uint64:
     h = (h ^ (h >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     h = (h ^ (h >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
     return h ^ (h >> np.uint64(33))
 
 
-@leaf
+@inlined
 def _slot(key: np.uint64, number: int) -> np.uint64:
     return (key & np.uint64(0xFFFFFFFF00000000)) | np.uint64(number + 1)
 
 
-@leaf
+@inlined
 def _free(slots: NDArray[np.uint64], key: np.uint64) -> np.int64:
     """The first empty slot for a key that is not in the table."""
     mask = np.uint64(slots.size - 1)
@@ -136,7 +136,7 @@ def _free(slots: NDArray[np.uint64], key: np.uint64) -> np.int64:
     return place
 
 
-@leaf
+@inlined
 def _place(
     slots: NDArray[np.uint64], key: np.uint64, text: Bytes, first: int, last: int, begin: Ints, end: Ints
 ) -> np.int64:
@@ -189,7 +189,7 @@ def pairs(token_start: Ints, part: Short, n_parts: int) -> tuple[Short, Ints]:
     return found, keys[:n_grams].copy()
 
 
-@leaf
+@inlined
 def _seek(slots: Short, keys: Ints, key: int) -> np.int64:
     mask = np.uint64(slots.size - 1)
     place = np.int64(_mixed(np.uint64(key)) & mask)

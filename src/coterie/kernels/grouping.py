@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._jit import jit, leaf
+from coterie.kernels._jit import inlined, jit
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
@@ -44,7 +44,7 @@ _NOBODY = np.int32(-1)
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)
 
 
-@leaf
+@inlined
 def similarity(a: Vectors, i: Any, b: Vectors, j: Any) -> Any:
     """s of row i of a and row j of b."""
     total = np.int32(0)
@@ -150,7 +150,7 @@ def swap(group: Ints, n_groups: int, alike: Small) -> None:
                         gain[i], partner[i] = new, j
 
 
-@leaf
+@inlined
 def _gain(i: int, j: Any, group: Ints, alike: Small, sums: Ints) -> Any:
     here, there = group[i], group[j]
     return sums[i, there] - sums[i, here] + sums[j, here] - sums[j, there] - 2 * np.int64(alike[i, j])
@@ -267,7 +267,7 @@ def _direct(low: int, high: int, order: Ints, vectors: Vectors, dice: Any, direc
         direction[0, c] = np.int16(np.rint(found[c] / np.sqrt(length) * UNIT))
 
 
-@leaf
+@inlined
 def _mixed(value: Any) -> Any:
     """The finalizer of splitmix64."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -290,7 +290,7 @@ def compare_leaves(
                 _remember(users[q], users[p], alike, near, score)
 
 
-@leaf
+@inlined
 def _remember(i: int, j: int, alike: Any, near: Small, score: Small) -> None:
     room = near.shape[1]
     if alike < score[i, room - 1] or (alike == score[i, room - 1] and j > near[i, room - 1] >= 0):

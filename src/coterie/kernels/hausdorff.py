@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._jit import bare, leaf
+from coterie.kernels._jit import inlined, uncounted
 from coterie.kernels.levenshtein import levenshtein
 
 Ints = NDArray[np.int64]
@@ -112,13 +112,13 @@ def new_scratch(trees: Trees, places: int = 2**16) -> Scratch:
     )
 
 
-@leaf
+@inlined
 def _place(a: int, b: int, size: int) -> int:
     mixed = (a * _MIX_A) ^ (b * _MIX_B)
     return (mixed >> 29) & (size - 1)
 
 
-@leaf
+@inlined
 def _bits(mask: np.uint64) -> np.int64:
     """How many bits are set."""
     mask = mask - ((mask >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -127,7 +127,7 @@ def _bits(mask: np.uint64) -> np.int64:
     return np.int64((mask * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@leaf
+@inlined
 def word_code(a: int, b: int, best: int, trees: Trees, scratch: Scratch) -> int:
     """The code of the distance of two different words, or any code >= best where it is not below best."""
     if a > b:
@@ -150,7 +150,7 @@ def word_code(a: int, b: int, best: int, trees: Trees, scratch: Scratch) -> int:
     return int(code)
 
 
-@leaf
+@inlined
 def _directed_words(p: int, q: int, running: int, high: int, trees: Trees, scratch: Scratch) -> int:
     """max(running, max over words of p of min over words of q), or -1 as soon as it exceeds high."""
     q0, q1 = trees.query_start[q], trees.query_start[q + 1]
@@ -171,7 +171,7 @@ def _directed_words(p: int, q: int, running: int, high: int, trees: Trees, scrat
     return running
 
 
-@leaf
+@inlined
 def query_code(p: int, q: int, low: int, high: int, trees: Trees, scratch: Scratch) -> int:
     """The code of the Hausdorff distance of the words of two different queries.
 
@@ -196,14 +196,14 @@ def query_code(p: int, q: int, low: int, high: int, trees: Trees, scratch: Scrat
     return code
 
 
-@leaf
+@inlined
 def _number(a: int, b: int, width: float) -> float:
     if a == MISSING or b == MISSING:
         return 0.0 if a == b else 1.0
     return min(1.0, float(abs(a - b)) / width) if width > 0.0 else 0.0
 
 
-@leaf
+@inlined
 def _domain(a: int, b: int, trees: Trees) -> float:
     """Σ 2^(m-i)·[labels i differ] / (2^(m+1) - 1), labels from the right, m + 1 of them in the longer host."""
     host_a, host_b = trees.host[a], trees.host[b]
@@ -221,25 +221,25 @@ def _domain(a: int, b: int, trees: Trees) -> float:
     return float(differ) / float(all_bits)
 
 
-@leaf
+@inlined
 def event_value(others: float, length: float, h: float, widths: Floats) -> float:
     """The distance of two events from the distances of their parts."""
     return float((others + 3.0 * ((widths[4] * length + widths[5] * h) / 3.0)) / 6.0)
 
 
-@leaf
+@inlined
 def _low_code(distance: float, trees: Trees) -> int:
     """A code of a distance that is at most this one; the smallest code where there is none."""
     return int(trees.below[int(min(distance, 1.0) * STEPS)]) if distance > 0.0 else 0
 
 
-@leaf
+@inlined
 def high_code(distance: float, trees: Trees) -> int:
     """A code such that the distances of all larger codes are larger than this one."""
     return int(trees.below[int(distance * STEPS) + 1]) if distance < 1.0 else trees.fractions.size - 1
 
 
-@leaf
+@inlined
 def _with_words(
     p: int, q: int, others: float, length: float, floor: float, best: float, trees: Trees, scratch: Scratch
 ) -> float:
@@ -263,20 +263,20 @@ def _with_words(
     return max(found, floor) if code <= low else found
 
 
-@leaf
+@inlined
 def others_distance(a: int, b: int, trees: Trees) -> float:
     """The distances of times, ranks and domains of two events, added."""
     time = _number(trees.time[a], trees.time[b], trees.widths[0])
     return time + _number(trees.rank[a], trees.rank[b], trees.widths[1]) + _domain(a, b, trees)
 
 
-@leaf
+@inlined
 def length_distance(a: int, b: int, trees: Trees) -> float:
     """The distance of the numbers of words of two events."""
     return _number(trees.length[a], trees.length[b], trees.widths[2])
 
 
-@leaf
+@inlined
 def _run_distance(a: int, run: int, floor: float, best: float, trees: Trees, scratch: Scratch) -> float:
     """The smallest distance of an event to those of a run, or anything >= best, or floor, as above."""
     widths = trees.widths
@@ -297,7 +297,7 @@ def _run_distance(a: int, run: int, floor: float, best: float, trees: Trees, scr
     return _with_words(trees.query[a], trees.query[b0], least, length, floor, best, trees, scratch)
 
 
-@leaf
+@inlined
 def _nearest_run(a: int, b: int, floor: float, best: float, trees: Trees, scratch: Scratch) -> float:
     """The smallest distance of an event to those of user b, or anything >= best, or anything <= floor."""
     b0, b1 = trees.user_runs[b], trees.user_runs[b + 1]
@@ -314,7 +314,7 @@ def _nearest_run(a: int, b: int, floor: float, best: float, trees: Trees, scratc
     return best
 
 
-@leaf
+@inlined
 def _most_domain(a: int, b: int, trees: Trees) -> float:
     """The largest distance to the host of b of a host with the top label and the depth of that of a."""
     host_a, host_b = trees.host[a], trees.host[b]
@@ -326,7 +326,7 @@ def _most_domain(a: int, b: int, trees: Trees) -> float:
     return float(top - 1) / float(2 * top - 1)
 
 
-@leaf
+@inlined
 def _bundle_within(bundle: int, b: int, distance: float, trees: Trees, scratch: Scratch) -> bool:
     """Whether all events of a bundle are certainly this near to one and the same event of user b."""
     first = trees.bundle_events[trees.bundle_start[bundle]]
@@ -350,7 +350,7 @@ def _bundle_within(bundle: int, b: int, distance: float, trees: Trees, scratch: 
     return False
 
 
-@bare
+@uncounted
 def directed(a: int, b: int, low: float, high: float, trees: Trees, scratch: Scratch) -> float:
     """max(low, max over events of user a of min over events of user b); infinite as soon as it exceeds high."""
     a0, a1 = trees.user_start[a], trees.user_start[a + 1]
@@ -386,7 +386,7 @@ def directed(a: int, b: int, low: float, high: float, trees: Trees, scratch: Scr
     return INFINITE if running > high else running
 
 
-@leaf
+@inlined
 def size_distance(a: int, b: int, trees: Trees) -> float:
     """|size(a) - size(b)| / range."""
     size_a = trees.user_start[a + 1] - trees.user_start[a]
@@ -394,7 +394,7 @@ def size_distance(a: int, b: int, trees: Trees) -> float:
     return _number(size_a, size_b, trees.widths[3])
 
 
-@bare
+@uncounted
 def user_distance_below(a: int, b: int, bound: float, trees: Trees, scratch: Scratch) -> float:
     """The distance of two users, or infinite where it is certainly above bound."""
     size = size_distance(a, b, trees)
@@ -407,7 +407,7 @@ def user_distance_below(a: int, b: int, bound: float, trees: Trees, scratch: Scr
     return (size + directed(b, a, there, high, trees, scratch)) / 2.0
 
 
-@bare
+@uncounted
 def user_distance_above(a: int, b: int, bound: float, trees: Trees, scratch: Scratch) -> float:
     """The distance of two users, or -1 where it is certainly below bound."""
     size = size_distance(a, b, trees)

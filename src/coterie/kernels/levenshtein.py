@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._jit import bare, jit
+from coterie.kernels._jit import jit, uncounted
 
 Ints = NDArray[np.int64]
 
 
-@bare
+@uncounted
 def levenshtein(chars: Ints, a: int, m: int, b: int, n: int, masks: Ints, row: Ints) -> int:
     """Distance of the words chars[a:a+m] and chars[b:b+n].
 
@@ -50,7 +50,7 @@ def levenshtein(chars: Ints, a: int, m: int, b: int, n: int, masks: Ints, row: I
     return score
 
 
-@bare
+@uncounted
 def _by_rows(chars: Ints, a: int, m: int, b: int, n: int, row: Ints) -> int:
     for j in range(n + 1):
         row[j] = j

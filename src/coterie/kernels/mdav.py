@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._jit import bare, jit, leaf
+from coterie.kernels._jit import inlined, jit, uncounted
 from coterie.kernels.hausdorff import (
     INFINITE,
     MISSING,
@@ -146,7 +146,7 @@ def new_behind(n_events: int) -> Behind:
     )
 
 
-@bare
+@uncounted
 def _offer(e0: int, e1: int, chosen: Ints, i0: int, i1: int, trees: Trees, scratch: Scratch, behind: Behind) -> None:
     """Let the events e0:e1, which have the same query, stand behind those of chosen[i0:i1] that are nearer."""
     near, gap, widths = behind.near, behind.gap, trees.widths
@@ -239,7 +239,7 @@ def _half_up(total: int, count: int) -> int:
     return (2 * total + count) // (2 * count)
 
 
-@leaf
+@inlined
 def _count_user(user: int, part: int, slot: int, one: Ints, several: Flags) -> None:
     """Remember that a user contributes to a part of a chosen event, and whether she is not the only one."""
     if one[part, slot] >= 0 and one[part, slot] != user:
