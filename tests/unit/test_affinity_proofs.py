@@ -1,17 +1,18 @@
 """The method affinity on a hand-made log: what is released, what is proved, and what the verifier says about proofs."""
 
 import json
-import sys
 from dataclasses import replace
 
 import polars as pl
 import pytest
-from coterie.promises._verify import verify_rows
 
 import coterie
+from coterie import verbs
+from coterie.core.promise import Case
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.methods.affinity import Affinity
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.promises import judge, k_theta_affinity
 from coterie.promises.k_theta_affinity import KThetaAffinity
 from tests.helpers import affinity_reference as plain
 from tests.helpers.broken_methods import affine_log, affine_queries
@@ -22,12 +23,13 @@ ROWS = [(None if user == "-" else user, None, query) for users, query in affine_
 @pytest.fixture
 def large(monkeypatch):
     """Nothing is small enough to compare all pairs."""
-    monkeypatch.setattr(sys.modules[verify_rows.__module__], "_SMALL_ITEMS", -1)
+    monkeypatch.setattr(k_theta_affinity, "_SMALL_ITEMS", -1)
 
 
 def _verdict(release, certificate):
     tables = {} if certificate is None else {"certificate": certificate}
-    return verify_rows(release.log.frame, release.log.shape, release.promise, affine_log(), tables=tables)
+    case = Case(rows=release.log.frame, shape=release.log.shape, original=affine_log(), evidence=tables)
+    return judge(case, release.promises)
 
 
 def test_the_cases_are_what_they_say():
@@ -41,21 +43,23 @@ def test_the_cases_are_what_they_say():
 
 def test_degrees_serve_every_k():
     degree = plain.degrees(ROWS)
-    known = {}
-    for k in (2, 3, 5, 8):
-        release = coterie.anonymize(affine_log(), Affinity(k=k), seed=1, known=known)
+    log, methods = affine_log(), [Affinity(k=k) for k in (2, 3, 5, 8)]
+    learnt = verbs.learn(log, methods, seed=1)
+    for k, method in zip((2, 3, 5, 8), methods, strict=True):
+        release = coterie.anonymize(log, method, seed=1, learnt=learnt)
         assert set(release.to_polars()["query"]) == {query for query, number in degree.items() if number >= k}
 
 
 def test_one_plan_serves_several_k(monkeypatch):
-    from coterie.methods import affinity as module
+    from coterie.models import queries as module
 
     calls = []
     original = module.affinity
     monkeypatch.setattr(module, "affinity", lambda *given: calls.append(1) or original(*given))
-    log, known = affine_log(), {}
-    for k in (2, 3, 5):
-        coterie.anonymize(log, Affinity(k=k), seed=1, known=known)
+    log, methods = affine_log(), [Affinity(k=k) for k in (2, 3, 5)]
+    learnt = verbs.learn(log, methods, seed=1)
+    for method in methods:
+        coterie.anonymize(log, method, seed=1, learnt=learnt)
     assert len(calls) == 1
     coterie.anonymize(log, Affinity(k=3), seed=1)
     assert len(calls) == 2
@@ -88,7 +92,7 @@ def test_without_a_certificate_a_large_release_is_not_checkable(large):
     release = coterie.anonymize(affine_log(), Affinity(k=3), seed=1)
     verdict = _verdict(release, None)
     assert verdict.exit_code == 3
-    assert any("run record" in check.detail for check in verdict.unchecked)
+    assert any("run record" in check.needs for check in verdict.unchecked)
     plainly = coterie.anonymize(affine_log(), Affinity(k=8), seed=1)  # all released queries have 8 users
     assert _verdict(plainly, None).exit_code == 0
 
@@ -165,8 +169,9 @@ def test_a_broken_plan_raises(large):
     class Greedy(Affinity):
         """Releases everything."""
 
-        def plan(self, log, run):
-            return super().plan(log, run).with_columns(pl.lit(3, pl.UInt32).alias("degree"))
+        def plan(self, learnt, log, run):
+            everything = log.frame.select(pl.col("query").alias("item"), pl.lit(3, pl.UInt32).alias("degree")).unique()
+            return replace(super().plan(learnt, log, run), table=everything)
 
     with pytest.raises(BrokenPromiseError, match=r"cover\.query"):
         coterie.anonymize(affine_log(), Greedy(k=3), seed=1)
@@ -192,7 +197,7 @@ def test_function_words_of_ones_own(own_words, tmp_path, large):
     coterie.write(release, path, record=record)
     sidecar = json.loads((tmp_path / "safe.tsv.json").read_text())
     assert sidecar["parameters"]["function_words"] == "own.txt"
-    assert sidecar["promise"]["function_words"].startswith("sha256:")
+    assert sidecar["promises"][0]["function_words"].startswith("sha256:")
     assert "secret_folder" not in json.dumps(sidecar)
     assert not any(word in json.dumps(sidecar) for word in words - {"phone"})
     assert any("list of function words" in limit for limit in sidecar["limits"])
@@ -209,7 +214,7 @@ def test_without_the_same_function_words_a_release_is_not_checkable(own_words, g
         tables["function_words"] = pl.LazyFrame({"word": given}, schema={"word": pl.String})
     verdict = coterie.verify(replace(release, record=replace(release.record, tables=tables)), affine_log())
     assert verdict.exit_code == 3
-    assert any("function words" in check.detail for check in verdict.unchecked)
+    assert any("function words" in check.needs for check in verdict.unchecked)
 
 
 def test_named_function_words_need_no_record(tmp_path):
@@ -249,7 +254,7 @@ def test_a_promise_with_damaged_function_words_is_refused(tmp_path, damaged):
     coterie.write(coterie.anonymize(affine_log(), Affinity(k=3), seed=1), path)
     side = tmp_path / "safe.tsv.json"
     data = json.loads(side.read_text())
-    data["promise"]["function_words"] = damaged
+    data["promises"][0]["function_words"] = damaged
     side.write_text(json.dumps(data))
     with pytest.raises(ParameterError, match="function_words"):
         coterie.verify(path, affine_log())

@@ -3,20 +3,21 @@
 import gzip
 import json
 import re
-import sys
 from dataclasses import replace
 
 import polars as pl
 import pytest
-from coterie.promises._verify import verify_rows
 
 import coterie
+from coterie.core.promise import Case
 from coterie.core.shapes import QUERIES
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.methods.generalize import Generalize
 from coterie.methods.generalize_users import GeneralizeUsers
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.promises import QueryKAnonymity, UserKAnonymity
+from coterie.promises import judge, k_theta_affinity
+from coterie.promises.query_k_anonymity import QueryKAnonymity
+from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.testing import queries_log, visits_log
 from tests.helpers.broken_methods import CAUGHT_BY, ReleasesRare, affine_log, concept_log
 
@@ -97,7 +98,7 @@ def test_a_broken_method_is_caught(method, shape, check):
 
 @pytest.mark.parametrize(("method", "shape", "check"), [each for each in CAUGHT_BY if each[1] == "AFFINE"])
 def test_a_broken_method_is_caught_where_only_certificates_are_compared(method, shape, check, monkeypatch):
-    monkeypatch.setattr(sys.modules[verify_rows.__module__], "_SMALL_ITEMS", -1)
+    monkeypatch.setattr(k_theta_affinity, "_SMALL_ITEMS", -1)
     _catches(method, shape, check)
 
 
@@ -113,7 +114,11 @@ def release():
 
 
 def _verdict(release, frame):
-    return verify_rows(frame.lazy(), QUERIES, release.promise, queries_log())
+    return judge(Case(rows=frame.lazy(), shape=QUERIES, original=queries_log()), release.promises)
+
+
+def _judged(frame, promise):
+    return judge(Case(rows=frame.lazy(), shape=QUERIES), (promise,))
 
 
 def _failed(verdict):
@@ -143,7 +148,7 @@ def test_order_has_nulls_first_and_looks_at_every_column():
     ordered = [(None, None, "a", None, None), (None, None, "a", None, "u"), (None, None, "a", 1, None)]
     for rows, expected in ((ordered, 0), (ordered[::-1], 2), ([ordered[0], ordered[2], ordered[1]], 1)):
         frame = pl.DataFrame(rows, schema=schema, orient="row").lazy()
-        check = next(c for c in verify_rows(frame, QUERIES, promise).checks if c.name == "order")
+        check = next(c for c in _judged(frame, promise).checks if c.name == "order")
         assert check.broken == expected
 
 
@@ -305,10 +310,10 @@ def _profiles(sizes):
 
 
 def test_equal_profiles():
-    verdict = verify_rows(_profiles([3, 4]).lazy(), QUERIES, UserKAnonymity(k=3))
+    verdict = _judged(_profiles([3, 4]), UserKAnonymity(k=3))
     assert verdict.exit_code == 0
     assert verdict.largest_k == 3
-    assert verify_rows(_profiles([3, 2]).lazy(), QUERIES, UserKAnonymity(k=3)).exit_code == 1
+    assert _judged(_profiles([3, 2]), UserKAnonymity(k=3)).exit_code == 1
 
 
 @pytest.mark.parametrize("column", ["query", "time", "rank", "url"])
@@ -321,7 +326,7 @@ def test_one_altered_value_breaks_a_profile(column):
         pl.when(pl.col("at") == 5).then(value.cast(dtype)).otherwise(pl.col(column)).alias(column)
     ).drop("at").sort(QUERIES.order)  # fmt: skip
     assert not changed.equals(rows)
-    verdict = verify_rows(changed.lazy(), QUERIES, UserKAnonymity(k=3))
+    verdict = _judged(changed, UserKAnonymity(k=3))
     assert verdict.exit_code == 1
     assert verdict.largest_k == 1
 
@@ -346,18 +351,18 @@ def test_one_altered_row_in_a_million_breaks_a_profile(column):
     release = numbers.join(profile, how="cross").with_columns(pl.format("{} {}", "query", "group").alias("query"))
     release = release.select(QUERIES.released).sort(QUERIES.order)
     assert release.height == 1_000_000
-    assert verify_rows(release.lazy(), QUERIES, UserKAnonymity(k=5)).largest_k == 5
+    assert _judged(release, UserKAnonymity(k=5)).largest_k == 5
     other = release.with_row_index("at").with_columns(
         pl.when(pl.col("at") == 654_321).then(pl.col(column).shift(-1)).otherwise(column).alias(column)
     ).drop("at").sort(QUERIES.order)  # fmt: skip
     assert not other.equals(release)
-    assert verify_rows(other.lazy(), QUERIES, UserKAnonymity(k=5)).exit_code == 1
+    assert _judged(other, UserKAnonymity(k=5)).exit_code == 1
 
 
 def test_a_repeated_row_breaks_a_profile():
     rows = _profiles([3])
     again = pl.concat([rows, rows[:1]]).sort(QUERIES.order)
-    assert verify_rows(again.lazy(), QUERIES, UserKAnonymity(k=3)).exit_code == 1
+    assert _judged(again, UserKAnonymity(k=3)).exit_code == 1
 
 
 def test_shapes_must_agree(release, tmp_path):

@@ -1,7 +1,7 @@
 """Release a query only if k people asked it, and nothing beside it. Copy this file to start a new method.
 
-A method is one file: this docstring with its five sections, and one frozen dataclass named after the file
-(`suppress_rare` holds `SuppressRare`). Nothing has to be registered. `coterie.testing.check_method` examines it.
+A method is one file: this docstring with its sections, and one frozen dataclass named after the file (`suppress_rare`
+holds `SuppressRare`). Nothing has to be registered. `coterie.testing.check_method` examines it.
 
 Paper: who described it, where, and which section of SPEC.
 
@@ -9,9 +9,17 @@ Symbols: k = smallest number of users behind a released query.
 
 Promise: every released query was issued by at least k different users; no row has a user, time, rank or url.
 
-Differs: say here where you depart from the paper, and why; each erratum that you applied by its number.
+Differs:
+    - Say here where you depart from the paper, and why, one line each; errata that you applied first, by their numbers.
 
 Cost: one pass over the log with one hash table of (user, query) pairs.
+
+Example:
+    >>> import coterie, polars
+    >>> typed = [("ann", "maps"), ("bob", "maps"), ("bob", "a rare illness")]
+    >>> log = coterie.log(polars.DataFrame(typed, schema=["user", "query"], orient="row"))
+    >>> coterie.anonymize(log, Template(k=2)).to_polars()["query"].to_list()
+    ['maps', 'maps']
 """
 
 from __future__ import annotations

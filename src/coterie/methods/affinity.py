@@ -12,20 +12,34 @@ Promise: behind every released query, taken together with the released queries a
     without a user count as nobody's. With `attrs = common` a clicked page stays only where k users share query and
     page, and times are cut to the day. The words are released as they were typed: see `docs/limits.md`.
 
-Differs: E-001-1 (distinct users in the closed neighbourhood, minus one), E-001-2 and E-001-4 (degree = core + 1),
-    E-001-3 (θ = 1 releases at least what `suppress_rare` does, not the same), E-001-8, E-001-9 (cores by peeling),
-    E-001-11 (separate totals per order of n-grams), E-001-14 (queries with a word of fewer than `min_term_users` users
-    keep the degree of `suppress_rare`, or 0 with `strict`, and support nobody). Degrees are exact for all queries,
-    where the paper samples; above `max_degree` they are lower bounds, never below the number of users. `approximate`
-    is the paper's procedure on distinct vectors, neighbours in byte order; a query then leaves the levels that those
-    who cover it left, because covers have to be inside the release. An event is a distinct (user, query, time). The
-    paper keeps user numbers; we drop them unless asked (`users`), and keep urls that k users share with their ranks,
-    and days (`attrs`). Function words are English, none, or those of a UTF-8 file (`function_words`), words separated
-    by spaces or line ends.
+Differs:
+    - E-001-1: distinct users in the closed neighbourhood are counted, minus one.
+    - E-001-2, E-001-4: degree = core + 1.
+    - E-001-3: θ = 1 releases at least what `suppress_rare` does, not the same.
+    - E-001-8, E-001-9: cores are found by peeling.
+    - E-001-11: n-grams of each order have totals of their own.
+    - E-001-14: queries with a word of fewer than `min_term_users` users keep the degree of `suppress_rare`, or 0 with
+      `strict`, and support nobody.
+    - Degrees are exact for all queries, where the paper samples. Above `max_degree` they are lower bounds, never below
+      the number of users.
+    - `approximate` is the paper's procedure on distinct vectors, with neighbours in byte order. A query then leaves the
+      levels that the queries covering it left, because covers have to be inside the release.
+    - An event is a distinct (user, query, time).
+    - The paper keeps user numbers. We drop them unless asked (`users`), and keep urls that k users share, with their
+      ranks, and days (`attrs`).
+    - Function words are English, none, or those of a UTF-8 file (`function_words`), separated by spaces or line ends.
 
 Cost: one pass over the log to group it by query, then work on distinct queries; near linear for θ of 0.8 and above,
     where affine pairs are few. Memory: the distinct (user, query) pairs, words and edges as numbers, on one machine
     whatever `blocks` is. `approximate` costs more than the exact degrees; it is there to compare with the paper.
+
+Example: nobody else typed the last query, but it has the words of one that two others typed.
+    >>> import coterie, polars
+    >>> typed = [("ann", "cheap red shoes"), ("bob", "cheap red shoes"), ("cyd", "red shoes cheap red shoes")]
+    >>> log = coterie.log(polars.DataFrame(typed, schema=["user", "query"], orient="row"))
+    >>> release = coterie.anonymize(log, Affinity(k=3, theta=0.8))
+    >>> release.to_polars()["query"].n_unique()
+    2
 """
 
 from __future__ import annotations

@@ -15,19 +15,33 @@ Promise: every released profile, that is everything published under one name, is
     `synthetic = label` it is made of labels of the taxonomy in place of what was typed. Times, ranks and pages are
     never released, nor are rows without a user.
 
-Differs: d is the group's usual measure; D, C and the choice of queries are reconstructions, as the outline has none. A
-    query may mean up to `categories` concepts: d takes the nearest ones, C the likeliest. E-002-1 (MDAV of SPEC 3).
-    Slots of C, the rounded mean of queries (half up), go down the taxonomy by largest remainders until one is left for
-    a concept with all below it; it gets the concept of one of the queries there whose distances to them have the least
-    sum. Ties are broken by random keys. A concept is released as the query, of those that most likely mean it, that
-    most members of the group typed, as often as the concept has slots. Nothing in D is about how many queries users
-    have, which costs more than meaning gains where they differ much: see `docs/papers/002.md`. A query that the
-    taxonomy does not know is a category of its own: at distance 1 from all but the same query, chosen like any other,
-    released as it is or, with `synthetic = label`, as the label of the root. Their share is a warning of every release.
-    Above 2,000 users MDAV runs within blocks of about 200 users of similar size and with common words (`block_users`).
+Differs:
+    - E-002-1: MDAV is that of SPEC 3.
+    - d is the group's usual measure. D, C and the choice of queries are reconstructions, as the outline has none.
+    - A query may mean up to `categories` concepts: d takes the nearest ones, C the likeliest.
+    - C has as many slots as the rounded mean of queries (half up). They go down the taxonomy by largest remainders
+      until one is left for a concept with all below it; it gets the concept of one of the queries there, the one whose
+      distances to the others have the least sum. Ties are broken by random keys.
+    - A concept is released as the query, of those that most likely mean it, that most members of the group typed, as
+      often as the concept has slots.
+    - Nothing in D is about how many queries users have, which costs more than meaning gains where they differ much:
+      see `docs/papers/002.md`.
+    - A query that the taxonomy does not know is a category of its own: at distance 1 from all but the same query,
+      chosen like any other, released as it is or, with `synthetic = label`, as the label of the root. Their share is a
+      warning of every release.
+    - Above 2,000 users MDAV runs within blocks of about 200 users of similar size and with common words
+      (`block_users`).
 
 Cost: exact MDAV needs about n² / k distances of users for a block of n, each in as many steps as the concepts of both
     users are deep. Memory: the rows of one engine block, and some tens of megabytes for each thread.
+
+Example:
+    >>> import coterie, polars
+    >>> typed = [("ann", "dog"), ("bob", "wolf"), ("cyd", "piano"), ("dan", "violin")]
+    >>> log = coterie.log(polars.DataFrame(typed, schema=["user", "query"], orient="row"))
+    >>> release = coterie.anonymize(log, ConceptMicroaggregate(k=2), seed=7)
+    >>> release.record.subjects.collect().group_by("group").agg("original").sort("original")["original"].to_list()
+    [['ann', 'bob'], ['cyd', 'dan']]
 """
 
 from __future__ import annotations

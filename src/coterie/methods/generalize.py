@@ -11,16 +11,26 @@ Promise: every released concept stands for queries of at least k different users
     paper, for k different queries, which may be one person's. With `attrs = common` a clicked page stays only where k
     users share concept and page, and times are cut to the day. Rows without a user count as nobody's.
 
-Differs: E-001-6 (users are counted, queries only if asked). Stop words are no terms, unless `paper_compat` ("in" is
-    Indiana there). Queries without a term of the taxonomy are left out, where the paper calls them `entity`. A
-    left-over of fewer than k rises alone to the next concept above, and is left out where even the root has too few.
-    Read to the letter, SPEC 7.3 keeps all members at that concept (`left_over = stay`): one person's `object` then
-    hides all objects. The concept is released by its label, with a number where several
-    concepts have that label. User numbers are dropped unless asked (`users`), and urls that k users share stay with
-    their ranks, and days (`attrs`).
+Differs:
+    - E-001-6: users are counted, queries only if asked.
+    - Stop words are not terms, unless `paper_compat` ("in" is Indiana there).
+    - Queries without a term of the taxonomy are left out, where the paper calls them `entity`.
+    - A left-over of fewer than k rises alone to the next concept above, and is left out where even the root has too
+      few. Read to the letter, SPEC 7.3 keeps all members at that concept (`left_over = stay`): one person's `object`
+      then hides all objects.
+    - The concept is released by its label, with a number where several concepts have that label.
+    - User numbers are dropped unless asked (`users`). Urls that k users share stay with their ranks, and days
+      (`attrs`).
 
 Cost: one pass over the log to find the distinct (user, query) pairs; then the mapping of distinct queries, one pass
     over their terms for each level of the tree, and a count of users from the leaves up. Memory: the pairs, as numbers.
+
+Example:
+    >>> import coterie, polars
+    >>> typed = [("ann", "violin"), ("bob", "cello"), ("ann", "xyzzy")]
+    >>> log = coterie.log(polars.DataFrame(typed, schema=["user", "query"], orient="row"))
+    >>> coterie.anonymize(log, Generalize(k=2)).to_polars()["query"].unique().to_list()
+    ['bowed stringed instrument']
 """
 
 from __future__ import annotations

@@ -9,13 +9,22 @@ Symbols: k = smallest number of users that share a released set; record = the se
 Promise: every released profile, a set of concepts, is shared by at least k users. Nothing else is released: no times,
     ranks, pages, numbers of searches.
 
-Differs: a term means its likeliest concept; stop words are no terms, unless `paper_compat`. An item that is no leaf
-    counts as a leaf of its own below its concept. A left-over group never tries to expand the concept again that it
-    was left over from. Where too few records can be moved into it, none is moved before the group of least gain joins
-    it. Users without any word of the taxonomy are left out and counted; the paper has none.
+Differs:
+    - A term means its likeliest concept. Stop words are not terms, unless `paper_compat`.
+    - An item that is not a leaf counts as a leaf of its own below its concept.
+    - A left-over group never tries to expand the concept again that it was left over from. Where too few records can
+      be moved into it, none is moved before the group of least gain joins it.
+    - Users without any word of the taxonomy are left out and counted; the paper has none.
 
 Cost: each record is looked at once for each concept that is expanded above its items: near linear in the number of
     (user, concept) pairs, times the depth of the tree. Memory: these pairs.
+
+Example: WordNet has several concepts called dog, which are told apart by numbers.
+    >>> import coterie, polars
+    >>> typed = [("ann", "poodle"), ("bob", "beagle"), ("cyd", "piano"), ("dan", "violin")]
+    >>> log = coterie.log(polars.DataFrame(typed, schema=["user", "query"], orient="row"))
+    >>> coterie.anonymize(log, GeneralizeUsers(k=2)).to_polars()["query"].sort().to_list()
+    ['dog (2)', 'dog (2)', 'musical instrument', 'musical instrument']
 """
 
 from __future__ import annotations

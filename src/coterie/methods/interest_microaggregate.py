@@ -1,30 +1,40 @@
 """Give every user the same published profile as at least k - 1 others who are interested in the same things.
 
 Paper: none; `docs/interests.md` explains it. The profiles and the promise are those of `microaggregate`
-    (Navarro-Arribas et al. 2012, SPEC 4.3); the groups are of our own. LSA: S. Deerwester et al.,
+    (Navarro-Arribas et al. 2012, SPEC 4.3); the groups are our own. LSA: S. Deerwester et al.,
     "Indexing by latent semantic analysis", JASIS 41 (1990). Trees: S. Dasgupta and Y. Freund, "Random projection trees
     and low dimensional manifolds", STOC 2008. Diverse groups: A. Machanavajjhala et al., "l-diversity", TKDD 1 (2007).
 
-Symbols: k = smallest size of a group; s = similarity of two users, the product of their vectors (`interests.py`); C =
-    the common profile of several users.
+Symbols: k = smallest size of a group; s = similarity of two users, the product of their vectors (`models/interests`);
+    C = the common profile of several users.
 
 Promise: every released profile, that is everything published under one name, is shared by at least k users. A profile
     is made of queries that members of the group typed, word for word. Users of one group have more in common than with
-    others: who knows that somebody is in a group learns more about her interests than from groups of other methods.
-    With `sensitive` the users behind a profile never all have one of the listed topics; the verifier counts that again
-    from the original, and needs the run record for it. Rows without a user are not released.
+    others: anyone who knows that somebody is in a group learns more about their interests than from groups of other
+    methods. With `sensitive` the users behind a profile never all have one of the listed topics; the judge counts that
+    again from the original, and needs the run record for it. Rows without a user are not released.
 
-Differs: from `microaggregate` in who is grouped with whom, and in nothing else. The papers compare users by the letters
-    of their queries, which keeps hardly more meaning than random groups; here users are similar who have the same
-    words, words that go together (LSA), or words of like meaning (`embedding`), and a little less so if one has many
-    more rows than the other. Groups are grown around the most similar pairs, up to 1,200 users improved by exchanges of
-    two users; above, among near neighbours that random-projection trees find. All groups have k to 2k - 1 users, but
-    for those that had to be joined because of `sensitive`. Stems are English; words of other languages are taken as
-    they are or cut at an English ending, and words that are written without spaces between them count as one.
+Differs:
+    - From `microaggregate` it differs in who is grouped with whom, and in nothing else.
+    - The papers compare users by the letters of their queries, which keeps hardly more meaning than random groups.
+      Here users are similar if they have the same words, words that go together (LSA), or words of like meaning
+      (`embedding`), and a little less so if one has many more rows than the other.
+    - Groups are grown around the most similar pairs. Up to 1,200 users they are improved by exchanging two users at a
+      time; above, among near neighbours that random-projection trees find.
+    - All groups have k to 2k - 1 users, except those that had to be joined because of `sensitive`.
+    - Stems are English; words of other languages are taken as they are or cut at an English ending.
 
 Cost: near linear in rows and users: counting words, LSA on 50,000 users, and for each user the comparison with about
     800 others. Memory: the words of one engine block, the matrix of users and words, 260 bytes for each user and 200
-    for her neighbours. Figures are in `docs/benchmarks.md`.
+    for their neighbours. Figures are in `docs/benchmarks.md`.
+
+Example:
+    >>> import coterie, polars
+    >>> typed = [("ann", "red roses"), ("bob", "rose garden roses"), ("cyd", "fast cars"), ("dan", "cars fast cars")]
+    >>> log = coterie.log(polars.DataFrame(typed, schema=["user", "query"], orient="row"))
+    >>> release = coterie.anonymize(log, InterestMicroaggregate(k=2), seed=7)
+    >>> release.record.subjects.collect().group_by("group").agg("original").sort("original")["original"].to_list()
+    [['ann', 'bob'], ['cyd', 'dan']]
 """
 
 from __future__ import annotations

@@ -11,21 +11,36 @@ Promise: every released profile, that is everything published under one name, is
     released when it is chosen (the prepare step `scrub` removes those it recognizes). Rows without a user are not
     released.
 
-Differs: E-000-1 (normalization by minimum), E-000-2 (weights of domain labels sum to 1), E-000-3 (`eq1 = text`: the
-    words of two queries weigh twice as much as their number; `printed` is the formula as printed), E-000-4 (sum of
-    weights 6), E-000-6 (the size of C is the rounded mean), E-000-7 (shares of query strings by largest remainders),
-    E-000-8 (nothing is pruned by the triangle inequality), E-000-12 (x̄ = C(X), never a medoid). The paper does not say
-    what times, ranks and pages are averaged over: each event of the group counts for the chosen event nearest to it, of
-    several the first by user, query, time, rank and page. A page, a rank or a time of day that comes from one user
-    alone is not released, also where others stand behind the same event without one, whatever `attrs` is. Pages are
-    released as host names. x̄ is made with `attrs = nearest` always. Distances of times are at most 1, also to days. Of
-    a host the part left of its 32nd label counts as one, and an address is one label. Where a group has more than 17
-    million pairs of events and chosen events (a user with 7,000 rows and more), averages are over the same query
-    string. Above 2,000 users MDAV runs within blocks of about 200 users of similar size and with common words
-    (`block_users`); a block has at least 2k users. What that costs is measured in `docs/benchmarks.md`.
+Differs:
+    - E-000-1: differences are normalized by the minimum.
+    - E-000-2: the weights of domain labels sum to 1.
+    - E-000-3: with `eq1 = text` the words of two queries weigh twice as much as their number; `printed` is the formula
+      as printed.
+    - E-000-4: weights sum to 6.
+    - E-000-6: the size of C is the rounded mean.
+    - E-000-7: shares of query strings are filled by largest remainders.
+    - E-000-8: nothing is pruned by the triangle inequality.
+    - E-000-12: x̄ = C(X), never a medoid. It is always made with `attrs = nearest`.
+    - The paper does not say what times, ranks and pages are averaged over. Each event of the group counts for the
+      chosen event nearest to it; of several, the first by user, query, time, rank and page.
+    - A page, a rank or a time of day that comes from one user alone is not released, whatever `attrs` is, even where
+      others stand behind the same event without one. Pages are released as host names.
+    - Distances of times are at most 1, also between a time and a day. Left of its 32nd label a host counts as one
+      label, and so does an address.
+    - Where a group has more than 17 million pairs of events and chosen events (a user with 7,000 rows or more),
+      averages are over the same query string.
+    - Above 2,000 users MDAV runs within blocks of about 200 users of similar size and with common words
+      (`block_users`); a block has at least 2k users. What that costs is measured in `docs/benchmarks.md`.
 
 Cost: exact MDAV needs about n² / k distances of users for a block of n; with blocks of fixed size the cost for each
     user is constant. Memory: the rows of one engine block, and some tens of megabytes for each thread.
+
+Example:
+    >>> import coterie, polars
+    >>> typed = [("ann", "maps"), ("bob", "maps"), ("cyd", "tides"), ("dan", "tides")]
+    >>> log = coterie.log(polars.DataFrame(typed, schema=["user", "query"], orient="row"))
+    >>> coterie.anonymize(log, Microaggregate(k=2)).to_polars()["query"].sort().to_list()
+    ['maps', 'maps', 'tides', 'tides']
 """
 
 from __future__ import annotations

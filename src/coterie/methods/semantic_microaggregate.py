@@ -11,21 +11,34 @@ Promise: every released profile, that is everything published under one name, is
     is made of queries that members of the group typed, word for word: a query that names a person by itself is
     released when it is chosen (the prepare step `scrub` removes those it recognizes). With `attrs = drop` the
     release says how many one member alone typed. Rows without a user are not released; with `leftovers = suppress`
-    fewer than k users are not either, and the release says how many.
+    up to k - 1 users are not released either, and the release says how many.
 
-Differs: E-003-1 (similarity is the sum of the smaller counts), E-003-3 (nobody is her own neighbour), E-003-4 (groups
-    are made while 2k users are left; the last has k to 2k - 1), E-003-5 (quotas are whole numbers and are reached:
-    after three passes the rest is drawn at random), E-003-6 (a merged user has the sum of both rows). Categories come
-    from a taxonomy in a file, WordNet's nouns unless another is given, in place of the Open Directory's search. Times,
-    ranks and pages, of which the paper says nothing, are dropped unless `attrs` asks for them. With `leftovers =
-    nearest` groups have k members and each user left over joins the group most similar to her. Users without any
-    category have nothing in common with anybody and come last, those whose queries share words beside each other; a log
-    without any category is grouped by that alone, and the release says so. Above 4,000 users groups are made within
-    blocks of about 2,000 users of similar size and main category (`block_users`), with all similarities of a block
-    rather than a list of the most similar users of each. What that costs is measured in `docs/benchmarks.md`.
+Differs:
+    - E-003-1: similarity is the sum of the smaller counts.
+    - E-003-3: nobody is their own neighbour.
+    - E-003-4: groups are made while 2k users are left; the last has k to 2k - 1.
+    - E-003-5: quotas are whole numbers and are reached: after three passes the rest is drawn at random.
+    - E-003-6: a merged user has the sum of both rows.
+    - Categories come from a taxonomy in a file, WordNet's nouns unless another is given, in place of the Open
+      Directory's search.
+    - Times, ranks and pages, of which the paper says nothing, are dropped unless `attrs` asks for them.
+    - With `leftovers = nearest` groups have k members, and each user left over joins the group most similar to them.
+    - Users without any category have nothing in common with anybody and come last, those whose queries share words
+      beside each other. A log without any category is grouped by that alone, and the release says so.
+    - Above 4,000 users groups are made within blocks of about 2,000 users of similar size and main category
+      (`block_users`), with all similarities of a block rather than a list of the most similar users of each. What that
+      costs is measured in `docs/benchmarks.md`.
 
 Cost: n² / 2 similarities for a block of n users, each a walk over the categories of one; 8 n² bytes for each thread.
-    Of all users the distinct queries and the categories are in memory.
+    The distinct queries and the categories of all users are in memory.
+
+Example:
+    >>> import coterie, polars
+    >>> typed = [("ann", "dog"), ("bob", "wolf"), ("cyd", "piano"), ("dan", "violin")]
+    >>> log = coterie.log(polars.DataFrame(typed, schema=["user", "query"], orient="row"))
+    >>> release = coterie.anonymize(log, SemanticMicroaggregate(k=2), seed=7)
+    >>> release.record.subjects.collect().group_by("group").agg("original").sort("original")["original"].to_list()
+    [['ann', 'bob'], ['cyd', 'dan']]
 """
 
 from __future__ import annotations

@@ -3,18 +3,27 @@
 Paper: E. Adar, "User 4XXXXX9: anonymizing query logs" (2007), as the baseline EQ of Carpineto and Romano,
     "k_θ-affinity privacy" (2015), section 4.1; SPEC 6.1.
 
-Symbols: k = smallest number of users behind a released query; degree(q) = number of distinct users that
-    issued exactly q.
+Symbols: k = smallest number of users behind a released query; degree(q) = number of distinct users who issued exactly
+    q.
 
 Promise: every released query was issued by at least k different users. With `attrs = common` the same holds for
     each (query, clicked page), and times are cut to the day. Rows without a user count as nobody's.
 
-Differs: the papers keep user numbers; we drop them unless asked (`users`), because a promise about single queries
-    says nothing about a person's queries taken together. The papers say nothing about time, rank and url; we
-    keep urls that k users share with their ranks, and days (`attrs`). Columns that point at a person (address, agent
-    and referrer of a visit) are always emptied.
+Differs:
+    - The papers keep user numbers. We drop them unless asked (`users`), because a promise about single queries says
+      nothing about a person's queries taken together.
+    - The papers say nothing about time, rank and url. We keep urls that k users share, with their ranks, and days
+      (`attrs`).
+    - Columns that point at a person (address, agent and referrer of a visit) are always emptied.
 
 Cost: two passes over the log with one hash table of distinct (user, query) pairs; linear in rows.
+
+Example:
+    >>> import coterie, polars
+    >>> typed = [("ann", "maps"), ("bob", "maps"), ("bob", "a rare illness")]
+    >>> log = coterie.log(polars.DataFrame(typed, schema=["user", "query"], orient="row"))
+    >>> coterie.anonymize(log, SuppressRare(k=2)).to_polars()["query"].to_list()
+    ['maps', 'maps']
 """
 
 from __future__ import annotations
