@@ -1,25 +1,40 @@
-"""Demo: a synthetic log -> releases for several k -> verify -> report, in a folder of its own."""
+"""Demo: one synthetic log, three ways to release it for several k, and one report that compares them."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from coterie import verbs
+from coterie import jobs, verbs
+from coterie.core import registry
 from coterie.core.log import Step
+from coterie.core.plan import Method
 from coterie.errors import ParameterError
+from coterie.methods.affinity import Affinity
+from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.synth import write_aol
 
-KS = (2, 3, 5, 10, 20)
+KS = (3, 5, 10)
 SEED = 7
+MEASURES = (
+    "exposure",
+    "uniqueness",
+    "linkage",
+    "witness",
+    "release_share",
+    "information_loss",
+    "frequency",
+    "semantic_remain",
+)
+"""What the report compares by: enough to see meaning kept against risk, and quick."""
 _MARK = ".made-by-coterie-demo"
 
 
-def run_demo(folder: Path, users: int, progress: Callable[[str], None]) -> list[str]:
+def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[str]:
     """Fill `folder` and return the lines that say what is in it and what to try next."""
     _own(folder)
     log_path = folder / "log.tsv"
@@ -27,28 +42,36 @@ def run_demo(folder: Path, users: int, progress: Callable[[str], None]) -> list[
     write_aol(log_path, users, SEED)
     log = verbs.prepare(verbs.read(log_path))
     log = replace(log, history=(Step(name="synth"), *log.history))
-    releases = []
-    for k in KS:
-        progress(f"suppress_rare k={k}")
-        release = verbs.anonymize(log, SuppressRare(k=k), seed=SEED)
-        safe, record = folder / f"safe.{k}.tsv", folder / f"record.{k}"
-        verbs.write(release, safe, record=record)
-        releases.append(verbs.load_release(safe, record))
+    releases, paths = [], []
+    methods = list(_methods())
+    for method, release in zip(methods, jobs.anonymize_each(log, methods, seed=SEED, progress=progress), strict=True):
+        name = f"{registry.name_of(method)}.{release.params['k']}"
+        path, record = folder / f"{name}.tsv", folder / "records" / name
+        verbs.write(release, path, record=record)
+        releases.append(verbs.load_release(path, record))
+        paths.append(path)
     progress("report")
-    verbs.report(log, releases, folder / "report.html", seed=SEED)
+    verbs.report(log, releases, folder / "report.html", seed=SEED, names=MEASURES)
     program = "coterie" if shutil.which("coterie") else sys.argv[0]
     return [
-        f"A made-up log of {users:,} people, and {len(KS)} releases of it that keep their promise:",
-        *(f"  {folder}/safe.{k}.tsv" for k in KS),
+        f"A made-up log of {users:,} people, and {len(paths)} releases of it that keep their promises:",
+        *(f"  {path}" for path in paths),
         "",
         f"Open   {folder}/report.html",
         "",
         "Try next:",
-        f"  {program} inspect {folder}/log.tsv",
-        f"  {program} verify {folder}/safe.5.tsv --original {folder}/log.tsv",
+        f"  {program} inspect {log_path}",
+        f"  {program} verify {paths[0]} --original {log_path}",
+        f"  {program} methods interest_microaggregate",
         f"  {program} anonymize suppress_rare YOUR-LOG -o safe.parquet --k 5",
-        f"  {program} methods suppress_rare",
     ]
+
+
+def _methods() -> Iterator[Method]:
+    """Queries that k people typed, rare queries that others cover, and users in groups of like interests."""
+    yield from (SuppressRare(k=k) for k in KS)
+    yield from (Affinity(k=k) for k in KS)
+    yield from (InterestMicroaggregate(k=k) for k in KS)
 
 
 def _own(folder: Path) -> None:

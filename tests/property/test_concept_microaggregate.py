@@ -6,17 +6,18 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from coterie.promises._verify import verify_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
 from coterie import taxonomies
 from coterie.core import randomness
+from coterie.core.promise import Case, from_dict, to_dict
 from coterie.core.shapes import QUERIES
 from coterie.errors import BrokenPromiseError
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
-from coterie.promises import UserKAnonymity, from_dict, to_dict
+from coterie.promises import judge
+from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.taxonomies import packed
 from tests.helpers.concepts import QUERIES as TEXTS
 from tests.helpers.concepts import SEED, TREE, frame_of, reference_of, users
@@ -107,14 +108,18 @@ def test_the_verifier_knows_labels_from_what_was_typed(file):
     assert promise == from_dict(to_dict(promise))
     assert "labels of a taxonomy" in promise.sentence
     rows = release.to_polars()
-    assert verify_rows(rows.lazy(), QUERIES, promise, log).exit_code == 0
+    assert _judged(rows, promise, log).exit_code == 0
     typed = rows.with_columns(pl.lit("secret plan").alias("query")).sort(QUERIES.order)
     timed = rows.with_columns(pl.lit(1, pl.Int32).alias("rank")).sort(QUERIES.order)
     for broken in (typed, timed):
-        verdict = verify_rows(broken.lazy(), QUERIES, promise, log)
+        verdict = _judged(broken, promise, log)
         assert [check.name for check in verdict.broken] == ["labels"]
         assert verdict.exit_code == 1
-        assert verify_rows(broken.lazy(), QUERIES, promise).exit_code == 1  # needs no original
+        assert _judged(broken, promise, None).exit_code == 1  # needs no original
+
+
+def _judged(rows, promise, log):
+    return judge(Case(rows=rows.lazy(), shape=QUERIES, original=log), (promise,))
 
 
 def test_labels_of_ones_own_taxonomy_come_with_the_record(file, tmp_path):

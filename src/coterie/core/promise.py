@@ -141,7 +141,7 @@ def to_dict(promise: Promise) -> dict[str, Any]:
 
 def from_dict(data: Mapping[str, Any]) -> Promise:
     """The promise that `to_dict` wrote."""
-    name = data.get("name")
+    name = data.get("name") if isinstance(data, Mapping) else None
     if not isinstance(name, str):
         raise InputError("A promise has no name.")
     numbers = {key: value for key, value in data.items() if key not in ("name", "sentence")}

@@ -105,7 +105,7 @@ def html(log: LogView, releases: Sequence[ReleaseView]) -> str:
 @cache
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("coterie", "report"),
+        loader=jinja2.PackageLoader("coterie", "reports"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
