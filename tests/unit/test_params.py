@@ -1,21 +1,19 @@
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import pytest
 
-from coterie.core.params import Choice, File, Flag, Range, check_params, params_of
+from coterie.core.params import Choice, File, Flag, Late, Range, check_params, early_params, params_of, with_values
 from coterie.errors import ParameterError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    k: Annotated[int, Range(2)] = 5
+    k: Annotated[int, Range(2), Late(), "crowd"] = 5
     share: Annotated[float, Range(0, 1)] = 0.5
     mode: Annotated[str, Choice("a", "b")] = "a"
     strict: Annotated[bool, Flag()] = False
     note: str = ""
-
-    param_docs: ClassVar = {"k": "crowd"}
 
     def __post_init__(self):
         check_params(self, "example")
@@ -76,3 +74,13 @@ def test_files(tmp_path):
     for wrong in (str(tmp_path), str(tmp_path / "missing"), None, 1):
         with pytest.raises(ParameterError, match="must be 'none' or the path of a file"):
             WithFile(words=wrong)
+
+
+def test_late_parameters_do_not_tell_what_is_learnt_apart():
+    assert early_params(Example(k=2)) == early_params(Example(k=9))
+    assert early_params(Example(k=2)) != early_params(Example(k=2, mode="b"))
+    assert [param.name for param in params_of(Example) if param.late] == ["k"]
+
+
+def test_other_values_of_parameters_it_has():
+    assert with_values(Example(k=2), k=7, epsilon=1) == Example(k=7)

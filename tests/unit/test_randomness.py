@@ -38,3 +38,51 @@ def test_seeds_come_from_the_system():
 def test_keys_belong_to_what_a_subject_is_called():
     """Subjects may be numbers, as those of groups are."""
     assert (randomness.keys(1, "x", pl.Series([3, 4])) == randomness.keys(1, "x", pl.Series(["3", "4"]))).all()
+
+
+def test_draws_are_the_same_in_every_version():
+    """Written down once: a change here changes every release that was made with a seed."""
+    nobody = pl.Series([], dtype=pl.String)
+    ties = randomness.keys(7, "ties", pl.Series(["a", "b", "ä", ""]))
+    assert ties.dtype == "uint64"
+    assert ties.tolist() == [
+        2063397443243895359,
+        10232504116548629325,
+        655047241489933058,
+        2782350892696045500,
+    ]
+    assert randomness.stream(7, "p", "s").integers(2**62, size=2).tolist() == [3714280756500728790, 4500361312454987055]
+    assert randomness.stream(7, "p").integers(2**62, size=2).tolist() == [3062799616758969850, 412834634226467035]
+    names = randomness.pseudonyms(7, pl.Series(["a", "b"]), nobody)
+    assert names.to_list() == ["u_6vwjb4kl2mxh7x46", "u_bmaa7jtnsbshick5"]
+    assert names.name == "pseudonym"
+    # A name that is taken gives way to the next one, as often as needed; nulls take nothing.
+    taken = pl.Series([names[0], None])
+    second = randomness.pseudonyms(7, pl.Series(["a", "b"]), taken)
+    assert second.to_list() == ["u_ovzirlyaezxg7iks", "u_bmaa7jtnsbshick5"]
+    third = randomness.pseudonyms(7, pl.Series(["a"]), pl.Series([names[0], second[0]]))
+    assert third.to_list() == ["u_gt5lxtqt6xghhjcx"]
+
+
+def test_two_subjects_never_get_one_name():
+    twice = randomness.pseudonyms(7, pl.Series(["a", "a"]), pl.Series([], dtype=pl.String))
+    assert twice.to_list() == ["u_6vwjb4kl2mxh7x46", "u_ovzirlyaezxg7iks"]
+
+
+def test_nobody_gets_no_name():
+    nobody = pl.Series([], dtype=pl.String)
+    names = randomness.pseudonyms(7, nobody, nobody)
+    assert names.dtype == pl.String
+    assert names.len() == 0
+    assert randomness.keys(7, "ties", nobody).size == 0
+
+
+def test_a_seed_has_all_its_bits():
+    seeds = [randomness.new_seed() for _ in range(64)]
+    assert len(set(seeds)) == 64
+    # Each of the 128 bits is set in some seed and not in another: a chance of 128 * 2^-63 that a good source fails.
+    every, common = 0, 2**128 - 1
+    for seed in seeds:
+        every, common = every | seed, common & seed
+    assert every == 2**128 - 1
+    assert common == 0
