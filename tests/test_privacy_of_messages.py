@@ -15,7 +15,7 @@ import pytest
 
 import coterie
 from coterie import verbs
-from coterie.cli import main as cli
+from coterie.cli.main import run as run_command
 from coterie.errors import BrokenPromiseError, CoterieError
 from coterie.explain import explain_affinity, network
 from coterie.measures import Comparison
@@ -56,7 +56,7 @@ def _clean(text):
 
 def _run(capsys, monkeypatch, *arguments):
     monkeypatch.setattr(sys, "argv", ["coterie", *map(str, arguments)])
-    code = cli._run()
+    code = run_command()
     out, err = capsys.readouterr()
     _clean(out + err)
     return code

@@ -1,29 +1,77 @@
-"""Jobs: what the command line and the studio share. Whole tasks on files, with the rules that keep them safe.
+"""Jobs: whole tasks on files, which the command line and the studio share, with the rules that keep them safe.
 
-Several k from one reading, targets that are refused before any work is done, and summaries in numbers.
+Several k from one reading, targets that are refused before any work is done, files that Coterie did not make, and
+summaries in numbers. A job takes paths and options, and hands back values; it prints nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from coterie import verbs
+from coterie import formats, verbs
+from coterie.core import registry
 from coterie.core.log import Log, Release
-from coterie.core.params import early_params
+from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method
+from coterie.core.promise import Verdict
 from coterie.errors import ParameterError
 from coterie.verbs import Learnt, Progress
-from coterie.writing.files import refuse_existing, refuse_targets
+from coterie.writing.files import RECORD_FILES, STDOUT, refuse_targets, sidecar_path
+from coterie.writing.targets import placed, refuse_output
 
-STDOUT = "-"
+if TYPE_CHECKING:
+    from coterie.taxonomies.build import Built
+
+Note = Callable[[str], None]
+"""Hears what people should know about the input or the result; never a value of the log."""
+Reading = Mapping[str, Any]
+"""How to read logs: the named arguments of `verbs.read`."""
 
 
 def _silent(_step: str, _share: float | None = None) -> None: ...
+
+
+# --- reading ---------------------------------------------------------------------------------------
+
+
+def read_logs(
+    paths: Sequence[str], reading: Reading | None = None, *, steps: Sequence[str] | None = None, note: Note = _silent
+) -> Log:
+    """One log from files, globs or standard input, prepared by `steps`; `note` hears what could not be read."""
+    log = verbs.read(list(paths), **(reading or {}))
+    for step in log.history:
+        for text in step.notes:
+            note(text)
+    return log if steps is None else verbs.prepare(log, steps)
+
+
+def _files(paths: Sequence[str]) -> list[Path]:
+    """The files that paths and globs stand for; none where there are no paths, or where the log is made up."""
+    made_up = len(paths) == 1 and paths[0].startswith("synth:")
+    return formats.expand(paths) if paths and not made_up else []
+
+
+def inspect_logs(
+    paths: Sequence[str],
+    reading: Reading | None = None,
+    *,
+    steps: Sequence[str] | None = None,
+    progress: Progress = _silent,
+    note: Note = _silent,
+) -> pl.DataFrame:
+    """What is in a log, and how exposed it is before any protection: name, key, value, unit."""
+    progress("read")
+    log = read_logs(paths, reading, steps=steps, note=note)
+    progress("inspect")
+    return verbs.inspect(log)
+
+
+# --- anonymizing -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +96,7 @@ def targets(
     *,
     kind: str | None = None,
     sidecar: str | None = None,
-    record: str | None = None,
+    record: str | Path | None = None,
 ) -> list[Target]:
     """One target for each k: `{k}` in the names stands for it."""
     if len(set(ks)) < len(ks):
@@ -59,11 +107,11 @@ def targets(
         "--record": (record, "record.{k}"),
     }
     for option, (pattern, example) in patterns.items():
-        if len(ks) > 1 and pattern is not None and "{k}" not in pattern:
+        if len(ks) > 1 and pattern is not None and "{k}" not in str(pattern):
             raise ParameterError(f"Several k need a pattern for {option}, for example {option} {example}")
 
-    def filled(pattern: str, k: int | None) -> str:
-        return pattern.replace("{k}", str(k))
+    def filled(pattern: str | Path, k: int | None) -> str:
+        return str(pattern) if k is None else str(pattern).replace("{k}", str(k))
 
     return [
         Target(
@@ -74,6 +122,12 @@ def targets(
         )
         for k in ks
     ]
+
+
+def methods_for(name: str, params: Mapping[str, Any], ks: Sequence[int | None]) -> list[Method]:
+    """The method of that name for each k; None stands for a method without k."""
+    make = registry.method(name)
+    return [make(**params, **({} if k is None else {"k": k})) for k in ks]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +142,78 @@ class Summary:
     checks: int
     largest_k: int | None
     warnings: tuple[str, ...]
+    steps: tuple[str, ...]
+    scrubbed: Mapping[str, int]
+    """Rows that were left out because they look like personal data, by kind."""
+
+
+def anonymize_files(
+    paths: Sequence[str],
+    methods: Sequence[Method],
+    to: Sequence[Target],
+    *,
+    reading: Reading | None = None,
+    steps: Sequence[str] = (),
+    seed: int | None = None,
+    blocks: int | None = None,
+    force: bool = False,
+    progress: Progress = _silent,
+    note: Note = _silent,
+) -> list[Summary]:
+    """Read and prepare log files, anonymize them with each method, and write each release to its target."""
+    _refuse(to, [*_files(paths), *_files_of(methods)], force)
+    progress("read")
+    log = read_logs(paths, reading, steps=steps, note=note)
+    return write_each(log, methods, to, seed=seed, blocks=blocks, force=force, progress=progress, note=note)
+
+
+def write_each(
+    log: Log,
+    methods: Sequence[Method],
+    to: Sequence[Target],
+    *,
+    seed: int | None = None,
+    blocks: int | None = None,
+    force: bool = False,
+    progress: Progress = _silent,
+    note: Note = _silent,
+) -> list[Summary]:
+    """Anonymize a log with each method and write each release to its target.
+
+    Whatever can be refused is refused before anything is written. Where a later release fails all the same, `note`
+    hears which ones are there.
+    """
+    _refuse(to, [*log.sources, *_files_of(methods)], force)
+    keep_rows = any(target.record is not None for target in to)
+    releases = anonymize_each(log, methods, seed=seed, blocks=blocks, record=keep_rows, progress=progress)
+    summaries: list[Summary] = []
+    try:
+        for release, target in zip(releases, to, strict=True):
+            progress("write")
+            verbs.write(
+                release, target.path, kind=target.kind, sidecar=target.sidecar, record=target.record, force=force
+            )
+            summaries.append(summary(release, target.path))
+    except BaseException:
+        if summaries:
+            written = ", ".join(each.target for each in summaries)
+            note(f"Already written and verified: {written}. What follows concerns the others.")
+        raise
+    return summaries
+
+
+def _refuse(to: Sequence[Target], inputs: Sequence[Path], force: bool) -> None:
+    if len(to) > 1 and any(target.path == STDOUT for target in to):
+        raise ParameterError("Standard output takes one release only. Give a file for each, for example out.{k}.tsv")
+    if len({target.path for target in to}) < len(to):
+        raise ParameterError("Two releases cannot go to one file. Give each its own.")
+    for target in to:
+        target.refuse(inputs, force)
+
+
+def _files_of(methods: Sequence[Method]) -> list[Path]:
+    """The files that parameters of methods name."""
+    return [path for method in methods for path in files_of(method).values()]
 
 
 def anonymize_each(
@@ -118,32 +244,10 @@ def _alike(methods: Sequence[Method]) -> list[Method]:
     return alike
 
 
-def write_each(
-    log: Log,
-    methods: Sequence[Method],
-    to: Sequence[Target],
-    *,
-    seed: int | None = None,
-    blocks: int | None = None,
-    force: bool = False,
-    progress: Progress = _silent,
-) -> list[Summary]:
-    """Anonymize a log with each method and write each release to its target."""
-    for target in to:
-        target.refuse(log.sources, force)
-    keep_rows = any(target.record is not None for target in to)
-    releases = anonymize_each(log, methods, seed=seed, blocks=blocks, record=keep_rows, progress=progress)
-    summaries = []
-    for release, target in zip(releases, to, strict=True):
-        progress("write")
-        verbs.write(release, target.path, kind=target.kind, sidecar=target.sidecar, record=target.record, force=force)
-        summaries.append(summary(release, target.path))
-    return summaries
-
-
 def summary(release: Release, target: str) -> Summary:
     """A release in numbers."""
-    read = [step.counts for step in release.log.history if step.name == "read"]
+    history = release.log.history
+    read = [step.counts for step in history if step.name == "read"]
     return Summary(
         target=target,
         headline=release.headline,
@@ -153,23 +257,223 @@ def summary(release: Release, target: str) -> Summary:
         checks=len(release.checks),
         largest_k=release.verdict.largest_k,
         warnings=release.warnings,
+        steps=release.log.steps,
+        scrubbed={kind: count for step in history if step.name == "scrub" for kind, count in step.counts.items()},
     )
 
 
-def refuse_report(outs: Sequence[str], records: Sequence[Path], to: Path, force: bool) -> None:
-    """Refuse before any work what would be refused when a report is written."""
-    if records and len(records) != len(outs):
-        raise ParameterError(f"Give one --record for each of the {len(outs)} files, or none.")
-    verbs.report_kind(to)
-    refuse_existing(to, force)
+# --- released files --------------------------------------------------------------------------------
+
+
+def verify_file(
+    out: str,
+    original: Sequence[str] = (),
+    *,
+    reading: Reading | None = None,
+    original_reading: Reading | None = None,
+    steps: Sequence[str] | None = None,
+    promise: str | None = None,
+    k: int | None = None,
+    record: Path | None = None,
+    progress: Progress = _silent,
+    note: Note = _silent,
+) -> Verdict:
+    """Check a released file again; one without a sidecar, which Coterie did not make, is read like any log.
+
+    `reading` says how to read such a file; for a release, which needs none, it describes the original. What
+    `original_reading` gives counts for the original alone.
+    """
+    progress("read")
+    foreign = not sidecar_path(Path(out)).exists()
+    own = {name: value for name, value in (original_reading or {}).items() if value}
+    shared = dict(reading or {})
+    if foreign:  # its format and columns say nothing about the original
+        shared = {name: value for name, value in shared.items() if name not in ("format", "columns")}
+    log = read_logs(original, {**shared, **own}, note=note) if original else None
+    rows = read_logs([out], reading, note=note) if foreign else out
+    progress("verify")
+    return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record)
+
+
+def measure_file(
+    out: str,
+    original: Sequence[str],
+    names: Sequence[str] = (),
+    *,
+    reading: Reading | None = None,
+    record: Path | None = None,
+    seed: int | None = None,
+    show_values: bool = False,
+    given: Mapping[str, Any] | None = None,
+    progress: Progress = _silent,
+    note: Note = _silent,
+) -> pl.DataFrame:
+    """Scores of a released file; `note` hears which measures were left out, and why.
+
+    `given` is what some measures need besides: see `verbs.measure`. Logs in it (`later`) are paths here.
+    """
+    for name in names:
+        registry.module("measures", name)
+    progress("read")
+    release = verbs.load_release(out, record)
+    log = read_logs(original, reading, note=note)
+    loaded = _loaded(given or {}, reading, note)
+    progress("measure")
+    no_meaning: list[str] = []
+    scores = verbs.measure(
+        log, release, list(names) or None, seed=seed, show_values=show_values, left_out=no_meaning.append, **loaded
+    )
+    if not names and record is None:
+        left_out = [name for name in registry.names("measures") if registry.module("measures", name).needs_record]
+        note(f"Left out, because they need --record DIR: {', '.join(left_out)}.")
+    for reason in no_meaning:
+        note(f"Left out: {reason}")
+    return scores
+
+
+def _loaded(given: Mapping[str, Any], reading: Reading | None, note: Note) -> dict[str, Any]:
+    """What measures need, with logs in place of their paths."""
+    later = given.get("later")
+    return {**given, "later": read_logs(later, reading, note=note) if later else None}
 
 
 def report_files(
-    original: Log, outs: Sequence[str], records: Sequence[Path], to: Path, *, force: bool = False, **given: Any
+    outs: Sequence[str],
+    original: Sequence[str],
+    to: Path,
+    *,
+    records: Sequence[Path] = (),
+    reading: Reading | None = None,
+    given: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    show_values: bool = False,
+    force: bool = False,
+    progress: Progress = _silent,
+    note: Note = _silent,
 ) -> list[str]:
     """Write a report about released files, each verified again; returns those whose promise is broken."""
-    refuse_report(outs, records, to, force)
-    loaded = [verbs.load_release(path, records[i] if records else None) for i, path in enumerate(outs)]
-    releases = [verbs.verified_again(release, original) for release in loaded]
-    verbs.report_verified(original, releases, to, force=force, **given)
-    return [path for path, release in zip(outs, releases, strict=True) if release.verdict.broken]
+    given = given or {}
+    if records and len(records) != len(outs):
+        raise ParameterError(f"Give one --record for each of the {len(outs)} files, or none.")
+    verbs.report_kind(to)
+    released = [Path(out) for out in outs]
+    named = [Path(given[name]) for name in ("labels", "taxonomy") if given.get(name)]
+    inside = [folder / name for folder in records for name in RECORD_FILES]
+    logs = [*_files(original), *_files(given.get("later") or ())]
+    refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
+    loaded = [verbs.load_release(out, records[place] if records else None) for place, out in enumerate(outs)]
+    progress("read")
+    log = read_logs(original, reading, note=note)
+    also = _loaded(given, reading, note)
+    progress("report")
+    releases = [verbs.verified_again(release, log) for release in loaded]
+    verbs.report_verified(log, releases, to, show_values=show_values, seed=seed, force=force, **also)
+    return [out for out, release in zip(outs, releases, strict=True) if release.verdict.broken]
+
+
+# --- other files -----------------------------------------------------------------------------------
+
+
+def write_synthetic(
+    to: Path, users: int, *, seed: int = 7, force: bool = False, progress: Progress = _silent
+) -> int:  # fmt: skip
+    """Write a synthetic log in AOL's layout; returns how many rows it has."""
+    from coterie.synth import LINES_MEAN, write_aol
+
+    if to.suffix not in (".tsv", ".txt", ".gz", ".zst"):
+        raise ParameterError("A synthetic log is text in AOL's layout: name it .tsv, .tsv.gz or .tsv.zst.")
+    expected = users * LINES_MEAN
+    with placed(to, force) as part:
+        return write_aol(part, users, seed, lambda count: progress("synth", min(1.0, count / expected)))
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Explained:
+    """What a method makes of a log as a whole, or of some queries."""
+
+    scores: pl.DataFrame
+    """name, key, value, unit (and label, where values may be shown)."""
+    table: pl.DataFrame | None
+    """One line for each query, where queries were asked about."""
+
+
+def explain_files(
+    paths: Sequence[str],
+    method: Any,
+    *,
+    query_file: Path | None = None,
+    picture: Path | None = None,
+    reading: Reading | None = None,
+    steps: Sequence[str] = (),
+    show_values: bool = False,
+    force: bool = False,
+    progress: Progress = _silent,
+    note: Note = _silent,
+) -> Explained:
+    """What `affinity` makes of log files, or of the queries in a file; with a picture of those around the first one."""
+    from coterie import explain
+
+    queries = explain.read_queries(query_file) if query_file is not None else []
+    inputs = [*_files(paths), *filter(None, [query_file]), *_files_of([method])]
+    if picture is not None:
+        if not queries:
+            raise ParameterError("A picture shows the queries around one of yours. Give it: --query-file FILE.")
+        explain.picture_kind(picture)
+        refuse_output(picture, force, inputs)
+    progress("read")
+    log = read_logs(paths, reading, steps=steps, note=note)
+    progress("explain")
+    explanation = explain.explain_affinity(log, method, queries)
+    if picture is not None:
+        progress("draw")
+        with placed(picture, force, inputs) as part:
+            explain.draw_component(explanation, part, show_values)
+    if query_file is None:
+        return Explained(scores=explain.overview(explanation.graph), table=None)
+    table = explanation.table if show_values else explanation.table.drop("query")
+    return Explained(scores=explanation.scores(show_values), table=table)
+
+
+def build_taxonomy(
+    sources: Sequence[str],
+    to: Path,
+    *,
+    name: str | None = None,
+    force: bool = False,
+    progress: Progress = _silent,
+    **options: Any,
+) -> Built:
+    """Pack a table of paths or parents, or a dump of the Open Directory, into one file."""
+    from coterie.taxonomies import packed
+    from coterie.taxonomies.build import build
+
+    if to.suffix != ".npz":
+        raise ParameterError("A packed taxonomy is named .npz.")
+    with placed(to, force, _files(sources)) as part:
+        progress("build")
+        built = build(sources, name=name or to.stem, **options)
+        progress("write")
+        packed.write(built.tree, part)
+    return built
+
+
+def taxonomy_coverage(
+    paths: Sequence[str],
+    taxonomy: str = "wordnet",
+    *,
+    unit: Any = "term",
+    categories: int = 1,
+    reading: Reading | None = None,
+    steps: Sequence[str] = (),
+    progress: Progress = _silent,
+    note: Note = _silent,
+) -> pl.DataFrame:
+    """Which share of the terms and queries of a log has a concept, and at which level at least."""
+    from coterie import taxonomies
+    from coterie.taxonomies.summary import cover
+
+    tree = taxonomies.load(taxonomy)
+    progress("read")
+    log = read_logs(paths, reading, steps=steps, note=note)
+    progress("look up")
+    return cover(log, tree, unit=unit, categories=categories)

@@ -39,11 +39,11 @@ from coterie.writing.files import (
     fingerprint,
     read_record,
     read_sidecar,
-    refuse_existing,
     sha256,
-    temporary,
+    sidecar_path,
     write_release,
 )
+from coterie.writing.targets import placed, refuse_output
 
 Progress = Callable[..., None]
 """Told the name of each step and, while it lasts, its share that is done."""
@@ -420,7 +420,7 @@ def report(
     `measure`: kappas, labels, later, taxonomy.
     """
     report_kind(Path(to))
-    refuse_existing(Path(to), force)
+    refuse_output(Path(to), force, _files_read(original, releases))
     again = [verified_again(release, original) for release in releases]
     return report_verified(original, again, to, show_values=show_values, seed=seed, force=force, **given)
 
@@ -452,7 +452,8 @@ def report_verified(
     kind = report_kind(path)
     if not releases:
         raise ParameterError("A report needs at least one release.")
-    refuse_existing(path, force)
+    inputs = _files_read(original, releases)
+    refuse_output(path, force, inputs)
     original = _prepared_like(original, releases[0])
     views = []
     given = {**given, "show_values": show_values, "seed": seed}
@@ -465,10 +466,16 @@ def report_verified(
             at_random = anonymize(original, baseline, seed=release.record.run["seed"])  # never written
             view = replace(view, baseline=release_view(original, at_random, RANDOM, **given))
         views.append(view)
-    with temporary(path.parent, "report") as part:
+    with placed(path, force, inputs) as part:
         part.write_text(render(log_view(original), views, kind), encoding="utf-8")
-        part.replace(path)
     return path
+
+
+def _files_read(original: Log, releases: Sequence[Release]) -> list[Path]:
+    """The files that logs and releases were read from, which no report replaces."""
+    files = [path for log in (original, *(release.log for release in releases)) for path in log.sources]
+    loaded = [release.path for release in releases if release.path is not None]
+    return [*files, *loaded, *map(sidecar_path, loaded)]
 
 
 def report_kind(path: Path) -> Literal["html", "md", "json"]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from coterie.cli import main as cli
+from coterie.cli.main import run as run_command
 from coterie.synth import write_aol
 
 
@@ -21,10 +21,10 @@ def coterie(monkeypatch, capsys):
     def run(*arguments, code=0):
         monkeypatch.setattr(sys, "argv", ["coterie", *map(str, arguments)])
         capsys.readouterr()
-        found = cli._run()
+        ended = run_command()
         out, err = capsys.readouterr()
-        assert found == code, f"exit {found}, expected {code}\n{out}\n{err}"
-        return Result(found, out, err)
+        assert ended == code, f"exit {ended}, expected {code}\n{out}\n{err}"
+        return Result(ended, out, err)
 
     return run
 

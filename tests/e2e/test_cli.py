@@ -181,9 +181,9 @@ def test_standard_input_and_output(log, tmp_path, monkeypatch, capsysbinary):
     monkeypatch.setattr(sys, "stdin", Stdin)
     monkeypatch.setattr(sys, "argv", ["coterie", "anonymize", "suppress_rare", "-", "-o", "-", "--to", "csv",
                                       "--sidecar", str(tmp_path / "s.json"), "-q"])  # fmt: skip
-    from coterie.cli import main as cli
+    from coterie.cli.main import run
 
-    assert cli._run() == 0
+    assert run() == 0
     out, err = capsysbinary.readouterr()
     assert out.startswith(b"user,time,query,rank,url\n")
     assert err == b""
@@ -327,7 +327,7 @@ def test_bad_outputs(coterie, log, tmp_path):
 def test_a_log_is_never_replaced_by_its_release(coterie, log, tmp_path):
     mine = tmp_path / "mine.tsv"
     mine.write_bytes(log.read_bytes())
-    assert "is the input" in coterie("anonymize", "suppress_rare", mine, "-o", mine, "--force", code=2).err
+    assert "is one of the inputs" in coterie("anonymize", "suppress_rare", mine, "-o", mine, "--force", code=2).err
     assert mine.read_bytes() == log.read_bytes()
 
 
@@ -423,16 +423,17 @@ def test_values_are_shown_on_request_only(coterie, log, tmp_path):
     assert top in coterie("measure", safe, "-O", log, "frequency", "--show-values").out
 
 
-def test_a_stop_that_a_library_wraps_is_still_a_stop(coterie, monkeypatch):
-    from coterie.cli import main as cli
+def test_a_stop_that_a_library_wraps_is_still_a_stop(monkeypatch, capsys):
+    from coterie.cli import errors
 
-    def wrapped(**_):
+    monkeypatch.setattr(errors.signal, "signal", lambda *_: None)  # the tests themselves go on listening
+    signals = errors.Signals()
+
+    def wrapped():
         try:
-            cli._stop(15, None)
+            signals.stop(15, None)
         except BaseException:
             raise RuntimeError("a value of the log") from None
 
-    monkeypatch.setattr(cli.cli, "main", wrapped)
-    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)  # the tests themselves go on listening
-    monkeypatch.setattr(cli._StoppedError, "number", 0)
-    assert coterie("inspect", "log.tsv", code=128 + 15).err == "Stopped. Nothing was written.\n"
+    assert errors.exit_code(wrapped, signals) == 128 + 15
+    assert capsys.readouterr().err == "Stopped. Nothing was written.\n"

@@ -121,4 +121,4 @@ def test_other_errors(coterie, canaries, monkeypatch):
     assert "who asked" in coterie("explain", "affinity", "nobody.csv", code=2).err
     assert "--force" in coterie(*base, "queries.txt", "--picture", "old.svg", code=2).err
     coterie(*base, "queries.txt", "--picture", "old.svg", "--force")
-    assert "Methods that do: affinity" in coterie("explain", "suppress_rare", "log.tsv", code=2).err
+    assert "Methods that it explains: affinity" in coterie("explain", "suppress_rare", "log.tsv", code=2).err

@@ -48,14 +48,14 @@ def test_a_signal_leaves_nothing(tmp_path, number):
 def test_a_signal_that_is_ignored_stays_so():
     """`nohup coterie ...` goes on when the terminal is closed."""
     code = (
-        "import signal, coterie.cli as c\n"
+        "import signal, coterie.cli.main as c\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
         "signal.signal(signal.SIGTERM, signal.SIG_DFL)\n"
-        "c._run = lambda: print(signal.getsignal(signal.SIGHUP).name, signal.getsignal(signal.SIGTERM).__name__)\n"
+        "c.run = lambda _: print(signal.getsignal(signal.SIGHUP).name, signal.getsignal(signal.SIGTERM).__name__)\n"
         "c.main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "SIG_IGN _stop\n"
+    assert done.stdout == "SIG_IGN stop\n"
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_full_disk_for_scratch_files(small_disk, tmp_path):
 def test_help_imports_nothing_heavy(words):
     code = (
         f"import sys; sys.argv = ['coterie', *{words!r}]\n"
-        "import coterie.cli as c\n"
+        "import coterie.cli.main as c\n"
         "try: c.main()\n"
         "except SystemExit: pass\n"
         "print([m for m in ('polars', 'numpy', 'numba', 'rich', 'altair', 'pyarrow') if m in sys.modules])"

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from coterie.core.log import Log
     from coterie.core.promise import Verdict
     from coterie.jobs import Summary
 
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
+"""How the help of every command is asked for and shown."""
 _ESTIMATE = 600.0  # seconds of work from which the remaining time is estimated
 
 
@@ -33,22 +33,26 @@ def say(text: str, quiet: bool = False, style: str | None = None) -> None:
         console().print(text, style=style, markup=False)
 
 
-class Steps(Protocol):
-    """Told what is being done now and, where it is known, which share of it is done."""
+Step = Callable[..., None]
+"""Called with the name of what is being done now and, where that is clear, with the share of it that is done."""
+Note = Callable[[str], None]
 
-    def __call__(self, name: str, share: float | None = None) -> None:
-        """Show that `name` is under way."""
+
+def _unseen(_name: str, _share: float | None = None) -> None: ...
 
 
 @contextmanager
-def progress(quiet: bool) -> Iterator[Steps]:
-    """A bar with the current step and its time on standard error, only on a terminal; messages everywhere."""
+def progress(quiet: bool) -> Iterator[tuple[Step, Note]]:
+    """What a job reports while it works: the step it is at, and notes for people.
+
+    Steps are a bar with their time on standard error, only on a terminal; notes are shown everywhere, unless `quiet`.
+    """
     if quiet:
-        yield lambda name, share=None: None  # noqa: ARG005 (nobody looks)
+        yield _unseen, _unseen
         return
     if not sys.stderr.isatty():
         with _messages(say):
-            yield lambda name, share=None: None  # noqa: ARG005
+            yield _unseen, lambda text: say(text, style="yellow")
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -67,12 +71,14 @@ def progress(quiet: bool) -> Iterator[Steps]:
             if share is not None:
                 bar.update(tasks[name], total=1.0, completed=share)
 
-        yield step
+        yield step, lambda text: bar.console.print(text, style="yellow", markup=False)
 
 
 @contextmanager
 def _messages(show: Callable[[str], None]) -> Iterator[None]:
     """Show what the library has to say while a command works."""
+    import logging
+
     handler = logging.Handler()
     handler.emit = lambda record: show(record.getMessage())  # type: ignore[method-assign]
     logger = logging.getLogger("coterie")
@@ -124,7 +130,7 @@ def print_table(table: pl.DataFrame) -> None:
     console(stderr=False).print(shown)
 
 
-def print_summaries(summaries: Sequence[Summary], log: Log, quiet: bool) -> None:
+def print_summaries(summaries: Sequence[Summary], quiet: bool) -> None:
     """What was written, what it promises and what it costs."""
     for each in summaries:
         for warning in each.warnings:
@@ -136,10 +142,10 @@ def print_summaries(summaries: Sequence[Summary], log: Log, quiet: bool) -> None
         best = each.largest_k
         holds = "" if best is None else f"; the largest k that holds is {best}"
         say(f"  {each.checks} checks passed{holds if each.rows else '; there are no rows to check'}.", quiet)
-    removed = {kind: count for step in log.history if step.name == "scrub" for kind, count in step.counts.items()}
-    if removed:
-        say("Scrubbed rows: " + ", ".join(f"{kind} {count:,}" for kind, count in removed.items()), quiet)
-    if "scrub" not in log.steps:
+    first = summaries[0]  # they were prepared together
+    if first.scrubbed:
+        say("Scrubbed rows: " + ", ".join(f"{kind} {count:,}" for kind, count in first.scrubbed.items()), quiet)
+    if "scrub" not in first.steps:
         say("Tip: --prepare normalize,drop_empty,scrub also leaves out what looks like personal data.", quiet, "dim")
 
 

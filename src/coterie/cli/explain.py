@@ -1,7 +1,8 @@
-"""The command `coterie explain`: what a method makes of single queries, and of a log as a whole."""
+"""`coterie explain`: what a method makes of single queries, and of a log as a whole."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from coterie.cli import options as opt
 from coterie.cli.console import print_scores, print_table, progress, say
 from coterie.errors import ParameterError
 
+_PARAMS = ("theta", "min_users", "min_term_users", "strict", "function_words", "max_degree")
 _GIVEN = (
     click.option(
         "--query-file",
@@ -27,60 +29,77 @@ _GIVEN = (
 )
 
 
-class Explain(click.Group):
-    """`coterie explain METHOD`: for the methods that can say more than what they release."""
+class Methods(click.Group):
+    """Knows the methods that can say more than what they release."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         """Those methods."""
         return ["affinity"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of one of them, with the parameters that degrees depend on."""
-        known = self.list_commands(ctx)
-        if cmd_name not in known:
-            raise ParameterError(f"'{cmd_name}' explains nothing. Methods that do: {', '.join(known)}.")
-        wanted = ("theta", "min_users", "min_term_users", "strict", "function_words", "max_degree")
-        params = [option for option in opt.method_options(cmd_name) if option.name in wanted]
+        names = self.list_commands(ctx)
+        if cmd_name not in names and ctx.resilient_parsing:  # a shell completes something else
+            return None
+        if cmd_name not in names:
+            raise ParameterError(
+                f"explain does not support {cmd_name!r}. Methods that it explains: {', '.join(names)}."
+            )
+        params = [option for option in opt.method_options(cmd_name) if option.name in _PARAMS]
         shared = opt.collected(
             *_GIVEN, opt.reading, opt.prepare, opt.show_values, opt.force, opt.as_json, opt.quiet, opt.config
         )
         return click.Command(
             cmd_name,
-            callback=_explain_affinity,
+            callback=partial(_explain, cmd_name),
             help="A log in numbers, or why queries have the anonymity degree they have: who covers them, in what core.",
             params=[click.Argument(["log"], nargs=-1, required=True), *params, *shared],
             context_settings=opt.CONTEXT,
         )
 
 
-def _explain_affinity(log: tuple[str, ...], query_file: Path | None, picture: Path | None, **options: Any) -> None:
-    from coterie import explain, verbs
+@click.command(cls=Methods, subcommand_metavar="METHOD LOG... [OPTIONS]", context_settings=opt.CONTEXT)
+def explain() -> None:
+    """Explain what a METHOD makes of LOGs as a whole, or of single queries.
+
+    \b
+    coterie explain affinity log.tsv.gz
+    coterie explain affinity log.tsv.gz --query-file queries.txt
+    """
+
+
+def _explain(
+    name: str,
+    log: tuple[str, ...],
+    query_file: Path | None,
+    picture: Path | None,
+    show_values: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    from coterie import jobs
     from coterie.core import registry
     from coterie.steps import parse_steps
-    from coterie.writing.files import refuse_existing
 
-    quiet, show_values = options["quiet"], options["show_values"]
-    names = [name for name in (param.name for param in opt.params("affinity")) if name in options]
-    method = registry.method("affinity")(**{name: options[name] for name in names})
-    queries, steps = explain.read_queries(query_file) if query_file else [], parse_steps(options["prepare"])
-    if picture is not None:
-        if not queries:
-            raise ParameterError("A picture shows the queries around one of yours. Give it: --query-file FILE.")
-        explain.picture_kind(picture)
-        refuse_existing(picture, options["force"])
-    with progress(quiet) as step:
-        step("read")
-        read = verbs.prepare(opt.read(log, options, quiet), steps)
-        step("explain")
-        found = explain.explain_affinity(read, method, queries)
-        if picture is not None:
-            step("draw")
-            explain.draw_component(found, picture, show_values)
-    if query_file is None:
-        print_scores(explain.overview(found.graph), as_json=options["as_json"])
-    elif options["as_json"]:
-        print_scores(found.scores(show_values), as_json=True)
+    method = registry.method(name)(**{param: options[param] for param in _PARAMS})
+    steps = parse_steps(options["prepare"])
+    with progress(quiet) as (step, note):
+        explained = jobs.explain_files(
+            log,
+            method,
+            query_file=query_file,
+            picture=picture,
+            reading=opt.reading_of(options),
+            steps=steps,
+            show_values=show_values,
+            force=options["force"],
+            progress=step,
+            note=note,
+        )
+    if as_json or explained.table is None:
+        print_scores(explained.scores, as_json)
     else:
-        print_table(found.table if show_values else found.table.drop("query"))
+        print_table(explained.table)
     if picture is not None:
         say(f"Picture: {picture}", quiet)

@@ -1,20 +1,17 @@
-"""Options that several commands share, and reading a log as they say."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
-from coterie.cli.console import say
+from coterie.cli import console
 from coterie.errors import ParameterError
 
-if TYPE_CHECKING:
-    from coterie.core.log import Log
-
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
+CONTEXT = console.CONTEXT
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -22,32 +19,40 @@ def _load_config(ctx: click.Context, param: click.Parameter, value: Path | None)
     """Take defaults from a TOML file with the same keys as the options."""
     if value is None:
         return
-    import tomllib
-
-    try:
-        data = tomllib.loads(value.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise click.BadParameter(f"{value}: no such file.") from None
-    except OSError as error:
-        raise click.BadParameter(f"{value}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise click.BadParameter(f"{value} is not text in UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise click.BadParameter(f"{value} is not valid TOML: {error}.") from None
     options = {flag.lstrip("-"): option for option in ctx.command.params for flag in option.opts}
     settings: dict[str, Any] = {}
-    for key, item in data.items():
+    for key, item in _read_toml(value).items():
         option = options.get(key.replace("_", "-"))
         if option is None or option.name is None:
             raise click.BadParameter(f"{key}: no such option of this command.")
-        if option.multiple and not isinstance(item, list):
-            item = [item]
-        elif isinstance(item, list) and not option.multiple and option.nargs == 1:
-            item = ",".join(map(str, item))
-        elif isinstance(item, dict):
-            item = ",".join(f"{name}={column}" for name, column in item.items())
-        settings[option.name] = item
+        settings[option.name] = _as_given(option, item)
     ctx.default_map = {**(ctx.default_map or {}), **settings}
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise click.BadParameter(f"{path}: no such file.") from None
+    except OSError as error:
+        raise click.BadParameter(f"{path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise click.BadParameter(f"{path} is not text in UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise click.BadParameter(f"{path} is not valid TOML: {error}.") from None
+
+
+def _as_given(option: click.Parameter, item: Any) -> Any:
+    """A value of TOML as it would stand on the command line: lists and tables are one text there."""
+    if option.multiple:
+        return item if isinstance(item, list) else [item]
+    if isinstance(item, list) and option.nargs == 1:
+        return ",".join(map(str, item))
+    if isinstance(item, dict):
+        return ",".join(f"{name}={column}" for name, column in item.items())
+    return item
 
 
 config = click.option(
@@ -126,33 +131,23 @@ def measuring(command: F) -> F:
     return command
 
 
-def measured_with(options: dict[str, Any], quiet: bool) -> dict[str, Any]:
-    """What these options give, as the functions take it."""
+def given_to_measures(options: dict[str, Any]) -> dict[str, Any]:
+    """What these options give, as jobs take it."""
     return {
         "kappas": options["kappas"] or (),
         "labels": options["labels"],
-        "later": read(options["later"], options, quiet) if options["later"] else None,
+        "later": options["later"],
         "taxonomy": options["taxonomy"] or "wordnet",
     }
 
 
-def read(paths: Sequence[str], options: dict[str, Any], quiet: bool) -> Log:
-    """Read a log and say what could not be read."""
-    from coterie import verbs
-
-    log = verbs.read(list(paths), **settings(options))
-    for step in log.history:
-        for note in step.notes:
-            say(note, quiet, style="yellow")
-    return log
+def reading_of(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that say how a log is to be read, as jobs take them."""
+    return {**{name: options[name] for name in READING}, "columns": parse_columns(options["columns"])}
 
 
-def settings(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that say how a log is to be read, as the functions take them."""
-    return {**{name: options[name] for name in READING}, "columns": _parse_columns(options["columns"])}
-
-
-def _parse_columns(text: str | None) -> dict[str, str]:
+def parse_columns(text: str | None) -> dict[str, str]:
+    """`user=A,query=B` as a table from our names to those of the log."""
     pairs = [part.partition("=") for part in (text or "").split(",") if part]
     if any(not (name and mark and column) for name, mark, column in pairs):
         raise ParameterError("--columns is written user=NAME,query=NAME, our name first.")
@@ -166,8 +161,8 @@ def collected(*decorators: Callable[[Any], Any]) -> list[click.Parameter]:
 
     for add in reversed(decorators):
         add(command)
-    found: list[click.Parameter] = getattr(command, "__click_params__", [])
-    return found[::-1]
+    given: list[click.Parameter] = getattr(command, "__click_params__", [])
+    return given[::-1]
 
 
 def params(method: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The command `coterie taxonomy`: pack a tree of categories, look at one, and see how much of a log it covers."""
+"""`coterie taxonomy`: pack a tree of categories, look at one, and see how much of a log it covers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _TAXONOMY = click.option(
 )
 
 
-@click.group(name="taxonomy", context_settings=opt.CONTEXT)
-def taxonomy_group() -> None:
+@click.group(context_settings=opt.CONTEXT)
+def taxonomy() -> None:
     """Taxonomies: the trees of concepts that methods and measures of meaning use.
 
     \b
@@ -24,7 +24,7 @@ def taxonomy_group() -> None:
     """
 
 
-@taxonomy_group.command()
+@taxonomy.command()
 @click.argument("source", nargs=-1, required=True)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE.npz", help="File to write."
@@ -41,26 +41,16 @@ def build(source: tuple[str, ...], output: Path, name: str | None, force: bool, 
 
     docs/taxonomies.md says what a table looks like.
     """
-    from coterie.errors import ParameterError
-    from coterie.taxonomies import packed
-    from coterie.taxonomies.build import build as build_tree
-    from coterie.writing.files import refuse_existing, temporary
+    from coterie import jobs
 
-    if output.suffix != ".npz":
-        raise ParameterError("A packed taxonomy is named .npz.")
-    refuse_existing(output, force)
-    with temporary(output.parent, output.name) as part, progress(quiet) as step:
-        step("build")
-        built = build_tree(source, name=name or output.stem, **options)
-        step("write")
-        packed.write(built.tree, part)
-        part.replace(output)
+    with progress(quiet) as (step, _):
+        built = jobs.build_taxonomy(source, output, name=name, force=force, progress=step, **options)
     for note in built.notes:
         say(note, quiet, style="yellow")
     say(f"{output}: {len(built.tree):,} categories, {built.tree.height} levels below the root.", quiet)
 
 
-@taxonomy_group.command()
+@taxonomy.command()
 @click.argument("taxonomy", default="wordnet")
 @opt.as_json
 def show(taxonomy: str, as_json: bool) -> None:
@@ -71,7 +61,7 @@ def show(taxonomy: str, as_json: bool) -> None:
     print_scores(describe(taxonomies.load(taxonomy)), as_json)
 
 
-@taxonomy_group.command()
+@taxonomy.command()
 @click.argument("log", nargs=-1, required=True)
 @_TAXONOMY
 @click.option("--unit", type=click.Choice(["term", "query"]), default="term", help="Look up terms or whole queries.")
@@ -92,15 +82,19 @@ def coverage(
     **options: Any,
 ) -> None:
     """Which share of the terms and queries of a LOG has a concept, and at which level at least."""
-    from coterie import taxonomies, verbs
+    from coterie import jobs
     from coterie.steps import parse_steps
-    from coterie.taxonomies.summary import cover
 
     steps = parse_steps(prepare)
-    tree = taxonomies.load(taxonomy)
-    with progress(quiet) as step:
-        step("read")
-        read = verbs.prepare(opt.read(log, options, quiet), steps)
-        step("look up")
-        scores = cover(read, tree, unit=unit, categories=categories)
+    with progress(quiet) as (step, note):
+        scores = jobs.taxonomy_coverage(
+            log,
+            taxonomy,
+            unit=unit,
+            categories=categories,
+            reading=opt.reading_of(options),
+            steps=steps,
+            progress=step,
+            note=note,
+        )
     print_scores(scores, as_json)

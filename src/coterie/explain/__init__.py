@@ -26,7 +26,7 @@ from coterie.models.queries import UNIT
 from coterie.models.queries import Affinity as Graph
 from coterie.reports.network import Network, draw
 from coterie.steps.normalize import spell
-from coterie.writing.files import temporary
+from coterie.writing.targets import temporary
 
 SCORES = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
 _CROWDS = {"1": (1, 1), "2_to_4": (2, 4), "5_to_9": (5, 9), "10_to_19": (10, 19), "20_to_49": (20, 49)}

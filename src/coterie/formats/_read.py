@@ -57,7 +57,7 @@ def read(
         shape=parsed.shape,
         history=(Step(name="read", counts={"lines": parsed.lines, "bad": parsed.bad}, notes=notes),),
         resources=(source.folder,),
-        sources=tuple(source.paths),
+        sources=tuple(path.absolute() for path in source.paths),
     )
 
 

@@ -30,7 +30,8 @@ from coterie.core.split import SPLITS, chronological
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.reports import RANDOM, ReleaseView, render
 from coterie.reports.drawing import Drawing, draw, parse_drawing
-from coterie.writing.files import sha256, temporary
+from coterie.writing.files import sha256
+from coterie.writing.targets import placed, refuse_output
 
 _TABLES = {"read", "prepare", "anonymize", "measure", "report", "figure"}
 _KEYS = {
@@ -158,6 +159,9 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
     study.folder.mkdir(exist_ok=True, parents=True)
     if study.report is not None and not study.report.parent.is_dir():
         raise MissingError(f"The folder {study.report.parent} of the report does not exist. Make it first.")
+    drawings = [study.folder / drawing.file for drawing in study.figures]
+    for path in (study.folder / "scores.csv", *drawings, *filter(None, [study.report])):
+        refuse_output(path, force=True, inputs=_inputs(study))
     base = _digest_of_source(study)
     log: Log | None = None
     later: Log | None = None
@@ -176,9 +180,7 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
             if learnt is None or learnt.seed != cell.seed or not learnt.serves(log, method):
                 learnt = verbs.learn(log, [method], seed=cell.seed)
             release = verbs.anonymize(log, method, seed=cell.seed, learnt=learnt)
-            with temporary(study.folder, "cell") as part:
-                part.write_text(json.dumps(_measured(study, log, later, cell, release), indent=1) + "\n")
-                part.replace(target)
+            _put(study, target, json.dumps(_measured(study, log, later, cell, release), indent=1) + "\n")
         return replace(
             _view(json.loads(target.read_text())),
             label=cell.label,
@@ -187,19 +189,24 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
 
     views = [result(cell) for cell in study.cells]
     scores = _scores(views)
-    _put(study.folder / "scores.csv", scores.write_csv())
+    _put(study, study.folder / "scores.csv", scores.write_csv())
     for drawing in study.figures:
-        _put(study.folder / drawing.file, draw(drawing, views))
+        _put(study, study.folder / drawing.file, draw(drawing, views))
     if study.report is not None:
         page = render(verbs.log_view(log or _read(study)[0]), views, verbs.report_kind(study.report))
-        _put(study.report, page)
+        _put(study, study.report, page)
     return scores
 
 
-def _put(path: Path, text: str) -> None:
-    with temporary(path.parent, path.name) as part:
+def _put(study: Study, path: Path, text: str) -> None:
+    """Write a file of the study, in place of what an earlier run wrote; never over something that a study reads."""
+    with placed(path, force=True, inputs=_inputs(study)) as part:
         part.write_text(text, encoding="utf-8")
-        part.replace(path)
+
+
+def _inputs(study: Study) -> list[Path]:
+    sources = [source for source in _resolved(study)["source"] if not source.startswith("synth:")]
+    return [study.path, *(formats.expand(sources) if sources else ()), *filter(None, [study.labels])]
 
 
 def _scores(views: Sequence[ReleaseView]) -> pl.DataFrame:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,18 @@ import polars as pl
 
 from coterie.core.log import Record, Release
 from coterie.core.promise import to_dict
-from coterie.core.scratch import Scratch, disk_is_full
+from coterie.core.scratch import Scratch
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.formats._read import read_release
+from coterie.writing.targets import is_same_file, put_in_place, refuse_output, refuse_record, temporary
 
+STDOUT = "-"
 KINDS = ("tsv", "csv", "parquet", "jsonl")
 _COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
 _ROW_GROUP = 250_000  # fixed, so that the same rows give the same bytes
 _CHUNK = 1 << 22
 _SECONDS = "%Y-%m-%d %H:%M:%S"
+_OR_STDOUT = "Choose another name, or write to standard output with -o - --to KIND (in Python: path '-' and a kind)."
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
 
 
@@ -72,34 +74,36 @@ def write_release(
         raise BrokenPromiseError("Only a release whose checks all passed can be written.")
     if not release.verified:
         raise BrokenPromiseError("This release was loaded, not verified here. Anonymize the log again to write it.")
-    refuse_targets(path, kind=kind, sidecar=sidecar, record=record, inputs=release.log.sources, force=force)
-    to_stdout = str(path) == "-"
+    inputs = release.log.sources
+
+    def refuse() -> None:
+        refuse_targets(path, kind=kind, sidecar=sidecar, record=record, inputs=inputs, force=force)
+
+    refuse()
     file_kind, compression = kind_of(path, kind)
-    target = Path(path)
-    side = Path(sidecar) if sidecar else None if to_stdout else sidecar_path(target)
+    to_stdout, target, side = str(path) == STDOUT, Path(path), _sidecar_of(path, sidecar)
     scratch = Scratch()  # a pipe has no folder beside it for a temporary file
-    folder = scratch.path if to_stdout else target.parent
-    beside = side.parent if side is not None else scratch.path
-    with temporary(folder, f"rows.{kind or target.name}") as rows, temporary(beside, "sidecar") as meta:
+    rows_folder = scratch.path if to_stdout else target.parent
+    sidecar_folder = scratch.path if side is None else side.parent
+    with temporary(rows_folder, f"rows.{kind or target.name}") as rows, temporary(sidecar_folder, "sidecar") as meta:
         _sink(release.log.frame, rows, file_kind, compression)
         _compare(rows, release)
         digest = sha256(rows)
         meta.write_text(json.dumps(sidecar_data(release, digest), indent=2) + "\n")
-        if record is not None and release.record is not None:
-            write_record(release.record, record, digest, force)
-        try:
+        refuse()  # once more: the names may have been taken meanwhile
+        with ExitStack() as undo:
+            if record is not None and release.record is not None:
+                write_record(release.record, record, digest, force)
+                undo.callback(remove_record, record)
             if side is not None:
+                refuse_output(side, force, inputs)
+                undo.callback(side.unlink, missing_ok=True)  # before it is there: a signal may come in between
                 meta.replace(side)
             if to_stdout:
                 _pour(rows)
             else:
-                rows.replace(target)
-        except BaseException:
-            if side is not None:
-                side.unlink(missing_ok=True)
-            if record is not None:
-                remove_record(record)
-            raise
+                put_in_place(rows, target, force, inputs)
+            undo.pop_all()  # all of it is in place
 
 
 def sidecar_path(path: Path) -> Path:
@@ -147,12 +151,12 @@ def read_sidecar(path: Path) -> dict[str, Any] | None:
 
 
 _EVIDENCE = ("certificate", "degrees", "function_words", "labels", "taxonomy", "topics")
-_RECORD_FILES = ("subjects.parquet", "rows.parquet", "run.json", *(f"{name}.parquet" for name in _EVIDENCE))
+RECORD_FILES = ("subjects.parquet", "rows.parquet", "run.json", *(f"{name}.parquet" for name in _EVIDENCE))
 
 
 def write_record(record: Record, folder: Path, sha256: str = "", force: bool = False) -> None:
     """The private run record, readable by its owner only; `sha256` is that of the release it belongs to."""
-    refuse_full(folder, force)
+    refuse_record(folder, RECORD_FILES, force)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         frames = {"subjects": record.subjects, "rows": record.rows}
@@ -175,7 +179,7 @@ def write_record(record: Record, folder: Path, sha256: str = "", force: bool = F
 
 def remove_record(folder: Path) -> None:
     """Take back what `write_record` wrote."""
-    for name in _RECORD_FILES:
+    for name in RECORD_FILES:
         (folder / name).unlink(missing_ok=True)
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
@@ -205,22 +209,6 @@ def read_record(folder: Path) -> Record:
     )
 
 
-def refuse_existing(path: Path, force: bool) -> None:
-    """Raise ParameterError rather than overwrite somebody's file; devices, pipes, links and folders never."""
-    if not os.path.lexists(path):
-        return
-    if not force:
-        raise ParameterError(f"{path} exists. Choose another name or replace it with --force (in Python: force=True).")
-    if path.is_symlink() or not path.is_file():
-        raise ParameterError(f"{path} is not a regular file, and only regular files are replaced. Choose another name.")
-
-
-def refuse_inputs(path: Path, inputs: Sequence[Path]) -> None:
-    """Raise ParameterError where a file to write is one that was read, also under another name (link, hard link)."""
-    if any(path == each or (path.exists() and each.exists() and path.samefile(each)) for each in inputs):
-        raise ParameterError(f"{path} is the input. A log is never replaced by its release.")
-
-
 def refuse_targets(
     target: str | Path,
     *,
@@ -231,42 +219,30 @@ def refuse_targets(
     force: bool = False,
 ) -> None:
     """Refuse before any work what would be refused when a release is written."""
-    kind_of(target, kind)
-    if record is not None:
-        refuse_full(record, force)
-    outputs = [] if sidecar is None else [Path(sidecar)]
-    if str(target) != "-":
-        path = Path(target)
-        outputs += [path] if sidecar is not None else [path, sidecar_path(path)]
-        if not path.parent.is_dir():
-            raise MissingError(f"The folder {path.parent} does not exist. Make it first.")
+    outputs: list[Path] = []
+    if str(target) != STDOUT:
+        refuse_output(Path(target), force, inputs, _OR_STDOUT)
+        outputs.append(Path(target))
     elif kind is None:
         raise ParameterError("Say what to write to standard output: --to tsv, csv, parquet or jsonl.")
-    for path in outputs:
-        refuse_inputs(path, inputs)
-        refuse_existing(path, force)
+    kind_of(target, kind)
+    side = _sidecar_of(target, sidecar)
+    if side is not None:
+        refuse_output(side, force, inputs)
+        outputs.append(side)
+    if record is not None:
+        refuse_record(record, RECORD_FILES, force, inputs)
+        outputs += [record / name for name in RECORD_FILES]
+    for place, path in enumerate(outputs):
+        if any(is_same_file(path, other) for other in outputs[:place]):
+            raise ParameterError(f"{path} would be written twice. Choose another name for one of the two files.")
 
 
-def refuse_full(folder: Path, force: bool) -> None:
-    """Raise ParameterError rather than mix a record into a folder that holds something."""
-    if folder.exists() and any(folder.iterdir()) and not force:
-        raise ParameterError(f"{folder} is not empty. Choose another --record folder or use --force.")
-
-
-@contextmanager
-def temporary(folder: Path, name: str) -> Iterator[Path]:
-    """A temporary path beside its final place, removed whatever happens."""
-    if not folder.is_dir():
-        raise MissingError(f"The folder {folder} does not exist. Make it first.")
-    path = folder / f".coterie-{os.getpid()}-{os.urandom(4).hex()}.{name}"
-    try:
-        yield path
-    except (OSError, pl.exceptions.ComputeError) as error:
-        if not disk_is_full(error):
-            raise
-        raise InputError(f"The disk of {folder} is full. Nothing was written; make room and try again.") from None
-    finally:
-        path.unlink(missing_ok=True)
+def _sidecar_of(target: str | Path, sidecar: str | Path | None) -> Path | None:
+    """Where the sidecar goes; None where nobody asked for that of rows on standard output."""
+    if sidecar is not None:
+        return Path(sidecar)
+    return None if str(target) == STDOUT else sidecar_path(Path(target))
 
 
 def sha256(path: Path) -> str:

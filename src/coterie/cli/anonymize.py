@@ -1,0 +1,102 @@
+"""`coterie anonymize`: one command per method, with its parameters as options."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import click
+
+from coterie.cli import options as opt
+from coterie.cli.console import print_summaries, print_summaries_as_json, progress
+from coterie.errors import ParameterError
+
+_SHARED = (
+    opt.output, opt.reading, opt.prepare, opt.seed, opt.record, *opt.streams,
+    opt.force, opt.as_json, opt.quiet, opt.config,
+)  # fmt: skip
+
+
+class Methods(click.Group):
+    """Knows all methods by name and loads one when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
+        """All methods."""
+        from coterie.core import registry
+
+        return registry.names("methods")
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of one method."""
+        from coterie.core import registry
+
+        if ctx.resilient_parsing and cmd_name not in self.list_commands(ctx):  # a shell completes something else
+            return None
+        method = registry.method(cmd_name)
+        own = opt.method_options(cmd_name)
+        return click.Command(
+            cmd_name,
+            callback=partial(_anonymize, cmd_name),
+            help=f"{method.__doc__}\n\nMore: coterie methods {cmd_name}",
+            params=[click.Argument(["log"], nargs=-1, required=True), *own, *opt.collected(*_SHARED)],
+            context_settings=opt.CONTEXT,
+        )
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """All methods with what they do."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summary(name)) for name in self.list_commands(ctx)])
+
+
+def _summary(name: str) -> str:
+    """What a method does, in its own words; read from its file, because to import all methods takes a while."""
+    from ast import ClassDef, get_docstring, parse
+    from importlib.resources import files
+
+    from coterie.core import registry
+
+    file = files("coterie.methods").joinpath(f"{name}.py")
+    if not file.is_file():  # of another package
+        return registry.method(name).__doc__ or ""
+    classes = {node.name: node for node in parse(file.read_bytes()).body if isinstance(node, ClassDef)}
+    return get_docstring(classes[registry.class_name(name)]) or ""
+
+
+@click.command(cls=Methods, subcommand_metavar="METHOD LOG... -o OUT [OPTIONS]", context_settings=opt.CONTEXT)
+def anonymize() -> None:
+    """Anonymize LOGs with a METHOD; nothing is written unless the promise is verified.
+
+    \b
+    coterie anonymize suppress_rare log.tsv.gz -o safe.parquet --k 5
+    """
+
+
+def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quiet: bool, **options: Any) -> None:
+    from coterie import jobs
+    from coterie.steps import parse_steps
+    from coterie.writing.files import STDOUT
+
+    if output == STDOUT and as_json:
+        raise ParameterError("--json prints to standard output, which -o - uses for the rows.")
+    params = {param.name: options[param.name] for param in opt.params(name)}
+    ks = params.pop("k", [None])
+    to = jobs.targets(ks, output, kind=options["to"], sidecar=options["sidecar"], record=options["record"])
+    methods = jobs.methods_for(name, params, ks)
+    steps = parse_steps(options["prepare"])
+    with progress(quiet) as (step, note):
+        summaries = jobs.anonymize_files(
+            log,
+            methods,
+            to,
+            reading=opt.reading_of(options),
+            steps=steps,
+            seed=options["seed"],
+            blocks=options["blocks"],
+            force=options["force"],
+            progress=step,
+            note=note,
+        )
+    if as_json:
+        print_summaries_as_json(summaries)
+    else:
+        print_summaries(summaries, quiet)

@@ -1,0 +1,41 @@
+"""`coterie doctor`: what to paste into bug reports."""
+
+from __future__ import annotations
+
+import click
+
+from coterie import __version__
+from coterie.cli import options as opt
+
+_DEPENDENCIES = (
+    "polars pyarrow numpy numba click rich orjson msgspec jinja2 altair vl-convert-python python-stdnum phonenumbers"
+    " PyStemmer pandas"
+)
+
+
+@click.command(context_settings=opt.CONTEXT)
+def doctor() -> None:
+    """Versions, threads and memory: paste into bug reports."""
+    import os
+    import platform
+    import shutil
+    import tempfile
+    from importlib.metadata import PackageNotFoundError, version
+
+    import polars as pl
+
+    from coterie import taxonomies
+
+    click.echo(f"coterie {__version__}")
+    click.echo(f"python {platform.python_version()} on {platform.system()} {platform.machine()}")
+    for name in _DEPENDENCIES.split():
+        try:
+            click.echo(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            click.echo(f"{name} not installed")
+    click.echo(f"threads {pl.thread_pool_size()}")
+    if hasattr(os, "sysconf"):
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        click.echo(f"memory {memory / 2**30:.1f} GiB")
+    click.echo(f"free space for temporary files {shutil.disk_usage(tempfile.gettempdir()).free / 2**30:.1f} GiB")
+    click.echo(f"knowledge bases: wordnet ({len(taxonomies.load('wordnet')):,} nouns of WordNet 3.0)")

@@ -1,0 +1,28 @@
+"""`coterie inspect`: what is in a log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from coterie.cli import options as opt
+from coterie.cli.console import print_scores, progress
+
+
+@click.command(context_settings=opt.CONTEXT)
+@click.argument("log", nargs=-1, required=True)
+@opt.reading
+@opt.prepare
+@opt.as_json
+@opt.quiet
+@opt.config
+def inspect(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **options: Any) -> None:
+    """What is in a LOG, and how exposed it is before any protection."""
+    from coterie import jobs
+    from coterie.steps import parse_steps
+
+    steps = parse_steps(prepare)
+    with progress(quiet) as (step, note):
+        scores = jobs.inspect_logs(log, opt.reading_of(options), steps=steps, progress=step, note=note)
+    print_scores(scores, as_json)

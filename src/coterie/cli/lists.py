@@ -1,0 +1,102 @@
+"""`coterie methods`, `formats`, `measures` and `promises`: what there is, and a page about each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import cleandoc
+from typing import Any
+
+import click
+
+from coterie.cli import options as opt
+
+_EXAMPLE = {"k": 5}  # the number that promises are shown with
+
+
+def _list(kind: str) -> None:
+    """The names of a kind with one line each."""
+    from coterie.core import registry
+
+    names = registry.names(kind)
+    width = max(map(len, names))
+    for name in names:
+        first, *_ = (registry.module(kind, name).__doc__ or "").strip().splitlines()
+        click.echo(f"{name:{width}}  {first}")
+
+
+def _page(kind: str, name: str) -> None:
+    """The name and what its file says about it."""
+    from coterie.core import registry
+
+    click.echo(f"{name}\n\n{cleandoc(registry.module(kind, name).__doc__ or '')}")
+
+
+@click.command(context_settings=opt.CONTEXT)
+@click.argument("name", required=False)
+def methods(name: str | None) -> None:
+    """List the methods, or explain one."""
+    if name is None:
+        _list("methods")
+        return
+    _page("methods", name)
+    click.echo("\nParameters:")
+    for param in opt.params(name):
+        click.echo(f"  {param.name} = {param.default!r}: {param.doc}; {param.rule.describe(param.kind)}")
+
+
+@click.command(context_settings=opt.CONTEXT)
+@click.argument("name", required=False)
+def formats(name: str | None) -> None:
+    """List the log formats, or explain one."""
+    _list("formats") if name is None else _page("formats", name)
+
+
+@click.command(context_settings=opt.CONTEXT)
+@click.argument("name", required=False)
+def measures(name: str | None) -> None:
+    """List the measures, or explain one."""
+    _list("measures") if name is None else _page("measures", name)
+
+
+@click.command(context_settings=opt.CONTEXT)
+@click.argument("name", required=False)
+def promises(name: str | None) -> None:
+    """List the promises, or explain one: what it says, and what it does not say."""
+    if name is None:
+        _list("promises")
+        return
+    _page("promises", name)
+    for line in _promise_lines(name):
+        click.echo(line)
+
+
+def _promise_lines(name: str) -> Iterator[str]:
+    """A promise with k = 5, and what its numbers mean."""
+    from coterie.core.params import params_of
+    from coterie.core.promise import promise_class
+
+    promise_type = promise_class(name)
+    shown = example_of(promise_type)
+    if shown is not None:
+        yield f"\nA release with {shown.headline} says:\n  {shown.sentence}"
+        yield "\nIts limits:"
+        yield from (f"  - {limit}" for limit in shown.limits)
+        tables = ", ".join(shown.evidence)
+        yield "\nIts judge looks into the released rows and the original log" + (
+            f", and of the run record into: {tables}." if tables else "; it needs no run record."
+        )
+    yield "\nNumbers and choices:"
+    for param in params_of(promise_type):
+        default = "" if param.default is None else f" = {param.default!r}"
+        yield f"  {param.name}{default}: {param.doc}; {param.rule.describe(param.kind)}"
+
+
+def example_of(promise_type: Any) -> Any:
+    """A promise with k = 5 and what it takes for granted; None for one that needs other numbers."""
+    from dataclasses import fields
+
+    own = {field.name for field in fields(promise_type)}
+    try:
+        return promise_type(**{name: value for name, value in _EXAMPLE.items() if name in own})
+    except TypeError:
+        return None

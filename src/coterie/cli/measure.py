@@ -1,0 +1,53 @@
+"""`coterie measure`: privacy and utility of a released file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from coterie.cli import options as opt
+from coterie.cli.console import print_scores, progress
+
+
+@click.command(context_settings=opt.CONTEXT)
+@click.argument("out")
+@click.argument("names", nargs=-1)
+@opt.required_original
+@opt.record
+@opt.measuring
+@opt.seed
+@opt.show_values
+@opt.reading
+@opt.as_json
+@opt.quiet
+@opt.config
+def measure(
+    out: str,
+    names: tuple[str, ...],
+    original: tuple[str, ...],
+    record: Path | None,
+    seed: int | None,
+    show_values: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Privacy and utility of a released file OUT against the original log."""
+    from coterie import jobs
+
+    with progress(quiet) as (step, note):
+        scores = jobs.measure_file(
+            out,
+            original,
+            names,
+            reading=opt.reading_of(options),
+            record=record,
+            seed=seed,
+            show_values=show_values,
+            given=opt.given_to_measures(options),
+            progress=step,
+            note=note,
+        )
+    print_scores(scores, as_json)

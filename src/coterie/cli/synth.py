@@ -1,0 +1,25 @@
+"""`coterie synth`: a synthetic log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from coterie.cli import options as opt
+from coterie.cli.console import progress, say
+
+
+@click.command(context_settings=opt.CONTEXT)
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, also .gz, .zst.")
+@click.option("--users", type=click.IntRange(1), required=True, help="Number of users.")
+@click.option("--seed", type=int, default=7, help="Same seed, same log.")
+@opt.force
+@opt.quiet
+def synth(output: Path, users: int, seed: int, force: bool, quiet: bool) -> None:
+    """Write a synthetic log (AOL layout) with the statistics of a real one."""
+    from coterie import jobs
+
+    with progress(quiet) as (step, _):
+        rows = jobs.write_synthetic(output, users, seed=seed, force=force, progress=step)
+    say(f"{output}: {rows:,} rows of {users:,} made-up users.", quiet)

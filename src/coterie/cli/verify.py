@@ -1,0 +1,67 @@
+"""`coterie verify`: check a released file again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from coterie.cli import options as opt
+from coterie.cli.console import conclusion, print_verdict, progress, say
+
+
+@click.command(context_settings=opt.CONTEXT)
+@click.argument("out")
+@opt.original
+@click.option("--promise", metavar="NAME", help="What to check, for a file without a sidecar.")
+@click.option("--k", type=int, help="Check this k instead of the promised one.")
+@opt.reading
+@click.option("--original-format", metavar="NAME", help="Format of the original, where OUT has another one.")
+@click.option("--original-columns", metavar="user=A,query=B", help="Columns of the original, where OUT has others.")
+@click.option("--prepare", metavar="STEPS", help="Steps for the original; else those of the sidecar.")
+@opt.record
+@opt.as_json
+@opt.quiet
+@opt.config
+@click.pass_context
+def verify(
+    ctx: click.Context,
+    /,
+    out: str,
+    original: tuple[str, ...],
+    promise: str | None,
+    k: int | None,
+    prepare: str | None,
+    record: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Check a released file OUT again; exit 0 holds, 1 broken, 3 not checkable.
+
+    Works for files that Coterie did not make too: name --promise and --k.
+    """
+    from coterie import jobs
+    from coterie.steps import parse_steps
+
+    own = {"format": options["original_format"], "columns": opt.parse_columns(options["original_columns"])}
+    steps = None if prepare is None else parse_steps(prepare)
+    with progress(quiet) as (step, note):
+        verdict = jobs.verify_file(
+            out,
+            original,
+            reading=opt.reading_of(options),
+            original_reading=own,
+            steps=steps,
+            promise=promise,
+            k=k,
+            record=record,
+            progress=step,
+            note=note,
+        )
+    if not quiet or as_json:
+        print_verdict(verdict, as_json)
+    elif verdict.exit_code:
+        say(conclusion(verdict), style="red")
+    ctx.exit(verdict.exit_code)

@@ -1,0 +1,107 @@
+"""Targets: which files may be written, and how a finished file gets its name.
+
+Regular files only: a device, a pipe, a link or a folder is never replaced. No input is ever replaced, under whatever
+name it is met. What exists stays, unless the caller says `force`. All of this is asked before any work is done, and
+once more at the moment of replacing, which may be hours later.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from coterie.core.scratch import disk_is_full
+from coterie.errors import InputError, MissingError, ParameterError
+
+_ANOTHER = "Choose another name."
+_KINDS = ((stat.S_ISLNK, "a link"), (stat.S_ISDIR, "a folder"), (stat.S_ISREG, ""))
+
+
+def refuse_output(path: Path, force: bool, inputs: Sequence[Path] = (), hint: str = _ANOTHER) -> None:
+    """Raise an error where a file must not, or cannot, be written; `hint` says what to do about a device or a link."""
+    refuse_inputs(path, inputs)
+    refuse_existing(path, force, hint)
+    if not path.parent.is_dir():
+        raise MissingError(f"The folder {path.parent} does not exist. Make it first.")
+
+
+def refuse_existing(path: Path, force: bool, hint: str = _ANOTHER) -> None:
+    """Raise ParameterError rather than overwrite somebody's file; devices, pipes, links and folders never."""
+    if not os.path.lexists(path):
+        return
+    mode = path.lstat().st_mode
+    kind = next((words for is_kind, words in _KINDS if is_kind(mode)), "a device or a pipe")
+    if kind:
+        raise ParameterError(f"{path} is {kind}, and only regular files are written. {hint}")
+    if not force:
+        raise ParameterError(f"{path} exists. Choose another name or replace it with --force (in Python: force=True).")
+
+
+def refuse_inputs(path: Path, inputs: Sequence[Path]) -> None:
+    """Raise ParameterError where a file to write is one that was read, also under another name (link, hard link)."""
+    if any(is_same_file(path, each) for each in inputs):
+        raise ParameterError(f"{path} is one of the inputs, and these are never replaced. {_ANOTHER}")
+
+
+def refuse_record(folder: Path, names: Sequence[str], force: bool, inputs: Sequence[Path] = ()) -> None:
+    """Raise ParameterError rather than mix a record into a folder that holds something.
+
+    With `force` the files of a record, which have these `names`, may be replaced; others in the folder stay.
+    """
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise ParameterError(f"{folder} is not a folder. Choose another --record folder.")
+    if not folder.exists():
+        return
+    if any(folder.iterdir()) and not force:
+        raise ParameterError(f"{folder} is not empty. Choose another --record folder or use --force.")
+    for name in names:
+        refuse_output(folder / name, force, inputs, "Choose another --record folder.")
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, also by links and hard links; or would, if it was there."""
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them does not exist
+        return _settled(one) == _settled(other)
+
+
+def _settled(path: Path) -> Path:
+    """The path without links in its folder."""
+    return Path(os.path.realpath(path.parent)) / path.name
+
+
+def put_in_place(part: Path, target: Path, force: bool, inputs: Sequence[Path] = ()) -> None:
+    """Give a finished file its name, unless something that must stay has got that name meanwhile."""
+    refuse_output(target, force, inputs)
+    part.replace(target)
+
+
+@contextmanager
+def placed(target: Path, force: bool, inputs: Sequence[Path] = ()) -> Iterator[Path]:
+    """A temporary file, which becomes `target` where the block ends without an error and is gone otherwise."""
+    refuse_output(target, force, inputs)
+    with temporary(target.parent, target.name) as part:
+        yield part
+        put_in_place(part, target, force, inputs)
+
+
+@contextmanager
+def temporary(folder: Path, name: str) -> Iterator[Path]:
+    """A temporary path beside its final place, removed whatever happens."""
+    if not folder.is_dir():
+        raise MissingError(f"The folder {folder} does not exist. Make it first.")
+    path = folder / f".coterie-{os.getpid()}-{os.urandom(4).hex()}.{name}"
+    try:
+        yield path
+    except (OSError, pl.exceptions.ComputeError) as error:
+        if not disk_is_full(error):
+            raise
+        raise InputError(f"The disk of {folder} is full. Nothing was written; make room and try again.") from None
+    finally:
+        path.unlink(missing_ok=True)
