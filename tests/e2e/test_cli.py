@@ -1,10 +1,14 @@
 """The command line from a log to a report, and what bad input gets."""
 
 import json
+import os
+from pathlib import Path
 
+import click
 import polars as pl
 import pytest
 
+from coterie import cli as cli_folder
 from coterie import verbs
 from coterie.core import registry
 from coterie.methods.microaggregate import Microaggregate
@@ -219,7 +223,7 @@ def test_inspect(coterie, log):
 
 
 def test_lists_and_pages(coterie):
-    for kind in ("methods", "formats", "measures"):
+    for kind in ("methods", "formats", "measures", "promises"):
         listed = coterie(kind).out
         for name in registry.names(kind):
             assert name in listed
@@ -227,12 +231,69 @@ def test_lists_and_pages(coterie):
     assert "smallest number of users" in coterie("methods", "suppress_rare").out
 
 
+def test_a_page_about_a_promise(coterie):
+    page = coterie("promises", "user_k_anonymity").out
+    assert "A release with k = 5 says:" in page
+    assert "shared by at least 5 users" in page
+    assert "may all share a sensitive interest" in page  # a limit
+    assert "needs no run record" in page
+    assert "smallest number of users" in page
+    assert "run record into: certificate" in coterie("promises", "k_theta_affinity").out
+    assert "No promise is called 'k'" in coterie("promises", "k", code=2).err
+
+
+def test_a_promise_without_k_has_a_page(monkeypatch):
+    from dataclasses import dataclass
+
+    from coterie.cli.lists import example_of
+
+    @dataclass(frozen=True, kw_only=True)
+    class Epsilon:
+        epsilon: float
+
+    @dataclass(frozen=True, kw_only=True)
+    class Nothing:
+        share: float = 0.5
+
+    assert example_of(Epsilon) is None
+    assert example_of(Nothing) == Nothing()
+
+
+def test_every_command_is_listed_with_one_line(coterie):
+    from coterie.cli.main import COMMANDS, cli
+
+    listed = coterie("--help").out
+    files = {path.stem for path in Path(cli_folder.__file__).parent.glob("*.py")}
+    assert {file for file, _ in COMMANDS.values()} == files - {"__init__", "main", "errors", "options", "console"}
+    for name, (_, line) in COMMANDS.items():
+        assert f"{name:10}  {line}\n" in listed
+        assert cli.get_command(click.Context(cli), name).name == name
+        assert coterie(name, "-h").out.startswith(f"Usage: coterie {name}")
+
+
+def test_completion_of_words(monkeypatch):
+    """What a shell asks for while somebody types; unknown words are no error there."""
+    from click.shell_completion import ShellComplete
+
+    from coterie.cli.main import cli
+
+    def completed(*words):
+        complete = ShellComplete(cli, {}, "coterie", "_COTERIE_COMPLETE")
+        return {item.value for item in complete.get_completions(list(words[:-1]), words[-1])}
+
+    assert completed("meas") == {"measure", "measures"}
+    assert completed("anonymize", "aff") == {"affinity"}
+    for words in (["no_such", ""], ["anonymize", "no_such", ""], ["explain", "no_such", ""]):
+        completed(*words)
+    assert "--original-columns" in completed("verify", "--orig")
+
+
 def test_demo(coterie, tmp_path):
     folder = tmp_path / "demo"
     done = coterie("demo", "-o", folder, "--users", "100")
     assert "report.html" in done.out
     assert (folder / "report.html").stat().st_size > 10_000
-    coterie("verify", folder / "safe.5.tsv", "--original", folder / "log.tsv")
+    coterie("verify", folder / "suppress_rare.5.tsv", "--original", folder / "log.tsv")
     coterie("demo", "-o", folder, "--users", "100", "-q")  # replaces its own folder
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").touch()
@@ -331,6 +392,51 @@ def test_a_log_is_never_replaced_by_its_release(coterie, log, tmp_path):
     assert mine.read_bytes() == log.read_bytes()
 
 
+def test_force_replaces_regular_files_only(coterie, log, tmp_path):
+    safe, pipe, link = tmp_path / "safe.tsv", tmp_path / "pipe.tsv", tmp_path / "link.tsv"
+    coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
+    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "table.tsv").write_text("Top/Pets\n")
+    os.mkfifo(pipe)
+    link.symlink_to("nowhere")
+    for path in (pipe, link):
+        others = [path.with_suffix(kind) for kind in (".html", ".npz", ".svg")]
+        for other in others:
+            os.link(path, other, follow_symlinks=False)
+        html, npz, svg = others
+        (tmp_path / "queries.txt").write_text("weather\n")
+        for arguments in (
+            ("anonymize", "suppress_rare", log, "-o", path),
+            ("anonymize", "suppress_rare", log, "-o", path, "--to", "tsv"),
+            ("synth", "-o", path, "--users", "30"),
+            ("report", safe, "-O", log, "-o", html),
+            ("taxonomy", "build", tmp_path / "table.tsv", "-o", npz),
+            ("explain", "affinity", log, "--query-file", tmp_path / "queries.txt", "--picture", svg),
+        ):
+            assert "only regular files are written" in coterie(*arguments, "--force", code=2).err
+        for other in others:
+            other.unlink()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "scores.csv").symlink_to(log)
+    study = coterie("study", tmp_path / "study.toml", "-o", tmp_path / "out", "--input", log, code=2)
+    assert "never replaced" in study.err
+    (tmp_path / "out" / "scores.csv").unlink()
+    (tmp_path / "out" / "scores.csv").symlink_to(safe)
+    study = coterie("study", tmp_path / "study.toml", "-o", tmp_path / "out", "--input", log, code=2)
+    assert "only regular files are written" in study.err
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+
+
+STUDY = """
+[read]
+source = "log.tsv"
+[[anonymize]]
+method = "suppress_rare"
+k = 5
+"""
+
+
 @pytest.mark.parametrize("more", [["--k", "2,1000"], ["--k", "5,5"], ["--k", "2,5", "--sidecar", "s.json"]])
 def test_several_k_write_all_or_nothing(coterie, log, tmp_path, more):
     coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "out.{k}.tsv", *more, code=2)
@@ -349,7 +455,7 @@ def test_a_report_checks_again(coterie, log, tmp_path):
     coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
     safe.write_text(safe.read_text() + "\t2006-03-05 00:00:00\tzz top secret\t\t\n")
     assert "BROKEN" in coterie("report", safe, "-O", log, "-o", tmp_path / "r.json", "-q").err
-    assert json.loads((tmp_path / "r.json").read_text())["releases"][0]["verdict"] != "kept"
+    assert json.loads((tmp_path / "r.json").read_text())["releases"][0]["verdict"] == "broken"
 
 
 def test_bad_requests_for_a_report(coterie, log, tmp_path):

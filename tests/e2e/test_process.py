@@ -96,17 +96,20 @@ def test_a_full_disk_for_scratch_files(small_disk, tmp_path):
     assert not (tmp_path / "safe.tsv").exists()
 
 
-@pytest.mark.parametrize("words", [["--help"], ["anonymize", "--help"]])
+@pytest.mark.parametrize("words", [["--help"], ["anonymize", "--help"], ["verify", "--help"], ["nonsense"]])
 def test_help_imports_nothing_heavy(words):
     code = (
         f"import sys; sys.argv = ['coterie', *{words!r}]\n"
         "import coterie.cli.main as c\n"
         "try: c.main()\n"
         "except SystemExit: pass\n"
-        "print([m for m in ('polars', 'numpy', 'numba', 'rich', 'altair', 'pyarrow') if m in sys.modules])"
+        "heavy = ('polars', 'numpy', 'numba', 'rich', 'altair', 'pyarrow')\n"
+        "print([m for m in heavy if m in sys.modules], sum(m.startswith('coterie.cli.') for m in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    heavy, commands = done.stdout.splitlines()[-1].rsplit(" ", 1)
+    assert heavy == "[]"
+    assert int(commands) <= 5  # main, errors, console; options and the command itself
 
 
 @pytest.mark.slow

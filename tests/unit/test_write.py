@@ -14,7 +14,7 @@ import coterie
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log, visits_log
-from coterie.writing.files import kind_of
+from coterie.writing.files import kind_of, refuse_targets
 
 WRITE = sys.modules[kind_of.__module__]  # coterie.write is the verb
 KINDS = ["tsv", "csv", "parquet", "jsonl", "tsv.gz", "csv.gz", "jsonl.gz", "tsv.zst", "csv.zst", "jsonl.zst"]
@@ -264,4 +264,145 @@ def test_a_file_that_reads_back_differently_is_not_left(release, tmp_path, monke
     monkeypatch.setattr(WRITE, "_sink", lambda frame, path, *a: frame.slice(1).sink_csv(path, separator="\t"))
     with pytest.raises(BrokenPromiseError):
         coterie.write(release, tmp_path / "safe.tsv")
+    assert not list(tmp_path.iterdir())
+
+
+# --- what is never replaced ------------------------------------------------------------------------
+
+
+def _link(path):
+    path.with_name("target.txt").write_text("theirs")
+    path.symlink_to(path.with_name("target.txt"))
+
+
+def _device(path):
+    """A device of our own, which leads nowhere; never one of the system's."""
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(0, 0))
+    except (OSError, AttributeError):
+        pytest.skip("making a device is not allowed here")
+
+
+NOT_FILES = {
+    "link": (_link, "is a link"),
+    "dangling": (lambda path: path.symlink_to(path.with_name("nowhere")), "is a link"),
+    "loop": (lambda path: path.symlink_to(path), "is a link"),
+    "folder": (lambda path: path.mkdir(), "is a folder"),
+    "pipe": (lambda path: os.mkfifo(path), "is a device or a pipe"),
+    "device": (_device, "is a device or a pipe"),
+}
+
+
+def _state(folder):
+    """Name, kind and content of everything in a folder."""
+    return {
+        path.name: (stat.S_IFMT(path.lstat().st_mode), path.read_bytes() if stat.S_ISREG(path.lstat().st_mode) else b"")
+        for path in folder.iterdir()
+    }
+
+
+@pytest.mark.parametrize("force", [True, False])
+@pytest.mark.parametrize("name", ["safe.tsv", "safe.tsv.json"])
+@pytest.mark.parametrize("kind", NOT_FILES)
+def test_only_regular_files_are_replaced(release, tmp_path, kind, name, force):
+    make, message = NOT_FILES[kind]
+    make(tmp_path / name)
+    before = _state(tmp_path)
+    with pytest.raises(ParameterError, match=message) as refused:
+        coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record", force=force)
+    assert ("-o - --to KIND" in str(refused.value)) == (name == "safe.tsv")
+    assert _state(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["safe.tsv", "safe.tsv.json", "record/rows.parquet"])
+@pytest.mark.parametrize("kind", ["link", "dangling", "pipe", "folder"])
+def test_what_came_while_the_rows_were_written_stays(release, tmp_path, monkeypatch, kind, name):
+    make, message = NOT_FILES[kind]
+    sink = WRITE._sink
+    place = tmp_path / name
+
+    def slow(*arguments):
+        sink(*arguments)
+        place.parent.mkdir(exist_ok=True)
+        make(place)
+
+    monkeypatch.setattr(WRITE, "_sink", slow)
+    with pytest.raises(ParameterError, match=message):
+        coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record", force=True)
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.name != "target.txt"}
+    assert left == {name, *({"record"} if "/" in name else ())}
+    assert _state(place.parent)[place.name][0] != stat.S_IFREG
+
+
+def test_what_came_at_the_last_moment_stays(release, tmp_path, monkeypatch):
+    """The sidecar is in place already, and is taken back."""
+    write_record = WRITE.write_record
+
+    def slow(*arguments):
+        write_record(*arguments)
+        (tmp_path / "safe.tsv").symlink_to(tmp_path / "nowhere")
+
+    monkeypatch.setattr(WRITE, "write_record", slow)
+    with pytest.raises(ParameterError, match="is a link"):
+        coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record", force=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["safe.tsv"]
+
+
+def test_a_sidecar_that_somebody_made_meanwhile_is_not_removed(release, tmp_path, monkeypatch):
+    write_record = WRITE.write_record
+
+    def slow(*arguments):
+        write_record(*arguments)
+        (tmp_path / "safe.tsv.json").write_text("theirs")
+
+    monkeypatch.setattr(WRITE, "write_record", slow)
+    with pytest.raises(ParameterError, match="exists"):
+        coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"safe.tsv.json": "theirs"}
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_standard_output_has_a_name_of_its_own(name):
+    """Only asked, never written."""
+    if not os.path.lexists(name):
+        pytest.skip(f"no {name} here")
+    for kind in ("tsv", None):
+        with pytest.raises(ParameterError, match="-o - --to KIND"):
+            refuse_targets(name, kind=kind, force=True)
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "pipe", "folder"])
+def test_a_record_replaces_regular_files_only(release, tmp_path, kind):
+    make, message = NOT_FILES[kind]
+    (tmp_path / "record").mkdir()
+    make(tmp_path / "record" / "subjects.parquet")
+    before = _state(tmp_path / "record")
+    with pytest.raises(ParameterError, match=message):
+        coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record", force=True)
+    assert _state(tmp_path / "record") == before
+    assert [path.name for path in tmp_path.iterdir()] == ["record"]
+
+
+def test_with_force_a_record_replaces_a_record_and_nothing_else(release, tmp_path):
+    record = tmp_path / "record"
+    coterie.write(release, tmp_path / "safe.tsv", record=record)
+    for name in ("notes.txt", "other.parquet"):
+        (record / name).write_text("mine")
+    other = coterie.anonymize(queries_log(), SuppressRare(k=3), seed=2)
+    coterie.write(other, tmp_path / "safe.tsv", record=record, force=True)
+    assert json.loads((record / "run.json").read_text())["seed"] == 2
+    assert [(record / name).read_text() for name in ("notes.txt", "other.parquet")] == ["mine", "mine"]
+
+
+@pytest.mark.parametrize("make", [lambda path: path.write_text(""), lambda path: path.symlink_to("nowhere")])
+def test_a_record_needs_a_folder(release, tmp_path, make):
+    make(tmp_path / "record")
+    with pytest.raises(ParameterError, match="not a folder"):
+        coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record", force=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["record"]
+
+
+def test_a_folder_for_the_sidecar(release, tmp_path):
+    with pytest.raises(MissingError, match="does not exist"):
+        coterie.write(release, tmp_path / "safe.tsv", sidecar=tmp_path / "no" / "side.json")
     assert not list(tmp_path.iterdir())

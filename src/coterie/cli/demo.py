@@ -15,7 +15,7 @@ from coterie.cli.console import progress
 @click.option("--users", type=click.IntRange(20), default=1000, help="Users of the synthetic log.")
 @opt.quiet
 def demo(output: Path, users: int, quiet: bool) -> None:
-    """Synthetic log -> releases for several k -> verify -> report."""
+    """Synthetic log -> several releases -> verify -> report."""
     from coterie.demo import run_demo
 
     with progress(quiet) as (step, _):

@@ -19,7 +19,7 @@ from coterie.cli.errors import Signals, exit_code
 COMMANDS = {
     "anonymize": ("anonymize", "Anonymize logs; nothing is written unless its promise is kept."),
     "completion": ("completion", "Print the completion script of a shell."),
-    "demo": ("demo", "Synthetic log -> releases for several k -> verify -> report."),
+    "demo": ("demo", "Synthetic log -> several releases -> verify -> report."),
     "doctor": ("doctor", "Versions, threads and memory: paste into bug reports."),
     "explain": ("explain", "Explain what a method makes of a log, or of single queries."),
     "formats": ("lists", "List the log formats, or explain one."),

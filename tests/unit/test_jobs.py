@@ -1,0 +1,429 @@
+"""Whole tasks on files, through Python: several k, what may be written, files that Coterie did not make."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import coterie
+from coterie import jobs, verbs
+from coterie.engines import local
+from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
+from coterie.methods.microaggregate import Microaggregate
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.synth import write_aol
+from coterie.testing import queries_log
+
+STEPS = ("normalize", "drop_empty")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    path = tmp_path_factory.mktemp("made") / "log.tsv"
+    write_aol(path, 60, 7)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def log(tmp_path, made):
+    """A log in a folder of its own."""
+    path = tmp_path / "in" / "log.tsv"
+    path.parent.mkdir()
+    path.write_bytes(made)
+    return path
+
+
+@pytest.fixture
+def safe(log, tmp_path):
+    """A release of the log with its sidecar and its record."""
+    path = tmp_path / "out" / "safe.tsv"
+    path.parent.mkdir()
+    _anonymize(log, path, record=tmp_path / "record")
+    return path
+
+
+def _anonymize(log, out, *, ks=(3,), force=False, record=None, **more):
+    to = jobs.targets(ks, str(out), record=record)
+    return jobs.anonymize_files(
+        [str(log)], jobs.methods_for("suppress_rare", {}, ks), to, steps=STEPS, force=force, **more
+    )
+
+
+def _content(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# --- blocks ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, 4), (2, 2)])
+def test_blocks_are_chosen_by_size_unless_given(log, monkeypatch, given, expected):
+    """In Python as on the command line: it is `learn` that chooses."""
+    monkeypatch.setattr(local, "_HELD_BYTES", -(-log.stat().st_size // 4))
+    prepared = coterie.prepare(coterie.read(log))
+    assert local.blocks_for(prepared, holds_rows=True) == 4
+    assert local.blocks_for(queries_log(), holds_rows=True) == 1  # not from a file
+    assert verbs.learn(prepared, [Microaggregate(k=3)], blocks=given).engine.blocks == expected
+
+
+def test_compressed_files_count_as_what_is_in_them(tmp_path, made, monkeypatch):
+    write_aol(tmp_path / "log.tsv.gz", 60, 7)
+    monkeypatch.setattr(local, "_HELD_BYTES", (tmp_path / "log.tsv.gz").stat().st_size)
+    assert local.blocks_for(coterie.read(tmp_path / "log.tsv.gz"), holds_rows=True) == 6
+
+
+def test_chosen_blocks_do_not_change_the_file(log, tmp_path, monkeypatch):
+    files = []
+    for size in (1 << 30, 4_000):
+        monkeypatch.setattr(local, "_HELD_BYTES", size)
+        files.append(tmp_path / f"{size}.tsv")
+        release = coterie.anonymize(coterie.prepare(coterie.read(log)), Microaggregate(k=3), seed=1)
+        coterie.write(release, files[-1])
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+# --- several k -------------------------------------------------------------------------------------
+
+
+def test_several_k_from_one_reading(log, tmp_path):
+    steps = []
+    summaries = _anonymize(
+        log, tmp_path / "out.{k}.tsv", ks=(2, 5), record=tmp_path / "record.{k}", progress=lambda *a: steps.append(a[0])
+    )
+    assert steps.count("read") == steps.count("learn") == 1
+    assert [summary.headline for summary in summaries] == ["k = 2", "k = 5"]
+    for summary in summaries:
+        assert summary.rows == len(Path(summary.target).read_text().splitlines()) - 1
+        assert summary.rows_read == len(log.read_text().splitlines()) - 1
+        assert summary.checks > 5
+        assert summary.steps == STEPS
+    assert summaries[1].largest_k >= 5
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "in", "out.2.tsv", "out.2.tsv.json", "out.5.tsv", "out.5.tsv.json", "record.2", "record.5",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"path": "out.tsv"}, "pattern for -o"),
+        ({"path": "out.{k}.tsv", "sidecar": "side.json"}, "pattern for --sidecar"),
+        ({"path": "out.{k}.tsv", "record": "record"}, "pattern for --record"),
+        ({"path": "-"}, "pattern for -o"),
+    ],
+)
+def test_several_k_need_patterns(given, message):
+    with pytest.raises(ParameterError, match=message):
+        jobs.targets((2, 5), given.pop("path"), **given)
+    with pytest.raises(ParameterError, match="twice"):
+        jobs.targets((5, 5), "out.{k}.tsv")
+
+
+def test_a_method_without_k_has_one_target():
+    (target,) = jobs.targets([None], "out.{k}.tsv")
+    assert target.path == "out.{k}.tsv"
+
+
+def test_a_k_that_cannot_be_kept_refuses_all(log, tmp_path):
+    with pytest.raises(InputError, match="needs at least 1000 users"):
+        _anonymize(log, tmp_path / "out.{k}.tsv", ks=(2, 1000))
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_a_taken_name_refuses_all_before_the_log_is_read(tmp_path):
+    (tmp_path / "log.tsv").write_text("not a log")
+    (tmp_path / "out.5.tsv").write_text("mine")
+    with pytest.raises(ParameterError, match=r"out\.5\.tsv exists"):
+        _anonymize(tmp_path / "log.tsv", tmp_path / "out.{k}.tsv", ks=(2, 5))
+    assert {path.name for path in tmp_path.iterdir()} == {"log.tsv", "out.5.tsv"}
+
+
+def test_two_releases_never_go_to_one_file(log, tmp_path):
+    prepared, to = coterie.prepare(coterie.read(log)), jobs.Target(path=str(tmp_path / "out.tsv"))
+    with pytest.raises(ParameterError, match="one file"):
+        jobs.write_each(prepared, [SuppressRare(k=2), SuppressRare(k=3)], [to, to])
+    out = jobs.Target(path="-", kind="tsv")
+    with pytest.raises(ParameterError, match="one release only"):
+        jobs.write_each(prepared, [SuppressRare(k=2), SuppressRare(k=3)], [out, out])
+
+
+def test_what_was_written_before_a_failure_is_named(log, tmp_path, monkeypatch):
+    write, notes = verbs.write, []
+
+    def fail_at_five(release, path, **more):
+        if "5" in Path(path).name:
+            raise BrokenPromiseError("broken")
+        write(release, path, **more)
+
+    monkeypatch.setattr(verbs, "write", fail_at_five)
+    with pytest.raises(BrokenPromiseError):
+        _anonymize(log, tmp_path / "out.{k}.tsv", ks=(2, 5), note=notes.append)
+    assert ["out.2.tsv" in note and "out.5.tsv" not in note for note in notes] == [True]
+
+
+def test_a_made_up_log_has_no_files(tmp_path):
+    (summary,) = _anonymize("synth:users=30,seed=1", tmp_path / "out.tsv")
+    assert summary.rows_read == 0
+
+
+def test_bad_lines_are_noted(log, tmp_path):
+    log.write_text(log.read_text() + "1\tqzqueryq\tqztimeq\t\t\n")
+    notes = []
+    _anonymize(log, tmp_path / "out.tsv", note=notes.append)
+    assert ["They were left out." in note and "qz" not in note for note in notes] == [True]
+
+
+# --- never replacing an input ----------------------------------------------------------------------
+
+
+def _same(path, folder):
+    return path
+
+
+def _relative(path, folder):
+    return Path(os.path.relpath(path))
+
+
+def _by_link(path, folder):
+    (folder / "link.tsv").symlink_to(path)
+    return folder / "link.tsv"
+
+
+def _by_hard_link(path, folder):
+    (folder / "hard.tsv").hardlink_to(path)
+    return folder / "hard.tsv"
+
+
+def _by_linked_folder(path, folder):
+    (folder / "folder").symlink_to(path.parent)
+    return folder / "folder" / path.name
+
+
+OTHER_NAMES = [_same, _relative, _by_link, _by_hard_link, _by_linked_folder]
+
+
+@pytest.mark.parametrize("named", OTHER_NAMES)
+@pytest.mark.parametrize("source", ["log.tsv", "*.tsv"])
+def test_a_log_is_never_replaced(log, tmp_path, named, source):
+    before, target = log.read_bytes(), named(log, tmp_path)
+    with pytest.raises(ParameterError, match="never replaced"):
+        _anonymize(log.parent / source, target, force=True)
+    release = coterie.anonymize(coterie.prepare(coterie.read(log.parent / source)), SuppressRare(k=3))
+    with pytest.raises(ParameterError, match="never replaced"):
+        coterie.write(release, target, force=True)
+    assert log.read_bytes() == before
+    assert [path.name for path in log.parent.iterdir()] == ["log.tsv"]
+
+
+def test_a_log_is_never_replaced_after_the_folder_was_changed(tmp_path, made, monkeypatch):
+    """A compressed log is spooled, so that nothing else would notice."""
+    write_aol(tmp_path / "log.tsv.gz", 60, 7)
+    before = (tmp_path / "log.tsv.gz").read_bytes()
+    monkeypatch.chdir(tmp_path)
+    release = coterie.anonymize(coterie.prepare(coterie.read("log.tsv.gz")), SuppressRare(k=3))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    with pytest.raises(ParameterError, match="never replaced"):
+        coterie.write(release, "../log.tsv.gz", force=True)
+    assert (tmp_path / "log.tsv.gz").read_bytes() == before
+
+
+def test_a_sidecar_never_replaces_the_log(log, tmp_path):
+    log = log.rename(log.with_name("safe.tsv.json"))  # the name that the sidecar would have
+    before = log.read_bytes()
+    with pytest.raises(ParameterError, match="never replaced"):
+        _anonymize(log, log.with_name("safe.tsv"), force=True)
+    with pytest.raises(ParameterError, match="never replaced"):
+        jobs.Target(path=str(tmp_path / "out.tsv"), sidecar=str(log)).refuse([log], force=True)
+    assert log.read_bytes() == before
+
+
+def test_a_record_never_replaces_the_log(log, tmp_path):
+    prepared = coterie.prepare(coterie.read(log))
+    source = tmp_path / "in" / "rows.parquet"
+    prepared.to_polars().write_parquet(source)
+    before = source.read_bytes()
+    with pytest.raises(ParameterError, match="never replaced"):
+        _anonymize(source, tmp_path / "out.tsv", record=tmp_path / "in", force=True)
+    release = coterie.anonymize(coterie.prepare(coterie.read(source)), SuppressRare(k=3))
+    with pytest.raises(ParameterError, match="never replaced"):
+        coterie.write(release, tmp_path / "out.tsv", record=tmp_path / "in", force=True)
+    assert source.read_bytes() == before
+
+
+def test_a_list_of_words_is_an_input_too(log, tmp_path):
+    words = tmp_path / "words.tsv"
+    words.write_text("the\n")
+    methods = jobs.methods_for("affinity", {"function_words": str(words)}, [3])
+    with pytest.raises(ParameterError, match="never replaced"):
+        jobs.anonymize_files([str(log)], methods, jobs.targets([3], str(words)), force=True)
+    assert words.read_text() == "the\n"
+
+
+def test_a_file_is_not_written_twice(log, tmp_path):
+    out = tmp_path / "rows.parquet"
+    for target in (
+        jobs.Target(path=str(out), sidecar=str(out)),
+        jobs.Target(path=str(out), record=tmp_path),
+        jobs.Target(path=str(tmp_path / "a.tsv"), sidecar=str(tmp_path / "run.json"), record=tmp_path),
+    ):
+        with pytest.raises(ParameterError, match="written twice"):
+            target.refuse([], force=True)
+
+
+# --- released files --------------------------------------------------------------------------------
+
+
+def test_verify_a_release_and_a_file_of_others(log, safe, tmp_path):
+    verdict = jobs.verify_file(str(safe), [str(log)])
+    assert verdict.exit_code == 0
+    assert jobs.verify_file(str(safe)).exit_code == 3
+    assert jobs.verify_file(str(safe), [str(log)], k=1000).exit_code == 1
+    with pytest.raises(MissingError, match="no sidecar"):
+        jobs.verify_file(str(log))
+    theirs = jobs.verify_file(str(log), promise="query_k_anonymity", k=2)
+    assert theirs.foreign
+    assert theirs.exit_code == 1
+
+
+def test_formats_of_a_foreign_file_and_of_its_original(tmp_path):
+    theirs, original = tmp_path / "theirs.csv", tmp_path / "original.tsv"
+    theirs.write_text("q\ntea\ntea\n")
+    original.write_text("cookie\tsearch\n" + "".join(f"{n}\ttea\n" for n in range(4)))
+    verdict = jobs.verify_file(
+        str(theirs),
+        [str(original)],
+        reading={"columns": {"query": "q"}},
+        original_reading={"format": None, "columns": {"user": "cookie", "query": "search"}},
+        promise="query_k_anonymity",
+        k=3,
+    )
+    assert (verdict.exit_code, verdict.largest_k) == (0, 4)
+
+
+def test_the_original_of_a_release_needs_no_options_of_its_own(tmp_path):
+    original = tmp_path / "original.tsv"
+    original.write_text("cookie\tsearch\n" + "".join(f"{n}\ttea\n" for n in range(4)))
+    reading = {"columns": {"user": "cookie", "query": "search"}}
+    _anonymize(original, tmp_path / "safe.tsv", reading=reading)
+    assert jobs.verify_file(str(tmp_path / "safe.tsv"), [str(original)], reading=reading).exit_code == 0
+    alone = jobs.verify_file(str(tmp_path / "safe.tsv"), [str(original)], original_reading=reading)
+    assert alone.exit_code == 0
+
+
+def test_measures_that_are_left_out_are_noted(log, safe, tmp_path):
+    notes = []
+    scores = jobs.measure_file(str(safe), [str(log)], note=notes.append)
+    assert "release_share" in set(scores["name"])
+    assert "exposure" in notes[0]
+    assert "--record DIR" in notes[0]
+    assert any("f_beta" in note for note in notes[1:])
+    notes.clear()
+    some = jobs.measure_file(str(safe), [str(log)], ["exposure"], record=tmp_path / "record", note=notes.append)
+    assert set(some["name"]) == {"exposure"}
+    assert notes == []
+
+
+def _change_a_row(path):
+    """What somebody does who swaps one query; the sidecar stays as it was."""
+    header, first, *rest = path.read_text().splitlines(keepends=True)
+    cells = first.split("\t")
+    cells[2] = "zz top secret"
+    path.write_text(header + "".join(rest) + "\t".join(cells))
+
+
+def test_a_report_does_not_believe_the_sidecar(log, safe, tmp_path):
+    original = coterie.read(log)
+    coterie.report(original, [coterie.load_release(safe)], tmp_path / "before.json")
+    assert json.loads((tmp_path / "before.json").read_text())["releases"][0]["verdict"] == "kept"
+    _change_a_row(safe)
+    coterie.report(original, [coterie.load_release(safe)], tmp_path / "python.json")
+    assert jobs.report_files([str(safe)], [str(log)], tmp_path / "job.json") == [str(safe)]
+    for name in ("python.json", "job.json"):
+        text = (tmp_path / name).read_text()
+        assert json.loads(text)["releases"][0]["verdict"] == "broken"
+        assert "secret" not in text
+    page = coterie.report(original, [coterie.load_release(safe)], tmp_path / "page.md").read_text()
+    assert "checks passed; the promise holds" not in page
+
+
+@pytest.mark.parametrize("named", OTHER_NAMES)
+@pytest.mark.parametrize("which", ["log", "release", "sidecar", "record"])
+def test_a_report_replaces_no_input(log, safe, tmp_path, named, which):
+    log = log.rename(log.with_name("log.json"))
+    releases = safe.rename(safe.with_name("safe.json"))
+    sidecar = safe.with_name("safe.tsv.json").rename(safe.with_name("safe.json.json"))
+    inputs = {"log": log, "release": releases, "sidecar": sidecar, "record": tmp_path / "record" / "run.json"}
+    (tmp_path / "names").mkdir()
+    target = named(inputs[which], tmp_path / "names")
+    if target.suffix != ".json":
+        target = target.rename(target.with_suffix(".json"))
+    before = _content(tmp_path)
+    with pytest.raises(ParameterError, match="never replaced"):
+        jobs.report_files(
+            [str(releases)], [str(log.parent / "*.json")], target, records=[tmp_path / "record"], force=True
+        )
+    if which != "record":  # Python does not know where a record came from
+        reading = {"format": "aol"}
+        release = coterie.anonymize(coterie.prepare(coterie.read(log, **reading)), SuppressRare(k=3))
+        loaded = [release] if which == "log" else [coterie.load_release(releases)]
+        with pytest.raises(ParameterError, match="never replaced"):
+            coterie.report(coterie.read(log, **reading), loaded, target, force=True)
+    assert _content(tmp_path) == before
+
+
+def test_one_record_for_each_release(log, safe, tmp_path):
+    with pytest.raises(ParameterError, match="one --record for each of the 2"):
+        jobs.report_files([str(safe)] * 2, [str(log)], tmp_path / "r.html", records=[tmp_path / "record"])
+
+
+# --- other files -----------------------------------------------------------------------------------
+
+
+def test_a_synthetic_log(tmp_path):
+    path = tmp_path / "log.tsv"
+    assert jobs.write_synthetic(path, 30) == len(path.read_text().splitlines()) - 1
+    with pytest.raises(ParameterError, match="exists"):
+        jobs.write_synthetic(path, 30)
+    jobs.write_synthetic(path, 30, seed=8, force=True)
+    with pytest.raises(ParameterError, match="name it"):
+        jobs.write_synthetic(tmp_path / "log.parquet", 30)
+    with pytest.raises(MissingError, match="does not exist"):
+        jobs.write_synthetic(tmp_path / "no" / "log.tsv", 30)
+    assert [each.name for each in tmp_path.iterdir()] == ["log.tsv"]
+
+
+def test_a_taxonomy_never_replaces_its_source(tmp_path):
+    source, packed = tmp_path / "table.npz", tmp_path / "tree.npz"
+    source.write_text("Top/Pets/Dogs\nTop/Pets/Cats\n")
+    with pytest.raises(ParameterError, match="never replaced"):
+        jobs.build_taxonomy([str(tmp_path / "*.npz")], source, force=True)
+    assert len(jobs.build_taxonomy([str(source)], packed).tree) == 4
+    with pytest.raises(ParameterError, match="exists"):
+        jobs.build_taxonomy([str(source)], packed)
+    assert source.read_text().startswith("Top")
+
+
+def test_a_picture_never_replaces_what_it_is_about(tmp_path):
+    log = tmp_path / "log.svg"
+    rows = [(f"u{n}", "phone case") for n in range(8)] + [("u8", "case phone case")]
+    log.write_text("user,query\n" + "".join(f"{user},{query}\n" for user, query in rows))
+    queries = tmp_path / "queries.html"
+    queries.write_text("phone case\n")
+    method = jobs.registry.method("affinity")()
+    asked = {"query_file": queries, "steps": STEPS}
+    for picture in (log, queries):
+        with pytest.raises(ParameterError, match="never replaced"):
+            jobs.explain_files([str(log)], method, picture=picture, force=True, **asked)
+    explained = jobs.explain_files([str(log)], method, picture=tmp_path / "p.svg", **asked)
+    assert "query" not in explained.table.columns
+    assert "<svg" in (tmp_path / "p.svg").read_text()
+    with pytest.raises(ParameterError, match="exists"):
+        jobs.explain_files([str(log)], method, picture=tmp_path / "p.svg", **asked)
+    assert jobs.explain_files([str(log)], method, steps=STEPS).table is None
+
+
+def test_inspect_and_coverage(log):
+    assert {"log", "uniqueness"} <= set(jobs.inspect_logs([str(log)], steps=STEPS)["name"])
+    assert set(jobs.taxonomy_coverage([str(log)], steps=STEPS)["name"]) == {"coverage"}
