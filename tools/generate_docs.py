@@ -17,12 +17,13 @@ from pathlib import Path
 
 import click
 
-from coterie.cli import main as cli
 from coterie.cli import options
+from coterie.cli.lists import example_of
+from coterie.cli.main import cli
 from coterie.core import registry
 from coterie.core.params import params_of
+from coterie.core.promise import promise_class
 from coterie.core.shapes import SHAPES
-from coterie.promises import PROMISES
 from coterie.steps.scrub import RECOGNIZERS
 
 ROOT = Path(__file__).parents[1]
@@ -91,7 +92,7 @@ def measures_page() -> str:
 def steps_page() -> str:
     parts = ["# Prepare steps\n\n`--prepare normalize,drop_empty` is the default; `--prepare none` for none.\n"]
     for name in registry.names("steps"):
-        parts.append(f"## {name}\n\n{cleandoc(registry.module('prepare', name).__doc__)}\n")
+        parts.append(f"## {name}\n\n{cleandoc(registry.module('steps', name).__doc__)}\n")
     kinds = "\n".join(f"| `{r.name}` | {r.doc} |" for r in RECOGNIZERS)
     parts.append(
         f"### What scrub looks for\n\n| kind | meaning |\n|---|---|\n{kinds}\n\nMeasured in [scrub.md](scrub.md).\n"
@@ -118,10 +119,10 @@ def shapes_page() -> str:
 
 def promises_page() -> str:
     parts = ["# Promises\n\nWhat a release can promise, for k = 5, and what that does not say.\n"]
-    for name, cls in PROMISES.items():
-        promise = cls(k=5)
+    for name in registry.names("promises"):
+        promise = example_of(promise_class(name))
         limits = "\n".join(f"- {limit}" for limit in promise.limits)
-        parts.append(f"## {name}\n\n{cls.__doc__}\n\n> {promise.sentence}\n\nIt does not say:\n\n{limits}\n")
+        parts.append(f"## {name}\n\n{promise.__doc__}\n\n> {promise.sentence}\n\nIts limits:\n\n{limits}\n")
     return "\n".join(parts)
 
 
@@ -130,13 +131,16 @@ def cli_page() -> str:
         "# Command line\n\nThe help of every command. Exit codes: 0 done, 1 the promise does not hold, 2 bad usage, "
         "bad input or a full disk, 3 not checkable with what was given (`verify`), 70 our fault, 130 Ctrl-C.\n"
     ]
-    for name, command in sorted(cli.cli.commands.items()):
+    for name, command in _commands(cli):
         parts.append(_help(command, f"coterie {name}"))
         if isinstance(command, click.Group):
-            with click.Context(command) as ctx:
-                found = [(each, command.get_command(ctx, each)) for each in command.list_commands(ctx)]
-            parts += [_help(each, f"coterie {name} {sub}") for sub, each in found]
+            parts += [_help(each, f"coterie {name} {sub}") for sub, each in _commands(command)]
     return "\n".join(parts)
+
+
+def _commands(group: click.Group) -> list[tuple[str, click.Command]]:
+    with click.Context(group) as ctx:
+        return [(name, group.get_command(ctx, name)) for name in group.list_commands(ctx)]
 
 
 def _help(command: click.Command, path: str) -> str:
