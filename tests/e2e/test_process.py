@@ -96,6 +96,17 @@ def test_a_full_disk_for_scratch_files(small_disk, tmp_path):
     assert not (tmp_path / "safe.tsv").exists()
 
 
+def test_a_reader_that_has_enough_is_no_broken_promise(tmp_path):
+    log = tmp_path / "log.tsv"
+    write_aol(log, 300, 7)
+    command = [sys.executable, "-m", "coterie", "anonymize", "suppress_rare", log, "-o", "-", "--to", "csv", "--k", "2"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()  # what `head` does
+    err = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(timeout=60), err) == (2, b"")
+
+
 @pytest.mark.parametrize("words", [["--help"], ["anonymize", "--help"], ["verify", "--help"], ["nonsense"]])
 def test_help_imports_nothing_heavy(words):
     code = (

@@ -59,6 +59,12 @@ def exit_code(invoke: Callable[[], object], signals: Signals) -> int:
     return result if isinstance(result, int) else 0
 
 
+def reader_left() -> int:
+    """The exit code where nobody reads standard output any more, as after `| head`; what is left of it goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 2
+
+
 def _code_of(error: BaseException) -> int:
     """Say what went wrong; the exit code for it."""
     match error:
@@ -71,9 +77,6 @@ def _code_of(error: BaseException) -> int:
             return 2
         case CoterieError():
             return _fail(f"Error: {error}", error.exit_code)
-        case BrokenPipeError():
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 2
     return _unexpected(error)
 
 

@@ -14,7 +14,7 @@ import click
 
 from coterie import __version__
 from coterie.cli.console import CONTEXT
-from coterie.cli.errors import Signals, exit_code
+from coterie.cli.errors import Signals, exit_code, reader_left
 
 COMMANDS = {
     "anonymize": ("anonymize", "Anonymize logs; nothing is written unless its promise is kept."),
@@ -51,6 +51,13 @@ class Commands(click.Group):
         file, _ = COMMANDS[cmd_name]
         command: click.Command = getattr(import_module(f"coterie.cli.{file}"), cmd_name)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command. A reader that left is no broken promise, which is what 1, the code of click, means here."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            return reader_left()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """All names, each with its line."""
