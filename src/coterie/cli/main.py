@@ -287,6 +287,7 @@ def measure(
     """Privacy and utility of a released file OUT against the original log."""
     from coterie import verbs
     from coterie.core import registry
+    from coterie.measures import needing
 
     for name in names:
         registry.module("measures", name)
@@ -306,8 +307,7 @@ def measure(
             **opt.measured_with(options, quiet),
         )
     if not names and record is None:
-        left = [n for n in registry.names("measures") if registry.module("measures", n).needs_record]
-        say(f"Left out, because they need --record DIR: {', '.join(left)}.", quiet, style="yellow")
+        say(f"Left out, because they need --record DIR: {', '.join(needing('record'))}.", quiet, style="yellow")
     for reason in no_meaning:
         say(f"Left out: {reason}", quiet, style="yellow")
     print_scores(scores, as_json)
