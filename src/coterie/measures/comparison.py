@@ -106,22 +106,25 @@ class Comparison:
     @cached_property
     def items_before(self) -> pl.DataFrame:
         """item, n: how often each item stands in the original."""
-        return _items(self.log)
+        return self._before().group_by("item").agg(pl.len().cast(pl.Int64).alias("n")).collect(engine="streaming")
 
     @cached_property
     def items_after(self) -> pl.DataFrame:
         """item, n: how often each item stands in the release, or is counted there."""
-        return _items(self.release.log)
+        shape = self.release.log.shape
+        times = pl.col(shape.count).sum() if shape.count else pl.len()
+        items = self.release.log.frame.group_by(pl.col(shape.item).alias("item")).agg(times.cast(pl.Int64).alias("n"))
+        return items.collect(engine="streaming")
 
     @cached_property
     def pairs_before(self) -> pl.DataFrame:
         """subject, item of the original, each pair once."""
-        return _pairs(self.log)
+        return _pairs(self._before())
 
     @cached_property
     def pairs_after(self) -> pl.DataFrame:
         """subject, item of the release, each pair once; none where rows have no names."""
-        return _pairs(self.release.log)
+        return _pairs(self.release.log.frame.select(_columns(self.release.log.shape)))
 
     @cached_property
     def original(self) -> pl.DataFrame:
@@ -135,6 +138,12 @@ class Comparison:
         if shape.count:
             raise NotApplicableError("The release has counts in place of rows, so single rows cannot be looked at.")
         return self.release.log.frame.select(_columns(shape)).collect(engine="streaming")
+
+    def _before(self) -> pl.LazyFrame:
+        """subject, item, time of the original; from memory where its rows are there already."""
+        if "original" in vars(self):
+            return self.original.lazy()
+        return self.log.frame.select(_columns(self.log.shape))
 
     # --- who became whom -----------------------------------------------------------------------------
 
@@ -221,16 +230,8 @@ def _columns(shape: Shape) -> list[pl.Expr]:
     return [(pl.col(name) if name else nothing[role]).alias(role) for role, name in columns.items()]
 
 
-def _items(log: Log) -> pl.DataFrame:
-    shape = log.shape
-    times = pl.col(shape.count).sum() if shape.count else pl.len()
-    counted = log.frame.group_by(pl.col(shape.item).alias("item")).agg(times.cast(pl.Int64).alias("n"))
-    return counted.collect(engine="streaming")
-
-
-def _pairs(log: Log) -> pl.DataFrame:
-    subject, item, _time = _columns(log.shape)
-    return log.frame.select(subject, item).drop_nulls().unique().collect(engine="streaming")
+def _pairs(rows: pl.LazyFrame) -> pl.DataFrame:
+    return rows.select("subject", "item").drop_nulls().unique().collect(engine="streaming")
 
 
 def _refuse_other_input(original: Log, release: Release) -> None:
