@@ -18,7 +18,7 @@ from coterie import verbs
 from coterie.cli.main import run as run_command
 from coterie.errors import BrokenPromiseError, CoterieError
 from coterie.explain import explain_affinity, network
-from coterie.measures import Comparison
+from coterie.measures.comparison import Comparison
 from coterie.methods.affinity import Affinity
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log, visits_log

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import click
 
+from coterie import measures
 from coterie.cli import options
 from coterie.cli.lists import example_of
 from coterie.cli.main import cli
@@ -24,6 +25,7 @@ from coterie.core import registry
 from coterie.core.params import params_of
 from coterie.core.promise import promise_class
 from coterie.core.shapes import SHAPES
+from coterie.measures.inputs import INPUTS
 from coterie.steps.scrub import RECOGNIZERS
 
 ROOT = Path(__file__).parents[1]
@@ -47,12 +49,21 @@ def _section(module, title: str) -> str:
 
 
 def measure_table() -> str:
-    lines = ["| measure | what it tells | needs the run record |", "|---|---|---|"]
+    lines = ["| measure | what it tells | needs |", "|---|---|---|"]
     for name in registry.names("measures"):
-        module = registry.module("measures", name)
-        needs = "yes" if module.needs_record else "no"
-        lines.append(f"| `{name}` | {module.__doc__.strip().splitlines()[0].rstrip('.')} | {needs} |")
+        lines.append(f"| `{name}` | {_first_line('measures', name).rstrip('.')} | {_needs(name) or 'nothing else'} |")
     return "\n".join(lines)
+
+
+def _needs(name: str) -> str:
+    """What a measure needs besides a log and a release: the run record, and inputs without a default."""
+    needs = measures.load(name).needs
+    inputs = [f"`{INPUTS[each].option}`" for each in sorted(needs & set(INPUTS)) if INPUTS[each].default is None]
+    return ", ".join([*(["`--record`"] if "record" in needs else []), *inputs])
+
+
+def _first_line(kind: str, name: str) -> str:
+    return (registry.module(kind, name).__doc__ or "").strip().splitlines()[0]
 
 
 def format_table() -> str:
@@ -83,9 +94,9 @@ def formats_page() -> str:
 def measures_page() -> str:
     parts = ["# Measures\n\nRows are `name, key, value, unit`; percentages are on 0..100.\n"]
     for name in registry.names("measures"):
-        module = registry.module("measures", name)
-        needs = "Needs the run record (`--record DIR`)." if module.needs_record else "Needs no run record."
-        parts.append(f"## {name}\n\n```text\n{cleandoc(module.__doc__)}\n```\n\n{needs}\n")
+        text = cleandoc(registry.module("measures", name).__doc__)
+        needs = f"Needs {_needs(name)}." if _needs(name) else "Needs nothing but the log and the release."
+        parts.append(f"## {name}\n\n```text\n{text}\n```\n\n{needs}\n")
     return "\n".join(parts)
 
 

@@ -20,6 +20,7 @@ from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method
 from coterie.core.promise import Verdict
 from coterie.errors import ParameterError
+from coterie.measures.inputs import INPUTS
 from coterie.verbs import Learnt, Progress
 from coterie.writing.files import RECORD_FILES, STDOUT, refuse_targets, sidecar_path
 from coterie.writing.targets import placed, refuse_output
@@ -324,7 +325,7 @@ def measure_file(
         log, release, list(names) or None, seed=seed, show_values=show_values, left_out=no_meaning.append, **loaded
     )
     if not names and record is None:
-        left_out = [name for name in registry.names("measures") if registry.module("measures", name).needs_record]
+        left_out = [name for name in registry.names("measures") if "record" in registry.module("measures", name).needs]
         note(f"Left out, because they need --record DIR: {', '.join(left_out)}.")
     for reason in no_meaning:
         note(f"Left out: {reason}")
@@ -333,8 +334,10 @@ def measure_file(
 
 def _loaded(given: Mapping[str, Any], reading: Reading | None, note: Note) -> dict[str, Any]:
     """What measures need, with logs in place of their paths."""
-    later = given.get("later")
-    return {**given, "later": read_logs(later, reading, note=note) if later else None}
+    return {
+        name: read_logs(value, reading, note=note) if INPUTS[name].kind == "log" else value
+        for name, value in given.items()
+    }
 
 
 def report_files(
@@ -357,9 +360,10 @@ def report_files(
         raise ParameterError(f"Give one --record for each of the {len(outs)} files, or none.")
     verbs.report_kind(to)
     released = [Path(out) for out in outs]
-    named = [Path(given[name]) for name in ("labels", "taxonomy") if given.get(name)]
+    named = [Path(value) for name, value in given.items() if INPUTS[name].kind == "file"]
     inside = [folder / name for folder in records for name in RECORD_FILES]
-    logs = [*_files(original), *_files(given.get("later") or ())]
+    others = [_files(value) for name, value in given.items() if INPUTS[name].kind == "log"]
+    logs = [*_files(original), *(path for files in others for path in files)]
     refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
     loaded = [verbs.load_release(out, records[place] if records else None) for place, out in enumerate(outs)]
     progress("read")

@@ -18,21 +18,16 @@ from coterie.core.plan import Facts, Method, baseline_of, holds_rows, shape_give
 from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Check, Promise, Status, Verdict, from_dict, promise_class, with_k
 from coterie.core.run import Engine, Run
+from coterie.core.scores import score_table
 from coterie.core.shapes import QUERIES, SHAPES, Shape
 from coterie.engines.local import Local, blocks_for
-from coterie.errors import (
-    BrokenPromiseError,
-    InputError,
-    MissingError,
-    NotApplicableError,
-    ParameterError,
-    UnknownNameError,
-)
-from coterie.measures import SCORES, Comparison
-from coterie.measures.labels import read_labels
-from coterie.measures.privacy.uniqueness import uniqueness
+from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, UnknownNameError
+from coterie.measures.comparison import Comparison, scores_of
 from coterie.promises import judge
-from coterie.reports import RANDOM, LogView, ReleaseView, render
+from coterie.reports import RANDOM, render
+from coterie.reports.views import log_view as log_view
+from coterie.reports.views import overview, personal_data, singled_out
+from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT
 from coterie.steps import prepare as apply_steps
 from coterie.writing.files import (
@@ -332,76 +327,30 @@ def measure(
     *,
     seed: int | None = None,
     show_values: bool = False,
-    kappas: Sequence[int] = (),
-    labels: str | Path | pl.DataFrame | None = None,
-    later: Log | None = None,
-    taxonomy: str = "wordnet",
-    left_out: Progress = _silent,
+    left_out: Callable[[str], None] = _silent,
+    **inputs: Any,
 ) -> pl.DataFrame:
     """Scores of a release as a table: name, key, value, unit (and label, where values may be shown).
 
     Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning
-    for this release, and why. `kappas`: numbers of clusters, for `partition_agreement`; `labels`: which queries are
-    sensitive, a file or a table, for `f_beta`; `later`: what the same users searched for afterwards, for
-    `later_queries`; `taxonomy`: where measures of meaning look up queries, "wordnet" or a packed file.
+    for this release, and why. Some measures need `inputs`, which `coterie.measures.inputs` declares: `kappas`, numbers
+    of clusters, for `partition_agreement`; `labels`, which queries are sensitive, a file or a table, for `f_beta`;
+    `later`, what the same users searched for afterwards, a log, for `later_queries`; `taxonomy`, where measures of
+    meaning look up queries, "wordnet" or a packed file.
     """
-    _same_input(original, release)
     comparison = Comparison.of(
         original,
         release,
         seed=randomness.new_seed() if seed is None else seed,
         show_values=show_values or original.synthetic,
-        kappas=kappas,
-        labels=None if labels is None else read_labels(labels),
-        later=later,
-        taxonomy=taxonomy,
+        inputs=inputs,
     )
-    rows: list[tuple[str, str, float | None, str, str | None]] = []
-    for name in names if names is not None else registry.names("measures"):
-        module = registry.module("measures", name)
-        if module.needs_record and release.record is None:
-            if names is None:
-                continue
-            raise MissingError(f"The measure {name!r} must know who became whom. Give the run record: --record DIR.")
-        try:
-            if comparison.has_concepts and getattr(module, "compares_text", False):
-                raise NotApplicableError("It looks for queries in the release, which has concepts in their place.")
-            rows += [(name, score.key, score.value, score.unit, score.label) for score in module.measure(comparison)]
-        except NotApplicableError as reason:
-            if names is not None:
-                raise NotApplicableError(f"The measure {name!r} does not apply here. {reason}") from None
-            left_out(f"{name}: {reason}")
-    table = pl.DataFrame(rows, schema=SCORES, orient="row")
-    return table if comparison.show_values else table.drop("label")
+    return scores_of(comparison, names, lambda name, reason: left_out(f"{name}: {reason}"))
 
 
 def inspect(log: Log) -> pl.DataFrame:
     """What is in a log and how exposed it is before any protection: name, key, value, unit."""
-    rows = overview(log)
-    rows += [("uniqueness", *score) for score in uniqueness(_subjects_and_items(log))]
-    from coterie.steps.scrub import find  # which loads the rules of all countries
-
-    items = log.frame.group_by(pl.col(log.shape.item).alias("item")).len("n")
-    counted = items.collect(engine="streaming")
-    kinds = counted.with_columns(find(counted["item"]).alias("kind")).drop_nulls("kind")
-    found = kinds.group_by("kind").agg(pl.col("n").sum()).sort("n", "kind", descending=[True, False])
-    rows += [("personal_data", kind, count, "rows") for kind, count in found.iter_rows()]
-    return pl.DataFrame(rows, schema={n: SCORES[n] for n in ("name", "key", "value", "unit")}, orient="row")
-
-
-def overview(log: Log) -> list[tuple[str, str, float | None, str]]:
-    """The size of a log in a few numbers, as score rows."""
-    user, item = pl.col(log.shape.subject), pl.col(log.shape.item)
-    row = log.frame.select(
-        pl.len().alias("rows"),
-        user.drop_nulls().n_unique().alias("users"),
-        item.n_unique().alias("queries"),
-        ((pl.col("time").max() - pl.col("time").min()).dt.total_days() + 1).alias("days"),
-        user.is_null().sum().alias("rows_without_user"),
-    )
-    found = row.collect(engine="streaming").row(0, named=True)
-    units = {"rows_without_user": "rows"}
-    return [("log", key, value, units.get(key, key)) for key, value in found.items()]
+    return score_table([*overview(log), *singled_out(log), *personal_data(log)])
 
 
 def report(
@@ -416,8 +365,7 @@ def report(
 ) -> Path:
     """A page about one or several releases of a log: .html, .md or .json by the end of its name.
 
-    Releases are verified again, whatever their sidecars say. `given` is what some measures need, and is handed on to
-    `measure`: kappas, labels, later, taxonomy.
+    Releases are verified again, whatever their sidecars say. `given` is what some measures need, as in `measure`.
     """
     report_kind(Path(to))
     refuse_output(Path(to), force, _files_read(original, releases))
@@ -486,45 +434,6 @@ def report_kind(path: Path) -> Literal["html", "md", "json"]:
     return kinds[path.suffix]
 
 
-def log_view(log: Log) -> LogView:
-    """A log in counts, for a report."""
-    numbers = {key: value for _, key, value, _ in overview(log)}
-    rows = [("uniqueness", f"before.{k}", v, u) for k, v, u in uniqueness(_subjects_and_items(log))]
-    return LogView(
-        rows=int(numbers["rows"] or 0),
-        users=int(numbers["users"] or 0),
-        queries=int(numbers["queries"] or 0),
-        days=None if numbers["days"] is None else int(numbers["days"]),
-        bad_lines=sum(step.counts.get("bad", 0) for step in log.history if step.name == "read"),
-        steps=log.steps,
-        shape=log.shape.name,
-        synthetic=log.synthetic,
-        exposure=pl.DataFrame(rows, schema={n: SCORES[n] for n in ("name", "key", "value", "unit")}, orient="row"),
-    )
-
-
-def release_view(
-    original: Log,
-    release: Release,
-    label: str = "",
-    *,
-    names: Sequence[str] | None = None,
-    **given: Any,
-) -> ReleaseView:
-    """A release in promises, checks and numbers, for a report; `given` is handed on to `measure`."""
-    return ReleaseView(
-        label=label or f"{release.method} {release.headline.replace(' = ', '=')}",
-        method=release.method,
-        params=release.params,
-        promises=release.promises,
-        checks=release.checks,
-        warnings=release.warnings,
-        scores=measure(original, release, names, **given),
-        largest_k=release.verdict.largest_k,
-        sha256=release.sha256,
-    )
-
-
 def _baseline(release: Release) -> Method | None:
     """The method of a release with random groups; None where it is no question of groups."""
     try:
@@ -532,11 +441,6 @@ def _baseline(release: Release) -> Method | None:
         return baseline_of(registry.method(release.method)(**kept.get("parameters", release.params)))
     except (UnknownNameError, ParameterError, TypeError):  # made by a package or a version that is not here
         return None
-
-
-def _subjects_and_items(log: Log) -> pl.DataFrame:
-    columns = [pl.col(log.shape.subject).alias("subject"), pl.col(log.shape.item).alias("item")]
-    return log.frame.select(columns).collect(engine="streaming")
 
 
 def _in_order(frame: pl.LazyFrame, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
@@ -597,15 +501,6 @@ def _verify_foreign(
     return judge(case, (promised,))
 
 
-def _same_input(original: Log, release: Release) -> None:
-    """Refuse to compare with a log that the run record does not come from: the figures would be wrong."""
-    if release.record is None or not release.sha256 or not original.sources:
-        return
-    expected = release.record.run.get("input_sha256")
-    if expected and expected != [sha256(path) for path in original.sources]:
-        raise InputError("The run record was made from other input files than the original that was given.")
-
-
 def _named(log: Log) -> bool:
     """Whether any row says whose it is."""
     subject = pl.col(log.shape.subject)
@@ -613,7 +508,7 @@ def _named(log: Log) -> bool:
 
 
 def _same_shape(shape: Shape, original: Log | None) -> None:
-    if original is not None and original.shape is not shape:
+    if original is not None and not shape.may_come_from(original.shape):
         raise InputError(
             f"The release has the shape {shape.name}, the original {original.shape.name}: is it another log?"
         )

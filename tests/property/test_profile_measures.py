@@ -12,7 +12,7 @@ import coterie
 from coterie.core import randomness
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
-from coterie.measures import Comparison
+from coterie.measures.comparison import Comparison
 from coterie.measures.users import users_of as pairs_of
 from coterie.measures.utility import homogeneity, partition_agreement
 from coterie.measures.utility.partition_agreement import agreement

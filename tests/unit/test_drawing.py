@@ -5,12 +5,13 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from coterie.core.scores import SCORES
 from coterie.errors import InputError
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.reports import ReleaseView
 from coterie.reports.drawing import Drawing, _points, draw, parse_drawing
 
-SCHEMA = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
+SCHEMA = SCORES
 
 
 def view(k: int, numbers: dict[str, float | None], method: str = "groups") -> ReleaseView:
@@ -19,7 +20,7 @@ def view(k: int, numbers: dict[str, float | None], method: str = "groups") -> Re
         label=f"{method} k={k}",
         method=method,
         params={"k": k},
-        promise=UserKAnonymity(k=k),
+        promises=(UserKAnonymity(k=k),),
         checks=(),
         warnings=(),
         scores=pl.DataFrame([*rows, ("other", "a", 99.0, "%")], schema=SCHEMA, orient="row"),

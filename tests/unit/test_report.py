@@ -10,7 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from coterie.promises import Check, QueryKAnonymity, UserKAnonymity
+from coterie.core.promise import Check
+from coterie.core.scores import SCORES
+from coterie.promises.query_k_anonymity import QueryKAnonymity
+from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.reports import (
     RANDOM_READING,
     LogView,
@@ -24,9 +27,11 @@ from coterie.reports import (
     verdict,
 )
 from coterie.reports._charts import curves, slim
+from coterie.reports.figures import Figures
 
 EVIL = "<script>alert(\"1\")</script> & 'x' | `y` ![z](//q)"
-SCHEMA = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
+SCHEMA = SCORES
+FIGURES = Figures.collect()
 PERCENT = {
     "exposure": ("exposed.mean", "exposed.median", "exposed.above_40", "channel.mean"),
     "linkage": ("after.half", "after.half.low", "after.half.high", "before.half", "bound"),
@@ -73,7 +78,7 @@ def view(k: int = 5, **changes: Any) -> ReleaseView:
         label=f"suppress_rare k={k}",
         method="suppress_rare",
         params={"k": k, "users": "drop"},
-        promise=QueryKAnonymity(k=k),
+        promises=(QueryKAnonymity(k=k),),
         checks=CHECKS,
         warnings=(),
         scores=scores(),
@@ -184,18 +189,18 @@ def test_texts_of_the_log_are_escaped(log: LogView) -> None:
 
 @pytest.mark.parametrize("kind", ["html", "md", "json"])
 def test_shows_each_promise_check_and_limit(log: LogView, kind: Any) -> None:
-    releases = [view(5), view(7, promise=UserKAnonymity(k=7), label="groups k=7")]
+    releases = [view(5), view(7, promises=(UserKAnonymity(k=7),), label="groups k=7")]
     text = render(log, releases, kind)
     text = Page(text).text if kind == "html" else text
     text = text.replace("\u202f", ",")
     for release in releases:
-        assert release.promise.sentence in text
+        assert release.sentence in text
         assert release.label in text
-        assert verdict(release) in text
+        assert verdict(release, FIGURES) in text
         for check in release.checks:
             assert check.name in text
             assert check.detail in text
-        for limit in release.promise.limits:
+        for limit in release.limits:
             assert limit in text
     if kind != "json":
         assert "coterie verify FILE --original LOG" in text
@@ -218,7 +223,7 @@ CASES = [
 @pytest.mark.parametrize(("checks", "found", "words"), CASES)
 def test_verdicts(checks: tuple[Check, ...], found: str, words: str) -> None:
     assert state(view(checks=checks)) == found
-    assert words in verdict(view(checks=checks))
+    assert words in verdict(view(checks=checks), FIGURES)
 
 
 def test_a_failed_check_is_shown_as_broken_in_words(log: LogView) -> None:
@@ -311,7 +316,7 @@ def test_json_has_the_four_columns_of_scores(log: LogView) -> None:
     assert data["log"]["rows"] == 1234567
     assert data["log"]["exposure"][0]["key"] == "before.one_query"
     release = data["releases"][0]
-    assert release["promise"]["name"] == "query_k_anonymity"
+    assert release["promises"][0]["name"] == "query_k_anonymity"
     assert {frozenset(score) for score in release["scores"]} == {frozenset({"name", "key", "value", "unit"})}
     assert list(release) == sorted(release)
 
@@ -330,7 +335,7 @@ def test_many_releases_and_methods(log: LogView) -> None:
 
 
 def grouped(k: int, share: float, random: float) -> ReleaseView:
-    changes: dict[str, Any] = {"method": "groups", "label": f"groups k={k}", "promise": UserKAnonymity(k=k)}
+    changes: dict[str, Any] = {"method": "groups", "label": f"groups k={k}", "promises": (UserKAnonymity(k=k),)}
     return view(k, **changes, scores=scores(share), baseline=view(k, **changes, scores=scores(random)))
 
 
@@ -410,9 +415,9 @@ def test_numbers() -> None:
 def test_texts_that_differ_in_numbers_only_become_one() -> None:
     releases = [view(2), view(5)]
     counts = {2: "1,000", 5: "70"}
-    said = {id(r): [f"{r.promise.k} users; {counts[r.promise.k]} seen"] for r in releases}
+    said = {id(r): [f"{r.k} users; {counts[r.k]} seen"] for r in releases}
     assert merge(releases, lambda r: said[id(r)]) == [("k users; 1,000 / 70 seen", ())]
-    only = merge(releases, lambda r: ["alone 5"] if r.promise.k == 5 else [])
+    only = merge(releases, lambda r: ["alone 5"] if r.k == 5 else [])
     assert only == [("alone 5", ("k=5",))]
 
 

@@ -113,32 +113,27 @@ READING = ("format", "columns", "user_field", "date", "allow_bad")
 
 
 def measuring(command: F) -> F:
-    """The options that give measures what they need besides the log and the release."""
-    options = (
-        click.option("--kappa", "kappas", type=Whole(least=2), help="Numbers of clusters for partition_agreement."),
-        click.option(
-            "--labels", metavar="FILE", help="Which queries are sensitive, for f_beta: columns query, sensitive."
-        ),
-        click.option(
-            "--later", multiple=True, metavar="LOG", help="What the users searched for later, for later_queries."
-        ),
-        click.option(
-            "--taxonomy", metavar="FILE", help="Where measures of meaning look up queries, in place of WordNet."
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
+    """The options that give measures what they need besides the log and the release; `measures/inputs.py` has them."""
+    from coterie.measures.inputs import INPUTS
+
+    for each in reversed([*INPUTS.values()]):
+        numbers = each.kind == "numbers"
+        command = click.option(
+            each.option,
+            each.name,
+            type=Whole(least=2) if numbers else None,
+            multiple=each.kind == "log",
+            metavar=each.metavar,
+            help=each.help,
+        )(command)
     return command
 
 
 def given_to_measures(options: dict[str, Any]) -> dict[str, Any]:
     """What these options give, as jobs take it."""
-    return {
-        "kappas": options["kappas"] or (),
-        "labels": options["labels"],
-        "later": options["later"],
-        "taxonomy": options["taxonomy"] or "wordnet",
-    }
+    from coterie.measures.inputs import INPUTS
+
+    return {name: options[name] for name in INPUTS if options[name]}
 
 
 def reading_of(options: dict[str, Any]) -> dict[str, Any]:

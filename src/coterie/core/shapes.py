@@ -42,6 +42,8 @@ class Shape:
     """The column that says at which place of a list of results the item led on."""
     page: str = ""
     """The column that says which page it led to."""
+    count: str = ""
+    """The column that says how many rows of the log a row stands for; empty where each stands for itself."""
     private: tuple[str, ...] = ()
     """Columns that exist only inside Coterie and are never released."""
     identifying: tuple[str, ...] = ()
@@ -69,6 +71,10 @@ class Shape:
         """What released rows are sorted by: subject, item, then the other released columns."""
         first = [name for name in (self.subject, self.item) if name]
         return (*first, *(name for name in self.released if name not in first))
+
+    def may_come_from(self, log: Shape) -> bool:
+        """Whether a release of this shape can be made of such a log: rows alike, or numbers of no one person."""
+        return self is log or not self.subject
 
     def check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Return `frame` if its columns are this shape's, and raise InputError otherwise."""
@@ -199,6 +205,7 @@ COUNTS = Shape(
         Column(name="count", dtype=pl.Int64, doc="count to publish"),
     ),
     item="item",
+    count="count",
 )
 
 SHAPES = {s.name: s for s in (QUERIES, VISITS, TERMS, GROUPS, KEEP, REPLACE, COUNTS)}

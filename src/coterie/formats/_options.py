@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
+from coterie.core.shapes import Shape
 from coterie.errors import ParameterError
 
 
@@ -20,6 +21,8 @@ class Options:
     """The field that identifies a user (format `ubi`)."""
     date: str | None = None
     """The day of times that have none (format `sogou`), as YYYY-MM-DD."""
+    shape: Shape | None = None
+    """The shape of a release, which its sidecar tells (format `table`); else it follows from the columns."""
 
     def __post_init__(self) -> None:
         if self.date is None:

@@ -66,15 +66,15 @@ def read_release(
 ) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
     """A released file as it is: rows with `bad`, shape, the columns it really has, resources.
 
-    `shape` is that of a file without any line, which is what jsonl makes of a release without rows.
+    `shape` is what its sidecar tells; a file without any line is what jsonl makes of a release without rows.
     """
     source = Source(expand([path]))
     names = table.column_names(source, thorough)
     if not source.head():
         schema = {name: shape.schema[name] for name in shape.released}
         return pl.LazyFrame(schema=schema | {"bad": pl.String}), shape, list(shape.released), ()
-    parsed = _settle(table, source, Options())
-    return parsed.frame.drop("row"), parsed.shape, names, (source.folder,)
+    parsed = _settle(table, source, Options(shape=shape))
+    return parsed.frame.drop("row", strict=False), parsed.shape, names, (source.folder,)
 
 
 def table_log(data: Any, columns: Mapping[str, str] | None = None) -> Log:

@@ -168,9 +168,13 @@ def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[
     visits = "path" in mapped and "query" not in mapped
     if "path" in options.columns and "query" not in options.columns:
         visits = True
-    shape = VISITS if visits else QUERIES
-    item = str(shape.item)
-    if item not in mapped:
+    shape = options.shape or (VISITS if visits else QUERIES)
+    if options.shape is not None and shape.item not in mapped:
+        raise InputError(
+            f"A release of the shape {shape.name} has a column {shape.item!r}, and this file has none. "
+            f"Is it the file that the sidecar describes?"
+        )
+    if shape.item not in mapped:
         raise InputError(
             f"The table has {len(names)} columns, none of them called 'query' (or 'path' for an "
             f"access log). Say which one it is: --columns query=NAME,user=NAME,time=NAME (in Python: columns={{...}})"

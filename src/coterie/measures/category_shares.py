@@ -1,7 +1,7 @@
 """What users search for, as shares of the categories of a taxonomy: for measures of how much meaning a release keeps.
 
-The profile of a user at level l has for each category at depth l the share of her mapped terms that lie under it. Terms
-that reach a concept above that depth, or none, count for nothing; so does their number, which makes profiles of
+The profile of users at level l has for each category at depth l the share of their mapped terms that lie under it.
+Terms that reach a concept above that depth, or none, count for nothing; so does their number, which makes profiles of
 different sizes comparable. The overlap of two profiles is Σ_c min(share, share): 0 for nothing in common, 1 for the
 same interests.
 """
@@ -15,7 +15,7 @@ import polars as pl
 from coterie import taxonomies
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
-from coterie.measures import Comparison
+from coterie.measures.comparison import Comparison
 from coterie.taxonomies import Taxonomy
 
 _WORDNET_LEVELS = (5, 7, 8)
@@ -51,10 +51,10 @@ class Meaning:
         """Look up all items in the taxonomy of that name or file."""
         tree = taxonomies.load(name)
         distinct = pl.concat([part.drop_nulls() for part in items]).unique().sort()
-        found = tree.classify(distinct)
-        if not found.mapped.any():
+        classified = tree.classify(distinct)
+        if not classified.mapped.any():
             raise NotApplicableError("No query has a word that the taxonomy knows, so meaning cannot be compared.")
-        terms = found.terms
+        terms = classified.terms
         return cls(tree, terms.select(distinct.gather(terms["query"]).alias("item"), "concept"))
 
     def shares(self, rows: pl.DataFrame, level: int) -> pl.DataFrame:

@@ -23,10 +23,10 @@ _KINDS = {".tsv": "\t", ".csv": ","}
 def read_labels(source: str | Path | pl.DataFrame) -> pl.DataFrame:
     """item, sensitive: labelled queries from a file or a table, as they are spelled there."""
     table = source if isinstance(source, pl.DataFrame) else _read(Path(source))
-    found = [name for name in COLUMNS if name in table.columns]
-    if "query" not in table.columns or len(found) != 1:
+    given = [name for name in COLUMNS if name in table.columns]
+    if "query" not in table.columns or len(given) != 1:
         raise InputError(f"Labelled queries have a column 'query' and one of: {', '.join(COLUMNS)}.")
-    word = pl.col(found[0]).cast(pl.String).str.strip_chars().str.to_lowercase()
+    word = pl.col(given[0]).cast(pl.String).str.strip_chars().str.to_lowercase()
     labelled = table.select(
         pl.col("query").cast(pl.String).alias("item"),
         pl.when(word.is_in(_YES)).then(True).when(word.is_in(_NO)).then(False).alias("sensitive"),

@@ -7,16 +7,20 @@ of groups, a sample takes groups as a whole.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from coterie import models
 from coterie.core import randomness
 from coterie.core.shapes import QUERIES
-from coterie.errors import MissingError, NotApplicableError
-from coterie.measures import Comparison
-from coterie.models.events import EVENT, EVENT_ORDER, Scales
+from coterie.errors import NotApplicableError
+from coterie.measures.comparison import Comparison
+
+if TYPE_CHECKING:
+    from coterie.models.events import Scales
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -24,9 +28,9 @@ class Users:
     """Users that have a profile in both logs: all of them, or a sample."""
 
     members: pl.DataFrame
-    """user, group; a user who shares a profile with nobody by design is a group of her own."""
+    """user, group; a user who shares a profile with nobody by design is a group of one."""
     before: pl.DataFrame
-    """user and EVENT, sorted: the original."""
+    """user and the columns of an event, sorted: the original."""
     after: pl.DataFrame
     """The same for the release, with users under their original names."""
     scales_before: Scales
@@ -47,20 +51,23 @@ class Users:
 
 def users_of(comparison: Comparison, most: int) -> Users:
     """The users of a comparison; where there are more than `most`, a random sample of whole groups."""
-    if comparison.log.shape is not QUERIES:
-        raise NotApplicableError(f"It compares what users searched for, and this log is {comparison.log.shape.name}.")
-    before = comparison.log.frame.select("user", *EVENT).drop_nulls(["user", "query"])
-    after = comparison.release.log.frame.select("user", *EVENT).drop_nulls(["user", "query"])
+    for log, shape in (("log", comparison.log.shape), ("release", comparison.release.log.shape)):
+        if shape is not QUERIES:
+            raise NotApplicableError(f"It compares what users searched for, and this {log} is {shape.name}.")
+    events = models.events
+    columns, needed = (QUERIES.subject, *events.EVENT), [QUERIES.subject, QUERIES.item]
+    before = comparison.log.frame.select(columns).drop_nulls(needed)
+    after = comparison.release.log.frame.select(columns).drop_nulls(needed)
     everybody = _with_groups(_names(comparison, before, after))
     chosen = _sample(everybody, most, comparison.seed)
     names = chosen.lazy()
     renamed = after.rename({"user": "released"}).join(names.select("user", "released"), on="released")
     return Users(
         members=chosen.select("user", "group"),
-        before=before.join(names, on="user", how="semi").collect(engine="streaming").sort("user", *EVENT_ORDER),
-        after=renamed.select("user", *EVENT).collect(engine="streaming").sort("user", *EVENT_ORDER),
-        scales_before=Scales.of(before),
-        scales_after=Scales.of(after),
+        before=before.join(names, on="user", how="semi").collect(engine="streaming").sort("user", *events.EVENT_ORDER),
+        after=renamed.select(columns).collect(engine="streaming").sort("user", *events.EVENT_ORDER),
+        scales_before=events.Scales.of(before),
+        scales_after=events.Scales.of(after),
         total=everybody.height,
         seed=comparison.seed,
     )
@@ -68,14 +75,11 @@ def users_of(comparison: Comparison, most: int) -> Users:
 
 def _names(comparison: Comparison, before: pl.LazyFrame, after: pl.LazyFrame) -> pl.DataFrame:
     """user, released, group (or null) of users that have rows in both logs."""
-    record = comparison.release.record
-    if record is None:
-        raise MissingError("This must know who became whom. Give the run record: --record DIR.")
-    subjects = record.subjects.rename({"original": "user"}).drop_nulls(["user", "released"])
-    known = subjects.join(before, on="user", how="semi").join(
+    subjects = comparison.record.subjects.rename({"original": "user"}).drop_nulls(["user", "released"])
+    in_both = subjects.join(before, on="user", how="semi").join(
         after, left_on="released", right_on="user", how="semi"
     )  # fmt: skip
-    names = known.select("user", "released", "group").collect(engine="streaming").sort("user", "released")
+    names = in_both.select("user", "released", "group").collect(engine="streaming").sort("user", "released")
     if names.is_empty():
         raise NotApplicableError(
             "It compares users with their released profiles, and no row of the release has a name."

@@ -15,7 +15,8 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from coterie.reports import ORIGINAL, shown
+from coterie.reports import ORIGINAL
+from coterie.reports.figures import shown
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 INK, QUIET, LINE, GREY = "#1c2733", "#51606f", "#e3e7ec", "#98a3ae"
@@ -50,7 +51,7 @@ def bars(title: str, points: Sequence[tuple[str, float | None, str]], lines: Seq
 
 def curves(title: str, points: Sequence[tuple[str, int, float | None]], quiet: Sequence[str] = ()) -> Panel:
     """A share over k, one line per method: (line, k, share); those in `quiet` are grey and dashed."""
-    known = [(line, k, v) for line, k, v in points if v is not None]
+    measured = [(line, k, v) for line, k, v in points if v is not None]
     ks = sorted({k for _, k, _ in points})
     x = alt.X(
         "k:Q",
@@ -59,13 +60,13 @@ def curves(title: str, points: Sequence[tuple[str, int, float | None]], quiet: S
         axis=alt.Axis(values=ks, grid=False, format="d", labelOverlap="greedy", domain=True),
     )
     y = alt.Y("value:Q", title=None, scale=_full_scale(), axis=_percent_axis())
-    data = [{"line": s, "k": k, "value": v, "text": f"{v:.1f}"} for s, k, v in known]
+    data = [{"line": s, "k": k, "value": v, "text": f"{v:.1f}"} for s, k, v in measured]
     lines = list(dict.fromkeys(s for s, _, _ in points))
     base = _chart(data).encode(x=x, y=y)
     drawn: Any = _strokes(base, lines, quiet) + _marks(base, lines, quiet)
     if len(lines) == 1:
         drawn += base.mark_text(dy=-11, fontSize=12, color=INK).encode(text="text:N")
-    says = "; ".join(f"{s} k={k} {shown(v, '%')}" for s, k, v in known)
+    says = "; ".join(f"{s} k={k} {shown(v, '%')}" for s, k, v in measured)
     return Panel(title, _svg(drawn, SMALL, _height(lines)), f"{title} over k: {says}.")
 
 
@@ -103,20 +104,22 @@ def against(title: str, axes: tuple[str, str], points: Sequence[tuple[str, float
     return _drawn(titled, WIDE, _height(names) + 110, background="white")
 
 
-def trade_off(title: str, points: Sequence[tuple[str, str, float, float]]) -> Panel:
-    """Two shares of each release against each other: (line, label, exposure, rows kept)."""
+def trade_off(axes: tuple[str, str], points: Sequence[tuple[str, str, float, float]]) -> Panel:
+    """Two shares of each release against each other: (line, label, x, y)."""
+    across, upwards = axes
+    title = f"{upwards} against {across}".capitalize()
     lines = list(dict.fromkeys(s for s, _, _, _ in points))
     data = [{"line": s, "label": n, "x": x, "y": y} for s, n, x, y in points]
     top = min(108.0, 1.2 * max(1.0, *(x for _, _, x, _ in points), *(y for _, _, _, y in points)))
     scale = alt.Scale(domain=[0, top], nice=False)
     base = _chart(data).encode(
-        x=alt.X("x:Q", title="exposure", scale=scale, axis=_axis_of_shares(zero="")),
-        y=alt.Y("y:Q", title="rows kept", scale=scale, axis=_axis_of_shares()),
+        x=alt.X("x:Q", title=across, scale=scale, axis=_axis_of_shares(zero="")),
+        y=alt.Y("y:Q", title=upwards, scale=scale, axis=_axis_of_shares()),
     )
     drawn: Any = _marks(base, lines)
     if len(lines) == 1:
         drawn += base.mark_text(align="right", dx=-8, fontSize=12, color=INK).encode(text="label:N")
-    says = "; ".join(f"{n} exposure {shown(x, '%')}, rows kept {shown(y, '%')}" for _, n, x, y in points)
+    says = "; ".join(f"{n} {across} {shown(x, '%')}, {upwards} {shown(y, '%')}" for _, n, x, y in points)
     return Panel(title, _svg(drawn, SMALL, _height(lines)), f"{title}: {says}.")
 
 

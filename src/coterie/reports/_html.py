@@ -4,56 +4,45 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import jinja2
 from markupsafe import Markup, escape
 
 from coterie import __version__
+from coterie.core.scores import Figure, Picture
 from coterie.reports import (
-    ATTACKS,
     LIMITS,
-    NONE,
     ORIGINAL,
-    PRIVACY,
     RANDOM,
     RANDOM_READING,
-    THIN,
-    Figure,
     LogView,
     ReleaseView,
-    before,
-    cell,
     merge,
-    missing,
-    others,
-    privacy,
     series,
     short_labels,
-    shown,
     side_by_side,
     state,
-    utility,
-    value,
-    value_before,
     verdict,
 )
 from coterie.reports._charts import FONT, Panel, bars, curves, dots, trade_off
-from coterie.reports._markdown import ATTACKS_SAY, check_rows, top
+from coterie.reports._markdown import ATTACKS_SAY, check_rows, ranked, ranking
+from coterie.reports.figures import (
+    EMPTY,
+    NONE,
+    THIN,
+    Figures,
+    any_number,
+    before,
+    cell,
+    number,
+    number_before,
+    shown,
+)
 
 COLUMNS = 6  # releases side by side in one table or drawing; more do not fit on paper
-EXPOSURE = PRIVACY[0]
-KEPT = Figure("release_share", "rows", "Rows kept", "")
-OVER_K = (
-    KEPT,
-    Figure("release_share", "queries", "Distinct queries kept", ""),
-    Figure("information_loss", "whole_log", "Information loss, whole log", ""),
-    EXPOSURE,
-    Figure("exposure", "channel.mean", "Exposure, counting what is absent", ""),
-    Figure("information_loss", "per_user_capped.mean", "Information loss, mean over users", ""),
-)
 
 
 @dataclass(frozen=True)
@@ -65,9 +54,10 @@ class Group:
     panels: tuple[Panel, ...]
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    wide: bool = False
 
 
-def html(log: LogView, releases: Sequence[ReleaseView]) -> str:
+def html(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> str:
     """The page."""
     names = short_labels(releases)
     states = [state(release) for release in releases]
@@ -77,22 +67,24 @@ def html(log: LogView, releases: Sequence[ReleaseView]) -> str:
     batches = [(names[i : i + size], releases[i : i + size]) for i in starts]
     columns = [side_by_side(batch, some) for some, batch in batches]
     tables = {
-        title: [([name for name, _ in some], _table(log, releases, some, figures)) for some in columns]
-        for title, figures in _figures(releases)
+        title: [([name for name, _ in some], _table(log, releases, some, rows)) for some in columns]
+        for title, rows in _sections(releases, figures)
+        if any_number(log, releases, rows)
     }
     page = _template().render(
         log=log,
         releases=list(zip(releases, names, states, strict=True)),
         counts=[(s, states.count(s)) for s in ("kept", "not checked", "broken") if s in states],
-        verdict=verdict,
-        checks=[(some, check_rows(batch, some), [release.largest_k for release in batch]) for some, batch in batches],
+        verdict=partial(verdict, figures=figures),
+        checks=[(some, check_rows(batch, some), _largest(batch)) for some, batch in batches],
         tables=tables,
         attacks_say=ATTACKS_SAY,
         dashes=any(NONE in r for t in tables.values() for _, rows in t for _, _, r in rows),
-        compare=[group for group in (_overview(releases), _over_k(releases)) if group],
-        singled=_singled_out(log, releases),
-        frequency=_frequency(releases),
-        missing=merge(releases, missing),
+        empty=EMPTY,
+        compare=[group for group in (_overview(releases, figures), _over_k(releases, figures)) if group],
+        bars=_groups(figures, "bars", partial(_before_and_after, log, releases)),
+        rankings=_groups(figures, "ranking", partial(_ranking, releases)),
+        missing=merge(releases, figures.missing),
         random=RANDOM_READING if any(release.baseline for release in releases) else "",
         limits=merge(releases, lambda release: release.limits),
         general=LIMITS,
@@ -124,11 +116,17 @@ def _drawn(panel: Panel) -> Markup:
     return Markup(panel.svg.replace("<svg", f'<svg role="img" aria-label="{said}"', 1))  # noqa: S704
 
 
-def _figures(releases: Sequence[ReleaseView]) -> Iterator[tuple[str, Sequence[Figure]]]:
-    yield "privacy", privacy(releases)
-    yield "attacks", ATTACKS
-    yield "utility", utility(releases)
-    yield "others", others(releases)
+def _sections(releases: Sequence[ReleaseView], figures: Figures) -> Iterator[tuple[str, Sequence[Figure]]]:
+    yield "privacy", figures.tabled("privacy", releases)
+    yield "attacks", figures.tabled("attacks", releases)
+    yield "utility", figures.tabled("utility", releases)
+    yield "others", figures.others(releases)
+
+
+def _largest(releases: Sequence[ReleaseView]) -> list[int | None]:
+    """The largest k that holds for each release; nothing where none of them has one."""
+    largest = [release.largest_k for release in releases]
+    return largest if any(k is not None for k in largest) else []
 
 
 def _table(
@@ -143,48 +141,62 @@ def _table(
 # --- groups of drawings --------------------------------------------------------------------------
 
 
-def _value(release: ReleaseView, figure: Figure) -> float | None:
-    return value(release, figure.name, figure.key)
+def _with_numbers(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> list[Figure]:
+    return [f for f in figures if any(number(r, f) is not None for r in releases)]
 
 
-def _known(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> list[Figure]:
-    return [f for f in figures if any(_value(r, f) is not None for r in releases)]
+def _groups(figures: Figures, kind: str, draw: Callable[[Picture, Sequence[Figure]], Group | None]) -> list[Group]:
+    """The pictures of a kind that measures ask for, and that have something to draw."""
+    drawn = (draw(picture, each) for picture, each in figures.pictures(kind).items())
+    return [group for group in drawn if group is not None]
 
 
-def _overview(releases: Sequence[ReleaseView]) -> Group | None:
-    figures = _known(releases, (EXPOSURE, KEPT))
-    if not figures:
+def _overview(releases: Sequence[ReleaseView], figures: Figures) -> Group | None:
+    """What is drawn at a glance, and the first figure of privacy against the first of utility."""
+    chosen = _with_numbers(releases, figures.at_a_glance())
+    glances = [figure.glance for figure in chosen if figure.glance is not None]
+    if not glances:
         return None
     lines, names = series(releases), short_labels(releases)
     every = list(dict.fromkeys(lines))
     panels = [
-        bars(f.title, list(zip(names, [_value(r, f) for r in releases], lines, strict=True)), every) for f in figures
+        bars(f.title, list(zip(names, [number(r, f) for r in releases], lines, strict=True)), every) for f in chosen
     ]
-    reading = {EXPOSURE: "Less exposure is safer.", KEPT: "More rows are more useful."}
-    both = [
-        (line, name, x, y)
-        for line, name, r in zip(lines, names, releases, strict=True)
-        if (x := _value(r, EXPOSURE)) is not None and (y := _value(r, KEPT)) is not None
-    ]
-    said = [reading[figure] for figure in figures]
-    if len(both) > 2:
-        panels.append(trade_off("Rows kept against exposure", both))
-        said.append("Where both are drawn against each other, the best corner is at the top left.")
+    readings = [glance.reading for glance in glances]
+    against = _against(releases, chosen)
+    if against is not None:
+        panels.append(against)
+        readings.append("Where both are drawn against each other, the best corner is at the top left.")
     rows = tuple(
-        (name, line, *(cell(r, f) for f in figures)) for name, line, r in zip(names, lines, releases, strict=True)
+        (name, line, *(cell(r, f) for f in chosen)) for name, line, r in zip(names, lines, releases, strict=True)
     )
-    head = ("Release", "Method", *(figure.title for figure in figures))
-    return Group("Exposure and share kept", " ".join(said), tuple(panels), head, rows)
+    head = ("Release", "Method", *(figure.title for figure in chosen))
+    title = " and ".join(glance.axis for glance in glances).capitalize()
+    return Group(title, " ".join(readings), tuple(panels), head, rows)
 
 
-def _over_k(releases: Sequence[ReleaseView]) -> Group | None:
+def _against(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> Panel | None:
+    """Use against risk; None where fewer than three releases have both."""
+    across = next((f for f in figures if f.section != "utility"), None)
+    upwards = next((f for f in figures if f.section == "utility"), None)
+    if across is None or upwards is None or across.glance is None or upwards.glance is None:
+        return None
+    points = [
+        (line, name, x, y)
+        for line, name, r in zip(series(releases), short_labels(releases), releases, strict=True)
+        if (x := number(r, across)) is not None and (y := number(r, upwards)) is not None
+    ]
+    return trade_off((across.glance.axis, upwards.glance.axis), points) if len(points) > 2 else None
+
+
+def _over_k(releases: Sequence[ReleaseView], figures: Figures) -> Group | None:
     """Curves for the methods that were run with several k."""
-    found = [(s, r.params.get("k"), r) for s, r in zip(series(releases), releases, strict=True)]
-    several = [(s, k, r) for s, k, r in found if k is not None and len({j for t, j, _ in found if t == s}) > 1]
+    with_k = [(s, r.k, r) for s, r in zip(series(releases), releases, strict=True) if r.k is not None]
+    several = [(s, k, r) for s, k, r in with_k if len({j for t, j, _ in with_k if t == s}) > 1]
     lines = list(dict.fromkeys(s for s, _, _ in several))
     several.sort(key=lambda item: (lines.index(item[0]), item[1]))
-    figures = _known([r for _, _, r in several], OVER_K)
-    if not figures:
+    chosen = _with_numbers([r for _, _, r in several], figures.over_k())
+    if not chosen:
         return None
     grouped = list(dict.fromkeys(s for s, _, r in several if r.baseline))
     random = {s: RANDOM if len(grouped) == 1 else f"{RANDOM}, {s}" for s in grouped}
@@ -194,55 +206,44 @@ def _over_k(releases: Sequence[ReleaseView]) -> Group | None:
         "What a larger k changes",
         "A larger k hides each searcher among more people and keeps less of the log. Exposure "
         "should fall faster than what is kept.",
-        tuple(curves(f.title, [(s, k, _value(r, f)) for s, k, r in several], quiet) for f in figures),
-        ("Method", "k", *(f.title for f in figures)),
-        tuple((s, str(k), *(cell(r, f) for f in figures)) for s, k, r in several),
+        tuple(curves(f.title, [(s, k, number(r, f)) for s, k, r in several], quiet) for f in chosen),
+        ("Method", "k", *(f.title for f in chosen)),
+        tuple((s, str(k), *(cell(r, f) for f in chosen)) for s, k, r in several),
     )
 
 
-def _singled_out(log: LogView, releases: Sequence[ReleaseView]) -> Group | None:
-    figures = [f for f in PRIVACY if f.name == "uniqueness"]
-    figures = [f for f in figures if _known(releases, [f]) or value_before(log, (), f) is not None]
-    if not figures:
+def _before_and_after(
+    log: LogView, releases: Sequence[ReleaseView], picture: Picture, figures: Sequence[Figure]
+) -> Group | None:
+    """Bars for the original and for each release."""
+    chosen = [f for f in figures if _with_numbers(releases, [f]) or number_before(log, (), f) is not None]
+    if not chosen:
         return None
     names, lines = [ORIGINAL, *short_labels(releases)], [ORIGINAL, *series(releases)]
     every = list(dict.fromkeys(lines[1:]))
     panels, columns = [], []
-    for figure in figures:
-        values = [value_before(log, releases, figure), *(_value(r, figure) for r in releases)]
-        panels.append(bars(figure.title, list(zip(names, values, lines, strict=True)), every))
-        columns.append([shown(number, "%") for number in values])
-    return Group(
-        "People singled out, before and after",
-        "Share of users in the original, and of names in a release, whom somebody would recognize "
-        "who knows this much about them.",
-        tuple(panels),
-        ("Log", *(figure.title for figure in figures)),
-        tuple(zip(names, *columns, strict=True)),
-    )
+    for figure in chosen:
+        numbers = [number_before(log, releases, figure), *(number(r, figure) for r in releases)]
+        panels.append(bars(figure.title, list(zip(names, numbers, lines, strict=True)), every))
+        columns.append([shown(each, "%") for each in numbers])
+    head = ("Log", *(figure.title for figure in chosen))
+    return Group(picture.title, picture.reading, tuple(panels), head, tuple(zip(names, *columns, strict=True)))
 
 
-def _frequency(releases: Sequence[ReleaseView]) -> Group | None:
-    """The most frequent queries and words; the first few releases only."""
+def _ranking(releases: Sequence[ReleaseView], picture: Picture, figures: Sequence[Figure]) -> Group | None:
+    """The most frequent texts; the first few releases only."""
     panels: list[Panel] = []
     rows: list[tuple[str, ...]] = []
     head: tuple[str, ...] = ()
-    for kind, title in (("query", "Most frequent queries"), ("word", "Most frequent words")):
-        labels, columns = top(releases, kind, COLUMNS)
+    for figure in figures:
+        labels, columns = ranking(releases, figure, COLUMNS)
         if not labels:
             continue
         head = ("Kind", "Text", *columns)
-        panels.append(dots(title, labels, columns))
+        panels.append(dots(figure.picture_title or figure.title, labels, columns))
         shares = [[shown(share, "%", 2) for share in column] for column in columns.values()]
-        rows += [(kind, *row) for row in zip(labels, *shares, strict=True)]
+        rows += [(ranked(figure), *row) for row in zip(labels, *shares, strict=True)]
     if not panels:
         return None
     cut = f" The first {COLUMNS} releases are drawn." if len(releases) > COLUMNS else ""
-    return Group(
-        "The most frequent queries and words, before and after",
-        "Share of each in all rows (words: in all words). Where rare queries are left out the "
-        f"shares of the others grow; what matters is that their order stays.{cut}",
-        tuple(panels),
-        head,
-        tuple(rows),
-    )
+    return Group(picture.title, picture.reading + cut, tuple(panels), head, tuple(rows), wide=len(panels) == 2)

@@ -16,30 +16,20 @@ import polars as pl
 
 from coterie import __version__
 from coterie.core.promise import Check, to_dict
+from coterie.core.scores import Figure
 from coterie.reports import (
-    ATTACKS,
     LIMITS,
-    NONE,
     ORIGINAL,
     RANDOM_READING,
-    THIN,
-    Figure,
     LogView,
     ReleaseView,
-    before,
-    cell,
     merge,
-    missing,
-    others,
-    privacy,
     short_labels,
-    shown,
     side_by_side,
     state,
-    utility,
-    value,
     verdict,
 )
+from coterie.reports.figures import EMPTY, NONE, THIN, Figures, any_number, before, cell, shown, value
 
 ATTACKS_SAY = (
     "Adversaries tried to find people in the original under other names, and in the release. What they did not find, "
@@ -48,39 +38,48 @@ ATTACKS_SAY = (
 MARKS = {"kept": "✓", "passed": "✓", "broken": "✗", "failed": "✗"}
 
 
-def markdown(log: LogView, releases: Sequence[ReleaseView]) -> str:
+def markdown(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> str:
     """The page as Markdown."""
-    sections = (_verdicts, _log, _checks, _privacy, _utility, _limits, _again, _sign)
+    sections = (
+        _verdicts(releases, figures),
+        _log(log),
+        _checks(releases),
+        _privacy(log, releases, figures),
+        _utility(log, releases, figures),
+        _limits(releases),
+        _again(releases),
+        _sign(releases),
+    )
     lines = ["# Release report", ""]
     for section in sections:
-        lines += [*section(log, releases), ""]
+        lines += [*section, ""]
     lines.append(f"Made with Coterie {__version__}.")
     return "\n".join(lines) + "\n"
 
 
-def as_json(log: LogView, releases: Sequence[ReleaseView]) -> str:
+def as_json(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> str:
     """Everything in one object, without any text of the log."""
     facts = {key: entry for key, entry in vars(log).items() if key != "exposure"}
     data = {
         "log": {**facts, "exposure": _scores(log.exposure)},
-        "releases": [_release_data(release) for release in releases],
+        "releases": [_release_data(release, figures) for release in releases],
     }
     return json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
-def _release_data(release: ReleaseView) -> dict[str, Any]:
+def _release_data(release: ReleaseView, figures: Figures) -> dict[str, Any]:
     return {
         "label": release.label,
         "method": release.method,
         "parameters": dict(release.params),
         "promises": [{**to_dict(each), "limits": list(each.limits)} for each in release.promises],
         "verdict": state(release),
-        "summary": verdict(release),
+        "summary": verdict(release, figures),
         "largest_k": release.largest_k,
         "sha256": release.sha256 or None,
         "checks": [asdict(check) for check in release.checks],
         "warnings": list(release.warnings),
-        "missing": list(missing(release)),
+        "missing": list(figures.missing(release)),
         "scores": _scores(release.scores),
         "random_groups": None if release.baseline is None else _random_data(release.baseline),
     }
@@ -140,26 +139,32 @@ def _check_row(
     )
 
 
-def top(
-    releases: Sequence[ReleaseView], kind: str, most: int | None = None
+def ranked(figure: Figure) -> str:
+    """What a figure with a ranking ranks: `query` of the scores query.1, query.1.original ..."""
+    return figure.key.partition(".")[0]
+
+
+def ranking(
+    releases: Sequence[ReleaseView], figure: Figure, most: int | None = None
 ) -> tuple[list[str], dict[str, list[float | None]]]:
-    """The most frequent queries or words, and their shares in the original and in each release.
+    """The most frequent texts of a kind, and their shares in the original and in each release.
 
     A text is named only where the scores name it; otherwise its rank stands for it.
     """
+    name, kind = figure.measure, ranked(figure)
     pairs = list(zip(short_labels(releases), releases, strict=True))
     if len(releases) == 1:
         pairs = side_by_side(releases, short_labels(releases))
-    ranked = [(r, n) for n, r in pairs if value(r, "frequency", f"{kind}.1") is not None][:most]
-    if not ranked:
+    having = [(r, n) for n, r in pairs if value(r, name, f"{kind}.1") is not None][:most]
+    if not having:
         return [], {}
-    first = ranked[0][0]
-    ranks = [i for i in range(1, 11) if value(first, "frequency", f"{kind}.{i}.original") is not None]
-    shares = {ORIGINAL: [value(first, "frequency", f"{kind}.{i}.original") for i in ranks]}
-    shares |= {n: [value(r, "frequency", f"{kind}.{i}") for i in ranks] for r, n in ranked}
+    first = having[0][0]
+    ranks = [i for i in range(1, 11) if value(first, name, f"{kind}.{i}.original") is not None]
+    shares = {ORIGINAL: [value(first, name, f"{kind}.{i}.original") for i in ranks]}
+    shares |= {n: [value(r, name, f"{kind}.{i}") for i in ranks] for r, n in having}
     names: dict[str, str | None] = {}
     if "label" in first.scores.columns:
-        rows = first.scores.filter(pl.col("name") == "frequency").select("key", "label")
+        rows = first.scores.filter(pl.col("name") == name).select("key", "label")
         names = dict(rows.iter_rows())
     return [names.get(f"{kind}.{i}") or f"{kind} {i}" for i in ranks], shares
 
@@ -167,18 +172,18 @@ def top(
 # --- sections ------------------------------------------------------------------------------------
 
 
-def _verdicts(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+def _verdicts(releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str]:
     yield "## What was promised, and does it hold?"
     if not releases:
         yield from ("", "No release was given, so there is nothing to report.")
     for release in releases:
         yield from ("", f"### {_mark(state(release))}: {_plain(release.label)}")
-        yield from ("", _plain(release.sentence), "", _plain(verdict(release)))
+        yield from ("", _plain(release.sentence), "", _plain(verdict(release, figures)))
         for warning in release.warnings:
             yield from ("", f"**Note.** {_plain(warning)}")
 
 
-def _log(log: LogView, _: Sequence[ReleaseView]) -> Iterator[str]:
+def _log(log: LogView) -> Iterator[str]:
     yield from ("## The original log", "")
     counts = (log.rows, log.users, log.queries, log.days, log.bad_lines)
     texts = [shown(count, "") for count in counts]
@@ -190,7 +195,7 @@ def _log(log: LogView, _: Sequence[ReleaseView]) -> Iterator[str]:
     yield f"Its rows are {log.shape.lower()}; it {steps}."
 
 
-def _checks(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+def _checks(releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## What was checked", "")
     yield (
         "The checks read the released rows again and, where a promise cannot be seen in them "
@@ -203,40 +208,44 @@ def _checks(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
         (title, *map(_mark, row.results), "yes" if row.needs_original else "no")
         for title, row in zip(titles, checks, strict=True)
     ]
-    rows.append(("largest k that holds", *(shown(r.largest_k, "") for r in releases), ""))
+    if any(release.largest_k is not None for release in releases):
+        rows.append(("largest k that holds", *(shown(r.largest_k, "") for r in releases), ""))
     yield from _table(("Check", *short_labels(releases), "Original needed"), rows, numbers=False)
     yield from ("", "What was found:", "")
     for row in checks:
         yield from (f"- {row.name}: {_about(names)}{_plain(text)}" for text, names in row.found)
 
 
-def _privacy(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+def _privacy(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str]:
     yield from ("## How private is it?", "")
-    for text, names in merge(releases, missing):
+    for text, names in merge(releases, figures.missing):
         yield from (f"**Missing.** {_about(names)}{_plain(text)}", "")
     if any(release.baseline for release in releases):
         yield from (RANDOM_READING, "")
-    yield from _figures(log, releases, privacy(releases))
+    yield from _table_of_figures(log, releases, figures.tabled("privacy", releases))
     yield from ("", "### Attacks", "", ATTACKS_SAY, "")
-    yield from _figures(log, releases, ATTACKS)
+    yield from _table_of_figures(log, releases, figures.tabled("attacks", releases))
 
 
-def _utility(log: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+def _utility(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str]:
     yield from ("## How useful is it?", "")
-    yield from _figures(log, releases, utility(releases))
-    for kind, title in (("query", "Most frequent queries"), ("word", "Most frequent words")):
-        labels, columns = top(releases, kind)
+    yield from _table_of_figures(log, releases, figures.tabled("utility", releases))
+    for figure in (each for drawn in figures.pictures("ranking").values() for each in drawn):
+        labels, columns = ranking(releases, figure)
         if labels:
-            yield from ("", f"### {title}, share before and after", "")
+            yield from ("", f"### {figure.picture_title or figure.title}, share before and after", "")
             shares = [[shown(share, "%", 2) for share in column] for column in columns.values()]
             rows = list(zip(labels, *shares, strict=True))
-            yield from _table((kind.capitalize(), *columns), rows)
-    if rest := others(releases):
+            yield from _table((ranked(figure).capitalize(), *columns), rows)
+    if rest := figures.others(releases):
         yield from ("", "### Other measures", "")
-        yield from _figures(log, releases, rest)
+        yield from _table_of_figures(log, releases, rest)
 
 
-def _figures(log: LogView, releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> Iterator[str]:
+def _table_of_figures(log: LogView, releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> Iterator[str]:
+    if not any_number(log, releases, figures):
+        yield EMPTY
+        return
     columns = side_by_side(releases, short_labels(releases))
     rows = [(f.title, before(log, releases, f), *(cell(r, f) for _, r in columns)) for f in figures]
     yield from _table(("Figure", "Original", *(name for name, _ in columns)), rows)
@@ -244,14 +253,14 @@ def _figures(log: LogView, releases: Sequence[ReleaseView], figures: Sequence[Fi
     yield from (f"- {figure.title}: {figure.reading}" for figure in figures if figure.reading)
 
 
-def _limits(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+def _limits(releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## What this does not protect", "")
     for text, names in merge(releases, lambda release: release.limits):
         yield f"- {_about(names)}{_plain(text)}"
     yield from (f"- {text}" for text in LIMITS)
 
 
-def _again(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+def _again(releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## Parameters, and how to check again", "")
     rows = [(r.label, r.method, ", ".join(f"{key} = {entry}" for key, entry in r.params.items())) for r in releases]
     yield from _table(("Release", "Method", "Parameters"), rows, numbers=False)
@@ -259,7 +268,7 @@ def _again(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield "It exits with 0 when the promise holds, 1 when it is broken, 3 when it is not checkable."
 
 
-def _sign(_: LogView, releases: Sequence[ReleaseView]) -> Iterator[str]:
+def _sign(releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## Signature", "")
     yield "I have read what is promised, what was checked and what is not protected."
     yield ""

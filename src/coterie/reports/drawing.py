@@ -21,7 +21,9 @@ from pathlib import PurePath
 from typing import Any
 
 from coterie.errors import InputError
-from coterie.reports import RANDOM, ReleaseView, series, value
+from coterie.reports import RANDOM, series
+from coterie.reports.figures import value
+from coterie.reports.views import ReleaseView
 
 Point = tuple[str, float, float]
 """Line, place on the x axis, value."""
@@ -43,11 +45,11 @@ class Drawing:
 
 def parse_drawing(entry: Mapping[str, Any]) -> Drawing:
     """A [[figure]] table, checked."""
-    known = {field.name for field in fields(Drawing)}
+    allowed = {field.name for field in fields(Drawing)}
     needed = {"file", "title", "measure", "keys"}
-    if not needed <= set(entry) <= known:
+    if not needed <= set(entry) <= allowed:
         raise InputError(
-            f"A [[figure]] has {', '.join(sorted(needed))} and may have {', '.join(sorted(known - needed))}."
+            f"A [[figure]] has {', '.join(sorted(needed))} and may have {', '.join(sorted(allowed - needed))}."
         )
     settings: dict[str, Any] = {key: tuple(item) if isinstance(item, list) else item for key, item in entry.items()}
     drawing = Drawing(**settings)
@@ -67,9 +69,9 @@ def draw(drawing: Drawing, releases: Sequence[ReleaseView]) -> str:
     """The figure as SVG."""
     from coterie.reports._charts import against, lines
 
-    beside = [release.baseline for release in releases if release.baseline is not None] if drawing.baseline else []
-    found = list(dict.fromkeys(_points(drawing, releases)))
-    random = [(_random(line, found), x, y) for line, x, y in dict.fromkeys(_points(drawing, beside))]
+    baselines = [release.baseline for release in releases if release.baseline is not None] if drawing.baseline else []
+    points = list(dict.fromkeys(_points(drawing, releases)))
+    random = [(_random(line, points), x, y) for line, x, y in dict.fromkeys(_points(drawing, baselines))]
     measured = any(drawing.measure in release.scores["name"] for release in releases)
     units = {
         unit
@@ -83,12 +85,12 @@ def draw(drawing: Drawing, releases: Sequence[ReleaseView]) -> str:
     quiet = [line for line, _, _ in random]
     if drawing.against:
         axes = (_words(drawing.against), f"{drawing.measure} {_words(drawing.keys[0])}")
-        return against(drawing.title, axes, [*found, *random], quiet)
-    return lines(drawing.title, drawing.over, [*found, *random], quiet, percent)
+        return against(drawing.title, axes, [*points, *random], quiet)
+    return lines(drawing.title, drawing.over, [*points, *random], quiet, percent)
 
 
-def _random(line: str, found: Sequence[Point]) -> str:
-    return RANDOM if len({name for name, _, _ in found}) == 1 else f"{RANDOM}: {line}"
+def _random(line: str, points: Sequence[Point]) -> str:
+    return RANDOM if len({name for name, _, _ in points}) == 1 else f"{RANDOM}: {line}"
 
 
 def _points(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
@@ -113,8 +115,8 @@ def _over_k(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point
             after = value(release, drawing.measure, key)
             if before is not None:
                 yield line, 1, before
-            if after is not None:
-                yield line, release.params["k"], after
+            if after is not None and release.k is not None:
+                yield line, release.k, after
 
 
 def _against(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
@@ -126,7 +128,7 @@ def _against(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Poin
 
 
 def _differences(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
-    small, large = ([r for r in releases if r.params["k"] == k] for k in drawing.difference)
+    small, large = ([r for r in releases if r.k == k] for k in drawing.difference)
     for key in drawing.keys:
         for one, other in zip(small, large, strict=False):
             below = dict(_along(drawing, key, other))
@@ -136,8 +138,8 @@ def _differences(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[
 def _along(drawing: Drawing, key: str, release: ReleaseView) -> Iterator[tuple[float, float]]:
     """The numbers that stand for the star of a key, with the scores."""
     scores = release.scores.select("name", "key", "value").iter_rows()
-    for name, found, number in scores:
-        match = _pattern(key).fullmatch(found)
+    for name, own_key, number in scores:
+        match = _pattern(key).fullmatch(own_key)
         if name == drawing.measure and match and number is not None:
             yield float(match[1]), number
 
@@ -150,7 +152,8 @@ def _lines(releases: Sequence[ReleaseView], text: str) -> list[str]:
     """The name of each release's line: `text`, after the method where there are several."""
     methods = series(releases)
     several = len(set(methods)) > 1
-    texts = [text.format(k=release.params["k"]) for release in releases]
+    sizes = [f"k={r.k}" if r.k is not None else ", ".join(p.headline for p in r.promises) for r in releases]
+    texts = [text.replace("k={k}", size) for size in sizes]
     return [f"{method} {text}" if several else text for method, text in zip(methods, texts, strict=True)]
 
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import polars as pl
 
-from coterie import verbs
-from coterie.core import registry
+from coterie import measures, verbs
 from coterie.core.log import Log, Release
 from coterie.errors import NotApplicableError
+from coterie.measures import Measure
+from coterie.measures.inputs import FACTS, INPUTS
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing._logs import queries_log
@@ -21,8 +22,8 @@ _KEY = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*$")
 
 def check_measure(name: str) -> None:
     """Raise AssertionError if the measure of that name breaks the contract."""
-    module = registry.module("measures", name)
-    assert isinstance(module.needs_record, bool), "needs_record says whether the run record is needed"
+    module = measures.load(name)
+    assert module.needs <= {*FACTS, *INPUTS}, "needs names facts of a release and inputs that are declared"
     assert module.__doc__, "a measure says what its numbers mean"
     log = queries_log()
     release = _release(name, log)
@@ -31,6 +32,7 @@ def check_measure(name: str) -> None:
     assert scores["key"].is_unique().all(), "each key once"
     assert all(_KEY.match(key) for key in scores["key"]), "keys are dotted lower-case words"
     assert scores["unit"].null_count() == 0, "each number has a unit"
+    _figures_are_sound(module, set(scores["key"]))
     assert all(value is None or math.isfinite(value) for value in scores["value"]), "finite numbers"
     assert "label" not in scores.columns, "no value of the log unless asked"
     _shows_nothing(log, scores.drop("value").rows())
@@ -39,6 +41,21 @@ def check_measure(name: str) -> None:
     again = _scores(name, shuffled, release)
     assert again["value"].to_list() == scores["value"].to_list(), "the order of rows does not matter"
     _survives_an_empty_release(name, log)
+
+
+def _figures_are_sound(module: Measure, keys: set[str]) -> None:
+    shown = [(figure.section, figure.key) for figure in module.figures]
+    assert len(shown) == len(set(shown)), "a figure stands once in its section"
+    for figure in module.figures:
+        assert figure.title, "a figure has a title"
+        assert figure.needs <= {*FACTS, *INPUTS}, "a figure needs facts of a release and inputs that are declared"
+    forms = {_form(key) for key in keys}
+    assert not shown or any(_form(key) in forms for _, key in shown), "a figure is one of the scores"
+
+
+def _form(key: str) -> str:
+    """A key whatever its numbers, which may depend on the size of the log."""
+    return re.sub(r"[0-9]+", "0", key)
 
 
 def _scores(name: str, log: Log, release: Release) -> pl.DataFrame:

@@ -177,7 +177,7 @@ def test_sessions_give_away_one_session():
 
 
 def test_what_others_asked_is_not_learnt():
-    """n1 is a common profile: `more` under it was not ann's to lose, if she never asked for it."""
+    """n1 is a common profile: `more` under it was not ann's to lose, if ann never asked for it."""
     found = _witness({"n1": "rare alone"}, [("ann", "n1")])
     assert found["ann"] == [2, True, 0.0]
     assert found["cyd"] == [0, False, 0.0]  # under one name, and it is not hers

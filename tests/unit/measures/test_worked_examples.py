@@ -81,7 +81,8 @@ def test_information_loss_is_capped_on_request():
 
     from coterie.measures.utility.information_loss import measure
 
-    rows = pl.DataFrame({"item": ["a"]})
-    scores = {s.key: s.value for s in measure(SimpleNamespace(profiles=profiles, original=rows, released=rows))}
+    items = pl.DataFrame({"item": ["a"], "n": [1]})
+    comparison = SimpleNamespace(profiles=profiles, items_before=items, items_after=items)
+    scores = {score.key: score.value for score in measure(comparison)}
     assert scores["per_user.mean"] == pytest.approx(200)
     assert scores["per_user_capped.mean"] == 100

@@ -1,4 +1,4 @@
-"""Measures of privacy by attack: an adversary tries, and her successes are counted. Here is what attacks share."""
+"""Measures of privacy by attack: an adversary tries, and the successes are counted. Here is what attacks share."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ from coterie.core.log import Release
 from coterie.text.words import STOP_WORDS, words
 
 _Z = 1.959964  # 95 % of a normal distribution lie within
-
-
-def profiles_of(rows: pl.DataFrame) -> pl.DataFrame:
-    """subject, item: what stands under each name, each once."""
-    return rows.lazy().select("subject", "item").drop_nulls().unique().collect(engine="streaming")
 
 
 def keywords(text: pl.Expr) -> pl.Expr:

@@ -1,15 +1,15 @@
-"""Linkage: somebody who knows a few queries of a person looks for her name in the release.
+"""Linkage: somebody who knows a few queries of a person looks for that person's name in the release.
 
-The adversary knows 1, 2 or 5 distinct queries of a user, drawn at random from her original ones, or half of them (all
-she has, where these are fewer). She takes the released name that fits best:
+The adversary knows 1, 2 or 5 distinct queries of a user, drawn at random from the original ones, or half of them (all
+there are, where these are fewer), and takes the released name that fits best:
 
     1. the largest sum of weights of the known queries that stand under it, word for word;
     2. among equals, the largest sum of weights of the words of known queries that occur under it;
     3. among equals, the fewest distinct queries: known queries are a larger part of a small profile.
 
 The weight of a text is ln(1 + n / names that have it), n = released names, so rare texts count most. Stop words do not
-count. Between names that are still equal she guesses: success = the user's names among them / all of them. So she does
-where she knows nothing that is in the release. A user of whom nothing is released is never found.
+count. Between names that are still equal the adversary guesses: success = the user's names among them / all of them.
+So it is where nothing is known that is in the release. A user of whom nothing is released is never found.
 
 `after.half` is the share of attacked users whose name is found in the release, `before.half` the same on the original
 under other names; `low` and `high` limit the 95 % interval (Wilson). `bound` is 100 / k where the release promises that
@@ -28,20 +28,73 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.measures import Comparison, Score
-from coterie.measures.attacks import bound, interval, keywords, profiles_of
+from coterie.core.scores import Figure, Score
+from coterie.measures.attacks import bound, interval, keywords
+from coterie.measures.comparison import Comparison
 
-needs_record = True
-compares_text = True
+needs = frozenset({"record", "text"})
 ATTACKED = 1_000
 KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
+figures = (
+    Figure(
+        section="attacks",
+        order=10,
+        expected=True,
+        key="after.one_query",
+        title="Found by one query",
+        reading="Users whose name somebody finds in the release who knows one of their queries, drawn at random. In "
+        "brackets the 95% interval. Lower is safer.",
+        before="before.one_query",
+    ),
+    Figure(
+        section="attacks",
+        order=10,
+        expected=True,
+        key="after.two_queries",
+        title="Found by two queries",
+        reading="The same for somebody who knows two of their queries.",
+        before="before.two_queries",
+    ),
+    Figure(
+        section="attacks",
+        order=10,
+        expected=True,
+        key="after.five_queries",
+        title="Found by five queries",
+        reading="The same for five.",
+        before="before.five_queries",
+    ),
+    Figure(
+        section="attacks",
+        order=10,
+        expected=True,
+        key="after.half",
+        title="Found by half of their queries",
+        reading="The same for a random half of all their queries.",
+        before="before.half",
+    ),
+    Figure(
+        section="attacks",
+        order=10,
+        expected=True,
+        key="bound",
+        title="Promised: found at most",
+        reading="One in k, where the release promises that k users share each profile: even somebody who knows "
+        "everything about a person can only guess among the k.",
+    ),
+    Figure(
+        section="notes",
+        key="after.names",
+        title="Names in the release",
+        if_zero="Nobody can be found by name: no row of the release carries one.",
+    ),
+)
 _PARTS = 1_000_000  # weights are whole millionths, so that equal sums are equal in whatever order they are added
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The share of users found for each knowledge, in the original and in the release."""
-    original = profiles_of(comparison.original)
-    released = profiles_of(comparison.released)
+    original, released = comparison.pairs_before, comparison.pairs_after
     people = original.select("subject").unique().sort("subject")
     known = draw(original, _sample(people, comparison.seed), comparison.seed)
     n = known["user"].n_unique()
@@ -74,7 +127,7 @@ def _sample(people: pl.DataFrame, seed: int) -> pl.DataFrame:
 def draw(profiles: pl.DataFrame, users: pl.DataFrame, seed: int) -> pl.DataFrame:
     """user, position, half, item: what is known of each user, in the order in which it is learnt.
 
-    One order for all knowledge: who knows two queries knows the one as well.
+    One order for all knowledge: whoever knows two queries knows the one as well.
     """
     owned = profiles.join(users, on="subject")
     text = owned.select(pl.concat_str("subject", "item", separator="\0")).to_series()
@@ -97,9 +150,9 @@ def attack(known: pl.DataFrame, profiles: pl.DataFrame, names: pl.DataFrame) -> 
     number = sizes.select("name", "subject")
     pairs = profiles.lazy().join(number.lazy(), on="subject").select("name", "item")
     items = profiles.lazy().select("item").unique()
-    told = known.join(users.select("id", "user"), on="user").select("id", "position", "item")
-    queries = _Clues.of(told.select("id", "position", text="item"), items.with_columns(text="item"), pairs, users)
-    split = told.with_columns(text=keywords(pl.col("item"))).explode("text").drop_nulls("text")
+    clues = known.join(users.select("id", "user"), on="user").select("id", "position", "item")
+    queries = _Clues.of(clues.select("id", "position", text="item"), items.with_columns(text="item"), pairs, users)
+    split = clues.with_columns(text=keywords(pl.col("item"))).explode("text").drop_nulls("text")
     first = split.group_by("id", "text").agg(pl.col("position").min())
     spelled = items.with_columns(text=keywords(pl.col("item"))).explode("text").drop_nulls("text")
     words = _Clues.of(first, spelled, pairs, users)
@@ -107,7 +160,7 @@ def attack(known: pl.DataFrame, profiles: pl.DataFrame, names: pl.DataFrame) -> 
     own = own.unique(["id", "name"]).sort("id", "name")
     starts, mine = _starts(own["id"], users.height), own["name"].to_numpy()
     size = sizes["size"].to_numpy()
-    found = np.zeros((users.height, len(KNOWLEDGE)))
+    success = np.zeros((users.height, len(KNOWLEDGE)))
     for user, half in enumerate(users["half"].to_list()):
         amounts = [half if number is None else number for number in KNOWLEDGE.values()]
         by_query, by_word = np.zeros(size.size, np.int64), np.zeros(size.size, np.int64)
@@ -119,8 +172,8 @@ def attack(known: pl.DataFrame, profiles: pl.DataFrame, names: pl.DataFrame) -> 
             best = np.flatnonzero(by_query == by_query.max())
             best = best[by_word[best] == by_word[best].max()]
             best = best[size[best] == size[best].min()]
-            found[user, column] = np.isin(mine[starts[user] : starts[user + 1]], best).sum() / best.size
-    return users.select("user").with_columns(pl.Series(key, found[:, column]) for column, key in enumerate(KNOWLEDGE))
+            success[user, column] = np.isin(mine[starts[user] : starts[user + 1]], best).sum() / best.size
+    return users.select("user").with_columns(pl.Series(key, success[:, column]) for column, key in enumerate(KNOWLEDGE))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,9 +194,9 @@ class _Clues:
         """`known`: id, position, text. `spelled`: the texts of each released item. `pairs`: name, item."""
         texts = known.select("text").unique().sort("text").with_row_index("number")
         having = spelled.join(texts.lazy(), on="text").select("item", "number").join(pairs, on="item")
-        found = having.select("number", "name").unique().collect(engine="streaming").sort("number", "name")
+        owned = having.select("number", "name").unique().collect(engine="streaming").sort("number", "name")
         clues = known.join(texts, on="text").sort("id", "position", "number")
-        of_text = _starts(found["number"], texts.height)
+        of_text = _starts(owned["number"], texts.height)
         owners = np.maximum(np.diff(of_text), 1)  # a text that no name has adds its weight to nobody
         n = pairs.select(pl.col("name").n_unique()).collect(engine="streaming").item()
         return cls(
@@ -151,7 +204,7 @@ class _Clues:
             position=clues["position"].to_numpy(),
             text=clues["number"].to_numpy(),
             of_text=of_text,
-            name=found["name"].to_numpy(),
+            name=owned["name"].to_numpy(),
             weight=np.rint(_PARTS * np.log1p(n / owners)).astype(np.int64),
         )
 

@@ -12,14 +12,14 @@ them:
     profiles    In a release with names, for each profile of these users: each query in its last third, at most its
                 last 50, has one vote, which goes to users in proportion to S (a sum of S itself would favour those of
                 whom much is known), and the user with most votes is named. A guess among m users with equally many
-                counts 1 / m when right. Where s names have the same queries it does not say which of them is hers,
+                counts 1 / m when right. Where s names have the same queries it does not say which of them is right,
                 and counts 1 / s of that.
     queries     In a release without names, for each released query from the last third of these users: the user with
                 the largest S is named. Needs a method that keeps rows.
 
 Nobody is named where all S are 0. `after.profiles.precision` is the share of right guesses among guesses, `recall`
 among all that was attacked; `before` is the same attack on the original. `bound` is 100 / k where the release promises
-that k users share each profile. How sure the adversary is of a guess, (S_1 - S_2) / S_1, is not told. Up to 2,000
+that k users share each profile. How sure the adversary is of a guess, (S_1 - S_2) / S_1, is not reported. Up to 2,000
 profiles or queries, drawn by the seed, are attacked.
 """
 
@@ -32,12 +32,51 @@ import numpy as np
 import polars as pl
 
 from coterie.core import randomness
+from coterie.core.scores import Figure, Score
 from coterie.core.split import in_time
-from coterie.measures import Comparison, Score
 from coterie.measures.attacks import bound, keywords
+from coterie.measures.comparison import Comparison
 
-needs_record = True
-compares_text = True
+needs = frozenset({"record", "text"})
+figures = (
+    Figure(
+        section="attacks",
+        order=20,
+        expected=True,
+        key="after.profiles.precision",
+        title="SimAttack on profiles: guesses that are right",
+        reading="Somebody who knows the earlier searches of the most active users guesses to whom the later ones under "
+        "one name belong. For releases with names.",
+        before="before.profiles.precision",
+    ),
+    Figure(
+        section="attacks",
+        order=20,
+        expected=True,
+        key="after.profiles.recall",
+        title="SimAttack on profiles: linked",
+        reading="The same as a share of all profiles, also those without a guess.",
+        before="before.profiles.recall",
+    ),
+    Figure(
+        section="attacks",
+        order=20,
+        expected=True,
+        key="after.queries.precision",
+        title="SimAttack on queries: guesses that are right",
+        reading="The same adversary guesses for each later query who typed it. For releases without names.",
+        before="before.queries.precision",
+    ),
+    Figure(
+        section="attacks",
+        order=20,
+        expected=True,
+        key="after.queries.recall",
+        title="SimAttack on queries: linked",
+        reading="The same as a share of all queries, also those without a guess.",
+        before="before.queries.recall",
+    ),
+)
 ALPHA = 0.6
 USERS = 200
 TARGETS = 2_000
@@ -61,6 +100,7 @@ class Targets:
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Precision and recall on the original and on the release."""
+    released = comparison.released
     rows = comparison.original.drop_nulls("subject")
     users = rows.group_by("subject").len("n").sort("n", "subject", descending=[True, False]).head(USERS)
     own = _in_time(rows.join(users, on="subject", how="semi"))
@@ -69,10 +109,10 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     yield Score("users", users.height, "users known")
     if (most := bound(comparison.release)) is not None:
         yield Score("bound", most, "%")
-    if comparison.released["subject"].null_count() < comparison.released.height:
+    if released["subject"].null_count() < released.height:
         same = users.select(original="subject", released="subject")
         yield from _scores("before", known, _profiles(rows, same, comparison.seed), "profiles")
-        yield from _scores("after", known, _profiles(comparison.released, names, comparison.seed), "profiles")
+        yield from _scores("after", known, _profiles(released, names, comparison.seed), "profiles")
         return
     late = own.filter(~pl.col("early"))
     yield from _scores("before", known, _single(late, comparison.seed), "queries")
@@ -81,7 +121,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         why = "does not apply: neither names nor original rows"
         yield from (Score(f"after.queries{key}", None, why) for key in ("", ".precision", ".recall"))
     else:
-        text = comparison.released.select("item").with_row_index("released_row")
+        text = released.select("item").with_row_index("released_row")
         became = late.drop("item").join(comparison.rows, on="row").join(text, on="released_row")
         yield from _scores("after", known, _single(became, comparison.seed), "queries")
 
@@ -186,8 +226,8 @@ def similarity(known: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
     parts = of_query.with_columns(part=pl.col("cost").cast(pl.UInt64).cum_sum() // _PAIRS_AT_ONCE)
     # A query belongs to the part of its first word.
     parts = parts.with_columns(pl.col("part").first().over("keywords"))
-    found = [_smoothed(part, of_past, totals) for part in parts.partition_by("part", maintain_order=True)]
-    return pl.concat([_NO_FITS, *found])
+    fits = [_smoothed(part, of_past, totals) for part in parts.partition_by("part", maintain_order=True)]
+    return pl.concat([_NO_FITS, *fits])
 
 
 _NO_FITS = pl.DataFrame(schema={"keywords": pl.String, "user": pl.String, "fit": pl.Float64})

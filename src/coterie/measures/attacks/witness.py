@@ -1,8 +1,8 @@
-"""Witness: somebody who saw a person type one rare query looks for what else she asked.
+"""Witness: somebody who saw a person type one rare query looks for what else that person asked.
 
 Of each attacked user the witness saw the released query that the fewest names have (among equals, one drawn by the
-seed). She reads what stands under a name that has it; where several have it, under one of them at random. Other
-queries of that user which she reads there are learnt:
+seed), and reads what stands under a name that has it; where several have it, under one of them at random. Other
+queries of that user which stand there are learnt:
 
     unique      users with a query that stands under one name only, which is theirs (% of attacked users, 95 % interval)
     queries     other queries learnt, mean over users, counted as expected values
@@ -10,7 +10,7 @@ queries of that user which she reads there are learnt:
 
 `before` is the same on the original, under other names. Up to 1,000 users, drawn by the seed, are attacked; a user of
 whom nothing is released loses nothing. Rows without names are not linked to anything, so nothing is learnt. Methods
-that release rare queries (`affinity`) are open to it unless users are dropped: `users = session` leaves what she asked
+that release rare queries (`affinity`) are open to it unless users are dropped: `users = session` leaves what was asked
 within half an hour, `users = pseudonym` everything that is released.
 """
 
@@ -22,17 +22,38 @@ import numpy as np
 import polars as pl
 
 from coterie.core import randomness
-from coterie.measures import Comparison, Score
-from coterie.measures.attacks import interval, profiles_of
+from coterie.core.scores import Figure, Score
+from coterie.measures.attacks import interval
+from coterie.measures.comparison import Comparison
 
-needs_record = True
-compares_text = True
+needs = frozenset({"record", "text"})
 ATTACKED = 1_000
+figures = (
+    Figure(
+        section="attacks",
+        order=30,
+        expected=True,
+        key="after.unique",
+        title="A rare query under one name only",
+        reading="Users whom somebody finds for certain who saw them type their rarest released query. Where no row has "
+        "a name, nobody is found.",
+        before="before.unique",
+    ),
+    Figure(
+        section="attacks",
+        order=30,
+        expected=True,
+        key="after.share",
+        title="What a witness of that query reads besides",
+        reading="Share of a user's other queries that stand under the name which has the query, mean over users.",
+        before="before.share",
+    ),
+)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """What a witness learns from the original under other names, and from the release."""
-    original, released = profiles_of(comparison.original), profiles_of(comparison.released)
+    original, released = comparison.pairs_before, comparison.pairs_after
     people = original.select("subject").unique().sort("subject")
     drawn = np.argsort(randomness.keys(comparison.seed, "witness users", people["subject"]), kind="stable")[:ATTACKED]
     users = people[np.sort(drawn)]

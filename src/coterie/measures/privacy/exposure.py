@@ -15,11 +15,54 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from coterie.measures import Comparison, Score, of_few_queries
+from coterie.core.scores import Figure, Glance, Score
+from coterie.measures.comparison import Comparison, of_few_queries
 
-needs_record = True
-compares_text = True
+needs = frozenset({"record", "text"})
 THRESHOLD = 40  # paper 000 calls a user protected at or below this level (erratum E-000-9)
+figures = (
+    Figure(
+        section="privacy",
+        order=10,
+        expected=True,
+        key="exposed.mean",
+        title="Exposure, mean over users",
+        reading="How much of a user's searches can be read in the release, from 0% (nothing) to 100% (all). It is "
+        "counted as if the reader knew whose rows are whose. Lower is safer.",
+        before="100.0%",
+        glance=Glance(axis="exposure", reading="Less exposure is safer."),
+        over_k=40,
+    ),
+    Figure(
+        section="privacy",
+        order=10,
+        expected=True,
+        key="exposed.median",
+        title="Exposure, median user",
+        reading="Half of the users are exposed less than this, half more.",
+        before="100.0%",
+    ),
+    Figure(
+        section="privacy",
+        order=10,
+        expected=True,
+        key=f"exposed.above_{THRESHOLD}",
+        title=f"Users exposed above {THRESHOLD}%",
+        reading=f"In the research on query logs a user counts as protected up to {THRESHOLD}%; this is the share "
+        "beyond.",
+        before="100.0%",
+    ),
+    Figure(
+        section="privacy",
+        order=10,
+        expected=True,
+        key="channel.mean",
+        title="Exposure, counting what is absent",
+        reading="The mean for a reader who also learns from what is missing. It is never the lower of the two.",
+        before="100.0%",
+        over_k=50,
+    ),
+)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
@@ -30,7 +73,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     yield Score("few_queries.users", few.height, "users")
     for mode in ("exposed", "channel"):
         level = pl.col(mode)
-        found = levels.select(
+        summary = levels.select(
             level.mean().alias("mean"),
             level.median().alias("median"),
             level.quantile(0.1, "linear").alias("p10"),
@@ -38,7 +81,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
             pl.lit(few[mode].mean()).alias("few_queries"),
             (100 * (level > THRESHOLD).mean()).alias(f"above_{THRESHOLD}"),
         )
-        for name, value in found.row(0, named=True).items():
+        for name, value in summary.row(0, named=True).items():
             yield Score(f"{mode}.{name}", value, "% of users" if name.startswith("above") else "%")
 
 

@@ -1,9 +1,9 @@
-"""How well does somebody who knows a person's group guess what interests her most?
+"""How well does somebody who knows a person's group guess their main interest?
 
-k users with one profile cannot be told apart, but what they have in common is told of all of them. The main interest of
-a user is the category of the taxonomy whose share in her queries exceeds its mean share over users most. Somebody who
-knows in which group a person is guesses the main interest of the released profile, found in the same way; somebody who
-knows nothing guesses the main interest that most users have. At several levels of the taxonomy (WordNet: 5, 7, 8):
+k users with one profile cannot be told apart, but what they have in common is known of all of them. The main interest
+of a user is the category of the taxonomy whose share in their queries exceeds its mean share over users most. Somebody
+who knows in which group a person is guesses the main interest of the released profile, found in the same way; somebody
+who knows nothing guesses the main interest that most users have. At several levels of the taxonomy (WordNet: 5, 7, 8):
 
     right       share of users whose main interest is guessed from the profile
     majority    share of users whose main interest is the most frequent one
@@ -20,11 +20,29 @@ from typing import Any
 
 import polars as pl
 
+from coterie.core.scores import Figure, Score
 from coterie.errors import NotApplicableError
-from coterie.measures import Comparison, Score
 from coterie.measures.category_shares import Meaning, levels_of, profile_names
+from coterie.measures.comparison import Comparison
 
-needs_record = True
+needs = frozenset({"record", "taxonomy"})
+figures = (
+    Figure(
+        section="privacy",
+        order=30,
+        key="right",
+        title="Main interest guessed from the profile",
+        reading="Users whose main interest somebody guesses who knows which profile is theirs, mean over levels of the "
+        "taxonomy. It rises with what profiles are good for: the price of groups of like users. Lower is safer.",
+    ),
+    Figure(
+        section="privacy",
+        order=30,
+        key="majority",
+        title="Main interest guessed without it",
+        reading="The same by somebody who knows only which main interest is the most frequent.",
+    ),
+)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
@@ -32,8 +50,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     names = profile_names(comparison)
     own = comparison.original.select("subject", "item").drop_nulls()
     profiles = comparison.released.select("subject", "item").drop_nulls()
-    meaning = Meaning.of(comparison.taxonomy, own["item"], profiles["item"])
-    found = []
+    meaning = Meaning.of(comparison.given("taxonomy"), own["item"], profiles["item"])
+    levels = []
     for level in levels_of(meaning.tree):
         truth = _main(meaning.shares(own, level), "truth")
         guess = _main(meaning.shares(profiles, level), "guess")
@@ -44,9 +62,9 @@ def measure(comparison: Comparison) -> Iterator[Score]:
             raise NotApplicableError(f"No query has a category at level {level}.")
         right = _percent(users.filter(pl.col("truth") == pl.col("guess")).height, users.height)
         majority = _percent(users["truth"].unique_counts().max(), users.height)
-        found.append((right, majority))
+        levels.append((right, majority))
         yield from _scores(f"level_{level}.", right, majority)
-    yield from _scores("", *(sum(numbers) / len(found) for numbers in zip(*found, strict=True)))
+    yield from _scores("", *(sum(numbers) / len(levels) for numbers in zip(*levels, strict=True)))
 
 
 def _scores(prefix: str, right: float, majority: float) -> Iterator[Score]:

@@ -1,7 +1,7 @@
 """How many users are singled out by one query, by some two, or by their whole profile.
 
-A user is singled out by one query when she is the only one who issued some query; by two when some pair of her queries
-was issued by her alone (one query counts as well); by her profile when nobody else has the same set of queries. Before:
+Users are singled out by one query when nobody else issued some query of theirs; by two when nobody else issued some
+pair of their queries (one query counts as well); by their profile when nobody else has the same set of queries. Before:
 users of the original. After: the names of the release, where it has any; a release without names singles nobody out
 by what is linked, and gives 0.
 """
@@ -14,15 +14,55 @@ import numpy as np
 import polars as pl
 
 from coterie import kernels
-from coterie.measures import Comparison, Score
+from coterie.core.scores import Figure, Picture, Score
+from coterie.measures.comparison import Comparison
 
-needs_record = False
+needs: frozenset[str] = frozenset()
+_BARS = Picture(
+    kind="bars",
+    title="People singled out, before and after",
+    reading="Share of users in the original, and of names in a release, whom somebody would recognize who knows this "
+    "much about them.",
+)
+figures = (
+    Figure(
+        section="privacy",
+        order=20,
+        expected=True,
+        key="after.one_query",
+        title="Singled out by one query",
+        reading="Users (in a release: names) with a query that nobody else has. A release whose rows carry no names "
+        "links nothing and shows 0%.",
+        before="before.one_query",
+        picture=_BARS,
+    ),
+    Figure(
+        section="privacy",
+        order=20,
+        expected=True,
+        key="after.two_queries",
+        title="Singled out by two queries",
+        reading="The same for somebody who knows two of the queries.",
+        before="before.two_queries",
+        picture=_BARS,
+    ),
+    Figure(
+        section="privacy",
+        order=20,
+        expected=True,
+        key="after.profile",
+        title="Singled out by all queries",
+        reading="Users (names) whose set of queries nobody else has.",
+        before="before.profile",
+        picture=_BARS,
+    ),
+)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Shares of users singled out, before and after."""
-    for moment, rows in (("before", comparison.original), ("after", comparison.released)):
-        yield from (Score(f"{moment}.{key}", value, unit) for key, value, unit in uniqueness(rows))
+    for moment, pairs in (("before", comparison.pairs_before), ("after", comparison.pairs_after)):
+        yield from (Score(f"{moment}.{key}", value, unit) for key, value, unit in uniqueness(pairs))
 
 
 def uniqueness(rows: pl.DataFrame) -> Iterator[tuple[str, float, str]]:
@@ -50,13 +90,13 @@ def _by_two(pairs: pl.DataFrame, subjects: int) -> np.ndarray:
     """The kernel on compressed rows: items of each subject (rarest first), owners of each item."""
     by_subject = pairs.sort("subject", "owners", "item")
     by_item = pairs.sort("item", "subject")
-    found: np.ndarray = kernels.pairs.singled_out_by_two(
+    singled_out: np.ndarray = kernels.pairs.singled_out_by_two(
         _starts(by_subject["subject"], subjects),
         by_subject["item"].to_numpy(),
         _starts(by_item["item"], by_item["item"].n_unique()),
         by_item["subject"].to_numpy(),
     )
-    return found
+    return singled_out
 
 
 def _starts(sorted_ids: pl.Series, n: int) -> np.ndarray:

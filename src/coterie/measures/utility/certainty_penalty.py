@@ -20,13 +20,25 @@ from collections.abc import Iterator
 import polars as pl
 
 from coterie import taxonomies
+from coterie.core.scores import Figure, Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
-from coterie.measures import Comparison, Score
+from coterie.measures.comparison import Comparison
 from coterie.taxonomies import Taxonomy
 from coterie.text.words import words
 
-needs_record = False
+needs: frozenset[str] = frozenset()
+figures = (
+    Figure(
+        section="utility",
+        order=40,
+        key="ncp",
+        title="Certainty penalty (NCP)",
+        reading="How much of the words of the log the release leaves out or makes less specific, from 0 (nothing) to 1 "
+        "(all). Lower is more useful.",
+        before="0 of 1",
+    ),
+)
 RELEASED, SUPPRESSED = 0.0, 1.0
 """What a word costs that is released as it is, and one that is not released."""
 
@@ -55,7 +67,7 @@ def _mean(costs: pl.DataFrame) -> float | None:
 def _query_costs(comparison: Comparison) -> pl.DataFrame:
     if comparison.about_subjects:
         raise NotApplicableError("It is about releases that only leave queries out, and this one has common profiles.")
-    return costs_of(_counts(comparison.original), _counts(comparison.released))
+    return costs_of(*(items.rename({"n": "rows"}) for items in (comparison.items_before, comparison.items_after)))
 
 
 def costs_of(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
@@ -73,13 +85,9 @@ def costs_of(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _counts(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.group_by("item").agg(pl.len().cast(pl.Int64).alias("rows"))
-
-
 def _concept_costs(comparison: Comparison) -> pl.DataFrame:
     """occurrences, penalty, matched for a release of concepts."""
-    record, by_query = comparison.release.record, (comparison.has_concepts and not comparison.about_subjects)
+    record, by_query = comparison.release.record, not comparison.about_subjects
     if record is None or (by_query and record.rows is None):
         raise NotApplicableError("It must know which query became which concept. Give the run record: --record DIR.")
     if by_query:
@@ -124,8 +132,8 @@ def concept_costs(asked: pl.DataFrame, sets: pl.DataFrame, tree: Taxonomy, stop_
     each = asked.join(items, on="item").select("query", "owner", "rows").join(typed, on="query")
     meant = covers.join(pairs, on="query").join(penalties, on=["owner", "concept"])
     best = meant.group_by("query", "owner", "word").agg(pl.col("penalty").min())
-    known = covers.select("query", "word").unique().with_columns(pl.lit(True).alias("matched"))
-    priced = each.join(best, on=["query", "owner", "word"], how="left").join(known, on=["query", "word"], how="left")
+    familiar = covers.select("query", "word").unique().with_columns(pl.lit(True).alias("matched"))
+    priced = each.join(best, on=["query", "owner", "word"], how="left").join(familiar, on=["query", "word"], how="left")
     priced = priced.with_columns(pl.col("penalty").fill_null(SUPPRESSED), pl.col("matched").fill_null(False))
     summed = priced.group_by("penalty", "matched").agg(pl.col("rows").sum().alias("occurrences"))
     return summed.select("occurrences", "penalty", "matched").sort("penalty", "matched")
@@ -143,9 +151,9 @@ def _cheapest(wanted: pl.DataFrame, sets: pl.DataFrame, tree: Taxonomy) -> pl.Da
     ways = kinds.with_columns(
         pl.Series("above", [_way(concept, tree) for concept in kinds["concept"]], dtype=pl.List(pl.Int64))
     ).explode("above")
-    found = wanted.join(ways, on="concept").join(released, on=["owner", "above"])
+    above = wanted.join(ways, on="concept").join(released, on=["owner", "above"])
     price = pl.when(pl.col("leaves") == 1).then(RELEASED).otherwise(pl.col("leaves") / whole)
-    return found.group_by("owner", "concept").agg(price.min().alias("penalty"))
+    return above.group_by("owner", "concept").agg(price.min().alias("penalty"))
 
 
 def _way(concept: int, tree: Taxonomy) -> list[int]:

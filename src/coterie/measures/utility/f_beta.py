@@ -18,26 +18,40 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from coterie.errors import NotApplicableError
-from coterie.measures import Comparison, Score
+from coterie.core.scores import Figure, Score
+from coterie.measures.comparison import Comparison
 
-needs_record = False
-compares_text = True
+needs = frozenset({"labels", "text"})
+figures = (
+    Figure(
+        section="utility",
+        order=50,
+        key="f_1",
+        title="Agreement with labels, F1",
+        reading="Whether queries that people labelled harmless are released and sensitive ones left out; 1 is best.",
+    ),
+    Figure(
+        section="utility",
+        order=50,
+        key="f_0_1",
+        title="Agreement with labels, F0.1",
+        reading="The same where a sensitive query that is released weighs far more than a harmless one left out.",
+    ),
+)
 BETAS = {"f_1": 1.0, "f_0_1": 0.1}
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Precision, recall and F_β of what was released."""
-    if comparison.labels is None:
-        raise NotApplicableError("It compares with labelled queries, and none were given. Give them: --labels FILE.")
-    labelled = comparison.labels.join(comparison.original, on="item", how="semi")
-    released = labelled.join(comparison.released, on="item", how="semi")
+    labels: pl.DataFrame = comparison.given("labels")
+    labelled = labels.join(comparison.items_before, on="item", how="semi")
+    released = labelled.join(comparison.items_after, on="item", how="semi")
     harmless, right = (frame.filter(~pl.col("sensitive")).height for frame in (labelled, released))
     precision = right / released.height if released.height else None
     recall = right / harmless if harmless else None
     yield Score("labelled", labelled.height, "queries")
     yield Score("sensitive", labelled.height - harmless, "queries")
-    yield Score("absent", comparison.labels.height - labelled.height, "queries")
+    yield Score("absent", labels.height - labelled.height, "queries")
     yield Score("released", released.height, "queries")
     yield Score("precision", precision, "of 1")
     yield Score("recall", recall, "of 1")

@@ -11,18 +11,48 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from coterie.measures import Comparison, Score
+from coterie.core.scores import Figure, Picture, Score
+from coterie.measures.comparison import Comparison
 from coterie.text.words import STOP_WORDS, words
 
-needs_record = False
-compares_text = True
+needs = frozenset({"text"})
 TOP = 10
+_RANKING = Picture(
+    kind="ranking",
+    title="The most frequent queries and words, before and after",
+    reading="Share of each in all rows (words: in all words). Where rare queries are left out the shares of the others "
+    "grow; what matters is that their order stays.",
+)
+figures = (
+    Figure(
+        section="utility",
+        order=30,
+        expected=True,
+        key="query.overlap",
+        title="Top queries that stayed on top",
+        reading="How many of the original's most frequent queries are still among the most frequent.",
+        before="all",
+        picture=_RANKING,
+        picture_title="Most frequent queries",
+    ),
+    Figure(
+        section="utility",
+        order=30,
+        expected=True,
+        key="word.overlap",
+        title="Top words that stayed on top",
+        reading="The same for words.",
+        before="all",
+        picture=_RANKING,
+        picture_title="Most frequent words",
+    ),
+)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Relative frequencies of the ten most frequent queries and words, before and after."""
     for kind, count in (("query", _queries), ("word", _words)):
-        before, after = count(comparison.original), count(comparison.released)
+        before, after = count(comparison.items_before), count(comparison.items_after)
         top = before.head(TOP).join(after, on="text", how="left", suffix="_after", maintain_order="left")
         for rank, (text, share, share_after) in enumerate(top.iter_rows(), start=1):
             label = text if comparison.show_values else None
@@ -32,20 +62,15 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         yield Score(f"{kind}.overlap", kept, f"of {min(TOP, before.height)}")
 
 
-def _queries(rows: pl.DataFrame) -> pl.DataFrame:
-    return _shares(rows.lazy().select(pl.col("item").alias("text")))
+def _queries(items: pl.DataFrame) -> pl.DataFrame:
+    return _ordered(items.lazy().rename({"item": "text"}))
 
 
-def _words(rows: pl.DataFrame) -> pl.DataFrame:
+def _words(items: pl.DataFrame) -> pl.DataFrame:
     """Words of distinct queries, weighted by how often the query occurs."""
-    counts = rows.lazy().group_by("item").len("n")
-    split = counts.select(words(pl.col("item")).alias("text"), "n").explode("text")
+    split = items.lazy().select(words(pl.col("item")).alias("text"), "n").explode("text")
     telling = split.filter(~pl.col("text").is_in(list(STOP_WORDS)) & (pl.col("text") != ""))
     return _ordered(telling.group_by("text").agg(pl.col("n").sum()))
-
-
-def _shares(texts: pl.LazyFrame) -> pl.DataFrame:
-    return _ordered(texts.group_by("text").len("n"))
 
 
 def _ordered(counts: pl.LazyFrame) -> pl.DataFrame:

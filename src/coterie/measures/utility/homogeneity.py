@@ -21,36 +21,54 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from coterie import kernels, models
+from coterie.core.scores import Figure, Score
+from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
-from coterie.kernels.hausdorff import new_scratch
-from coterie.kernels.kmeans import distances
-from coterie.measures import Comparison, Score
+from coterie.measures.comparison import Comparison
 from coterie.measures.users import Users, users_of
-from coterie.models.events import EVENT, EVENT_ORDER, encode
-from coterie.models.profiles import centroids, load_kernels
 
-needs_record = True
-compares_text = True
+needs = frozenset({"record", "text"})
+figures = (
+    Figure(
+        section="utility",
+        order=60,
+        key="mean_distance",
+        title="Distance of users to their profile",
+        reading="How far users are from the common profile they got, from 0 (the same) to 1; mean over users.",
+        before="0",
+    ),
+    Figure(
+        section="utility",
+        order=60,
+        key="sse.ratio",
+        title="Spread within groups",
+        reading="Squared distances of users to their common profile, compared with random groups of the same sizes. "
+        "Below 1 the groups are of similar users; near 1 grouping at random would have done as well.",
+    ),
+)
 MOST_USERS = 2_000
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The sums for the groups of the release and for random ones, and their ratios."""
     users = users_of(comparison, MOST_USERS)
-    load_kernels()
+    models.profiles.load_kernels()
     groups = users.members["group"]
     if groups.n_unique() == groups.len():
         raise NotApplicableError("It is about groups of users with a common profile, and this release has none.")
     params = comparison.release.params
     # Random profiles lack what the released ones lack, also where a method has no choice but to leave it out.
-    bare = all(users.after[name].null_count() == users.after.height for name in EVENT if name != "query")
+    details = [name for name in models.events.EVENT if name != QUERIES.item]
+    bare = all(users.after[name].null_count() == users.after.height for name in details)
     eq1, attrs = params.get("eq1", "text"), params.get("attrs", "drop" if bare else "nearest")
     first = users.members.filter(pl.col("user") == pl.col("user").min().over("group"))
-    released = users.after.join(first, on="user").select("group", *EVENT)
+    released = users.after.join(first, on="user").select("group", *models.events.EVENT)
     ours = sums(users, users.members, released, eq1, attrs)
     shuffled = random_groups(users)
-    grouped = users.before.join(shuffled, on="user").sort("group", "user", *EVENT_ORDER)
-    random = sums(users, shuffled, centroids(grouped, users.scales_before, users.keys, eq1, attrs), eq1, attrs)
+    grouped = users.before.join(shuffled, on="user").sort("group", "user", *models.events.EVENT_ORDER)
+    profiles = models.profiles.centroids(grouped, users.scales_before, users.keys, eq1, attrs)
+    random = sums(users, shuffled, profiles, eq1, attrs)
     yield Score("users", users.members.height, users.unit)
     yield Score("groups", groups.n_unique(), "groups")
     for key, value in ours.items():
@@ -73,15 +91,15 @@ def sums(users: Users, members: pl.DataFrame, profiles: pl.DataFrame, eq1: str, 
     n = members.height
     group = members["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
     sizes = np.bincount(group)
-    everybody = users.before.with_columns(pl.lit(0, pl.UInt32).alias("group")).select("group", "user", *EVENT)
-    overall = centroids(everybody, users.scales_before, users.keys, eq1, attrs)
+    everybody = users.before.select(pl.lit(0, pl.UInt32).alias("group"), "user", *models.events.EVENT)
+    overall = models.profiles.centroids(everybody, users.scales_before, users.keys, eq1, attrs)
     numbered = [
         _numbered(users.before, "user", 0),
-        _numbered(profiles.sort("group", *EVENT_ORDER), "group", n),
-        _numbered(overall.sort("group", *EVENT_ORDER), "group", n + sizes.size),
+        _numbered(profiles.sort("group", *models.events.EVENT_ORDER), "group", n),
+        _numbered(overall.sort("group", *models.events.EVENT_ORDER), "group", n + sizes.size),
     ]
-    trees = encode(pl.concat(numbered), users.scales_before, users.keys, eq1).trees
-    scratch = new_scratch(trees)
+    trees = models.events.encode(pl.concat(numbered), users.scales_before, users.keys, eq1).trees
+    scratch, distances = kernels.hausdorff.new_scratch(trees), kernels.kmeans.distances
     to_profile = distances(np.arange(n), n + group, trees, scratch)
     middle = np.full(sizes.size, n + sizes.size)
     to_middle = distances(n + np.arange(sizes.size), middle, trees, scratch)
@@ -92,4 +110,4 @@ def sums(users: Users, members: pl.DataFrame, profiles: pl.DataFrame, eq1: str, 
 
 def _numbered(rows: pl.DataFrame, owner: str, first: int) -> pl.DataFrame:
     """Sorted rows with the place of their owner as user, so that owners of all kinds have different names."""
-    return rows.select((pl.col(owner).rle_id().cast(pl.Int64) + first).alias("user"), *EVENT)
+    return rows.select((pl.col(owner).rle_id().cast(pl.Int64) + first).alias("user"), *models.events.EVENT)

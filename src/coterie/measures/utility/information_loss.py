@@ -13,10 +13,32 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from coterie.measures import Comparison, Score, of_few_queries
+from coterie.core.scores import Figure, Score
+from coterie.measures.comparison import Comparison, of_few_queries
 
-needs_record = True
-compares_text = True
+needs = frozenset({"record", "text"})
+figures = (
+    Figure(
+        section="utility",
+        order=20,
+        expected=True,
+        key="whole_log",
+        title="Information loss, whole log",
+        reading="How far the variety of queries (their entropy) moved; 0% is unchanged. Lower is more useful.",
+        before="0.0%",
+        over_k=30,
+    ),
+    Figure(
+        section="utility",
+        order=20,
+        expected=True,
+        key="per_user_capped.mean",
+        title="Information loss, mean over users",
+        reading="The same for each user's own queries, each user counted up to 100%.",
+        before="0.0%",
+        over_k=60,
+    ),
+)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
@@ -27,7 +49,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     yield Score("per_user_capped.median", ratios.clip(upper_bound=100).median(), "%")  # type: ignore[arg-type]
     few = per_user_loss(of_few_queries(comparison.profiles))
     yield Score("per_user_capped.few_queries", few.clip(upper_bound=100).mean(), "%")  # type: ignore[arg-type]
-    whole = loss(_entropy(comparison.original), _entropy(comparison.released))
+    whole = loss(_entropy(comparison.items_before), _entropy(comparison.items_after))
     yield Score("whole_log", whole, "%")
 
 
@@ -57,6 +79,6 @@ def _h(count: str) -> pl.Expr:
     return pl.when(used.len() > 1).then(-(p * p.log(2)).sum()).otherwise(0.0)
 
 
-def _entropy(rows: pl.DataFrame) -> float:
-    value: float = rows.group_by("item").len("n").sort("n").select(_h("n")).item()
+def _entropy(items: pl.DataFrame) -> float:
+    value: float = items.sort("n").select(_h("n")).item()
     return value

@@ -1,18 +1,18 @@
-"""How well does the released profile of a user tell what she searches for later?
+"""How well does the released profile of users tell what they search for later?
 
 The release is made of the earlier part of the log; the later part, which no method saw, is the yardstick. For each user
-the overlap (`measures/category_shares.py`) of her later queries with
+the overlap (`measures/category_shares.py`) of their later queries with
 
-    released    the profile that was released for her
-    own         her own earlier queries, unprotected
+    released    the profile that was released for them
+    own         their own earlier queries, unprotected
     stranger    the earlier queries of other users, the mean of 20 drawn at random
 
 is averaged over users, at several levels of the taxonomy (WordNet: 5, 7 and 8), and
 
     retained = 100 (released - stranger) / (own - stranger)
 
-so 0 % is a profile that tells no more than a stranger's, and 100 % one that tells as much as her own. `retained` is the
-mean of the levels; `low` and `high` are its 95 % interval over users (1,000 bootstrap samples, groups held fixed).
+so 0 % is a profile that tells no more than a stranger's, and 100 % one that tells as much as their own. `retained` is
+the mean of the levels; `low` and `high` are its 95 % interval over users (1,000 bootstrap samples, groups held fixed).
 Profiles of few queries overlap less with anything, so compare only releases with profiles of the same size. Users with
 fewer than 10 later queries are not asked; above 2,000 users a random sample is.
 """
@@ -25,11 +25,24 @@ import numpy as np
 import polars as pl
 
 from coterie.core import randomness
+from coterie.core.scores import Figure, Score
 from coterie.errors import NotApplicableError
-from coterie.measures import Comparison, Score
 from coterie.measures.category_shares import Meaning, levels_of, overlaps, profile_names
+from coterie.measures.comparison import Comparison
 
-needs_record = True
+needs = frozenset({"record", "later", "taxonomy"})
+figures = (
+    Figure(
+        section="utility",
+        order=90,
+        key="retained",
+        title="Later searches foretold",
+        reading="How well their profile tells what users searched for afterwards, which no method saw: 0% is the "
+        "profile of a stranger, 100% their own unprotected one. In brackets the 95% interval over users. Compare with "
+        "random groups.",
+        before="100%",
+    ),
+)
 LEAST_LATER = 10
 MOST_USERS = 2_000
 STRANGERS = 20
@@ -39,13 +52,9 @@ _KINDS = ("released", "own", "stranger")
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """What is retained at each level and over all, with its interval."""
-    if comparison.later is None:
-        raise NotApplicableError(
-            "It needs later queries of the same users: --later LOG, or split = 'chronological' in a study."
-        )
+    later: pl.DataFrame = comparison.given("later").drop_nulls()
     names = profile_names(comparison)
     earlier = comparison.original.select("subject", "item").drop_nulls()
-    later = comparison.later.drop_nulls()
     released = (
         comparison.released.rename({"subject": "released"})
         .join(names, on="released")
@@ -54,7 +63,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     users = _asked(later, earlier, comparison.seed)
     if users.is_empty():
         raise NotApplicableError(f"No user of the original has {LEAST_LATER} later queries.")
-    meaning = Meaning.of(comparison.taxonomy, earlier["item"], later["item"], released["item"])
+    meaning = Meaning.of(comparison.given("taxonomy"), earlier["item"], later["item"], released["item"])
     pairs = _strangers(users, earlier["subject"].unique().sort(), comparison.seed)
     levels = levels_of(meaning.tree)
     tables = [_overlaps(meaning, level, users, pairs, earlier, later, released) for level in levels]
@@ -111,10 +120,10 @@ def _overlaps(
         .group_by("subject", maintain_order=True)
         .agg(pl.col("overlap").fill_null(0.0).mean().alias("stranger"))
     )
-    found = wanted.select("subject").unique(maintain_order=True)
+    of_users = wanted.select("subject").unique(maintain_order=True)
     for kind, table in (("released", after), ("own", before)):
-        found = found.join(overlaps(wanted, table, "subject").rename({"overlap": kind}), on="subject", how="left")
-    return found.join(strangers, on="subject", how="left").fill_null(0.0).sort("subject")
+        of_users = of_users.join(overlaps(wanted, table, "subject").rename({"overlap": kind}), on="subject", how="left")
+    return of_users.join(strangers, on="subject", how="left").fill_null(0.0).sort("subject")
 
 
 def _mean(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
@@ -136,8 +145,8 @@ def _retained(prefix: str, tables: list[pl.DataFrame], seed: int) -> Iterator[Sc
         with np.errstate(divide="ignore", invalid="ignore"):
             of_levels.append(np.where(own > stranger, 100 * (released - stranger) / (own - stranger), np.nan))
     whole = np.mean(of_levels, axis=0) if of_levels else np.full(SAMPLES + 1, np.nan)
-    known = whole[1:][~np.isnan(whole[1:])]
-    low, high = np.quantile(known, [0.025, 0.975]) if known.size else (np.nan, np.nan)
+    drawn = whole[1:][~np.isnan(whole[1:])]
+    low, high = np.quantile(drawn, [0.025, 0.975]) if drawn.size else (np.nan, np.nan)
     for key, number in (("retained", whole[0]), ("retained.low", low), ("retained.high", high)):
         yield Score(prefix + key, None if np.isnan(number) else float(number), "%")
 

@@ -24,18 +24,50 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from coterie.kernels.hausdorff import Ints
-from coterie.kernels.kmeans import kmeans
-from coterie.measures import Comparison, Score
+from coterie import kernels, models
+from coterie.core.arrays import Ints
+from coterie.core.scores import Figure, Score
+from coterie.measures.comparison import Comparison
 from coterie.measures.users import Users, users_of
-from coterie.models.events import EVENT, Profiles, encode
-from coterie.models.profiles import load_kernels
 
-needs_record = True
+if TYPE_CHECKING:
+    from coterie.models.events import Profiles
+
+needs = frozenset({"record", "kappas"})
+figures = (
+    Figure(
+        section="utility",
+        order=70,
+        key="adjusted_rand_10",
+        title="Same 10 clusters, adjusted Rand",
+        reading="Users are sorted into 10 clusters by what they search for, in the original and in the release: 1 is "
+        "the same clusters, 0 no better than chance.",
+        before="1 of 1",
+    ),
+    Figure(
+        section="utility",
+        order=70,
+        key="rand_10",
+        title="Same 10 clusters, Rand",
+        reading="Share of pairs of users that are together in both or apart in both. It is high for many clusters "
+        "whatever the release is like.",
+        before="1 of 1",
+    ),
+    Figure(
+        section="utility",
+        order=70,
+        key="jaccard_10",
+        title="Same 10 clusters, Jaccard",
+        reading="Of the pairs of users together in either, the share together in both. Users of one group always are "
+        "together in the release, so large groups lower it.",
+        before="1 of 1",
+    ),
+)
 KAPPAS = (2, 5, 10, 20)  # the time it takes grows with κ
 MOST_USERS = 300
 
@@ -43,19 +75,20 @@ MOST_USERS = 300
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The three indices for each κ, and what the clusters look like."""
     users = users_of(comparison, MOST_USERS)
-    load_kernels()
+    models.profiles.load_kernels()
     n = users.members.height
     yield Score("users", n, users.unit)
-    kappas = [kappa for kappa in sorted(set(comparison.kappas or KAPPAS)) if 1 < kappa < n]
-    for kappa in sorted(set(comparison.kappas) - set(kappas)):
+    asked: tuple[int, ...] = comparison.given("kappas")
+    kappas = [kappa for kappa in sorted(set(asked or KAPPAS)) if 1 < kappa < n]
+    for kappa in sorted(set(asked) - set(kappas)):
         yield Score(f"rand_{kappa}", None, f"does not apply: {n} users")
     for kappa, (before, after) in zip(kappas, clusterings(users, kappas), strict=True):
         rand, jaccard, adjusted = agreement(before.tolist(), after.tolist())
         yield Score(f"rand_{kappa}", rand, "of 1")
         yield Score(f"jaccard_{kappa}", jaccard, "of 1")
         yield Score(f"adjusted_rand_{kappa}", adjusted, "of 1")
-        for moment, found in (("", after), (".original", before)):
-            sizes = np.unique(found, return_counts=True)[1]
+        for moment, clusters in (("", after), (".original", before)):
+            sizes = np.unique(clusters, return_counts=True)[1]
             yield Score(f"clusters_{kappa}{moment}", sizes.size, "clusters")
             yield Score(f"largest_{kappa}{moment}", 100 * int(sizes.max()) / n, "% of users")
 
@@ -63,19 +96,19 @@ def measure(comparison: Comparison) -> Iterator[Score]:
 def clusterings(users: Users, kappas: Sequence[int]) -> list[tuple[Ints, Ints]]:
     """For each κ the cluster of each user in the original and in the release."""
     logs = (
-        (encode(users.before, users.scales_before, users.keys), _same(users.before)),
-        (encode(users.after, users.scales_after, users.keys), _same(users.after)),
+        (models.events.encode(users.before, users.scales_before, users.keys), _same(users.before)),
+        (models.events.encode(users.after, users.scales_after, users.keys), _same(users.after)),
     )
     order = np.argsort(users.keys("κ-means", users.members["user"]), kind="stable")
 
     def cluster(job: tuple[int, tuple[Profiles, Ints]]) -> Ints:
         kappa, (profiles, same) = job
-        return kmeans(order[:kappa], same, profiles.trees, profiles.strings)
+        return kernels.kmeans.kmeans(order[:kappa], same, profiles.trees, profiles.strings)
 
     jobs = [(kappa, log) for kappa in sorted(kappas, reverse=True) for log in logs]  # the longest first
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        found = dict(zip(((kappa, id(log)) for kappa, log in jobs), pool.map(cluster, jobs), strict=True))
-    return [(found[kappa, id(logs[0])], found[kappa, id(logs[1])]) for kappa in kappas]
+        clusters = dict(zip(((kappa, id(log)) for kappa, log in jobs), pool.map(cluster, jobs), strict=True))
+    return [(clusters[kappa, id(logs[0])], clusters[kappa, id(logs[1])]) for kappa in kappas]
 
 
 def agreement(one: Sequence[int], other: Sequence[int]) -> tuple[float, float, float]:
@@ -100,11 +133,11 @@ def _pairs(clusters: Iterable[object]) -> int:
 
 def _same(rows: pl.DataFrame) -> Ints:
     """For each user the first one with the same profile."""
-    events = rows.select(EVENT).rows()
+    events = rows.select(models.events.EVENT).rows()
     lengths = rows["user"].rle().struct.field("len").to_list()
     first: dict[tuple[object, ...], int] = {}
-    start, found = 0, []
+    start, same = 0, []
     for user, length in enumerate(lengths):
-        found.append(first.setdefault(tuple(events[start : start + length]), user))
+        same.append(first.setdefault(tuple(events[start : start + length]), user))
         start += length
-    return np.array(found, dtype=np.int64)
+    return np.array(same, dtype=np.int64)

@@ -1,37 +1,107 @@
 """How much of the log is still there: rows, events, distinct queries and users, in percent.
 
-An event is a distinct (user, query, time) of the original; a user is kept when at least one of her rows is. Events and
-users need the run record of a method that keeps rows; without it they are left out. Where concepts are released in
-place of queries, a query is kept when one of its rows is, which needs the same record.
+An event is a distinct (user, query, time) of the original; a user is kept when at least one of their rows is. Events
+and users need the run record of a method that keeps rows; without it they are left out. Where concepts are released in
+place of queries, a query is kept when one of its rows is, which needs the same record. Where counts are released, each
+stands for as many rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from coterie.measures import Comparison, Score
+from coterie.core.scores import Figure, Glance, Score
+from coterie.measures.comparison import Comparison
 
-needs_record = False
+needs: frozenset[str] = frozenset()
+figures = (
+    Figure(
+        section="verdict",
+        key="rows.count",
+        title="Number of rows",
+        if_zero="Nothing was released, so there is nothing to find in it and nothing to use.",
+    ),
+    Figure(
+        section="utility",
+        order=10,
+        expected=True,
+        key="rows.count",
+        title="Number of rows",
+        reading="Lines of the log.",
+        before="rows",
+    ),
+    Figure(
+        section="utility",
+        order=10,
+        expected=True,
+        key="rows",
+        title="Rows kept",
+        reading="Share of the original's lines.",
+        before="100.0%",
+        glance=Glance(axis="rows kept", reading="More rows are more useful."),
+        over_k=10,
+    ),
+    Figure(
+        section="utility",
+        order=10,
+        expected=True,
+        needs=frozenset({"rows"}),
+        key="events",
+        title="Searches kept",
+        reading="Share of distinct searches: one user, one query, one time.",
+        before="100.0%",
+    ),
+    Figure(
+        section="utility",
+        order=10,
+        expected=True,
+        key="queries.count",
+        title="Number of distinct queries",
+        reading="Different texts.",
+        before="queries",
+    ),
+    Figure(
+        section="utility",
+        order=10,
+        expected=True,
+        key="queries",
+        title="Distinct queries kept",
+        reading="Usually small: most queries are typed by one person only.",
+        before="100.0%",
+        over_k=20,
+    ),
+    Figure(
+        section="utility",
+        order=10,
+        expected=True,
+        needs=frozenset({"rows"}),
+        key="users",
+        title="Users with something kept",
+        reading="Share of users of whom at least one row is left.",
+        before="100.0%",
+    ),
+)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Shares of the original that the release keeps."""
-    before, after = comparison.original, comparison.released
-    record = comparison.release.record
-    rows = None if record is None or record.rows is None else before.join(comparison.rows, on="row", how="semi")
-    found = rows if comparison.has_concepts else after
-    items = before.select("item").unique()
-    kept = None if found is None else items.join(found, on="item", how="semi")
-    yield Score("rows", _percent(after.height, before.height), "%")
+    before, after = comparison.items_before, comparison.items_after
+    lines, lines_after = int(before["n"].sum()), int(after["n"].sum())
+    record, rows = comparison.release.record, None
+    if record is not None and record.rows is not None:
+        rows = comparison.original.join(comparison.rows, on="row", how="semi")
+    released = rows if comparison.has_concepts else after
+    kept = None if released is None else before.join(released, on="item", how="semi")
+    yield Score("rows", _percent(lines_after, lines), "%")
     if kept is not None:
-        yield Score("queries", _percent(kept.height, items.height), "%")
-    yield Score("rows.count", after.height, "rows")
+        yield Score("queries", _percent(kept.height, before.height), "%")
+    yield Score("rows.count", lines_after, "rows")
     if kept is not None:
         yield Score("queries.count", kept.height, "queries")
     if rows is None:
         return
     for key, columns in (("events", ["subject", "item", "time"]), ("users", ["subject"])):
-        whole, part = (f.select(columns).drop_nulls("subject").unique().height for f in (before, rows))
+        whole, part = (f.select(columns).drop_nulls("subject").unique().height for f in (comparison.original, rows))
         yield Score(key, _percent(part, whole), "%")
 
 

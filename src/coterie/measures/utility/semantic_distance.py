@@ -1,4 +1,4 @@
-"""How far in meaning is what a user got from what she searched for (SPEC 11)?
+"""How far in meaning is what users got from what they searched for (SPEC 11)?
 
 Queries and released texts are mapped to concepts of WordNet, or of a taxonomy that is given, up to five each; d of two
 of them is 0 for the same concept and 1 where nothing is in common or one has no concept (and is another text). The
@@ -20,13 +20,13 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie import taxonomies
-from coterie.kernels.concept_sets import distances
-from coterie.measures import Comparison, Score
+from coterie import kernels, models, taxonomies
+from coterie.core.scores import Figure, Score
+from coterie.measures.comparison import Comparison
 from coterie.measures.users import users_of
-from coterie.models.concepts import encode, load_kernels
 
-needs_record = True
+needs = frozenset({"record", "taxonomy"})
+figures: tuple[Figure, ...] = ()
 MOST_USERS = 1_000
 CATEGORIES = 5
 
@@ -34,19 +34,19 @@ CATEGORIES = 5
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The mean distance, record linkage by meaning, and the shares of what has no concept."""
     users = users_of(comparison, MOST_USERS)
-    tree = taxonomies.load(comparison.taxonomy)
-    load_kernels(tree)
+    tree = taxonomies.load(comparison.given("taxonomy"))
+    models.concepts.load_kernels(tree)
     n = users.members.height
     group = users.members["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
     first = users.members.filter(pl.col("user") == pl.col("user").min().over("group"))
     released = users.after.join(first, on="user").sort("group").select(pl.col("group").alias("user"), "query")
     rows = pl.concat([_numbered(users.before, 0), _numbered(released, n)])
-    meanings = encode(rows, tree, CATEGORIES, users.keys)
+    meanings = models.concepts.encode(rows, tree, CATEGORIES, users.keys)
     sets, everybody = meanings.sets, np.arange(n)
     own, nearest, equal = np.empty(n), np.full(n, np.inf), np.zeros(n)
     for number in range(int(group.max()) + 1):
         profile = slice(sets.user_start[n + number], sets.user_start[n + number + 1])
-        gap = distances(sets.kinds[profile], sets.counts[profile], everybody, sets)
+        gap = kernels.concept_sets.distances(sets.kinds[profile], sets.counts[profile], everybody, sets)
         own = np.where(group == number, gap, own)
         equal = np.where(gap < nearest, 1, equal + (gap == nearest))
         nearest = np.minimum(nearest, gap)
@@ -61,5 +61,5 @@ def measure(comparison: Comparison) -> Iterator[Score]:
 
 
 def _numbered(rows: pl.DataFrame, first: int) -> pl.DataFrame:
-    """Sorted rows with the place of their user in place of her name."""
+    """Sorted rows with the place of their user in place of the name."""
     return rows.select((pl.col("user").rle_id().cast(pl.Int64) + first).alias("user"), "query")

@@ -1,7 +1,7 @@
 """Semantic remain percentage (SRP): how much of what users are interested in is left in what was released for them.
 
 M_l(u, c) counts how often the terms of the queries of user u have a category at or below category c of level l. With z
-for what was released for her,
+for what was released for them,
 
     level_l             100 Σ_c min(M_l(u, c), M_l(z, c)) / Σ_c M_l(u, c)
     level_l.relative    100 Σ_c min(M_l(u, c) / Σ M_l(u), M_l(z, c) / Σ M_l(z))     free of the size of profiles
@@ -23,12 +23,33 @@ import numpy as np
 import polars as pl
 
 from coterie import taxonomies
+from coterie.core.scores import Figure, Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
-from coterie.measures import Comparison, Score
+from coterie.measures.comparison import Comparison
 from coterie.taxonomies import Taxonomy
 
-needs_record = True
+needs = frozenset({"record", "taxonomy"})
+figures = (
+    Figure(
+        section="utility",
+        order=80,
+        key="categories_1.level_5.relative",
+        title="Interests kept",
+        reading="How far the shares of the categories that users searched for (WordNet's fifth level, or that of the "
+        "taxonomy used) are those of what was released for them; mean over users. Compare with random groups.",
+        before="100%",
+    ),
+    Figure(
+        section="utility",
+        order=80,
+        key="categories_1.level_5",
+        title="Semantic remain percentage",
+        reading="The share of what users searched for, by category, that is still there. It is high for small users "
+        "with large profiles, and for random groups too.",
+        before="100%",
+    ),
+)
 LEVELS = (1, 2, 3, 4, 5, 6, 7, 8)
 TOGETHER = (5, 8)
 """Levels up to which categories are also counted together."""
@@ -41,16 +62,16 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     if comparison.log.shape is not QUERIES:
         raise NotApplicableError(f"It is about what queries mean, and this log is {comparison.log.shape.name}.")
     profiles = comparison.profiles
-    tree = taxonomies.load(comparison.taxonomy)
+    tree = taxonomies.load(comparison.given("taxonomy"))
     for categories in CATEGORIES:
         shares = remaining(profiles, tree, categories)
         if categories == CATEGORIES[0]:
             yield Score("users", profiles["subject"].n_unique(), "users")
             yield Score("users.with_category", shares["subject"].n_unique(), "users")
         means = shares.group_by("levels").agg(pl.col("remain", "relative").mean())
-        found = {levels: numbers for levels, *numbers in means.rows()}
+        by_level = {levels: numbers for levels, *numbers in means.rows()}
         for levels in _names(tree.height):
-            remain, relative = found.get(levels, (None, None))
+            remain, relative = by_level.get(levels, (None, None))
             yield Score(f"categories_{categories}.{levels}", remain, "%")
             yield Score(f"categories_{categories}.{levels}.relative", relative, "%")
 
@@ -58,9 +79,9 @@ def measure(comparison: Comparison) -> Iterator[Score]:
 def remaining(profiles: pl.DataFrame, tree: Taxonomy, categories: int) -> pl.DataFrame:
     """subject, levels, remain, relative; for users who have a category at these levels. `profiles` is sorted."""
     items = profiles["item"].unique().sort()
-    found = tree.classify(items, categories=categories).terms
-    concept = found["concept"].to_numpy()
-    of_item = items.gather(found["query"])
+    terms = tree.classify(items, categories=categories).terms
+    concept = terms["concept"].to_numpy()
+    of_item = items.gather(terms["query"])
     paths = [
         pl.DataFrame({"item": of_item, "node": tree.ancestor_at(level)[concept]}).with_columns(level=pl.lit(level))
         for level in LEVELS
@@ -90,13 +111,13 @@ def _shares(table: pl.DataFrame, name: str) -> pl.DataFrame:
     common = pl.min_horizontal("before", "after").sum() / pl.col("before").sum()
     part = [pl.col(column) / pl.col(column).sum() for column in ("before", "after")]
     relative = pl.min_horizontal(part).sum()
-    found = table.group_by("subject", maintain_order=True).agg(
+    shares = table.group_by("subject", maintain_order=True).agg(
         pl.lit(name).alias("levels"),
         (100 * common).alias("remain"),
         pl.when(pl.col("after").sum() > 0).then(100 * relative).otherwise(0.0).alias("relative"),
         pl.col("before").sum(),
     )
-    return found.filter(pl.col("before") > 0).drop("before")
+    return shares.filter(pl.col("before") > 0).drop("before")
 
 
 def _slices(profiles: pl.DataFrame) -> Iterator[pl.DataFrame]:

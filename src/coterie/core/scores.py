@@ -1,0 +1,84 @@
+"""Scores and figures: the numbers that measures give, and what a report says about them.
+
+A Score is one number. A Figure is the part of a report that a measure owns: which of its scores is shown, where, under
+which title, and how to read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+SCORES = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
+"""A table of scores; `label` comes last where values of the log may be shown."""
+LABELLED = {**SCORES, "label": pl.String}
+Section = Literal["verdict", "notes", "privacy", "attacks", "utility"]
+"""Where a figure stands: in the table of a section or, as a sentence, in the verdict or among the notes."""
+LAST = 1_000
+"""The order of figures that stand after those of Coterie itself."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number: a dotted key, the value and its unit."""
+
+    key: str
+    value: float | None
+    unit: str
+    label: str | None = None
+    """A string of the log; it is shown only where values may be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Glance:
+    """How a figure is drawn at the top of the page, where safety stands beside use."""
+
+    axis: str
+    """Its name on an axis."""
+    reading: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """Drawings of several figures that answer one question."""
+
+    kind: Literal["bars", "ranking"]
+    """Bars before and after; or the scores `word.1`, `word.1.original`, `word.2` ... of a figure `word.xyz`."""
+    title: str
+    reading: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One number of a report: which score it is, where it stands, its title and how to read it."""
+
+    key: str
+    section: Section
+    title: str
+    reading: str = ""
+    before: str = ""
+    """What the original has: a text, the key of a score that begins with `before.`, or a count of the log."""
+    order: int = LAST
+    """Its place within the section; figures of equal order stand together, in the order in which they are declared."""
+    expected: bool = False
+    """Whether every release should have it: shown as a dash where it is missing, and the page says why."""
+    needs: frozenset[str] = frozenset()
+    """What it needs besides what its measure needs."""
+    if_zero: str = ""
+    """A sentence for the page where the number is 0."""
+    glance: Glance | None = None
+    over_k: int | None = None
+    """Its place among the curves over k; None: it is not drawn there."""
+    picture: Picture | None = None
+    picture_title: str = ""
+    """Its title in the picture, where that is not its own."""
+    measure: str = ""
+    """The name of its measure; filled in when figures are collected."""
+
+
+def score_table(rows: Iterable[tuple[Any, ...]], *, labelled: bool = False) -> pl.DataFrame:
+    """Rows of name, key, value, unit (and label) as a table."""
+    return pl.DataFrame(list(rows), schema=LABELLED if labelled else SCORES, orient="row")

@@ -1,0 +1,243 @@
+"""Comparison: what measures look at. Everything is computed when a measure first asks for it, and once.
+
+    items_before, items_after    item, n: how often each item stands in the log; in a release of counts, the counts
+    pairs_before, pairs_after    subject, item: who has which item, each pair once
+    original, released           all rows, in memory: for measures that look at single rows
+    names, rows, profiles        who became whom, what became of rows, and both logs by original subject
+    given(name)                  an input of measures/inputs.py
+
+A measure that asks for the first two alone can be taken of a log that is larger than memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from coterie import measures
+from coterie.core import registry
+from coterie.core.log import Log, Record, Release
+from coterie.core.scores import score_table
+from coterie.core.shapes import TIME, Shape
+from coterie.errors import InputError, MissingError, NotApplicableError
+from coterie.measures.inputs import INPUTS, read_inputs
+from coterie.steps import prepare
+from coterie.writing.files import sha256
+
+LeftOut = Callable[[str, str], None]
+"""Told the name of a measure that has no meaning for a release, and why."""
+_WHO_BECAME_WHOM = "must know who became whom. Give the run record: --record DIR."
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Comparison:
+    """An original log and a release of it, in the columns that measures look at."""
+
+    log: Log
+    """The original, prepared as the release was."""
+    release: Release
+    seed: int
+    show_values: bool
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    """What `read_inputs` gave."""
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.log!r}, {self.release!r})"
+
+    @classmethod
+    def of(
+        cls, original: Log, release: Release, seed: int, show_values: bool, inputs: Mapping[str, Any] | None = None
+    ) -> Comparison:
+        """Check that the two belong together, and prepare the original as the release was. Nothing is read yet."""
+        shape = release.log.shape
+        if not shape.may_come_from(original.shape):
+            raise InputError(f"The release has the shape {shape.name}, the original {original.shape.name}.")
+        _refuse_other_input(original, release)
+        if not original.steps:
+            original = prepare(original, release.log.steps)
+        return cls(log=original, release=release, seed=seed, show_values=show_values, inputs=read_inputs(inputs or {}))
+
+    # --- what the release is like --------------------------------------------------------------------
+
+    @property
+    def has_concepts(self) -> bool:
+        """Whether names of concepts stand in place of queries, so that no query can be looked for in the release."""
+        return any(promise.releases == "concepts" for promise in self.release.promises)
+
+    @property
+    def about_subjects(self) -> bool:
+        """Whether the release promises something about all that is released of a subject."""
+        return any(promise.about == "subjects" for promise in self.release.promises)
+
+    def require(self, needs: Iterable[str]) -> None:
+        """Raise MissingError without a record that is needed, NotApplicableError where something else is not there."""
+        asked = set(needs)
+        if "record" in asked and self.release.record is None:
+            raise MissingError(f"This {_WHO_BECAME_WHOM}")
+        if "text" in asked and self.has_concepts:
+            raise NotApplicableError(
+                "The release has concepts in place of queries, so queries cannot be looked for in it."
+            )
+        if "rows" in asked and (self.release.record is None or self.release.record.rows is None):
+            raise NotApplicableError("It must know what became of single rows, and this method does not keep rows.")
+        for name in sorted(asked & set(INPUTS)):
+            self.given(name)
+
+    def given(self, name: str) -> Any:
+        """The value of an input; NotApplicableError where there is none."""
+        if name not in self._fitted:
+            declared = INPUTS[name]
+            value = self.inputs.get(name, declared.default)
+            if value is None:
+                raise NotApplicableError(declared.if_missing)
+            self._fitted[name] = declared.fit(value, self.log)
+        return self._fitted[name]
+
+    @cached_property
+    def _fitted(self) -> dict[str, Any]:
+        return {}
+
+    # --- rows ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def items_before(self) -> pl.DataFrame:
+        """item, n: how often each item stands in the original."""
+        return self._before().group_by("item").agg(pl.len().cast(pl.Int64).alias("n")).collect(engine="streaming")
+
+    @cached_property
+    def items_after(self) -> pl.DataFrame:
+        """item, n: how often each item stands in the release, or is counted there."""
+        shape = self.release.log.shape
+        times = pl.col(shape.count).sum() if shape.count else pl.len()
+        items = self.release.log.frame.group_by(pl.col(shape.item).alias("item")).agg(times.cast(pl.Int64).alias("n"))
+        return items.collect(engine="streaming")
+
+    @cached_property
+    def pairs_before(self) -> pl.DataFrame:
+        """subject, item of the original, each pair once."""
+        return _pairs(self._before())
+
+    @cached_property
+    def pairs_after(self) -> pl.DataFrame:
+        """subject, item of the release, each pair once; none where rows have no names."""
+        return _pairs(self.release.log.frame.select(_columns(self.release.log.shape)))
+
+    @cached_property
+    def original(self) -> pl.DataFrame:
+        """row, subject, item, time: all rows."""
+        return self.log.frame.select("row", *_columns(self.log.shape)).collect(engine="streaming")
+
+    @cached_property
+    def released(self) -> pl.DataFrame:
+        """subject, item, time: all rows."""
+        shape = self.release.log.shape
+        if shape.count:
+            raise NotApplicableError("The release has counts in place of rows, so single rows cannot be looked at.")
+        return self.release.log.frame.select(_columns(shape)).collect(engine="streaming")
+
+    def _before(self) -> pl.LazyFrame:
+        """subject, item, time of the original; from memory where its rows are there already."""
+        if "original" in vars(self):
+            return self.original.lazy()
+        return self.log.frame.select(_columns(self.log.shape))
+
+    # --- who became whom -----------------------------------------------------------------------------
+
+    @property
+    def record(self) -> Record:
+        """The private run record."""
+        if self.release.record is None:
+            raise MissingError(f"This {_WHO_BECAME_WHOM}")
+        return self.release.record
+
+    @cached_property
+    def names(self) -> pl.DataFrame:
+        """original, released: who became whom; nobody whose rows were released without a name."""
+        return self.record.subjects.select("original", "released").drop_nulls().collect(engine="streaming")
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """row, released_row: what became of the original rows; methods that keep rows only."""
+        record = self.release.record
+        if record is None or record.rows is None:
+            raise MissingError("This needs the rows.parquet of a run record: --record DIR.")
+        return record.rows.collect(engine="streaming")
+
+    @cached_property
+    def profiles(self) -> pl.DataFrame:
+        """subject, item, before, after: how often each original subject's item occurs in both logs.
+
+        After: in the rows that came from the subject, or in what was released under its new name.
+        """
+        key = ["subject", "item"]
+        released = self.released
+        before = self.original.group_by(key).len("before")
+        if self.record.rows is not None:
+            became = self.original.select("row", "subject").join(self.rows, on="row")
+            items = released.select("item").with_row_index("released_row")
+            after = became.join(items, on="released_row").group_by(key).len("after")
+        else:
+            after = (
+                released.join(self.names.rename({"released": "subject"}), on="subject")
+                .group_by("original", "item")
+                .len("after")
+                .rename({"original": "subject"})
+            )
+        both = before.join(after, on=key, how="full", coalesce=True)
+        # Sorted, so that sums of floats are taken in one order and come out the same to the last bit.
+        return both.drop_nulls("subject").with_columns(pl.col("before", "after").fill_null(0)).sort(key)
+
+
+def scores_of(
+    comparison: Comparison, names: Sequence[str] | None, left_out: LeftOut = lambda _name, _reason: None
+) -> pl.DataFrame:
+    """Scores as a table: name, key, value, unit (and label, where values may be shown).
+
+    Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning for
+    this release, and why.
+    """
+    rows: list[tuple[str, str, float | None, str, str | None]] = []
+    for name in names if names is not None else registry.names("measures"):
+        module = measures.load(name)
+        if "record" in module.needs and comparison.release.record is None:
+            if names is None:
+                continue
+            raise MissingError(f"The measure {name!r} {_WHO_BECAME_WHOM}")
+        try:
+            comparison.require(module.needs)
+            rows += [(name, score.key, score.value, score.unit, score.label) for score in module.measure(comparison)]
+        except NotApplicableError as reason:
+            if names is not None:
+                raise NotApplicableError(f"The measure {name!r} does not apply here. {reason}") from None
+            left_out(name, str(reason))
+    table = score_table(rows, labelled=True)
+    return table if comparison.show_values else table.drop("label")
+
+
+def of_few_queries(profiles: pl.DataFrame) -> pl.DataFrame:
+    """The profiles of users with one or two queries (rows), who have the least to hide in."""
+    return profiles.filter(pl.col("before").sum().over("subject").is_between(1, 2))
+
+
+def _columns(shape: Shape) -> list[pl.Expr]:
+    """subject, item, time; null where the shape has none."""
+    columns = {"subject": shape.subject, "item": shape.item, "time": shape.time}
+    nothing = {"subject": pl.lit(None, pl.String), "item": pl.lit(None, pl.String), "time": pl.lit(None, TIME)}
+    return [(pl.col(name) if name else nothing[role]).alias(role) for role, name in columns.items()]
+
+
+def _pairs(rows: pl.LazyFrame) -> pl.DataFrame:
+    return rows.select("subject", "item").drop_nulls().unique().collect(engine="streaming")
+
+
+def _refuse_other_input(original: Log, release: Release) -> None:
+    """Refuse to compare with a log that the run record does not come from: the figures would be wrong."""
+    if release.record is None or not release.sha256 or not original.sources:
+        return
+    expected = release.record.run.get("input_sha256")
+    if expected and expected != [sha256(path) for path in original.sources]:
+        raise InputError("The run record was made from other input files than the original that was given.")

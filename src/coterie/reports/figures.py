@@ -1,0 +1,179 @@
+"""Figures of a page: which numbers are shown where, what is missing and why. All of it follows from the measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from coterie import measures
+from coterie.core.scores import Figure, Picture, Section
+from coterie.reports.views import LogView, ReleaseView
+
+THIN = "\u202f"  # narrow no-break space between thousands
+NONE = "–"
+EMPTY = "Nothing of this was measured."
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of all measures, in order."""
+
+    every: tuple[Figure, ...]
+
+    @classmethod
+    def collect(cls) -> Figures:
+        """Those of all measures that are there."""
+        return cls(measures.figures())
+
+    def tabled(self, section: Section, releases: Sequence[ReleaseView]) -> list[Figure]:
+        """The figures of a section: the expected ones, and others where they were measured."""
+        measured = {name for release in releases for name in release.scores["name"]}
+        return [f for f in self.every if f.section == section and (f.expected or f.measure in measured)]
+
+    def others(self, releases: Sequence[ReleaseView]) -> list[Figure]:
+        """Scores of measures that stand in no table."""
+        keys = [row for release in releases for row in release.scores.select("name", "key").iter_rows()]
+        tabled = {figure.measure for figure in self.every if figure.section in ("privacy", "attacks", "utility")}
+        return [
+            Figure(measure=name, key=key, section="utility", title=f"{name} {key}")
+            for name, key in dict.fromkeys(keys)
+            if name not in tabled
+        ]
+
+    def if_zero(self, section: Section, release: ReleaseView) -> list[str]:
+        """The sentences of figures that are 0."""
+        return [f.if_zero for f in self.every if f.section == section and f.if_zero and number(release, f) == 0]
+
+    def missing(self, release: ReleaseView) -> Iterator[str]:
+        """What the figures lack, and why."""
+        expected = [figure for figure in self.every if figure.expected]
+        measured = set(release.scores["name"])
+        absent = {figure.measure for figure in expected} - measured
+        private = {figure.measure for figure in expected if "record" in figure.needs}
+        # Without a record all of these are missing; where one is there, the others were not asked for.
+        without_record = bool(private) and private <= absent - set(release.left_out)
+        by_reason: dict[str, list[str]] = {}
+        for name in sorted(absent - private if without_record else absent):
+            by_reason.setdefault(release.left_out.get(name, ""), []).append(name.replace("_", " "))
+        for reason, names in sorted(by_reason.items()):
+            yield f"Not measured: {', '.join(names)}. {reason}".strip()
+        of_rows = [
+            figure.title.lower()
+            for figure in expected
+            if "rows" in figure.needs and figure.measure in measured and not _score(release.scores, figure)[1]
+        ]
+        if without_record:
+            missing = _listed([*(name.replace("_", " ") for name in sorted(private)), *of_rows])
+            yield (
+                f"{missing} are missing: they must know who became whom. Give the private run record with --record DIR."
+            )
+        elif of_rows:
+            yield f"{_listed(of_rows)} exist only for methods that keep original rows."
+        yield from self.if_zero("notes", release)
+
+    def at_a_glance(self) -> list[Figure]:
+        """What is drawn at the top of the page: safety first."""
+        return [figure for figure in self.every if figure.glance is not None]
+
+    def over_k(self) -> list[Figure]:
+        """What is drawn over k."""
+        return sorted((f for f in self.every if f.over_k is not None), key=lambda f: f.over_k or 0)
+
+    def pictures(self, kind: str) -> dict[Picture, list[Figure]]:
+        """The pictures of a kind that measures ask for, each with its figures."""
+        pictures: dict[Picture, list[Figure]] = {}
+        for figure in self.every:
+            if figure.picture is not None and figure.picture.kind == kind:
+                pictures.setdefault(figure.picture, []).append(figure)
+        return pictures
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Words as the beginning of a sentence."""
+    listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+    return listed[0].upper() + listed[1:]
+
+
+# --- numbers ---------------------------------------------------------------------------------------
+
+
+def value(release: ReleaseView, name: str, key: str) -> float | None:
+    """One score; None where it was not measured or has no value."""
+    return _look(release.scores, name, key)[0]
+
+
+def number(release: ReleaseView, figure: Figure) -> float | None:
+    """The number of a figure; None where it was not measured or has no value."""
+    return _score(release.scores, figure)[0]
+
+
+def cell(release: ReleaseView, figure: Figure) -> str:
+    """A figure of a release as text with its unit."""
+    return _text(release.scores, figure.measure, figure.key)
+
+
+def before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> str:
+    """What the original log has for a figure, as text."""
+    if figure.before in ("rows", "queries"):
+        return shown(getattr(log, figure.before), "")
+    if figure.before.startswith("before."):
+        return next((_text(table, figure.measure, figure.before) for table in _measured(log, releases, figure)), NONE)
+    return figure.before or NONE
+
+
+def number_before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> float | None:
+    """What the original log has for a figure that was measured on it."""
+    return next((_look(table, figure.measure, figure.before)[0] for table in _measured(log, releases, figure)), None)
+
+
+def any_number(log: LogView, releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> bool:
+    """Whether a table of these figures would have a number that was measured."""
+    measured = (number(release, figure) for figure in figures for release in releases)
+    on_original = (number_before(log, releases, figure) for figure in figures)
+    return any(each is not None for numbers in (measured, on_original) for each in numbers)
+
+
+def _measured(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> Iterator[pl.DataFrame]:
+    tables = (log.exposure, *(release.scores for release in releases))
+    return (table for table in tables if _look(table, figure.measure, figure.before)[0] is not None)
+
+
+def _score(scores: pl.DataFrame, figure: Figure) -> tuple[float | None, str]:
+    return _look(scores, figure.measure, figure.key)
+
+
+def _look(scores: pl.DataFrame, name: str, key: str) -> tuple[float | None, str]:
+    rows = scores.filter((pl.col("name") == name) & (pl.col("key") == key)).select("value", "unit")
+    if rows.is_empty():
+        return None, ""
+    score, unit = rows.row(0)
+    return (None if score is None or not math.isfinite(score) else score), unit or ""
+
+
+# --- numbers as text -------------------------------------------------------------------------------
+
+
+def shown(number: float | None, unit: str, digits: int = 1) -> str:
+    """A number with its unit; shares that are nearly, but not quite, 0% or 100% say so."""
+    if number is None or not math.isfinite(number):
+        return NONE
+    if unit.startswith("%"):
+        step = 10**-digits
+        if 0 < number < step / 2:
+            return f"<{step:.{digits}f}%"
+        if 100 - step / 2 <= number < 100:
+            return f">{100 - step:.{digits}f}%"
+        return f"{number:.{digits}f}%"
+    whole = f"{number:,.0f}" if float(number).is_integer() else f"{number:,.3f}"
+    return f"{whole.replace(',', THIN)} {unit}".strip()
+
+
+def _text(scores: pl.DataFrame, name: str, key: str) -> str:
+    """A score with its unit and, where it has one, its interval."""
+    score, unit = _look(scores, name, key)
+    text = shown(score, "" if key.endswith(".count") else unit)
+    low, high = (_look(scores, name, f"{key}.{end}")[0] for end in ("low", "high"))
+    return text if low is None or high is None else f"{text} ({shown(low, unit)} to {shown(high, unit)})"

@@ -1,0 +1,155 @@
+"""Views: a log and a release as a report needs them, in counts, promises, checks and scores; never a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from coterie.core import randomness
+from coterie.core.log import Log, Release
+from coterie.core.promise import Check, Promise
+from coterie.core.scores import score_table
+from coterie.measures.comparison import Comparison, scores_of
+from coterie.measures.privacy.uniqueness import uniqueness
+
+ScoreRow = tuple[str, str, float | None, str]
+"""name, key, value, unit"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogView:
+    """The original log in counts; never a value."""
+
+    rows: int
+    users: int
+    queries: int
+    days: int | None
+    bad_lines: int
+    steps: tuple[str, ...]
+    shape: str
+    synthetic: bool
+    exposure: pl.DataFrame
+    """name, key, value, unit of `uniqueness` before any protection."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseView:
+    """A release as the report needs it: what it promises, what was checked, what it scores."""
+
+    label: str
+    method: str
+    params: Mapping[str, Any]
+    promises: tuple[Promise, ...]
+    checks: tuple[Check, ...]
+    warnings: tuple[str, ...]
+    scores: pl.DataFrame = field(repr=False)
+    """name, key, value, unit and, where values may be shown, label."""
+    largest_k: int | None
+    sha256: str = ""
+    """Ties the page to a file; empty for a release that was not written."""
+    baseline: ReleaseView | None = field(default=None, repr=False)
+    """The same method with random groups, for methods that group users."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Measures that have no meaning for this release, and why."""
+
+    @property
+    def sentence(self) -> str:
+        """What is promised, in plain words."""
+        return " ".join(promise.sentence for promise in self.promises)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the promises do not say, each limit once."""
+        return tuple(dict.fromkeys(limit for promise in self.promises for limit in promise.limits))
+
+    @property
+    def k(self) -> int | None:
+        """Where it stands on an axis of k; None for a method without k."""
+        k = self.params.get("k")
+        return k if isinstance(k, int) and not isinstance(k, bool) else None
+
+
+def log_view(log: Log) -> LogView:
+    """A log in counts, for a report."""
+    numbers = {key: value for _, key, value, _ in overview(log)}
+    return LogView(
+        rows=int(numbers["rows"] or 0),
+        users=int(numbers["users"] or 0),
+        queries=int(numbers["queries"] or 0),
+        days=None if numbers["days"] is None else int(numbers["days"]),
+        bad_lines=sum(step.counts.get("bad", 0) for step in log.history if step.name == "read"),
+        steps=log.steps,
+        shape=log.shape.name,
+        synthetic=log.synthetic,
+        exposure=score_table(singled_out(log, "before.")),
+    )
+
+
+def release_view(
+    original: Log,
+    release: Release,
+    label: str = "",
+    *,
+    names: Sequence[str] | None = None,
+    seed: int | None = None,
+    show_values: bool = False,
+    **inputs: Any,
+) -> ReleaseView:
+    """A release in promises, checks and numbers, for a report; `inputs` are those of measures/inputs.py."""
+    comparison = Comparison.of(
+        original,
+        release,
+        seed=randomness.new_seed() if seed is None else seed,
+        show_values=show_values or original.synthetic,
+        inputs=inputs,
+    )
+    left_out: dict[str, str] = {}
+    return ReleaseView(
+        label=label or f"{release.method} {release.headline.replace(' = ', '=')}",
+        method=release.method,
+        params=release.params,
+        promises=release.promises,
+        checks=release.checks,
+        warnings=release.warnings,
+        scores=scores_of(comparison, names, left_out.__setitem__),
+        largest_k=release.verdict.largest_k,
+        sha256=release.sha256,
+        left_out=left_out,
+    )
+
+
+def overview(log: Log) -> list[ScoreRow]:
+    """The size of a log in a few numbers, as score rows."""
+    shape = log.shape
+    user, item = pl.col(shape.subject), pl.col(shape.item)
+    time = pl.col(shape.time) if shape.time else pl.lit(None, dtype=pl.Datetime("us"))
+    counts = log.frame.select(
+        pl.len().alias("rows"),
+        user.drop_nulls().n_unique().alias("users"),
+        item.n_unique().alias("queries"),
+        ((time.max() - time.min()).dt.total_days() + 1).alias("days"),
+        user.is_null().sum().alias("rows_without_user"),
+    )
+    units = {"rows_without_user": "rows"}
+    numbers = counts.collect(engine="streaming").row(0, named=True)
+    return [("log", key, value, units.get(key, key)) for key, value in numbers.items()]
+
+
+def singled_out(log: Log, prefix: str = "") -> list[ScoreRow]:
+    """How many users single queries or profiles single out in a log, as score rows."""
+    columns = {"subject": pl.col(log.shape.subject), "item": pl.col(log.shape.item)}
+    pairs = log.frame.select(**columns).collect(engine="streaming")
+    return [("uniqueness", prefix + key, value, unit) for key, value, unit in uniqueness(pairs)]
+
+
+def personal_data(log: Log) -> list[ScoreRow]:
+    """How many rows hold which kind of personal data, as score rows."""
+    from coterie.steps.scrub import find  # which loads the rules of all countries
+
+    items = log.frame.group_by(pl.col(log.shape.item).alias("item")).len("n").collect(engine="streaming")
+    kinds = items.with_columns(find(items["item"]).alias("kind")).drop_nulls("kind")
+    counts = kinds.group_by("kind").agg(pl.col("n").sum()).sort("n", "kind", descending=[True, False])
+    return [("personal_data", kind, count, "rows") for kind, count in counts.iter_rows()]

@@ -1,0 +1,123 @@
+"""A comparison computes what measures ask for, and nothing else."""
+
+from dataclasses import replace
+from types import ModuleType
+
+import pytest
+
+import coterie
+from coterie import measures
+from coterie.core import registry
+from coterie.core.scores import Figure, Score
+from coterie.errors import InputError, MissingError, NotApplicableError, ParameterError
+from coterie.measures.comparison import Comparison, scores_of
+from coterie.methods.generalize import Generalize
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.testing import queries_log, visits_log
+
+
+@pytest.fixture
+def log():
+    return queries_log()
+
+
+@pytest.fixture
+def release(log):
+    return coterie.anonymize(log, SuppressRare(k=3), seed=1)
+
+
+def untouchable(log):
+    """The log with rows that nobody may read."""
+
+    def refuse(_):
+        raise AssertionError("rows were read")
+
+    return replace(log, frame=log.frame.map_batches(refuse))
+
+
+def own_measure(monkeypatch, **parts):
+    """A measure of somebody else."""
+    module = ModuleType("theirs")
+    vars(module).update(parts)
+    monkeypatch.setattr(registry, "module", lambda kind, name: module)
+
+
+def test_nothing_is_read_before_a_measure_asks(log, release):
+    Comparison.of(untouchable(log), release, 1, False)
+
+
+def test_a_measure_of_the_release_alone_does_not_read_the_original(log, release, monkeypatch):
+    def measure(comparison):
+        yield Score("rows", comparison.released.height, "rows")
+
+    own_measure(monkeypatch, needs=frozenset(), figures=(), measure=measure)
+    scores = coterie.measure(untouchable(log), release, ["theirs"])
+    assert scores.rows() == [("theirs", "rows", 17.0, "rows")]
+
+
+@pytest.mark.parametrize("name", ["frequency", "uniqueness", "linkage", "witness"])
+def test_measures_that_can_do_without_do_not_hold_all_rows(name, log, release):
+    comparison = Comparison.of(log, release, 1, False)
+    assert scores_of(comparison, [name]).height
+    assert not {"original", "released", "profiles"} & set(vars(comparison))
+
+
+def test_shares_without_a_record_need_no_rows(log, release):
+    comparison = Comparison.of(log, replace(release, record=None), 1, False)
+    scores_of(comparison, ["release_share", "certainty_penalty"])
+    assert not {"original", "released"} & set(vars(comparison))
+
+
+def test_what_is_asked_for_twice_is_computed_once(log, release):
+    comparison = Comparison.of(log, release, 1, False)
+    assert comparison.items_before is comparison.items_before
+    assert comparison.given("taxonomy") is comparison.given("taxonomy")
+
+
+def test_needs_are_checked_before_the_measure_runs(log, release, monkeypatch):
+    def measure(comparison):
+        raise AssertionError("it ran")
+
+    bare = replace(release, record=replace(release.record, rows=None))
+    own_measure(monkeypatch, needs=frozenset({"rows"}), figures=(), measure=measure)
+    with pytest.raises(NotApplicableError, match="does not keep rows"):
+        coterie.measure(log, bare, ["theirs"])
+    own_measure(monkeypatch, needs=frozenset({"labels"}), figures=(), measure=measure)
+    with pytest.raises(NotApplicableError, match="--labels FILE"):
+        coterie.measure(log, release, ["theirs"])
+    own_measure(monkeypatch, needs=frozenset({"record"}), figures=(), measure=measure)
+    with pytest.raises(MissingError, match="--record DIR"):
+        coterie.measure(log, replace(release, record=None), ["theirs"])
+    own_measure(monkeypatch, needs=frozenset({"text"}), figures=(), measure=measure)
+    concepts = coterie.anonymize(log, Generalize(k=2), seed=1)
+    with pytest.raises(NotApplicableError, match="concepts in place of queries"):
+        coterie.measure(log, concepts, ["theirs"])
+
+
+def test_a_measure_has_all_its_parts(monkeypatch):
+    own_measure(monkeypatch, needs=frozenset())
+    with pytest.raises(ParameterError, match="lacks figures, measure"):
+        measures.load("theirs")
+
+
+def test_another_shape_is_refused(release):
+    with pytest.raises(InputError, match="QUERIES, the original VISITS"):
+        Comparison.of(visits_log(), release, 1, False)
+
+
+def test_figures_of_third_parties_stand_after_ours(monkeypatch):
+    ours = measures.figures()
+    theirs = ModuleType("theirs")
+    vars(theirs).update(
+        needs=frozenset({"record"}),
+        figures=(Figure(key="x", section="privacy", title="Theirs"),),
+        measure=lambda _: iter(()),
+    )
+    own, names = registry.module, registry.names
+    monkeypatch.setattr(registry, "module", lambda kind, name: theirs if name == "theirs" else own(kind, name))
+    monkeypatch.setattr(registry, "names", lambda kind: ["theirs", *names(kind)])
+    every = measures.figures()
+    assert [figure for figure in every if figure.measure != "theirs"] == list(ours)
+    private = [figure for figure in every if figure.section == "privacy"]
+    assert private[-1].measure == "theirs"
+    assert private[-1].needs == {"record"}
