@@ -114,7 +114,7 @@ class Promise(Protocol):
 
     @property
     def linkage_bound(self) -> float | None:
-        """The largest share of subjects that anybody can be right about who links names to people; None: no bound."""
+        """The largest share of subjects that anyone who links names to people can be right about; None: no bound."""
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -130,8 +130,8 @@ class Promise(Protocol):
 
 def promise_class(name: str) -> type[Promise]:
     """The class of a promise, by its name."""
-    found: type[Promise] = registry.member("promises", name)
-    return found
+    cls: type[Promise] = registry.member("promises", name)
+    return cls
 
 
 def to_dict(promise: Promise) -> dict[str, Any]:

@@ -80,8 +80,8 @@ class Local:
         numbered = frame.with_columns(number.cast(pl.UInt32).alias("_block"))
         key = pl.PartitionBy(folder, key="_block", include_key=False)
         numbered.sink_parquet(key, compression="lz4", engine="streaming", mkdir=True)
-        found = sorted(folder.iterdir(), key=lambda path: int(path.name.partition("=")[2]))
-        blocks = [_scan(path) for path in found]
+        folders = sorted(folder.iterdir(), key=lambda path: int(path.name.partition("=")[2]))
+        blocks = [_scan(path) for path in folders]
         return blocks or [frame.clear()]
 
     def _each(self, blocks: list[pl.LazyFrame], work: Work) -> pl.LazyFrame:

@@ -137,10 +137,10 @@ def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> Records:
     terms = tree.classify(queries["item"], stop_words=not paper_compat).terms.select(
         pl.col("query").alias("q"), "concept"
     )
-    found = (
+    meant = (
         asked.lazy().join(queries.lazy(), on="item").join(terms.lazy(), on="q").select("subject", "concept").unique()
     )
-    table = found.sort("subject", "concept").collect(engine="streaming")
+    table = meant.sort("subject", "concept").collect(engine="streaming")
     sizes = table["subject"].rle().struct.unnest()
     return Records(
         users=sizes["value"],
@@ -183,7 +183,7 @@ def partition(
     groups, least = [np.arange(n_records)], k
     if key is not None:
         order = np.argsort(key, kind="stable")
-        groups = [np.sort(some) for some in np.split(order, np.arange(k, n_records - k + 1, k))]
+        groups = [np.sort(part) for part in np.split(order, np.arange(k, n_records - k + 1, k))]
         least = n_records  # none can be split
     waiting = [(members, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)) for members in groups]
     while waiting:
@@ -198,10 +198,10 @@ def partition(
         if rest.size:
             waiting.append((rest, cut, closed | ~others))
         for number in np.unique(group[group >= 0]):
-            some = members[group == number]
-            new = kernels.tree.children_touched(some[0], node, start, items, place, size, child_start, child)
-            of_new = np.concatenate([closed[others], np.zeros(new.size, dtype=np.bool_)])
-            waiting.append((some, np.concatenate([cut[others], new]), of_new))
+            together = members[group == number]
+            new = kernels.tree.children_touched(together[0], node, start, items, place, size, child_start, child)
+            closed_of_new = np.concatenate([closed[others], np.zeros(new.size, dtype=np.bool_)])
+            waiting.append((together, np.concatenate([cut[others], new]), closed_of_new))
     done.sort(key=lambda each: int(each[0][0]))
     result = np.empty(n_records, dtype=np.int64)
     for number, (members, _) in enumerate(done):

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from coterie.errors import NotApplicableError
-from coterie.kernels.hausdorff import new_scratch
+from coterie.kernels.hausdorff import new_workspace
 from coterie.kernels.kmeans import distances
 from coterie.measures import Comparison, Score
 from coterie.measures.users import Users, users_of
@@ -80,11 +80,11 @@ def sums(users: Users, members: pl.DataFrame, profiles: pl.DataFrame, eq1: str, 
         _numbered(profiles.sort("group", *EVENT_ORDER), "group", n),
         _numbered(overall.sort("group", *EVENT_ORDER), "group", n + sizes.size),
     ]
-    trees = encode(pl.concat(numbered), users.scales_before, users.keys, eq1).trees
-    scratch = new_scratch(trees)
-    to_profile = distances(np.arange(n), n + group, trees, scratch)
+    events = encode(pl.concat(numbered), users.scales_before, users.keys, eq1).events
+    workspace = new_workspace(events)
+    to_profile = distances(np.arange(n), n + group, events, workspace)
     middle = np.full(sizes.size, n + sizes.size)
-    to_middle = distances(n + np.arange(sizes.size), middle, trees, scratch)
+    to_middle = distances(n + np.arange(sizes.size), middle, events, workspace)
     sse, ssa = float((to_profile**2).sum()), float((sizes * to_middle**2).sum())
     loss = 100 * sse / (sse + ssa) if sse + ssa else 0.0
     return {"sse": sse, "mean_distance": float(to_profile.mean()), "ssa": ssa, "sst": sse + ssa, "loss": loss}

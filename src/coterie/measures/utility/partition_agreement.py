@@ -28,11 +28,11 @@ from math import comb
 import numpy as np
 import polars as pl
 
-from coterie.kernels.hausdorff import Ints
+from coterie.core.arrays import Ints
 from coterie.kernels.kmeans import kmeans
 from coterie.measures import Comparison, Score
 from coterie.measures.users import Users, users_of
-from coterie.models.events import EVENT, Profiles, encode
+from coterie.models.events import EVENT, EncodedEvents, encode
 from coterie.models.profiles import load_kernels
 
 needs_record = True
@@ -68,9 +68,9 @@ def clusterings(users: Users, kappas: Sequence[int]) -> list[tuple[Ints, Ints]]:
     )
     order = np.argsort(users.keys("κ-means", users.members["user"]), kind="stable")
 
-    def cluster(job: tuple[int, tuple[Profiles, Ints]]) -> Ints:
+    def cluster(job: tuple[int, tuple[EncodedEvents, Ints]]) -> Ints:
         kappa, (profiles, same) = job
-        return kmeans(order[:kappa], same, profiles.trees, profiles.strings)
+        return kmeans(order[:kappa], same, profiles.events, profiles.strings)
 
     jobs = [(kappa, log) for kappa in sorted(kappas, reverse=True) for log in logs]  # the longest first
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
