@@ -10,7 +10,7 @@ import pytest
 import Stemmer
 
 import coterie
-from coterie.core import registry
+from coterie.core import registry, threads
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.kernels.grouping import UNIT
 from coterie.models import interests as module
@@ -106,7 +106,7 @@ def test_order_blocks_and_threads_do_not_matter(monkeypatch):
     log = coterie.prepare(coterie.read("synth:users=300,seed=3"))
     expected = interests(log, a_run(1), InterestSettings())
     monkeypatch.setattr(module, "_USERS_AT_ONCE", 7)
-    monkeypatch.setattr(coterie.groups.os, "cpu_count", lambda: 5)
+    monkeypatch.setattr(threads.os, "cpu_count", lambda: 5)
     shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=2)
     again = interests(made(shuffled.select("user", "query").rows()), a_run(1, blocks=4), InterestSettings())
     assert again.users.equals(expected.users)

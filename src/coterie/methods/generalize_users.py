@@ -82,11 +82,11 @@ class GeneralizeUsers:
         """The same with random groups of k to 2k - 1, each with the most specific cut that all its members share."""
         return None if self.partition == "random" else replace(self, partition="random")
 
-    def learn(self, log: Log, run: Run) -> Records:  # noqa: ARG002 (nothing is drawn at random)
+    def learn(self, log: Log, run: Run) -> UserConcepts:  # noqa: ARG002 (nothing is drawn at random)
         """Step 1: records of users."""
         return _records(log, self._tree, self.paper_compat)
 
-    def plan(self, learnt: Records, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt is enough)
+    def plan(self, learnt: UserConcepts, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt is enough)
         """Step 2: groups of records, and the cut of each group; users without a record are in none."""
         key = run.keys("random partition", learnt.users) if self.partition == "random" else None
         members, cuts = _groups(learnt, self._tree, self.k, key)
@@ -120,7 +120,7 @@ class GeneralizeUsers:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Records:
+class UserConcepts:
     """The concepts of users, users in byte order; those without any are not there."""
 
     users: pl.Series
@@ -129,7 +129,7 @@ class Records:
     """Distinct concepts of user u: concepts[start[u]:start[u + 1]]."""
 
 
-def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> Records:
+def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> UserConcepts:
     """Step 1: for each user the set of concepts that the words of the queries mean."""
     pairs = log.frame.select(pl.col(log.shape.subject).alias("subject"), pl.col(log.shape.item).alias("item"))
     asked = pairs.drop_nulls().unique().collect(engine="streaming")
@@ -142,7 +142,7 @@ def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> Records:
     )
     table = meant.sort("subject", "concept").collect(engine="streaming")
     sizes = table["subject"].rle().struct.unnest()
-    return Records(
+    return UserConcepts(
         users=sizes["value"],
         start=offsets(sizes["len"].to_numpy()),
         concepts=table["concept"].to_numpy().astype(np.int64),
@@ -150,7 +150,7 @@ def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> Records:
 
 
 def _groups(
-    records: Records, tree: Taxonomy, k: int, key: NDArray[np.uint64] | None = None
+    records: UserConcepts, tree: Taxonomy, k: int, key: NDArray[np.uint64] | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Step 2, with names in place of numbers: (subject, group) and (group, text), the concepts that cover each group.
 

@@ -54,7 +54,7 @@ def encode(rows: pl.DataFrame, tree: Taxonomy, categories: int, keys: Keys) -> M
     path_start = np.concatenate([path_start, path_start[-1] + 1 + np.arange(alone.size)])
     path = np.concatenate([path, alone])
     terms = pl.DataFrame({
-        "query": np.concatenate([classified.terms["query"].to_numpy(), unmapped]),
+        "number": np.concatenate([classified.query, unmapped]),
         "node": np.concatenate([_places(concepts, nodes), alone[1:]]),
     })  # fmt: skip
     kind, kind_start, kind_nodes = _kinds(terms, concept.size)
@@ -113,7 +113,7 @@ def _places(concepts: Ints, nodes: Ints) -> Ints:
 
 def _kinds(terms: pl.DataFrame, n_nodes: int) -> tuple[Ints, Ints, Ints]:
     """The kind of each query, and the nodes of each kind; queries that mean the same are of one kind."""
-    means = terms.group_by("query", maintain_order=True).agg("node").sort("query")
+    means = terms.group_by("number", maintain_order=True).agg("node").sort("number")
     several = means.filter(pl.col("node").list.len() > 1)
     distinct = several.select(pl.col("node").unique(maintain_order=True)).with_row_index("kind", offset=n_nodes)
     numbered = means.join(distinct, on="node", how="left", maintain_order="left")

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 
 from coterie import taxonomies
 from coterie.core import registry
-from coterie.core.arrays import Floats as Doubles
-from coterie.core.arrays import Ints, Masks, offsets
+from coterie.core.arrays import Floats, Ints, Masks, offsets
 from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.core.threads import in_threads
@@ -48,7 +47,7 @@ _SPARE = 16  # directions more than wanted, which make the wanted ones exact
 _USERS_AT_ONCE = 20_000
 _SIZE_OCTAVES = 10.0
 _STOP = sorted(STOP_WORDS)
-Floats = NDArray[np.float32]
+Singles = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,7 +227,7 @@ def _matrix(words: pl.LazyFrame, vocabulary: pl.DataFrame, n_users: int) -> Spar
     return Sparse(start, column, n, vocabulary.height)
 
 
-def _lsa(counts: Sparse, idf: Doubles, sample: Ints, dimensions: int, run: Run) -> Floats:
+def _lsa(counts: Sparse, idf: Floats, sample: Ints, dimensions: int, run: Run) -> Singles:
     tfidf = counts._replace(value=((1 + np.log(counts.value)) * idf[counts.column]).astype(np.float32))
     sampled = _unit_rows(_rows_of(tfidf, sample))
     wanted = min(dimensions, sample.size, counts.width)
@@ -254,7 +253,7 @@ def _unit_rows(matrix: Sparse) -> Sparse:
     return matrix._replace(value=(matrix.value / np.sqrt(np.maximum(squares, 1e-9))[row]).astype(np.float32))
 
 
-def _by_users(matrix: Sparse, work: Callable[[Sparse], Floats]) -> Floats:
+def _by_users(matrix: Sparse, work: Callable[[Sparse], Singles]) -> Singles:
     """`work` on the rows of some users at a time, in threads."""
     parts = [
         matrix._replace(start=matrix.start[at : at + _USERS_AT_ONCE + 1])
@@ -272,7 +271,7 @@ def _spelled(rows: pl.LazyFrame, vocabulary: pl.DataFrame) -> list[str]:
     return first.sort("column")["piece"].to_list()
 
 
-def _embed(name: str, words: list[str]) -> Floats:
+def _embed(name: str, words: list[str]) -> Singles:
     """The vectors of a model, checked: what a third party gives is only believed if it fits."""
     model = registry.module("embeddings", name)
     if not words:  # a model need not know what to do with nothing
@@ -285,14 +284,14 @@ def _embed(name: str, words: list[str]) -> Floats:
     return table
 
 
-def _means(counts: Sparse, idf: Doubles, table: Floats) -> Floats:
+def _means(counts: Sparse, idf: Floats, table: Singles) -> Singles:
     """The mean word vector of each user, minus that of all users who have one, of length 1 (or 0)."""
     weighted = counts._replace(value=(counts.value * idf[counts.column]).astype(np.float32))
     has_vector = np.append(np.abs(table).sum(axis=1) > 0, False)[counts.column]
     weighted = weighted._replace(value=np.where(has_vector, weighted.value, 0).astype(np.float32))
     wide = np.concatenate([table, np.ones((table.shape[0], 1), dtype=np.float32)], axis=1).astype(np.float64)
 
-    def means(users: Sparse) -> Floats:
+    def means(users: Sparse) -> Singles:
         sums = times(users, wide)
         return (sums[:, :-1] / np.maximum(sums[:, -1:], 1e-9)).astype(np.float32)
 
@@ -305,7 +304,7 @@ def _means(counts: Sparse, idf: Doubles, table: Floats) -> Floats:
     return result
 
 
-def _size_columns(sizes: NDArray[np.integer], weight: float) -> Floats:
+def _size_columns(sizes: NDArray[np.integer], weight: float) -> Singles:
     octaves = np.log2(sizes)
     span = max(_SIZE_OCTAVES, float(octaves.max()))
     angle = np.pi / span * octaves

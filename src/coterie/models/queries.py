@@ -226,12 +226,12 @@ def certificate(graph: AffinityGraph, kept: pl.Series, k: int) -> pl.DataFrame:
         wanted, k, vertices.vertex, vertices.member_start, vertices.members, graph.start, graph.neighbours,
         released, queries.user_start, queries.users, len(queries.people),
     )  # fmt: skip
-    nobody = pl.Series(user) < 0
+    covering = pl.DataFrame({"name": queries.people.gather(np.maximum(user, 0)), "named": user >= 0})
     return pl.DataFrame({
         "item": queries.names.gather(item),
         "by": queries.names.gather(by),
-        "user": queries.people.gather(np.maximum(user, 0)),
-    }).with_columns(pl.when(~nobody).then("user").alias("user"))  # fmt: skip
+        "user": covering.select(pl.when("named").then("name")).to_series(),
+    })  # fmt: skip
 
 
 class _Counts(NamedTuple):

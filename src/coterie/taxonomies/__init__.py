@@ -191,11 +191,16 @@ class Classification:
     def __repr__(self) -> str:
         return f"<Classification: {self.n_terms.size:,} queries, {self.terms.height:,} concepts>"
 
+    @property
+    def query(self) -> Short:
+        """The query of each line of `terms`."""
+        return self.terms["query"].to_numpy()
+
     @cached_property
     def mapped(self) -> Flags:
         """Which queries have a concept."""
         result = np.zeros(self.n_terms.size, dtype=np.bool_)
-        result[self.terms["query"].to_numpy()] = True
+        result[self.query] = True
         return result
 
     def unmapped_share(self, events: NDArray[np.integer] | None = None) -> float:
