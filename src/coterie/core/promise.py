@@ -156,7 +156,7 @@ def with_k(promises: tuple[Promise, ...], k: int) -> tuple[Promise, ...]:
     changed = tuple(with_values(promise, k=k) for promise in promises)
     if changed == promises and all("k" not in to_dict(promise) for promise in promises):
         names = ", ".join(promise.name for promise in promises)
-        raise ParameterError(f"{names} has no k that could be checked instead.")
+        raise ParameterError(f"{names} has no k that could be checked instead: leave out k.")
     return changed
 
 

@@ -81,21 +81,21 @@ class Explanation:
 def read_queries(path: Path) -> list[tuple[int, str]]:
     """Number and text of the lines of a file that are not empty."""
     if not path.exists() or path.is_dir():  # a pipe is as good as a file
-        raise MissingError(f"{path}: no such file of queries.")
+        raise MissingError(f"{path}: no such file of queries. Give one with a query on each line.")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"{path.name} is not UTF-8 text.") from None
+        raise InputError(f"{path.name} is not UTF-8 text: save it as UTF-8.") from None
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
-        raise InputError(f"{path.name} has no query in it.")
+        raise InputError(f"{path.name} has no query in it: write one per line.")
     return lines
 
 
 def explain_affinity(log: Log, method: Affinity, queries: Sequence[tuple[int, str]] = ()) -> Explanation:
     """What the method makes of some queries of a log, spelled as the log was prepared."""
     if log.shape is not QUERIES:
-        raise InputError(f"affinity works on {QUERIES.name}, and this log is {log.shape.name}.")
+        raise InputError(f"affinity works on {QUERIES.name}, and this log is {log.shape.name}: give a log of queries.")
     graph = method.learn(log, Run(seed=0, engine=Local()))
     if graph.queries.people.is_empty():
         raise InputError(
@@ -226,7 +226,7 @@ def draw_component(explanation: Explanation, path: Path, show_values: bool) -> N
     """A picture of the component of the first query that is in the graph: .svg, .png or .html by the name."""
     shown = explanation.table.filter(pl.col("state") == IN_GRAPH)
     if shown.is_empty():
-        raise InputError("None of the queries is in the graph, so there is nothing to draw.")
+        raise InputError("None of the queries is in the graph, so there is nothing to draw. Ask about another query.")
     names = explanation.graph.queries.names
     at = int(names.search_sorted(shown["query"][0]))
     picture = network(explanation.graph, at)

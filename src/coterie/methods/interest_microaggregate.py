@@ -88,7 +88,7 @@ class InterestMicroaggregate:
     sensitive: Annotated[
         str,
         File(NO_TOPICS),
-        "file of sensitive topics, one on a line as 'name: word word'; no group shares one",
+        "file of sensitive topics, one per line as 'name: word word'; no group shares one",
     ] = NO_TOPICS
     sensitive_share: Annotated[
         float,

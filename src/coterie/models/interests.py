@@ -112,7 +112,7 @@ def read_topics(path: Path) -> list[pl.Series]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise InputError("The file of sensitive topics cannot be read as text (UTF-8).") from None
+        raise InputError("The file of sensitive topics cannot be read as text: save it as UTF-8.") from None
     topics = []
     for number, line in enumerate(lines, 1):
         text = line.partition("#")[0]
@@ -121,10 +121,13 @@ def read_topics(path: Path) -> list[pl.Series]:
         written = text.partition(":")[2] if ":" in text else text
         words = _pieces(pl.DataFrame({QUERY: [_with_branches(written)]}))["piece"]
         if words.is_empty():  # a topic that guards nothing must not look like one that does
-            raise ParameterError(f"Line {number} of the file of sensitive topics has no words, or stop words only.")
+            raise ParameterError(
+                f"Line {number} of the file of sensitive topics has no words, or stop words only: add a word, or take "
+                "the line out."
+            )
         topics.append(words.unique().sort())
     if not topics:
-        raise ParameterError("The file of sensitive topics has no words: write one topic on a line.")
+        raise ParameterError("The file of sensitive topics has no words: write one topic per line.")
     return topics
 
 
@@ -280,7 +283,7 @@ def _embed(name: str, words: list[str]) -> Singles:
     if table.ndim != 2 or table.shape[0] != len(words):
         raise ParameterError(f"The embedding {name!r} must give one row of numbers for each word.")
     if not np.isfinite(table).all():
-        raise ParameterError(f"The embedding {name!r} gave numbers that are not finite.")
+        raise ParameterError(f"The embedding {name!r} gave numbers that are not finite: zeros stand for unknown words.")
     return table
 
 

@@ -151,7 +151,7 @@ def gather(log: Log, run: Run) -> Queries:
     table = grouped.collect(engine="streaming").sort("item")
     start = offsets(table["number"].list.len().to_numpy())
     if max(start[-1], len(table)) > _MOST:
-        raise InputError("affinity works on logs of up to 2,147,483,647 rows.")
+        raise InputError("affinity works on logs of up to 2,147,483,647 rows: anonymize parts of this one.")
     numbers, times = (_writable(table[name].explode(empty_as_null=False)) for name in ("number", "moment"))
     names = table["item"]
     del table, grouped

@@ -106,7 +106,7 @@ class Taxonomy:
         """The single words that most likely mean a concept with this label, or one below it."""
         below = (self.labels.str.to_lowercase() == label.lower()).to_numpy().copy()
         if not below.any():
-            raise ParameterError(f"The taxonomy {self.name} has no concept {label!r}.")
+            raise ParameterError(f"The taxonomy {self.name} has no concept {label!r}: check its spelling.")
         for start, end in pairwise(self._level_start[1:]):  # a level after that of its parents
             below[start:end] |= below[self.parent[start:end]]
         lexicon = self.lexicon

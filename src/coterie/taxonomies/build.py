@@ -140,7 +140,9 @@ def build(
         notes += table.read(paths[0], categories, separator, encoding)
     missing = [branch for branch, count in categories.without.items() if not count]
     if missing:
-        raise ParameterError(f"There is no first-level category {missing[0]} that could be left out.")
+        raise ParameterError(
+            f"There is no first-level category {missing[0]} that could be left out: check its spelling."
+        )
     if len(categories.labels) == 1:
         raise InputError("There is nothing in it but a root. A taxonomy has categories below its root.")
     return from_categories(categories, name, notes)

@@ -84,9 +84,9 @@ def _read_parents(rows: Iterable[Row], columns: _Columns, categories: Categories
     for line, row in rows:
         own, label = _cell(row, columns.id), tidy(_cell(row, columns.label))
         if not own or not label:
-            raise InputError(f"{name} line {line} has no {'label' if own else 'id'}.")
+            raise InputError(f"{name} line {line} has no {'label' if own else 'id'}: every category needs both.")
         if own in number:
-            raise InputError(f"{name} line {line} has an id that another line has too.")
+            raise InputError(f"{name} line {line} has an id that another line has too: give each category its own.")
         number[own] = categories.add((label, own), label, _pages(row, columns, name, line))
         categories.add_title(number[own], _cell(row, columns.title))
         parent = _cell(row, columns.parent)
@@ -142,7 +142,7 @@ def _rows(path: Path, encoding: str) -> Iterator[Row]:
             if any(row) and not row[0].startswith("#"):
                 yield reader.line_num, [cell.strip() for cell in row]
     except csv.Error:
-        raise InputError(f"{path.name} line {reader.line_num} is not csv.") from None
+        raise InputError(f"{path.name} line {reader.line_num} is not csv: check its quotes.") from None
 
 
 def _cell(row: list[str], column: int | None) -> str:
@@ -155,5 +155,5 @@ def _pages(row: list[str], columns: _Columns, name: str, line: int) -> int:
     if not text:
         return int(bool(_cell(row, columns.title)))
     if not (text.isascii() and text.isdigit() and len(text) <= 15):
-        raise InputError(f"{name} line {line}: the number of pages is not a whole number.")
+        raise InputError(f"{name} line {line}: the number of pages is not a whole number: write digits only.")
     return int(text)
