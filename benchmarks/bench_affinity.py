@@ -187,7 +187,7 @@ def graph(given: argparse.Namespace) -> dict:
     clock("gather")
     queries = affine_queries.gather(log, a_run(SEED))
     clock("mine")
-    found = affine_queries.mine(queries, affine_queries.Settings())
+    found = affine_queries.mine(queries, affine_queries.AffinitySettings())
     clock("join")
     start, neighbours = affine_queries.connect(found, float(given.theta))
     clock("cores")
@@ -215,7 +215,7 @@ def join(given: argparse.Namespace) -> dict:
 
     theta = float(given.theta) - affine_queries.TOLERANCE
     found = affine_queries.mine(
-        affine_queries.gather(verbs.prepare(verbs.read(given.log)), a_run(SEED)), affine_queries.Settings()
+        affine_queries.gather(verbs.prepare(verbs.read(given.log)), a_run(SEED)), affine_queries.AffinitySettings()
     )
     random, mass = np.random.default_rng(SEED), found.mass
     start, features = found.start, found.features

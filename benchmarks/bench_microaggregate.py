@@ -118,12 +118,12 @@ def _equal_users(users: int):
 def _groups(frame) -> list[list[int]]:
     from itertools import pairwise
 
-    from coterie.kernels.hausdorff import new_scratch
+    from coterie.kernels.hausdorff import new_workspace
     from coterie.kernels.mdav import mdav
     from coterie.models.events import Scales, encode
 
     profiles = encode(frame, Scales.of(frame.lazy()), _keys)
-    members, start = mdav(K, profiles.trees, profiles.strings, new_scratch(profiles.trees))
+    members, start = mdav(K, profiles.events, profiles.strings, new_workspace(profiles.events))
     return [members[a:b].tolist() for a, b in pairwise(start)]
 
 
@@ -151,7 +151,7 @@ def fast(users: int) -> dict:
 def plain(users: int, remember: bool = False) -> dict:
     import polars as pl
 
-    from coterie.core.arrays import mixed_bits
+    from coterie.core.arrays import splitmix64
     from tests.helpers import reference
 
     if not remember:
@@ -165,7 +165,7 @@ def plain(users: int, remember: bool = False) -> dict:
         key = _keys("tie between users", pl.Series([user]))
         if query is None:
             return int(key[0])
-        return int(mixed_bits(key ^ _keys("tie between queries", pl.Series([query])))[0])
+        return int(splitmix64(key ^ _keys("tie between queries", pl.Series([query])))[0])
 
     start = time.process_time()
     groups = reference.microaggregate(list(people.items()), K, priority)

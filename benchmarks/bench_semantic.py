@@ -144,8 +144,8 @@ def plain(users: int) -> dict:
     from coterie import taxonomies
     from coterie.models.words import word_hashes
     from tests.helpers import semantic_reference as reference
-    from tests.helpers.taxonomy_reference import Reference, forms_of
     from tests.helpers.microaggregation import priority
+    from tests.helpers.taxonomy_reference import Reference, forms_of
 
     queries: dict[str, list[str]] = {}
     for user, query in _rows(users).select("user", "query").rows():

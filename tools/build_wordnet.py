@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from coterie.core.arrays import offsets
 from coterie.taxonomies import Taxonomy, packed
-from coterie.taxonomies.lexicon import Lexicon, offsets
+from coterie.taxonomies.lexicon import Lexicon
 from coterie.taxonomies.tree import by_depth
 from coterie.text.words import pieces
 

@@ -89,7 +89,7 @@ def arrays(*queries_and_urls, eq1="text"):
     rows = [("u", None, query, None, url) for query, url in queries_and_urls]
     frame = pl.DataFrame(rows, schema={name: QUERIES.schema[name] for name in QUERIES.released}, orient="row")
     scales = aggregate.Scales(time=100, rank=9, words=9, size=10)
-    return aggregate.encode(frame, scales, lambda _, subjects: np.arange(len(subjects), dtype=np.uint64), eq1).trees
+    return aggregate.encode(frame, scales, lambda _, subjects: np.arange(len(subjects), dtype=np.uint64), eq1).events
 
 
 @pytest.mark.parametrize(("a", "b", "expected"), DOMAINS)
@@ -99,10 +99,10 @@ def test_domain_distance_of_the_kernels(a, b, expected):
 
 @pytest.mark.parametrize(("eq1", "expected"), [("text", 0.6085), ("printed", 0.3598)])
 def test_query_distance_of_the_kernels(eq1, expected):
-    trees = arrays(("cheap flight paris", None), ("cheap flights", None), eq1=eq1)
-    code = hausdorff.query_code(0, 1, 0, trees.fractions.size - 1, trees, hausdorff.new_scratch(trees))
-    assert trees.fractions[code] == pytest.approx(6 / 7)
-    found = hausdorff.event_value(0.0, hausdorff.length_distance(0, 1, trees), trees.fractions[code], trees.widths)
+    events = arrays(("cheap flight paris", None), ("cheap flights", None), eq1=eq1)
+    code = hausdorff.query_code(0, 1, 0, events.fractions.size - 1, events, hausdorff.new_workspace(events))
+    assert events.fractions[code] == pytest.approx(6 / 7)
+    found = hausdorff.event_value(0.0, hausdorff.length_distance(0, 1, events), events.fractions[code], events.widths)
     assert found == pytest.approx(expected / 2, abs=3e-5)  # an event is queries for a half
 
 
@@ -115,6 +115,6 @@ def test_mdav_of_the_kernels_on_numbers():
     scales = aggregate.Scales.of(frame.lazy())
     keys = partial(randomness.keys, 1)
     profiles = aggregate.encode(frame, scales, keys)
-    members, start = mdav.mdav(3, profiles.trees, profiles.strings, hausdorff.new_scratch(profiles.trees))
+    members, start = mdav.mdav(3, profiles.events, profiles.strings, hausdorff.new_workspace(profiles.events))
     groups = [{numbers[i] for i in members[a:b]} for a, b in pairwise(start)]
     assert groups == [{20, 21, 22}, {1, 2, 3}, {10, 11, 12}]

@@ -247,11 +247,17 @@ class CoversOutside(Affinity):
 
     def learn(self, log, run):
         graph = super().learn(log, run)
-        of, degree = graph.vectors, graph.degree.copy()
-        for q in np.flatnonzero(of.vertex >= 0):
-            v = of.vertex[q]
+        vertices, degree = graph.vertices, graph.degree.copy()
+        for q in np.flatnonzero(vertices.vertex >= 0):
+            v = vertices.vertex[q]
             closed = [v, *graph.neighbours[graph.start[v] : graph.start[v + 1]]]
-            degree[q] = len({u for w in closed for u in of.users[of.user_start[w] : of.user_start[w + 1]].tolist()})
+            degree[q] = len(
+                {
+                    u
+                    for w in closed
+                    for u in vertices.users[vertices.user_start[w] : vertices.user_start[w + 1]].tolist()
+                }
+            )
         return replace(graph, degree=degree)
 
 
@@ -261,9 +267,9 @@ class CoversThemselves(Affinity):
 
     def learn(self, log, run):
         graph = super().learn(log, run)
-        of, degree = graph.vectors, graph.degree.copy()
-        for q in np.flatnonzero(of.vertex >= 0):
-            v = of.vertex[q]
+        vertices, degree = graph.vertices, graph.degree.copy()
+        for q in np.flatnonzero(vertices.vertex >= 0):
+            v = vertices.vertex[q]
             degree[q] = max(degree[q], 1 + graph.start[v + 1] - graph.start[v])
         return replace(graph, degree=degree)
 

@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from coterie.core import randomness
-from coterie.core.arrays import mixed_bits
+from coterie.core.arrays import splitmix64
 from coterie.core.shapes import QUERIES
 from coterie.kernels import hausdorff
 from coterie.models.events import EVENT_ORDER, Scales, encode
@@ -66,7 +66,7 @@ def priority(user, query):
     u = keys("tie between users", pl.Series([user]))
     if query is None:
         return int(u[0])
-    return int(mixed_bits(u ^ keys("tie between queries", pl.Series([query])))[0])
+    return int(splitmix64(u ^ keys("tie between queries", pl.Series([query])))[0])
 
 
 def encoded(frame, eq1="text", busy=hausdorff.BUSY):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 def degrees(pairs):
-    """Distinct users of each query; rows without a user count as nobody's."""
+    """Distinct users of each query; rows without a user are not counted."""
     users = defaultdict(set)
     for user, query in pairs:
         if user is not None:

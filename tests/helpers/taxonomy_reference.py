@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 import Stemmer
 
+from coterie.core.arrays import offsets
 from coterie.taxonomies import Taxonomy
-from coterie.taxonomies.lexicon import Lexicon, offsets
+from coterie.taxonomies.lexicon import Lexicon
 from coterie.text.words import STOP_WORDS
 
 ENDINGS = [("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man")]
@@ -104,7 +105,7 @@ class Reference:
         return found
 
     def classify(self, queries, unit="term", categories=1, phrases=True):
-        """Rows of Mapping.terms, and n_terms."""
+        """Rows of Classification.terms, and n_terms."""
         rows, counts = [], []
         for q, query in enumerate(queries):
             terms = self.terms(query, unit, phrases)

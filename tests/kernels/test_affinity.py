@@ -17,7 +17,7 @@ from tests.helpers.runs import a_run
 
 
 def fast(rows, **options):
-    return affine_queries.affinity(log_of(rows), a_run(1), affine_queries.Settings(**options))
+    return affine_queries.affinity(log_of(rows), a_run(1), affine_queries.AffinitySettings(**options))
 
 
 def degrees(found):
@@ -26,9 +26,11 @@ def degrees(found):
 
 def edges(found):
     """Pairs of affine queries, twins among them."""
-    names, of = found.queries.names, found.vectors
-    near = {v: {v, *found.neighbours[found.start[v] : found.start[v + 1]].tolist()} for v in range(of.start.size - 1)}
-    groups = [[names[q] for q in of.members[a:b].tolist()] for a, b in pairwise(of.member_start.tolist())]
+    names, vertices = found.queries.names, found.vertices
+    near = {
+        v: {v, *found.neighbours[found.start[v] : found.start[v + 1]].tolist()} for v in range(vertices.start.size - 1)
+    }
+    groups = [[names[q] for q in vertices.members[a:b].tolist()] for a, b in pairwise(vertices.member_start.tolist())]
     return {q: {r for w in near[v] for r in groups[w]} - {q} for v, group in enumerate(groups) for q in group}
 
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie import taxonomies
+from coterie.core.arrays import offsets
 from coterie.kernels import tree as kernels
 from coterie.methods.generalize import nearest, risen, stayed
 from coterie.methods.generalize_users import partition
-from coterie.taxonomies.lexicon import offsets
 from tests.helpers import generalize_reference as plain
 from tests.helpers.small_trees import tree_of, trees
 

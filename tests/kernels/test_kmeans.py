@@ -25,7 +25,7 @@ def test_the_same_clusters(rows, data):
     users = users_of(frame)
     start = data.draw(st.permutations(range(len(users))))[: data.draw(st.integers(1, len(users)))]
     profiles = encoded(frame)
-    got = kmeans.kmeans(np.array(start), same_profile(users), profiles.trees, profiles.strings)
+    got = kmeans.kmeans(np.array(start), same_profile(users), profiles.events, profiles.strings)
     assert got.tolist() == reference.kmeans(users, start, priority)
 
 
@@ -38,7 +38,7 @@ def test_it_stops_after_some_rounds(rows, rounds):
     profiles = encoded(frame)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kmeans, "ROUNDS", rounds)
-        got = kmeans.kmeans(np.array(start), same_profile(users), profiles.trees, profiles.strings)
+        got = kmeans.kmeans(np.array(start), same_profile(users), profiles.events, profiles.strings)
     assert got.tolist() == reference.kmeans(users, start, priority, rounds=rounds)
 
 
@@ -55,7 +55,7 @@ def test_many_rounds_and_ties(seed):
     users = users_of(frame)
     start = draw.sample(range(16), draw.randint(2, 6))
     profiles = encoded(frame)
-    got = kmeans.kmeans(np.array(start), same_profile(users), profiles.trees, profiles.strings)
+    got = kmeans.kmeans(np.array(start), same_profile(users), profiles.events, profiles.strings)
     assert got.tolist() == reference.kmeans(users, start, priority)
 
 
@@ -64,7 +64,7 @@ def test_a_cluster_without_users_starts_again():
     rows = [(user, None, query, None, None) for user, query in (("a", "maps"), ("b", "maps"), ("c", "xyzzy"))]
     frame = frame_of(rows)
     profiles = encoded(frame)
-    got = kmeans.kmeans(np.array([0, 1]), same_profile(users_of(frame)), profiles.trees, profiles.strings)
+    got = kmeans.kmeans(np.array([0, 1]), same_profile(users_of(frame)), profiles.events, profiles.strings)
     assert got.tolist() == [0, 0, 1]
 
 
@@ -74,8 +74,8 @@ def test_distances_of_pairs(rows):
     frame = frame_of(rows)
     users = users_of(frame)
     scale = reference.scales(users)
-    trees = encoded(frame).trees
+    events = encoded(frame).events
     ones, others = (a.ravel() for a in np.meshgrid(np.arange(len(users)), np.arange(len(users))))
-    got = kmeans.distances(ones, others, trees, hausdorff.new_scratch(trees))
+    got = kmeans.distances(ones, others, events, hausdorff.new_workspace(events))
     expected = [reference.user_distance(users[a][1], users[b][1], scale) for a, b in zip(ones, others, strict=True)]
     assert got.tolist() == expected

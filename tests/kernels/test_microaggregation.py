@@ -46,24 +46,24 @@ def test_distances(rows, eq1, busy):
     frame = frame_of(rows)
     users = users_of(frame)
     scale = reference.scales(users)
-    trees = encoded(frame, eq1, busy).trees
-    scratch = hausdorff.new_scratch(trees, 4)  # so small that pairs push each other out
+    events = encoded(frame, eq1, busy).events
+    workspace = hausdorff.new_workspace(events, 4)  # so small that pairs push each other out
     everything = [event for _, found in users for event in found]
     for a in range(len(everything)):
         for b in range(len(everything)):
-            p, q = trees.query[a], trees.query[b]
-            code = 0 if p == q else hausdorff.query_code(p, q, 0, trees.fractions.size - 1, trees, scratch)
-            others = hausdorff.others_distance(a, b, trees)
-            length = hausdorff.length_distance(a, b, trees)
-            got = hausdorff.event_value(others, length, trees.fractions[code], trees.widths)
+            p, q = events.query[a], events.query[b]
+            code = 0 if p == q else hausdorff.query_code(p, q, 0, events.fractions.size - 1, events, workspace)
+            others = hausdorff.others_distance(a, b, events)
+            length = hausdorff.length_distance(a, b, events)
+            got = hausdorff.event_value(others, length, events.fractions[code], events.widths)
             assert got == reference.event_distance(everything[a], everything[b], scale, eq1)
     for a, (_, x) in enumerate(users):
         for b, (_, y) in enumerate(users):
             expected = reference.user_distance(x, y, scale, eq1)
-            assert hausdorff.user_distance_below(a, b, expected, trees, scratch) == expected
-            assert hausdorff.user_distance_above(a, b, expected, trees, scratch) == expected
-            assert hausdorff.user_distance_below(a, b, expected - 0.01, trees, scratch) >= expected
-            assert hausdorff.user_distance_above(a, b, expected + 0.01, trees, scratch) in (-1.0, expected)
+            assert hausdorff.user_distance_below(a, b, expected, events, workspace) == expected
+            assert hausdorff.user_distance_above(a, b, expected, events, workspace) == expected
+            assert hausdorff.user_distance_below(a, b, expected - 0.01, events, workspace) >= expected
+            assert hausdorff.user_distance_above(a, b, expected + 0.01, events, workspace) in (-1.0, expected)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -80,18 +80,18 @@ def test_distances_of_busy_users(seed):
             host = hosts[rng.integers(0, len(hosts) - user % 3)]
             rows.append((f"u{user}", when, words, None if host is None else int(rng.integers(1, 12)), host))
     frame = frame_of(rows)
-    plain, bundled = encoded(frame, busy=10**6).trees, encoded(frame, busy=100).trees
+    plain, bundled = encoded(frame, busy=10**6).events, encoded(frame, busy=100).events
     assert np.diff(plain.user_bundles).tolist() == [0] * 7
     assert [n > 0 for n in np.diff(bundled.user_bundles)] == [True] * 3 + [False] * 4
     assert bundled.bundle_start.size < 0.8 * bundled.bundle_events.size
     assert sorted(bundled.bundle_events) == list(range(950))
-    scratch = hausdorff.new_scratch(plain), hausdorff.new_scratch(bundled)
+    workspace = hausdorff.new_workspace(plain), hausdorff.new_workspace(bundled)
     for a in range(6):
         for b in range(6):
-            expected = hausdorff.user_distance_above(a, b, -1.0, plain, scratch[0])
+            expected = hausdorff.user_distance_above(a, b, -1.0, plain, workspace[0])
             for bound in (expected, expected - 0.05, expected + 0.05):
                 for distance in (hausdorff.user_distance_above, hausdorff.user_distance_below):
-                    assert distance(a, b, bound, bundled, scratch[1]) == distance(a, b, bound, plain, scratch[0])
+                    assert distance(a, b, bound, bundled, workspace[1]) == distance(a, b, bound, plain, workspace[0])
 
 
 @given(people(), st.sampled_from(["text", "printed"]), st.sampled_from(["nearest", "same_string", "drop"]))
@@ -120,7 +120,9 @@ def test_the_same_partition_cluster_by_cluster(rows, k, eq1, pairs, busy):
     users = users_of(frame)
     k = min(k, len(users))
     profiles = encoded(frame, eq1, busy)
-    members, start = mdav.mdav(k, profiles.trees, profiles.strings, hausdorff.new_scratch(profiles.trees, 64), pairs)
+    members, start = mdav.mdav(
+        k, profiles.events, profiles.strings, hausdorff.new_workspace(profiles.events, 64), pairs
+    )
     got = [members[a:b].tolist() for a, b in pairwise(start)]
     assert got == reference.microaggregate(users, k, priority, eq1, pairs)
 
@@ -136,7 +138,7 @@ def test_the_same_partition_where_the_average_record_shrinks(seed):
     ]  # fmt: skip
     frame = frame_of(rows)
     profiles = encoded(frame)
-    members, start = mdav.mdav(2, profiles.trees, profiles.strings, hausdorff.new_scratch(profiles.trees), 10**6)
+    members, start = mdav.mdav(2, profiles.events, profiles.strings, hausdorff.new_workspace(profiles.events), 10**6)
     got = [members[a:b].tolist() for a, b in pairwise(start)]
     assert got == reference.microaggregate(users_of(frame), 2, priority, "text", 10**6)
 
@@ -151,6 +153,6 @@ def test_the_same_partition_on_a_synthetic_log(k):
     frame = frame.filter(pl.int_range(pl.len()).over("user") < 12)
     users = users_of(frame)
     profiles = encoded(frame)
-    members, start = mdav.mdav(k, profiles.trees, profiles.strings, hausdorff.new_scratch(profiles.trees))
+    members, start = mdav.mdav(k, profiles.events, profiles.strings, hausdorff.new_workspace(profiles.events))
     got = [members[a:b].tolist() for a, b in pairwise(start)]
     assert got == reference.microaggregate(users, k, priority)

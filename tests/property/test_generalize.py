@@ -92,7 +92,7 @@ def test_queries_become_concepts(log, k, size, left_over, paper_compat, users):
 @settings(max_examples=20)
 @given(trees(), st.data(), st.integers(2, 3))
 def test_a_tree_of_ones_own(parent, data, k):
-    assume(len(parent) > 1)  # a root alone is no packed taxonomy
+    assume(len(parent) > 1)  # a root alone is not a packed taxonomy
     tree = tree_of(parent)
     texts = st.lists(st.sampled_from([*tree.lexicon.words, "unknown"]), min_size=1, max_size=3).map(" ".join)
     log = data.draw(logs(texts))

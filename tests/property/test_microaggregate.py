@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import synth
-from coterie.core.arrays import mixed_bits
+from coterie.core.arrays import splitmix64
 from coterie.core.shapes import QUERIES
 from coterie.errors import BrokenPromiseError, InputError
 from coterie.methods.microaggregate import Microaggregate
@@ -197,7 +197,7 @@ def test_the_smallest_hash_of_words(texts):
         value = 0xCBF29CE484222325
         for byte in word.encode():
             value = (value ^ byte) * 0x100000001B3 % 2**64
-        return int(mixed_bits(np.array([value], dtype=np.uint64))[0])
+        return int(splitmix64(np.array([value], dtype=np.uint64))[0])
 
     got = aggregate.word_hashes(pl.Series(["zzz", *texts])[1:]).to_list()
     assert got == [min((hashed(w) for w in text.split(" ") if w), default=2**64 - 1) for text in texts]

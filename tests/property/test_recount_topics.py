@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie.models.interests import Settings, have_topics, interests
+from coterie.models.interests import InterestSettings, interests, topic_owners
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
 from tests.helpers.runs import a_run
 
@@ -43,8 +43,8 @@ def test_who_has_which_topic(rows, topics):
     )
     found = users_with_topics(log.frame.select("user", "query"), table)
     assert sorted(found.rows()) == sorted(_plain(rows, topics))
-    of_method = interests(log, a_run(1), Settings())
-    masks = have_topics(log, of_method, [pl.Series(words) for words in topics], 2.0).masks[:, 0]
+    of_method = interests(log, a_run(1), InterestSettings())
+    masks = topic_owners(log, of_method, [pl.Series(words) for words in topics], 2.0).masks[:, 0]
     assert {
         (number, user)
         for number in range(len(topics))

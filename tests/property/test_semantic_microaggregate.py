@@ -148,7 +148,7 @@ def test_queries_that_one_user_typed_alone_are_counted(pairs, method):
         for query in released.filter(pl.col("user") == names[0])["query"]:
             total += 1
             alone += len({user for user, typed in pairs if typed == query and f"user{user}" in originals}) == 1
-    said = f"{alone} of {total} chosen queries, word for word as they are released, one user of the group typed alone."
+    said = f"{alone} of {total} chosen queries were typed, word for word as released, by one user of the group alone."
     assert (said in release.warnings) == (alone > 0)
     assert sum("chosen queries" in text for text in release.warnings) == (alone > 0)
 

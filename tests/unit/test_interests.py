@@ -10,11 +10,11 @@ import pytest
 import Stemmer
 
 import coterie
-from coterie.core import registry
+from coterie.core import registry, threads
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.kernels.grouping import UNIT
 from coterie.models import interests as module
-from coterie.models.interests import Settings, have_topics, interests, read_topics
+from coterie.models.interests import InterestSettings, interests, read_topics, topic_owners
 from coterie.text.words import STOP_WORDS
 from tests.helpers.runs import a_run
 
@@ -30,7 +30,7 @@ def made(rows):
 
 
 def vectors_of(rows, settings=None, seed=1):
-    found = interests(made(rows), a_run(seed), settings or Settings(dimensions=512))
+    found = interests(made(rows), a_run(seed), settings or InterestSettings(dimensions=512))
     return dict(zip(found.users, found.vectors / UNIT, strict=True))
 
 
@@ -71,14 +71,14 @@ def test_products_of_vectors_are_the_plain_formula():
 
 
 def test_words_of_any_language_count():
-    found = vectors_of(ROWS, Settings(size_weight=0))
+    found = vectors_of(ROWS, InterestSettings(size_weight=0))
     assert found["e"] @ found["f"] == pytest.approx(1, abs=1e-2)
     assert found["g"] @ found["h"] == pytest.approx(1, abs=1e-2)
     assert abs(found["e"] @ found["g"]) < 1e-2
 
 
 def test_users_without_known_words_are_known_by_their_size():
-    found = vectors_of(ROWS, Settings(size_weight=0))
+    found = vectors_of(ROWS, InterestSettings(size_weight=0))
     for user in "ijk":  # stop words, a word of nobody else, no word
         assert (found[user] == 0).all()
     assert len(vectors_of([("a", "-"), ("b", "!")])) == 2
@@ -89,7 +89,7 @@ def test_words_that_go_together_are_similar():
     rows = [(f"x{i}", query) for i in range(8) for query in ("fishing", "bait" if i % 2 else "trout")]
     rows += [(f"y{i}", query) for i in range(8) for query in ("mortgage", "rates" if i % 2 else "loans")]
     rows += [("one", "bait"), ("two", "trout"), ("three", "loans")]
-    found = vectors_of(rows, Settings(dimensions=2, size_weight=0))
+    found = vectors_of(rows, InterestSettings(dimensions=2, size_weight=0))
     assert found["one"] @ found["two"] > 0.9
     assert abs(found["one"] @ found["three"]) < 0.1
 
@@ -104,11 +104,11 @@ def test_users_of_unlike_size_are_less_similar():
 
 def test_order_blocks_and_threads_do_not_matter(monkeypatch):
     log = coterie.prepare(coterie.read("synth:users=300,seed=3"))
-    expected = interests(log, a_run(1), Settings())
+    expected = interests(log, a_run(1), InterestSettings())
     monkeypatch.setattr(module, "_USERS_AT_ONCE", 7)
-    monkeypatch.setattr(coterie.groups.os, "cpu_count", lambda: 5)
+    monkeypatch.setattr(threads.os, "cpu_count", lambda: 5)
     shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=2)
-    again = interests(made(shuffled.select("user", "query").rows()), a_run(1, blocks=4), Settings())
+    again = interests(made(shuffled.select("user", "query").rows()), a_run(1, blocks=4), InterestSettings())
     assert again.users.equals(expected.users)
     assert (again.vectors == expected.vectors).all()
 
@@ -116,7 +116,7 @@ def test_order_blocks_and_threads_do_not_matter(monkeypatch):
 def test_directions_come_from_a_sample_that_the_seed_draws(monkeypatch):
     monkeypatch.setattr(module, "SAMPLE_USERS", 40)
     log = coterie.prepare(coterie.read("synth:users=300,seed=3"))
-    one, same, other = (interests(log, a_run(seed), Settings()).vectors for seed in (1, 1, 2))
+    one, same, other = (interests(log, a_run(seed), InterestSettings()).vectors for seed in (1, 1, 2))
     assert (one == same).all()
     assert one.shape != other.shape or (one != other).any()
 
@@ -136,7 +136,7 @@ def test_a_model_brings_words_of_like_meaning_together(monkeypatch):
 
     model(monkeypatch, embed)
     rows = [*ROWS, ("l", "tulips"), ("m", "cars"), ("n", "cars")]
-    found = vectors_of(rows, Settings(embedding="theirs", size_weight=0))
+    found = vectors_of(rows, InterestSettings(embedding="theirs", size_weight=0))
     assert found["l"] @ found["b"] > 0.4
     assert found["l"] @ found["c"] < 0
     assert (found["j"] == 0).all()
@@ -153,15 +153,15 @@ def test_a_model_that_knows_no_word(monkeypatch):
         return np.zeros((len(words), 3))
 
     model(monkeypatch, embed)
-    assert len(vectors_of(ROWS, Settings(embedding="theirs"))) == 11
-    assert len(vectors_of([("a", "-"), ("b", "!")], Settings(embedding="theirs"))) == 2
+    assert len(vectors_of(ROWS, InterestSettings(embedding="theirs"))) == 11
+    assert len(vectors_of([("a", "-"), ("b", "!")], InterestSettings(embedding="theirs"))) == 2
 
 
 @pytest.mark.parametrize("table", [np.zeros((3, 2)), np.zeros(5), np.full((9, 2), np.nan)])
 def test_a_model_that_does_not_fit_is_refused(monkeypatch, table):
     model(monkeypatch, lambda words: np.resize(table, (len(words), 2)) if table.shape == (9, 2) else table)
     with pytest.raises(ParameterError, match="embedding 'theirs'"):
-        vectors_of(ROWS, Settings(embedding="theirs"))
+        vectors_of(ROWS, InterestSettings(embedding="theirs"))
 
 
 def test_the_model_that_can_be_installed():
@@ -170,10 +170,10 @@ def test_the_model_that_can_be_installed():
         import wordllama  # noqa: F401
     except ImportError:
         with pytest.raises(MissingError, match=r"coterie\[embeddings\]"):
-            vectors_of(ROWS, Settings(embedding="wordllama"))
+            vectors_of(ROWS, InterestSettings(embedding="wordllama"))
     else:
         rows = [("a", "fishing boat"), ("b", "trout"), ("c", "mortgage rates"), ("d", "home loan")]
-        found = vectors_of(rows, Settings(embedding="wordllama"))
+        found = vectors_of(rows, InterestSettings(embedding="wordllama"))
         assert found["a"] @ found["b"] > found["a"] @ found["c"]
         assert found["c"] @ found["d"] > found["b"] @ found["d"]
 
@@ -184,13 +184,13 @@ def test_topics(tmp_path):
     topics = read_topics(path)
     assert len(topics) == 3
     log = made(ROWS)
-    found = interests(log, a_run(1), Settings())
-    masks = dict(zip(found.users, have_topics(log, found, topics, 1.0).masks[:, 0].tolist(), strict=True))
+    found = interests(log, a_run(1), InterestSettings())
+    masks = dict(zip(found.users, topic_owners(log, found, topics, 1.0).masks[:, 0].tolist(), strict=True))
     assert masks == {"a": 1, "b": 1, "c": 2, "d": 2, "g": 4, "h": 4} | dict.fromkeys("efijk", 0)
-    common = have_topics(log, found, topics, 2 / 11)  # each is had by that share of all
+    common = topic_owners(log, found, topics, 2 / 11)  # each is had by that share of all
     assert not common.masks.any()
     assert (common.common, common.unknown) == (3, 0)
-    many = have_topics(log, found, [*[pl.Series(["nobody"])] * 64, *topics], 1.0)
+    many = topic_owners(log, found, [*[pl.Series(["nobody"])] * 64, *topics], 1.0)
     assert many.masks.shape == (11, 2)
     assert many.masks[:, 1].tolist() == list(masks.values())
     assert not many.masks[:, 0].any()
@@ -203,12 +203,12 @@ def test_all_words_of_a_topic_count(tmp_path):
     path.write_text("\ufeff@influenza\nplants: Garden: ROSES\nmore: GÄRDENS\n", encoding="utf-8")
     rows = [*ROWS, ("l", "grippe")]
     log = made(rows)
-    found = interests(log, a_run(1), Settings())
-    masks = dict(zip(found.users, have_topics(log, found, read_topics(path), 1.0).masks[:, 0].tolist(), strict=True))
+    found = interests(log, a_run(1), InterestSettings())
+    masks = dict(zip(found.users, topic_owners(log, found, read_topics(path), 1.0).masks[:, 0].tolist(), strict=True))
     assert {user: mask for user, mask in masks.items() if mask} == {"a": 6, "b": 6, "l": 1}
     only_roses = [("a", "rose"), ("b", "garden")]
-    found = interests(made(only_roses), a_run(1), Settings())
-    assert have_topics(made(only_roses), found, read_topics(path)[1:2], 2.0).masks[:, 0].tolist() == [1, 1]
+    found = interests(made(only_roses), a_run(1), InterestSettings())
+    assert topic_owners(made(only_roses), found, read_topics(path)[1:2], 2.0).masks[:, 0].tolist() == [1, 1]
 
 
 def test_files_without_topics_are_refused(tmp_path):

@@ -21,7 +21,7 @@ Users: TypeAlias = Annotated[
 NAME_COSTS = {
     "session": "Rows are linked within sessions: everything one person asked within half an hour can be read together.",
     "pseudonym": "Rows are linked by person: everything one person asked can be read together. This is "
-    "how people were found in the AOL log of 2006. Use users=drop unless you must not.",
+    "how people were found in the AOL log of 2006. Use users=drop unless you cannot.",
 }
 
 

@@ -16,9 +16,9 @@ from coterie.core.shapes import Shape
 from coterie.core.threads import DoneSoFar, in_threads
 
 if TYPE_CHECKING:
-    from coterie.kernels.mdav import Choice
+    from coterie.kernels.mdav import ChooseQueries
 
-_ROWS_AT_ONCE = 20_000  # of the groups whose profiles are computed together; of no consequence for the result
+_ROWS_AT_ONCE = 20_000  # of the groups whose profiles are computed together; without effect on the result
 
 
 def share_profiles(
@@ -44,32 +44,38 @@ def share_profiles(
 
     def work(frame: pl.LazyFrame) -> pl.LazyFrame:
         block = frame.collect(engine="streaming").sort("group", user, *order)
-        return pl.concat([profiles(block.clear()), *in_threads(some_profiles, list(_slices(block)))]).lazy()
+        return pl.concat([profiles(block.clear()), *in_threads(profiles_of_slice, list(_slices(block)))]).lazy()
 
-    def some_profiles(some: pl.DataFrame) -> pl.DataFrame:
-        done.add(some.height)
-        return profiles(some)
+    def profiles_of_slice(slice_of_rows: pl.DataFrame) -> pl.DataFrame:
+        done.add(slice_of_rows.height)
+        return profiles(slice_of_rows)
 
     grouped = rows.select(user, *order).join(members.lazy().rename({"subject": user}), on=user)
     return subjects.lazy(), run.collect(run.map(grouped, work, by=["group"]))
 
 
 def release_groups(
-    log: Log, plan: Plan, run: Run, *, eq1: str = "text", attrs: str = "nearest", choice: Choice | None = None
+    log: Log,
+    plan: Plan,
+    run: Run,
+    *,
+    eq1: str = "text",
+    attrs: str = "nearest",
+    choose_queries: ChooseQueries | None = None,
 ) -> Draft:
     """The common profile of each group (SPEC 4.3), under a fresh name for each member.
 
-    `choice` chooses the queries of a profile.
+    `choose_queries` chooses the queries of a profile.
     """
     profiles, events = models.profiles, models.events
-    choice = choice or kernels.mdav.choose
-    profiles.load_centroids(eq1, attrs, choice)
+    choose_queries = choose_queries or kernels.mdav.choose
+    profiles.load_centroids(eq1, attrs, choose_queries)
     scales = events.Scales.of(models.groups.user_rows(log))
     subjects, common = share_profiles(
         log,
         plan.table,
         run,
-        lambda rows: profiles.centroids(rows, scales, run.keys, eq1, attrs, choice),
+        lambda rows: profiles.centroids(rows, scales, run.keys, eq1, attrs, choose_queries),
         (events.QUERY,) if attrs == "drop" else (),
     )
     alone, total = common.select(pl.col("alone").sum(), pl.len()).collect(engine="streaming").row(0)
@@ -94,9 +100,9 @@ def _under_names(subjects: pl.LazyFrame, common: pl.LazyFrame, shape: Shape) -> 
 
 
 def typed_alone(alone: int, total: int) -> str:
-    """How many queries of all profiles are somebody's own words."""
+    """How many queries of all profiles one user alone typed."""
     return (
-        f"{alone:,} of {total:,} chosen queries, word for word as they are released, one user of the group typed alone."
+        f"{alone:,} of {total:,} chosen queries were typed, word for word as released, by one user of the group alone."
     )
 
 
@@ -116,6 +122,6 @@ def _warnings(alone: int, total: int, attrs: str) -> tuple[str, ...]:
     if attrs == "drop":
         return (typed_alone(alone, total),)
     return (
-        f"{alone:,} of {total:,} chosen queries, or their page, rank or time, stood for one user alone: what did is "
-        "left out, of a time the day stays. The words are as some user typed them.",
+        f"{alone:,} of {total:,} chosen queries, or their page, rank or time, come from one user alone: such a page "
+        "or rank is left out, and a time is cut to its day. The words are as some user typed them.",
     )

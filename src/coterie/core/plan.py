@@ -127,7 +127,7 @@ def holds_rows(method: Method | type[Method]) -> bool:
 
 
 def baseline_of(method: Method) -> Method | None:
-    """The same method with random groups; None for a method that groups nobody, or at random."""
+    """The same method with random groups; None for a method that does not group users, or does so at random."""
     make = getattr(method, "baseline", None)
     return None if make is None else make()
 

@@ -114,7 +114,7 @@ class Promise(Protocol):
 
     @property
     def linkage_bound(self) -> float | None:
-        """The largest share of subjects that anybody can be right about who links names to people; None: no bound."""
+        """The largest share of subjects that anyone who links names to people can be right about; None: no bound."""
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -130,8 +130,8 @@ class Promise(Protocol):
 
 def promise_class(name: str) -> type[Promise]:
     """The class of a promise, by its name."""
-    found: type[Promise] = registry.member("promises", name)
-    return found
+    cls: type[Promise] = registry.member("promises", name)
+    return cls
 
 
 def to_dict(promise: Promise) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def with_k(promises: tuple[Promise, ...], k: int) -> tuple[Promise, ...]:
     changed = tuple(with_values(promise, k=k) for promise in promises)
     if changed == promises and all("k" not in to_dict(promise) for promise in promises):
         names = ", ".join(promise.name for promise in promises)
-        raise ParameterError(f"{names} has no k that could be checked instead.")
+        raise ParameterError(f"{names} has no k that could be checked instead: leave out k.")
     return changed
 
 

@@ -33,7 +33,7 @@ def keys(seed: int, purpose: str, subjects: pl.Series) -> NDArray[np.uint64]:
     begun = hashlib.blake2b(f"{purpose}\0".encode(), digest_size=8, key=_key(seed))
     drawn = []
     for subject in subjects.to_list():
-        digest = begun.copy()  # the same as starting anew, and faster
+        digest = begun.copy()  # the same as starting over, and faster
         digest.update(str(subject).encode())
         drawn.append(digest.digest())
     return np.frombuffer(b"".join(drawn), dtype="<u8").astype(np.uint64)

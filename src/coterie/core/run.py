@@ -1,7 +1,7 @@
 """Run: what a method may ask for while it works.
 
 A method decides and a release applies the decision; neither opens files, measures anything or looks at the clock. All
-they get beside the log is a Run.
+they get besides the log is a Run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _ignore(_: float) -> None: ...
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One run: an engine, a seed, and somebody who may be told how far a step is."""
+    """One run: an engine, a seed, and a listener that is told how far a step is."""
 
     engine: Engine
     seed: int = field(default_factory=randomness.new_seed, repr=False)

@@ -39,9 +39,9 @@ class Shape:
     time: str = ""
     """The column that says when; empty where rows have no time."""
     rank: str = ""
-    """The column that says at which place of a list of results the item led on."""
+    """The column that says at which place in a list of results the clicked page was."""
     page: str = ""
-    """The column that says which page it led to."""
+    """The column that says which page was clicked."""
     count: str = ""
     """The column that says how many rows of the log a row stands for; empty where each stands for itself."""
     private: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Split a log in time: what each user searched for earlier, and what she searched for later.
+"""Split a log in time: what each user searched for earlier, and what they searched for later.
 
 A release is made of the earlier part and judged by the later one, which no method has seen.
 """
@@ -16,7 +16,7 @@ SPLITS = ("chronological",)
 
 
 def in_time(rows: pl.DataFrame, subject: str, item: str) -> pl.DataFrame:
-    """Rows by subject and time; at one time in an order that does not depend on the alphabet, nor on that of the rows.
+    """Rows by subject and time; at one time in an order that depends neither on the alphabet nor on the rows.
 
     Where there are no times at all, the alphabet would decide which words are the earlier ones. Rows that agree in time
     and item (several clicks of one search) go by their other columns; `row`, where a row stood, comes last.
@@ -30,11 +30,11 @@ def in_time(rows: pl.DataFrame, subject: str, item: str) -> pl.DataFrame:
 
 
 def chronological(log: Log, size: int = 0) -> tuple[Log, Log]:
-    """The first half of each subject's rows, the larger where they are odd, and the second half.
+    """The first half of each subject's rows, the larger one where their number is odd, and the second half.
 
-    With `size` the first so many rows of each subject, and as many after these; who has fewer than one and a half times
-    as many is left out. Then all profiles are of one size, and overlaps with them can be compared. Rows without a
-    subject are nobody's, and in neither.
+    With `size`, the first `size` rows of each subject, and as many after these; subjects with fewer than one and a half
+    times `size` rows are left out. Then all profiles have one size, and overlaps with them can be compared. Rows
+    without a subject are in neither part.
     """
     subject = log.shape.subject
     rows = in_time(log.frame.drop_nulls(subject).collect(engine="streaming"), subject, log.shape.item)

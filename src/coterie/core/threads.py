@@ -19,13 +19,13 @@ def in_threads(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Re
 
 
 class DoneSoFar:
-    """Adds up rows from several threads and tells which share of all rows is done."""
+    """Adds up rows from several threads and tells what share of all rows is done."""
 
     def __init__(self, total: int, tell: Callable[[float], None]) -> None:
         self._total, self._done, self._tell, self._lock = total, 0, tell, Lock()
 
     def add(self, rows: int) -> None:
-        """So many more rows are done."""
+        """Count more rows as done."""
         with self._lock:
             self._done += rows
             self._tell(self._done / self._total)

@@ -8,15 +8,15 @@ one block. The answer is the same: blocks are an implementation detail.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
 from coterie.core.log import Log
+from coterie.core.run import Work
 from coterie.core.scratch import Scratch
 
-Work = Callable[[pl.LazyFrame], pl.LazyFrame]
 _HELD_BYTES = 128 << 20  # text of the rows that a method holds in memory at once
 _PACKED = 6  # how much smaller compressed text is
 
@@ -80,8 +80,8 @@ class Local:
         numbered = frame.with_columns(number.cast(pl.UInt32).alias("_block"))
         key = pl.PartitionBy(folder, key="_block", include_key=False)
         numbered.sink_parquet(key, compression="lz4", engine="streaming", mkdir=True)
-        found = sorted(folder.iterdir(), key=lambda path: int(path.name.partition("=")[2]))
-        blocks = [_scan(path) for path in found]
+        folders = sorted(folder.iterdir(), key=lambda path: int(path.name.partition("=")[2]))
+        blocks = [_scan(path) for path in folders]
         return blocks or [frame.clear()]
 
     def _each(self, blocks: list[pl.LazyFrame], work: Work) -> pl.LazyFrame:

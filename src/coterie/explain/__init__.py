@@ -1,8 +1,8 @@
 """Explain: why `affinity` gives a query its anonymity degree, a picture of the queries around it, and the whole log.
 
 A query of the graph sits in a core: the largest set of queries each of which has, together with its affine queries in
-the set, one user more than the order of the core. The core that is told of is the part of it that hangs together with
-the query. Queries are given by the caller, one a line; whatever is said about them is said by the number of the line.
+the set, one user more than the order of the core. Only the part of the core that is connected to the query is
+reported. The caller gives queries, one per line; what is reported about them names the number of the line only.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from coterie.core.arrays import Flags, Ints
 from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES
@@ -22,8 +22,7 @@ from coterie.engines.local import Local
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.kernels.cores import components
 from coterie.methods.affinity import Affinity
-from coterie.models.queries import UNIT
-from coterie.models.queries import Affinity as Graph
+from coterie.models.queries import UNIT, AffinityGraph
 from coterie.reports.network import Network, draw
 from coterie.steps.normalize import spell
 from coterie.writing.targets import temporary
@@ -48,18 +47,17 @@ COLUMNS = {
     "core_order": pl.Int64,
     "core_queries": pl.Int64,
 }
-"""What is told of a query. Covering queries are the affine ones in its core; their users are those that the query does
-not have itself. Without a place in the graph there are none."""
-Ints = NDArray[np.int64]
+"""What is reported about a query. Covering queries are the affine ones in its core; their users are those that the
+query does not have itself. Without a place in the graph there are none."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Explanation:
-    """What is told of the queries, and what it was read from."""
+    """What is reported about the queries, and what it was read from."""
 
     table: pl.DataFrame
     """COLUMNS and, private, the query."""
-    graph: Graph
+    graph: AffinityGraph
     theta: float
 
     def __repr__(self) -> str:
@@ -69,8 +67,8 @@ class Explanation:
         """name, key, value, unit (and label, where values may be shown)."""
         rows = []
         for row in self.table.iter_rows(named=True):
-            known = row["state"] != ABSENT
-            numbers = {"in_log": int(known), "in_graph": int(row["state"] == IN_GRAPH)}
+            in_log = row["state"] != ABSENT
+            numbers = {"in_log": int(in_log), "in_graph": int(row["state"] == IN_GRAPH)}
             numbers |= {key: row[key] for key in list(COLUMNS)[2:]}
             units = {"in_log": row["state"], "in_graph": row["state"], "core_order": "users besides one"}
             for key, number in numbers.items():
@@ -83,21 +81,21 @@ class Explanation:
 def read_queries(path: Path) -> list[tuple[int, str]]:
     """Number and text of the lines of a file that are not empty."""
     if not path.exists() or path.is_dir():  # a pipe is as good as a file
-        raise MissingError(f"{path}: no such file of queries.")
+        raise MissingError(f"{path}: no such file of queries. Give one with a query on each line.")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"{path.name} is not UTF-8 text.") from None
+        raise InputError(f"{path.name} is not UTF-8 text: save it as UTF-8.") from None
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
-        raise InputError(f"{path.name} has no query in it.")
+        raise InputError(f"{path.name} has no query in it: write one per line.")
     return lines
 
 
 def explain_affinity(log: Log, method: Affinity, queries: Sequence[tuple[int, str]] = ()) -> Explanation:
     """What the method makes of some queries of a log, spelled as the log was prepared."""
     if log.shape is not QUERIES:
-        raise InputError(f"affinity works on {QUERIES.name}, and this log is {log.shape.name}.")
+        raise InputError(f"affinity works on {QUERIES.name}, and this log is {log.shape.name}: give a log of queries.")
     graph = method.learn(log, Run(seed=0, engine=Local()))
     if graph.queries.people.is_empty():
         raise InputError(
@@ -107,19 +105,19 @@ def explain_affinity(log: Log, method: Affinity, queries: Sequence[tuple[int, st
     if "normalize" in log.steps:
         given = given.with_columns(spell(pl.col("query")))
     places = pl.DataFrame({"query": graph.queries.names}).with_row_index("at")
-    found = given.join(places, on="query", how="left", maintain_order="left")
-    rows = [(*told(graph, line, at), query) for line, query, at in found.iter_rows()]
+    placed = given.join(places, on="query", how="left", maintain_order="left")
+    rows = [(*table_row(graph, line, at), query) for line, query, at in placed.iter_rows()]
     table = pl.DataFrame(rows, schema={**COLUMNS, "query": pl.String}, orient="row")
     return Explanation(table=table, graph=graph, theta=method.theta)
 
 
-def told(graph: Graph, line: int, query: int | None) -> tuple[int | str | None, ...]:
+def table_row(graph: AffinityGraph, line: int, query: int | None) -> tuple[int | str | None, ...]:
     """A line of the table."""
     if query is None:
         return line, ABSENT, *[None] * 7
-    own, degree, vertex = graph.queries.crowd[query], graph.degree[query], graph.vectors.vertex[query]
+    own, degree, vertex = graph.queries.crowd[query], graph.degree[query], graph.vertices.vertex[query]
     if vertex < 0:
-        state = RARE_WORD if graph.vectors.rare[query] else NO_CONCEPT
+        state = RARE_WORD if graph.vertices.rare[query] else NO_CONCEPT
         return line, state, int(own), int(degree), *[None] * 5
     order = graph.core[vertex]
     near = _neighbours(graph, vertex)
@@ -136,13 +134,13 @@ def told(graph: Graph, line: int, query: int | None) -> tuple[int | str | None, 
     )  # fmt: skip
 
 
-def overview(graph: Graph) -> pl.DataFrame:
+def overview(graph: AffinityGraph) -> pl.DataFrame:
     """name, key, value, unit: the log, its concepts, its graph and its degrees in numbers."""
     rows = [*_of_queries(graph), *_of_graph(graph), *_of_degrees(graph)]
     return pl.DataFrame([("explain", *row) for row in rows], schema=SCORES, orient="row")
 
 
-def _of_queries(graph: Graph) -> Iterator[tuple[str, float | None, str]]:
+def _of_queries(graph: AffinityGraph) -> Iterator[tuple[str, float | None, str]]:
     queries = graph.queries
     yield "users", len(queries.people), "users"
     yield "searches", int(queries.events.sum()), "searches"
@@ -154,29 +152,29 @@ def _of_queries(graph: Graph) -> Iterator[tuple[str, float | None, str]]:
         yield f"searches.words.{key}", _percent(those, queries.events), "% of searches"
 
 
-def _of_graph(graph: Graph) -> Iterator[tuple[str, float | None, str]]:
-    of, events = graph.vectors, graph.queries.events
-    yield "min_users", of.tau, "users"
-    yield "concepts", of.mass.size, "words and phrases"
+def _of_graph(graph: AffinityGraph) -> Iterator[tuple[str, float | None, str]]:
+    vertices, events = graph.vertices, graph.queries.events
+    yield "min_users", vertices.tau, "users"
+    yield "concepts", vertices.mass.size, "words and phrases"
     for n in (1, 2, 3):
-        masses = of.mass[of.length == n]
+        masses = vertices.mass[vertices.length == n]
         yield f"concepts.words.{n}", masses.size, "words and phrases"
         yield f"concepts.words.{n}.largest_weight", np.sqrt(masses.max() / UNIT) if masses.size else None, "weight"
-    inside = of.vertex >= 0
-    yield "queries.rare_word", int(of.rare.sum()), "queries"
-    yield "queries.no_concept", int((~inside & ~of.rare).sum()), "queries"
+    inside = vertices.vertex >= 0
+    yield "queries.rare_word", int(vertices.rare.sum()), "queries"
+    yield "queries.no_concept", int((~inside & ~vertices.rare).sum()), "queries"
     yield "queries.in_graph", int(inside.sum()), "queries"
     yield "searches.in_graph", int(events[inside].sum()), "searches"
     yield "vectors", graph.core.size, "vectors"
     yield "pairs", graph.neighbours.size // 2, "affine pairs of vectors"
-    # Of each query of the graph: how many queries hang together with it, herself among them.
-    sizes = np.bincount(components(graph.start, graph.neighbours), weights=np.diff(of.member_start))
+    # For each query of the graph: how many queries are connected to it, itself included.
+    sizes = np.bincount(components(graph.start, graph.neighbours), weights=np.diff(vertices.member_start))
     total = sizes.sum()
     yield "component.mean", (sizes * sizes).sum() / total if total else None, "queries"
     yield "component.largest", sizes.max() if total else None, "queries"
 
 
-def _of_degrees(graph: Graph) -> Iterator[tuple[str, float | None, str]]:
+def _of_degrees(graph: AffinityGraph) -> Iterator[tuple[str, float | None, str]]:
     crowd, degree = graph.queries.crowd, graph.degree
     for users, (least, most) in _CROWDS.items():
         those = (crowd >= least) & (crowd <= most)
@@ -185,13 +183,13 @@ def _of_degrees(graph: Graph) -> Iterator[tuple[str, float | None, str]]:
         yield f"degree.{users}.mean", degree[those].mean() if those.any() else None, "users"
 
 
-def _percent(those: NDArray[np.bool_], weights: Ints | None = None) -> float | None:
-    """How many of 100 are those."""
+def _percent(those: Flags, weights: Ints | None = None) -> float | None:
+    """The share of those, in percent."""
     return 100 * float(np.average(those, weights=weights)) if those.size else None
 
 
-def reach(graph: Graph, vertex: int, order: int = 0, enough: int | None = None) -> Ints:
-    """Vertices of cores of this order that hang together with a vertex, from near to far, until there are enough."""
+def reach(graph: AffinityGraph, vertex: int, order: int = 0, enough: int | None = None) -> Ints:
+    """Vertices of cores of this order that are connected to a vertex, from near to far, until there are enough."""
     seen = np.zeros(graph.core.size, dtype=np.bool_)
     seen[vertex] = True
     ring = np.array([vertex], dtype=np.int64)
@@ -204,12 +202,12 @@ def reach(graph: Graph, vertex: int, order: int = 0, enough: int | None = None) 
     return np.concatenate(rings)
 
 
-def network(graph: Graph, query: int) -> Network:
+def network(graph: AffinityGraph, query: int) -> Network:
     """The component of a query of the graph as points and lines; the nearest queries where it is large."""
-    vertex = int(graph.vectors.vertex[query])
-    found = reach(graph, vertex, enough=MOST)
-    whole = _size(graph, reach(graph, vertex))
-    members = [(int(q), int(v)) for v in found for q in _members(graph, v)]
+    vertex = int(graph.vertices.vertex[query])
+    near_vertices = reach(graph, vertex, enough=MOST)
+    connected = _size(graph, reach(graph, vertex))
+    members = [(int(q), int(v)) for v in near_vertices for q in _members(graph, v)]
     members.sort(key=lambda pair: pair[0] != query)  # the query itself is never cut off
     members = members[:MOST]
     near = {v: {*_neighbours(graph, v).tolist(), v} for _, v in members}
@@ -220,7 +218,7 @@ def network(graph: Graph, query: int) -> Network:
         points=tuple(q for q, _ in members),
         groups=tuple(int(graph.core[v]) for _, v in members),
         lines=tuple(lines),
-        more=whole - len(members),
+        more=connected - len(members),
     )
 
 
@@ -228,13 +226,13 @@ def draw_component(explanation: Explanation, path: Path, show_values: bool) -> N
     """A picture of the component of the first query that is in the graph: .svg, .png or .html by the name."""
     shown = explanation.table.filter(pl.col("state") == IN_GRAPH)
     if shown.is_empty():
-        raise InputError("None of the queries is in the graph, so there is nothing to draw.")
+        raise InputError("None of the queries is in the graph, so there is nothing to draw. Ask about another query.")
     names = explanation.graph.queries.names
     at = int(names.search_sorted(shown["query"][0]))
-    found = network(explanation.graph, at)
-    texts = [names[q] if show_values else str(i) for i, q in enumerate(found.points, 1)]
+    picture = network(explanation.graph, at)
+    texts = [names[q] if show_values else str(i) for i, q in enumerate(picture.points, 1)]
     with temporary(path.parent, path.name) as part:
-        part.write_bytes(draw(found, texts, f"Queries affine at θ = {explanation.theta:g}", picture_kind(path)))
+        part.write_bytes(draw(picture, texts, f"Queries affine at θ = {explanation.theta:g}", picture_kind(path)))
         part.replace(path)
 
 
@@ -245,23 +243,27 @@ def picture_kind(path: Path) -> str:
     return path.suffix[1:]
 
 
-def _neighbours(graph: Graph, vertex: int) -> Ints:
+def _neighbours(graph: AffinityGraph, vertex: int) -> Ints:
     return graph.neighbours[graph.start[vertex] : graph.start[vertex + 1]].astype(np.int64)
 
 
-def _members(graph: Graph, vertex: int) -> list[int]:
+def _members(graph: AffinityGraph, vertex: int) -> list[int]:
     """The queries of a vertex."""
-    of = graph.vectors
-    members: list[int] = of.members[of.member_start[vertex] : of.member_start[vertex + 1]].tolist()
+    vertices = graph.vertices
+    members: list[int] = vertices.members[vertices.member_start[vertex] : vertices.member_start[vertex + 1]].tolist()
     return members
 
 
-def _size(graph: Graph, vertices: Ints) -> int:
+def _size(graph: AffinityGraph, vertices: Ints) -> int:
     """How many queries some vertices have."""
-    return int(np.diff(graph.vectors.member_start)[vertices].sum())
+    return int(np.diff(graph.vertices.member_start)[vertices].sum())
 
 
-def _union(graph: Graph, vertices: Ints) -> int:
+def _union(graph: AffinityGraph, these: Ints) -> int:
     """How many users some vertices have together."""
-    of = graph.vectors
-    return int(np.unique(np.concatenate([of.users[of.user_start[v] : of.user_start[v + 1]] for v in vertices])).size)
+    vertices = graph.vertices
+    return int(
+        np.unique(
+            np.concatenate([vertices.users[vertices.user_start[v] : vertices.user_start[v + 1]] for v in these])
+        ).size
+    )

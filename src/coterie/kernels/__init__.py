@@ -9,62 +9,47 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from coterie.kernels import (
-        concept_sets as concept_sets,
+        concept_sets,
+        cores,
+        cosine_join,
+        diversity,
+        grams,
+        grouping,
+        hausdorff,
+        kmeans,
+        levenshtein,
+        linkage,
+        lsa,
+        mdav,
+        minhash,
+        pairs,
+        quotas,
+        tree,
+        vectors,
     )
-    from coterie.kernels import (
-        cores as cores,
-    )
-    from coterie.kernels import (
-        cosine_join as cosine_join,
-    )
-    from coterie.kernels import (
-        diversity as diversity,
-    )
-    from coterie.kernels import (
-        grams as grams,
-    )
-    from coterie.kernels import (
-        grouping as grouping,
-    )
-    from coterie.kernels import (
-        hausdorff as hausdorff,
-    )
-    from coterie.kernels import (
-        kmeans as kmeans,
-    )
-    from coterie.kernels import (
-        levenshtein as levenshtein,
-    )
-    from coterie.kernels import (
-        linkage as linkage,
-    )
-    from coterie.kernels import (
-        lsa as lsa,
-    )
-    from coterie.kernels import (
-        mdav as mdav,
-    )
-    from coterie.kernels import (
-        minhash as minhash,
-    )
-    from coterie.kernels import (
-        pairs as pairs,
-    )
-    from coterie.kernels import (
-        quotas as quotas,
-    )
-    from coterie.kernels import (
-        tree as tree,
-    )
-    from coterie.kernels import (
-        vectors as vectors,
-    )
+
+__all__ = [
+    "concept_sets",
+    "cores",
+    "cosine_join",
+    "diversity",
+    "grams",
+    "grouping",
+    "hausdorff",
+    "kmeans",
+    "levenshtein",
+    "linkage",
+    "lsa",
+    "mdav",
+    "minhash",
+    "pairs",
+    "quotas",
+    "tree",
+    "vectors",
+]
 
 
 def __getattr__(name: str) -> ModuleType:
-    try:
+    if name in __all__:
         return import_module(f"{__name__}.{name}")
-    except ModuleNotFoundError as error:
-        if error.name != f"{__name__}.{name}":
-            raise
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -24,13 +24,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Floats, Ints
 from coterie.kernels._jit import jit, uncounted
 from coterie.kernels.mdav import partition
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 UNIT = 2**30
 
 
@@ -132,32 +130,32 @@ def distances(kinds: Ints, counts: Ints, users: Ints, sets: ConceptSets) -> Floa
             for p in range(sets.path_start[node], sets.path_start[node + 1]):
                 if low[sets.path[p]] == 0 or depth < low[sets.path[p]]:
                     low[sets.path[p]] = depth
-    known = np.full(sets.kind_start.size - 1, -1, dtype=np.int64)  # users share kinds
+    gap_of_kind = np.full(sets.kind_start.size - 1, -1, dtype=np.int64)  # users share kinds
     theirs = np.zeros(n_nodes, dtype=np.int64)
     size = counts.sum()
-    found = np.empty(users.size, dtype=np.float64)
+    result = np.empty(users.size, dtype=np.float64)
     for at in range(users.size):
         u = users[at]
         total = 0
         for i in range(sets.user_start[u], sets.user_start[u + 1]):
             kind = sets.kinds[i]
-            if known[kind] < 0:
-                known[kind] = _gap(kind, low, sets)
-            total += sets.counts[i] * known[kind]
+            if gap_of_kind[kind] < 0:
+                gap_of_kind[kind] = _gap(kind, low, sets)
+            total += sets.counts[i] * gap_of_kind[kind]
         for i in range(sets.above_start[u], sets.above_start[u + 1]):
             theirs[sets.above[i]] = sets.lowest[i]
         for i in range(kinds.size):
             total += counts[i] * _gap(kinds[i], theirs, sets)
         for i in range(sets.above_start[u], sets.above_start[u + 1]):
             theirs[sets.above[i]] = 0
-        found[at] = total / (size + sets.sizes[u]) / UNIT
-    return found
+        result[at] = total / (size + sets.sizes[u]) / UNIT
+    return result
 
 
 @uncounted
 def _middle(low: int, high: int, level: int, nodes: Ints, counts: Ints, sets: ConceptSets) -> int:
     """Of nodes[low:high], which have their nodes down to depth `level` in common, the one with the least sum of d."""
-    best, found = -1, -1
+    best, middle = -1, -1
     for i in range(low, high):
         first = sets.path_start[nodes[i]]
         depth = sets.path_start[nodes[i] + 1] - first
@@ -171,9 +169,9 @@ def _middle(low: int, high: int, level: int, nodes: Ints, counts: Ints, sets: Co
             total += counts[j] * sets.gaps[depth + deep, common]
             if best >= 0 and total > best:
                 break
-        if best < 0 or total < best or (total == best and sets.place[nodes[i]] < sets.place[nodes[found]]):
-            best, found = total, i
-    return found
+        if best < 0 or total < best or (total == best and sets.place[nodes[i]] < sets.place[nodes[middle]]):
+            best, middle = total, i
+    return middle
 
 
 @jit
@@ -193,7 +191,7 @@ def centroid(users: Ints, sets: ConceptSets) -> Ints:
     nodes = np.flatnonzero(count)
     counts = count[nodes]
     slots = (2 * events + users.size) // (2 * users.size)
-    found = np.empty(slots, dtype=np.int64)
+    chosen = np.empty(slots, dtype=np.int64)
     filled = 0
     # Stretches of nodes that are still to be given slots: from, to, depth of what they have in common, slots.
     todo = [(0, nodes.size, 0, slots)]
@@ -201,7 +199,7 @@ def centroid(users: Ints, sets: ConceptSets) -> Ints:
         low, high, level, wanted = todo.pop()
         if high - low == 1 or wanted == 1:
             at = low if high - low == 1 else _middle(low, high, level, nodes, counts, sets)
-            found[filled : filled + wanted] = nodes[at]
+            chosen[filled : filled + wanted] = nodes[at]
             filled += wanted
             continue
         # Where the parts begin: nodes that differ at the next depth; a node that ends here is a part of its own.
@@ -215,18 +213,18 @@ def centroid(users: Ints, sets: ConceptSets) -> Ints:
                 begin[parts], names[parts] = i, name
                 parts += 1
         begin[parts] = high
-        whole = counts[low:high].sum()
+        all_queries = counts[low:high].sum()
         given = np.empty(parts, dtype=np.int64)
         rest = np.empty(parts, dtype=np.int64)
         for i in range(parts):
             share = wanted * counts[begin[i] : begin[i + 1]].sum()
-            given[i], rest[i] = share // whole, share % whole
+            given[i], rest[i] = share // all_queries, share % all_queries
         for i in _first(rest, sets.place[names[:parts]], wanted - given.sum()):
             given[i] += 1
         for i in range(parts):
             if given[i] > 0:
                 todo.append((begin[i], begin[i + 1], level + 1, given[i]))
-    return found
+    return chosen
 
 
 @jit
@@ -246,7 +244,7 @@ def mdav(k: int, sets: ConceptSets) -> tuple[Ints, Ints]:
         return -1
 
     def farthest(_: int, left: Ints) -> int:
-        """The user farthest from the one before: distances to it are known."""
+        """The user farthest from the previous one, to which all distances are known."""
         source = int(left[np.argmax(gap[left])])
         own = slice(sets.user_start[source], sets.user_start[source + 1])
         gap[left] = distances(sets.kinds[own], sets.counts[own], left, sets)
@@ -254,7 +252,7 @@ def mdav(k: int, sets: ConceptSets) -> tuple[Ints, Ints]:
 
     def nearest(source: int, left: Ints, count: int) -> Ints:
         others: Ints = left[left != source]
-        found: Ints = others[np.argsort(gap[others], kind="stable")[:count]]
-        return found
+        chosen: Ints = others[np.argsort(gap[others], kind="stable")[:count]]
+        return chosen
 
     return partition(sets.user_start.size - 1, k, average, farthest, nearest)

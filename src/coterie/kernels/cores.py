@@ -3,21 +3,18 @@
     deg_S(v) = |U(v) ∪ ⋃ U(w), w ∈ N(v) ∩ S| - 1,   core(v) = max k such that v is in the largest S with deg_S >= k
 
 Vertices are removed level by level. There are no counters of users, only a lower bound on the degree of each vertex; it
-falls by |U(v)| when a neighbour v goes, and what it cannot decide is counted anew. Two facts keep that cheap:
-    1. w with all its neighbours is a core of order |U(w)| - 1, so a vertex beside w stays at every level up to that. A
-       vertex with more users than levels, and all beside it, are never looked at.
-    2. Hence whoever is counted at level k has only neighbours of at most k users.
+falls by |U(v)| when a neighbour v goes, and what it cannot decide is counted again. Two facts keep that cheap:
+    1. w with all its neighbours is a core of order |U(w)| - 1, so a neighbour of w stays at every level up to that. A
+       vertex with more users than levels, and all its neighbours, are never looked at.
+    2. Hence a vertex that is counted at level k has only neighbours of at most k users.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Flags, Ints, Short
 from coterie.kernels._jit import inlined, jit
-
-Ints = NDArray[np.int64]
-Short = NDArray[np.int32]
 
 
 @jit
@@ -82,7 +79,7 @@ def _degree(
     neighbours: Short,
     user_start: Ints,
     users: Short,
-    alive: NDArray[np.bool_],
+    alive: Flags,
     stamp: Ints,
     turn: int,
     v: int,
@@ -161,13 +158,13 @@ def local_cores(
     """
     n = start.size - 1
     result = core.copy()
-    whole = components(start, neighbours)
-    size = np.bincount(whole, minlength=n)
+    component = components(start, neighbours)
+    size = np.bincount(component, minlength=n)
     local = np.full(n, -1, dtype=np.int32)  # number of a vertex within the part
     part = np.empty(v_max, dtype=np.int32)
     person = np.full(n_users, -1, dtype=np.int32)  # number of a user within the part
     for first in range(n):
-        if size[whole[first]] <= v_max:
+        if size[component[first]] <= v_max:
             continue
         count = _grow(start, neighbours, first, local, part)
         sub_start = np.zeros(count + 1, dtype=np.int64)
@@ -231,15 +228,15 @@ def covers(
     members: Short,
     start: Ints,
     neighbours: Short,
-    released: NDArray[np.bool_],
+    released: Flags,
     user_start: Ints,
     users: Short,
     n_users: int,
 ) -> tuple[Short, Short, Short]:
-    """For each wanted query, pairs (query, affine query, user) that bring its users to k; all inside the release.
+    """For each wanted query, triples (query, affine query, user) that bring its users to k; all inside the release.
 
-    Where one affine query has k users by itself, that one with the user -1. Fewer pairs than needed where there are no
-    more.
+    Where one affine query has k users by itself, that one with the user -1. Fewer triples than needed where there are
+    no more.
     """
     item = np.empty(1024, dtype=np.int32)
     by = np.empty(1024, dtype=np.int32)
@@ -286,7 +283,7 @@ def _hub(
     members: Short,
     start: Ints,
     neighbours: Short,
-    released: NDArray[np.bool_],
+    released: Flags,
     user_start: Ints,
 ) -> int:
     """A released query with k users among those of v and its neighbours, or -1."""

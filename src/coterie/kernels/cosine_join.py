@@ -16,16 +16,12 @@ admit: each compares a number that is at least the sum with the very same produc
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Floats, Ints, Short
 from coterie.kernels._jit import inlined, jit
 
-Ints = NDArray[np.int64]
-Short = NDArray[np.int32]
-Floats = NDArray[np.float64]
-
 SPLIT = 64
-"""Lists of so many vectors are split by the second rarest common feature."""
+"""Lists of at least this many vectors are split by the second rarest common feature."""
 _SLACK = 1 - 1e-9  # for the bound that no product is compared with
 
 
@@ -159,9 +155,9 @@ def join(
 
 
 @inlined
-def _enter(first: int, last: int, prefix: Ints, own: int, theta: float, whole: int) -> int:
+def _enter(first: int, last: int, prefix: Ints, own: int, theta: float, total: int) -> int:
     """The first feature of a vector in whose second list it stands; all after it follow, as masses only grow."""
-    least = theta * theta * _SLACK * whole
+    least = theta * theta * _SLACK * total
     p = last
     while p > first and own + prefix[p - 1] >= least:
         p -= 1

@@ -1,7 +1,7 @@
-"""No group whose members all have one topic: groups are mended by exchanges of two vectors, or joined.
+"""Groups that share no topic: where all members have one, a group is mended by an exchange, or joined with another.
 
 A group is one-sided if some bit is set for all of its members. In the order of their numbers, each one-sided group
-exchanges a member i for a vector j of another group such that neither of both is one-sided afterwards, the exchange
+exchanges a member i for a vector j of another group such that neither group is one-sided afterwards, the exchange
 that costs least similarity (`grouping.py` has the formula); ties go to the smallest j, then i. Among more than `SEARCH`
 vectors j is looked for first among the `SEARCH` that follow the first member by index, then among all.
 
@@ -12,12 +12,11 @@ topics, until nothing is shared. Groups that were joined have more than 2k - 1 m
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Ints, Masks
 from coterie.kernels._jit import jit
-from coterie.kernels.grouping import UNIT, Ints, Vectors, similarity
+from coterie.kernels.grouping import UNIT, Vectors, similarity
 
-Masks = NDArray[np.uint64]
 SEARCH = 20_000
 
 
@@ -41,7 +40,7 @@ def mean_similarity(group: Ints, vectors: Vectors) -> float:
 
 
 def mend(group: Ints, topics: Masks, vectors: Vectors) -> Ints:
-    """Groups of which none shares a topic; not every vector may have one and the same topic."""
+    """Groups of which none shares a topic; there must be no topic that every vector has."""
     group = group.copy()
     member = np.argsort(group, kind="stable")
     start = _starts(group)
@@ -115,13 +114,13 @@ def _exchange(
 
 
 @jit
-def _common(first: int, last: int, without: int, member: Ints, topics: Masks, found: Masks) -> None:
+def _common(first: int, last: int, without: int, member: Ints, topics: Masks, shared: Masks) -> None:
     """The topics that all members but one have."""
-    found[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
+    shared[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
     for m in range(first, last):
         if m != without:
-            for w in range(found.size):
-                found[w] &= topics[member[m], w]
+            for w in range(shared.size):
+                shared[w] &= topics[member[m], w]
 
 
 @jit

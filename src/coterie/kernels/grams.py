@@ -8,16 +8,13 @@ given in order of first appearance. Two words are the same if their bytes are: t
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Bytes, Ints, Masks, Short
+from coterie.kernels._hashing import FNV_START, fnv_step, murmur64, next_slot
 from coterie.kernels._jit import inlined, jit
 
-Ints = NDArray[np.int64]
-Short = NDArray[np.int32]
-Bytes = NDArray[np.uint8]
-
 NO_TIME = np.iinfo(np.int64).min
-_FEW = 24  # so many numbers are sorted by insertion
+_FEW = 24  # up to this many numbers are sorted by insertion
 _SPACE = 32
 
 
@@ -108,17 +105,10 @@ def words(text: Bytes, start: Ints) -> tuple[Ints, Short, int]:
 @inlined
 def _hash(text: Bytes, first: int, last: int) -> np.uint64:
     """FNV-1a with a final mix."""
-    h = np.uint64(0xCBF29CE484222325)
+    value = FNV_START
     for i in range(first, last):
-        h = (h ^ np.uint64(text[i])) * np.uint64(0x100000001B3)
-    return _mixed(h)
-
-
-@inlined
-def _mixed(h: np.uint64) -> np.uint64:
-    h = (h ^ (h >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-    h = (h ^ (h >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
-    return h ^ (h >> np.uint64(33))
+        value = fnv_step(value, text[i])
+    return np.uint64(murmur64(value))
 
 
 @inlined
@@ -127,22 +117,18 @@ def _slot(key: np.uint64, number: int) -> np.uint64:
 
 
 @inlined
-def _free(slots: NDArray[np.uint64], key: np.uint64) -> np.int64:
+def _free(slots: Masks, key: np.uint64) -> np.int64:
     """The first empty slot for a key that is not in the table."""
-    mask = np.uint64(slots.size - 1)
-    place = np.int64(key & mask)
+    place = np.int64(key & np.uint64(slots.size - 1))
     while slots[place] != 0:
-        place = np.int64(np.uint64(place + 1) & mask)
+        place = next_slot(slots, place)
     return place
 
 
 @inlined
-def _place(
-    slots: NDArray[np.uint64], key: np.uint64, text: Bytes, first: int, last: int, begin: Ints, end: Ints
-) -> np.int64:
+def _place(slots: Masks, key: np.uint64, text: Bytes, first: int, last: int, begin: Ints, end: Ints) -> np.int64:
     """The slot that holds the word text[first:last], or the empty one where it belongs."""
-    mask = np.uint64(slots.size - 1)
-    place = np.int64(key & mask)
+    place = np.int64(key & np.uint64(slots.size - 1))
     while slots[place] != 0:
         slot = slots[place]
         if slot >> np.uint64(32) == key >> np.uint64(32):
@@ -153,7 +139,7 @@ def _place(
                     i += 1
                 if i == last - first:
                     return place
-        place = np.int64(np.uint64(place + 1) & mask)
+        place = next_slot(slots, place)
     return place
 
 
@@ -161,10 +147,10 @@ def _place(
 def pairs(token_start: Ints, part: Short, n_parts: int) -> tuple[Short, Ints]:
     """Numbers of the n-grams that consist of two neighbouring parts, by position, and n_parts * left + right of each.
 
-    `part[i]` is a number below n_parts or -1 for none. With words as parts the result are bigrams, with bigrams
-    trigrams.
+    `part[i]` is a number below n_parts or -1 for none. With words as parts the n-grams are bigrams, with bigrams
+    they are trigrams.
     """
-    found = np.full(part.size, -1, dtype=np.int32)
+    gram = np.full(part.size, -1, dtype=np.int32)
     capacity = 1 << 12
     slots = np.full(capacity, -1, dtype=np.int32)
     keys = np.empty(capacity // 2, dtype=np.int64)
@@ -185,16 +171,15 @@ def pairs(token_start: Ints, part: Short, n_parts: int) -> tuple[Short, Ints]:
                 slots[place] = n_grams
                 keys[n_grams] = key
                 n_grams += 1
-            found[i] = slots[place]
-    return found, keys[:n_grams].copy()
+            gram[i] = slots[place]
+    return gram, keys[:n_grams].copy()
 
 
 @inlined
 def _seek(slots: Short, keys: Ints, key: int) -> np.int64:
-    mask = np.uint64(slots.size - 1)
-    place = np.int64(_mixed(np.uint64(key)) & mask)
+    place = np.int64(murmur64(np.uint64(key)) & np.uint64(slots.size - 1))
     while slots[place] >= 0 and keys[slots[place]] != key:
-        place = np.int64(np.uint64(place + 1) & mask)
+        place = next_slot(slots, place)
     return place
 
 
@@ -212,7 +197,7 @@ def tally(
     """For each n-gram: distinct users (counted up to `enough`), occurrences, events containing it, and queries.
 
     `gram[i]` is the number of the n-gram at position i, or -1. Queries are visited n-gram by n-gram, and a stamp on
-    each user says for which n-gram she was counted.
+    each user says for which n-gram they were counted last.
     """
     queries = np.zeros(n_grams, dtype=np.int32)
     begin = np.zeros(n_grams + 1, dtype=np.int64)

@@ -11,7 +11,7 @@ Up to `DENSE` vectors, on all pairs:
 Above, on near ones: random-projection trees (the direction of a node is one power step from a random vector on its
 covariance, the cut at 40 to 60 %) whose leaves are compared pair by pair; the nearest found are the neighbours of a
 vector. Pairs of neighbours by decreasing similarity are grown as above among the neighbours of the members; a pair
-that cannot be grown to k is given up. What is left begins anew, and ends on all pairs.
+that cannot be grown to k is given up. What is left starts over, and the last round is on all pairs.
 
 Ties go to the smallest index. The plain version of the first part is in the tests.
 """
@@ -25,19 +25,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Ints, Short
+from coterie.kernels._hashing import splitmix64
 from coterie.kernels._jit import inlined, jit
 
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
 Vectors = NDArray[np.int16]
 Each = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
-"""A function on each of several things, perhaps in threads."""
+"""Calls a function on each of several things, perhaps in threads."""
 
 UNIT = 1 << 13
-"""The length of a vector of length 1; longer than 2 none may be."""
+"""Stands for the length 1; no vector may be longer than 2."""
 DENSE = 1_200
 TREES, LEAF, NEIGHBOURS = 6, 256, 24
-_SAMPLE = 2_000  # vectors of a node that tell its direction
+_SAMPLE = 2_000  # vectors of a node that its direction is computed from
 _PROGRESS = 0.05  # share of the vectors that a round has to group to be followed by another
 _LEAVES_AT_ONCE = 64
 _NOBODY = np.int32(-1)
@@ -54,14 +54,14 @@ def similarity(a: Vectors, i: Any, b: Vectors, j: Any) -> Any:
 
 
 @jit
-def similarities(vectors: Vectors) -> Small:
+def similarities(vectors: Vectors) -> Short:
     """s of all pairs; 0 with itself."""
     n = vectors.shape[0]
-    found = np.zeros((n, n), dtype=np.int32)
+    result = np.zeros((n, n), dtype=np.int32)
     for i in range(n):
         for j in range(i):
-            found[i, j] = found[j, i] = similarity(vectors, i, vectors, j)
-    return found
+            result[i, j] = result[j, i] = similarity(vectors, i, vectors, j)
+    return result
 
 
 def dense_groups(k: int, vectors: Vectors) -> Ints:
@@ -75,7 +75,7 @@ def dense_groups(k: int, vectors: Vectors) -> Ints:
 
 
 @jit
-def greedy(k: int, alike: Small, first: Ints, second: Ints) -> Ints:
+def greedy(k: int, alike: Short, first: Ints, second: Ints) -> Ints:
     """Pair-first greedy; the pairs come by decreasing similarity."""
     n = alike.shape[0]
     group = np.full(n, -1, dtype=np.int64)
@@ -105,7 +105,7 @@ def greedy(k: int, alike: Small, first: Ints, second: Ints) -> Ints:
 
 
 @jit
-def swap(group: Ints, n_groups: int, alike: Small) -> None:
+def swap(group: Ints, n_groups: int, alike: Short) -> None:
     """Best exchanges until none adds anything. Of each vector the best partner with a larger index is remembered."""
     n = group.size
     sums = np.zeros((n, n_groups), dtype=np.int64)
@@ -151,13 +151,13 @@ def swap(group: Ints, n_groups: int, alike: Small) -> None:
 
 
 @inlined
-def _gain(i: int, j: Any, group: Ints, alike: Small, sums: Ints) -> Any:
+def _gain(i: int, j: Any, group: Ints, alike: Short, sums: Ints) -> Any:
     here, there = group[i], group[j]
     return sums[i, there] - sums[i, here] + sums[j, here] - sums[j, there] - 2 * np.int64(alike[i, j])
 
 
 @jit
-def _best_partner(i: int, group: Ints, alike: Small, sums: Ints, gain: Ints, partner: Ints) -> None:
+def _best_partner(i: int, group: Ints, alike: Short, sums: Ints, gain: Ints, partner: Ints) -> None:
     gain[i], partner[i] = 0, -1
     for j in range(i + 1, group.size):
         if group[j] != group[i]:
@@ -190,7 +190,7 @@ def tree(vectors: Vectors, largest: int, least: int, seed: int) -> tuple[Ints, I
             start[leaves] = low = high
             continue
         node += 1
-        dice = _mixed(np.uint64(seed) + np.uint64(node) * _STRIDE)
+        dice = splitmix64(np.uint64(seed) + np.uint64(node) * _STRIDE)
         _direct(low, high, order, vectors, dice, direction)
         for p in range(low, high):
             projected[p] = similarity(vectors, order[p], direction, 0)
@@ -240,9 +240,9 @@ def _direct(low: int, high: int, order: Ints, vectors: Vectors, dice: Any, direc
     width = vectors.shape[1]
     signs = np.empty(width, dtype=np.float64)
     mean = np.zeros(width, dtype=np.float64)
-    found = np.zeros(width, dtype=np.float64)
+    axis = np.zeros(width, dtype=np.float64)
     for c in range(width):
-        dice = _mixed(dice + _STRIDE)
+        dice = splitmix64(dice + _STRIDE)
         signs[c] = 1.0 if dice & np.uint64(1) else -1.0
     step = max(1, (high - low) // _SAMPLE)
     count = 0
@@ -257,41 +257,33 @@ def _direct(low: int, high: int, order: Ints, vectors: Vectors, dice: Any, direc
         for c in range(width):
             along += (vectors[order[p], c] - mean[c]) * signs[c]
         for c in range(width):
-            found[c] += along * (vectors[order[p], c] - mean[c])
+            axis[c] += along * (vectors[order[p], c] - mean[c])
     length = 0.0
     for c in range(width):
-        length += found[c] * found[c]
+        length += axis[c] * axis[c]
     if length == 0.0:  # all of the sample are equal
-        found, length = signs, float(width)
+        axis, length = signs, float(width)
     for c in range(width):
-        direction[0, c] = np.int16(np.rint(found[c] / np.sqrt(length) * UNIT))
-
-
-@inlined
-def _mixed(value: Any) -> Any:
-    """The finalizer of splitmix64."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
+        direction[0, c] = np.int16(np.rint(axis[c] / np.sqrt(length) * UNIT))
 
 
 @jit
 def compare_leaves(
-    order: Ints, start: Ints, first: int, last: int, vectors: Vectors, near: Small, score: Small
+    order: Ints, start: Ints, first: int, last: int, vectors: Vectors, near: Short, score: Short
 ) -> None:
     """Compare all pairs within leaves first..last - 1; rows of `near` hold the most similar so far, best first."""
     for at in range(first, last):
         users = order[start[at] : start[at + 1]]
-        some = vectors[users]
+        leaf = vectors[users]
         for p in range(users.size):
             for q in range(p):
-                alike = similarity(some, p, some, q)
+                alike = similarity(leaf, p, leaf, q)
                 _remember(users[p], users[q], alike, near, score)
                 _remember(users[q], users[p], alike, near, score)
 
 
 @inlined
-def _remember(i: int, j: int, alike: Any, near: Small, score: Small) -> None:
+def _remember(i: int, j: int, alike: Any, near: Short, score: Short) -> None:
     room = near.shape[1]
     if alike < score[i, room - 1] or (alike == score[i, room - 1] and j > near[i, room - 1] >= 0):
         return
@@ -308,7 +300,7 @@ def _remember(i: int, j: int, alike: Any, near: Small, score: Small) -> None:
 
 
 @jit
-def edges(near: Small, score: Small) -> tuple[Small, Small, Small]:
+def edges(near: Short, score: Short) -> tuple[Short, Short, Short]:
     """Each pair of neighbours once, in the order of the rows, and how similar it is."""
     n, room = near.shape
     kept = np.zeros((n, room), dtype=np.bool_)
@@ -337,7 +329,7 @@ def edges(near: Small, score: Small) -> tuple[Small, Small, Small]:
 
 
 @jit
-def grow(k: int, order: Ints, first: Small, second: Small, near: Small, vectors: Vectors) -> Ints:
+def grow(k: int, order: Ints, first: Short, second: Short, near: Short, vectors: Vectors) -> Ints:
     """Pair-first greedy among neighbours; -1 where a vector stays free, of which there are k or more, or none."""
     n = vectors.shape[0]
     group = np.full(n, -1, dtype=np.int64)
@@ -400,11 +392,11 @@ def load() -> None:
     grow(2, np.argsort(alike, kind="stable"), first, second, near, vectors)
 
 
-def _compare(part: tuple[Ints, Ints, int, int, Vectors, Small, Small]) -> None:
+def _compare(part: tuple[Ints, Ints, int, int, Vectors, Short, Short]) -> None:
     compare_leaves(*part)
 
 
-def neighbours(vectors: Vectors, trees: Sequence[tuple[Ints, Ints]], each: Each) -> tuple[Small, Small]:
+def neighbours(vectors: Vectors, trees: Sequence[tuple[Ints, Ints]], each: Each) -> tuple[Short, Short]:
     """The most similar vectors of each one, best first, and how similar they are; -1 where there are fewer."""
     shape = (vectors.shape[0], NEIGHBOURS)
     near = np.full(shape, _NOBODY, dtype=np.int32)
@@ -425,10 +417,10 @@ def similar_groups(k: int, vectors: Vectors, seed: int, each: Each) -> Ints:
     left = np.arange(n)
     made = step = 0
     while left.size:
-        found = _round(k, vectors[left], seed + 2 * TREES * step, each)
-        done = found >= 0
-        group[left[done]] = found[done] + made
-        made += int(found.max()) + 1
+        round_group = _round(k, vectors[left], seed + 2 * TREES * step, each)
+        done = round_group >= 0
+        group[left[done]] = round_group[done] + made
+        made += int(round_group.max()) + 1
         left = left[~done]
         step += 1
     sizes = np.bincount(group)

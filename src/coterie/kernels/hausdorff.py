@@ -19,14 +19,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Floats, Ints, Masks
 from coterie.kernels._jit import inlined, uncounted
 from coterie.kernels.levenshtein import levenshtein
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Masks = NDArray[np.uint64]
 
 MISSING = -(2**62)
 """Stands for a missing time, rank or host."""
@@ -37,21 +33,21 @@ STEPS = 1024
 """How finely distances of words are told apart where a bound for them is looked up."""
 _ID_LIMIT = 2**23
 _CODE_LIMIT = 2**16
-_FRONT = 64  # events of a busy user, at most, that are tried one by one before her bundles
+_FRONT = 64  # events of a busy user, at most, that are tried one by one before the bundles
 _MIX_A, _MIX_B = -7046029254386353131, -4658895280553007687
 
 
-class Trees(NamedTuple):
+class EventArrays(NamedTuple):
     """Users, their events, queries, words and hosts as arrays; X_start[i]:X_start[i+1] are the parts of i."""
 
     user_start: Ints
     """Events of a user. After the last user stands one more, the average record, which is rewritten."""
     user_runs: Ints
-    """Runs of a user: her events with the same query, which stand together."""
+    """Runs of a user: events with the same query, which stand together."""
     run_start: Ints
     user_bundles: Ints
-    """Bundles of a user: her events with the same rank, number of words, top label and depth of the host, at about the
-    same time, in the order of time. Only busy users have some."""
+    """Bundles of a user: events with the same rank, number of words, top label and depth of the host, at about the
+    same time, in the order of time. Only busy users have any."""
     bundle_start: Ints
     bundle_events: Ints
     time: Ints
@@ -83,7 +79,7 @@ class Trees(NamedTuple):
     """Ranges of time, rank, words per query, events per user, then the weights wl and wh."""
 
 
-class Scratch(NamedTuple):
+class Workspace(NamedTuple):
     """What is remembered between distances; makes them faster and never changes them."""
 
     words: Ints
@@ -97,25 +93,25 @@ class Scratch(NamedTuple):
     """Where the last scan of another user's runs ended: for an event without a host, and with one."""
 
 
-def new_scratch(trees: Trees, places: int = 2**16) -> Scratch:
-    """Empty memory for distances on `trees`."""
-    lengths = np.diff(trees.word_start)
+def new_workspace(events: EventArrays, places: int = 2**16) -> Workspace:
+    """Empty memory for distances of these events."""
+    lengths = np.diff(events.word_start)
     longest = int(lengths.max()) if lengths.size else 0
-    n_chars = int(trees.chars.max()) + 1 if trees.chars.size else 1
-    return Scratch(
+    n_chars = int(events.chars.max()) + 1 if events.chars.size else 1
+    return Workspace(
         words=np.zeros(places, dtype=np.int64),
         queries=np.zeros(places, dtype=np.int64),
         masks=np.zeros(n_chars, dtype=np.int64),
         row=np.zeros(longest + 1, dtype=np.int64),
-        order=np.arange(trees.time.size),
+        order=np.arange(events.time.size),
         place=np.zeros(2, dtype=np.int64),
     )
 
 
 @inlined
 def _place(a: int, b: int, size: int) -> int:
-    mixed = (a * _MIX_A) ^ (b * _MIX_B)
-    return (mixed >> 29) & (size - 1)
+    hashed = (a * _MIX_A) ^ (b * _MIX_B)
+    return (hashed >> 29) & (size - 1)
 
 
 @inlined
@@ -128,41 +124,41 @@ def _bits(mask: np.uint64) -> np.int64:
 
 
 @inlined
-def word_code(a: int, b: int, best: int, trees: Trees, scratch: Scratch) -> int:
+def word_code(a: int, b: int, best: int, events: EventArrays, workspace: Workspace) -> int:
     """The code of the distance of two different words, or any code >= best where it is not below best."""
     if a > b:
         a, b = b, a
-    at_a, at_b = trees.word_start[a], trees.word_start[b]
-    m, n = trees.word_start[a + 1] - at_a, trees.word_start[b + 1] - at_b
-    first = trees.code_start[max(m, n)]
-    only_a, only_b = trees.letters[a] & ~trees.letters[b], trees.letters[b] & ~trees.letters[a]
-    low = trees.codes[first + max(abs(m - n), _bits(only_a), _bits(only_b))]  # each needs an edit of its own
+    at_a, at_b = events.word_start[a], events.word_start[b]
+    m, n = events.word_start[a + 1] - at_a, events.word_start[b + 1] - at_b
+    first = events.code_start[max(m, n)]
+    only_a, only_b = events.letters[a] & ~events.letters[b], events.letters[b] & ~events.letters[a]
+    low = events.codes[first + max(abs(m - n), _bits(only_a), _bits(only_b))]  # each needs an edit of its own
     if low >= best:
         return int(low)
     key = (a << 40) | (b << 16)
-    place = _place(a, b, scratch.words.size)
-    held = scratch.words[place]
+    place = _place(a, b, workspace.words.size)
+    held = workspace.words[place]
     if held & ~np.int64(0xFFFF) == key and b < _ID_LIMIT:
         return int(held & np.int64(0xFFFF))
-    code = trees.codes[first + levenshtein(trees.chars, at_a, m, at_b, n, scratch.masks, scratch.row)]
+    code = events.codes[first + levenshtein(events.chars, at_a, m, at_b, n, workspace.masks, workspace.row)]
     if b < _ID_LIMIT and code < _CODE_LIMIT:
-        scratch.words[place] = key | code
+        workspace.words[place] = key | code
     return int(code)
 
 
 @inlined
-def _directed_words(p: int, q: int, running: int, high: int, trees: Trees, scratch: Scratch) -> int:
+def _directed_words(p: int, q: int, running: int, high: int, events: EventArrays, workspace: Workspace) -> int:
     """max(running, max over words of p of min over words of q), or -1 as soon as it exceeds high."""
-    q0, q1 = trees.query_start[q], trees.query_start[q + 1]
-    for i in range(trees.query_start[p], trees.query_start[p + 1]):
-        word = trees.query_words[i]
+    q0, q1 = events.query_start[q], events.query_start[q + 1]
+    for i in range(events.query_start[p], events.query_start[p + 1]):
+        word = events.query_words[i]
         best = high + 1
         for j in range(q0, q1):
-            other = trees.query_words[j]
+            other = events.query_words[j]
             if word == other:
                 best = 0
                 break
-            best = min(best, word_code(word, other, best, trees, scratch))
+            best = min(best, word_code(word, other, best, events, workspace))
             if best <= running:
                 break
         if best > high:
@@ -172,7 +168,7 @@ def _directed_words(p: int, q: int, running: int, high: int, trees: Trees, scrat
 
 
 @inlined
-def query_code(p: int, q: int, low: int, high: int, trees: Trees, scratch: Scratch) -> int:
+def query_code(p: int, q: int, low: int, high: int, events: EventArrays, workspace: Workspace) -> int:
     """The code of the Hausdorff distance of the words of two different queries.
 
     Any code <= low where it is at most low; -1 where it exceeds high.
@@ -180,19 +176,19 @@ def query_code(p: int, q: int, low: int, high: int, trees: Trees, scratch: Scrat
     if p > q:
         p, q = q, p
     key = (p << 40) | (q << 16)
-    place = _place(p, q, scratch.queries.size)
-    held = scratch.queries[place]
+    place = _place(p, q, workspace.queries.size)
+    held = workspace.queries[place]
     if held & ~np.int64(0xFFFF) == key and q < _ID_LIMIT:
         return int(held & np.int64(0xFFFF))
-    n_p = trees.query_start[p + 1] - trees.query_start[p]
-    n_q = trees.query_start[q + 1] - trees.query_start[q]
+    n_p = events.query_start[p + 1] - events.query_start[p]
+    n_q = events.query_start[q + 1] - events.query_start[q]
     if n_p == 0 or n_q == 0:
-        return 0 if n_p == n_q else trees.fractions.size - 1
-    code = _directed_words(p, q, low, high, trees, scratch)
+        return 0 if n_p == n_q else events.fractions.size - 1
+    code = _directed_words(p, q, low, high, events, workspace)
     if code >= 0:
-        code = _directed_words(q, p, code, high, trees, scratch)
+        code = _directed_words(q, p, code, high, events, workspace)
     if code > low and q < _ID_LIMIT and code < _CODE_LIMIT:
-        scratch.queries[place] = key | code
+        workspace.queries[place] = key | code
     return code
 
 
@@ -204,18 +200,18 @@ def _number(a: int, b: int, width: float) -> float:
 
 
 @inlined
-def _domain(a: int, b: int, trees: Trees) -> float:
+def _domain(a: int, b: int, events: EventArrays) -> float:
     """Σ 2^(m-i)·[labels i differ] / (2^(m+1) - 1), labels from the right, m + 1 of them in the longer host."""
-    host_a, host_b = trees.host[a], trees.host[b]
+    host_a, host_b = events.host[a], events.host[b]
     if host_a == MISSING or host_b == MISSING:
         return 0.0 if host_a == host_b else 1.0
-    n_a, n_b = trees.depth[a], trees.depth[b]
+    n_a, n_b = events.depth[a], events.depth[b]
     if host_a == host_b and n_a == n_b:
         return 0.0
-    at_a, at_b = trees.host_start[host_a], trees.host_start[host_b]
+    at_a, at_b = events.host_start[host_a], events.host_start[host_b]
     differ, all_bits = 0, 0
     for i in range(max(n_a, n_b)):
-        same = i < n_a and i < n_b and trees.host_labels[at_a + i] == trees.host_labels[at_b + i]
+        same = i < n_a and i < n_b and events.host_labels[at_a + i] == events.host_labels[at_b + i]
         differ = 2 * differ + (0 if same else 1)
         all_bits = 2 * all_bits + 1
     return float(differ) / float(all_bits)
@@ -228,26 +224,26 @@ def event_value(others: float, length: float, h: float, widths: Floats) -> float
 
 
 @inlined
-def _low_code(distance: float, trees: Trees) -> int:
+def _low_code(distance: float, events: EventArrays) -> int:
     """A code of a distance that is at most this one; the smallest code where there is none."""
-    return int(trees.below[int(min(distance, 1.0) * STEPS)]) if distance > 0.0 else 0
+    return int(events.below[int(min(distance, 1.0) * STEPS)]) if distance > 0.0 else 0
 
 
 @inlined
-def high_code(distance: float, trees: Trees) -> int:
+def high_code(distance: float, events: EventArrays) -> int:
     """A code such that the distances of all larger codes are larger than this one."""
-    return int(trees.below[int(distance * STEPS) + 1]) if distance < 1.0 else trees.fractions.size - 1
+    return int(events.below[int(distance * STEPS) + 1]) if distance < 1.0 else events.fractions.size - 1
 
 
 @inlined
 def _with_words(
-    p: int, q: int, others: float, length: float, floor: float, best: float, trees: Trees, scratch: Scratch
+    p: int, q: int, others: float, length: float, floor: float, best: float, events: EventArrays, workspace: Workspace
 ) -> float:
     """The distance of two events with these queries, given that of the rest.
 
     Anything >= best where it is not below best, and floor where it is not above floor.
     """
-    widths = trees.widths
+    widths = events.widths
     if p == q:
         return event_value(others, 0.0, 0.0, widths)
     if event_value(others, length, 0.0, widths) >= best:
@@ -255,94 +251,96 @@ def _with_words(
     if event_value(others, length, 1.0, widths) <= floor:
         return floor
     given = others + widths[4] * length
-    low = _low_code((6.0 * floor - given) / widths[5] - 1e-9, trees)
-    code = query_code(p, q, low, high_code((6.0 * best - given) / widths[5] + 1e-9, trees), trees, scratch)
+    low = _low_code((6.0 * floor - given) / widths[5] - 1e-9, events)
+    code = query_code(p, q, low, high_code((6.0 * best - given) / widths[5] + 1e-9, events), events, workspace)
     if code < 0:
         return best
-    found = event_value(others, length, trees.fractions[code], widths)
-    return max(found, floor) if code <= low else found
+    distance = event_value(others, length, events.fractions[code], widths)
+    return max(distance, floor) if code <= low else distance
 
 
 @inlined
-def others_distance(a: int, b: int, trees: Trees) -> float:
+def others_distance(a: int, b: int, events: EventArrays) -> float:
     """The distances of times, ranks and domains of two events, added."""
-    time = _number(trees.time[a], trees.time[b], trees.widths[0])
-    return time + _number(trees.rank[a], trees.rank[b], trees.widths[1]) + _domain(a, b, trees)
+    time = _number(events.time[a], events.time[b], events.widths[0])
+    return time + _number(events.rank[a], events.rank[b], events.widths[1]) + _domain(a, b, events)
 
 
 @inlined
-def length_distance(a: int, b: int, trees: Trees) -> float:
+def length_distance(a: int, b: int, events: EventArrays) -> float:
     """The distance of the numbers of words of two events."""
-    return _number(trees.length[a], trees.length[b], trees.widths[2])
+    return _number(events.length[a], events.length[b], events.widths[2])
 
 
 @inlined
-def _run_distance(a: int, run: int, floor: float, best: float, trees: Trees, scratch: Scratch) -> float:
+def _run_distance(a: int, run: int, floor: float, best: float, events: EventArrays, workspace: Workspace) -> float:
     """The smallest distance of an event to those of a run, or anything >= best, or floor, as above."""
-    widths = trees.widths
-    b0, b1 = trees.run_start[run], trees.run_start[run + 1]
-    length = length_distance(a, b0, trees)
-    time, rank = trees.time[a], trees.rank[a]
+    widths = events.widths
+    b0, b1 = events.run_start[run], events.run_start[run + 1]
+    length = length_distance(a, b0, events)
+    time, rank = events.time[a], events.rank[a]
     most = 6.0 * best - widths[4] * length + 1e-9  # with more than this elsewhere, even equal words do not help
-    enough = 6.0 * floor - widths[4] * length - widths[5] - 1e-9  # with this elsewhere, words cannot do harm
+    enough = (
+        6.0 * floor - widths[4] * length - widths[5] - 1e-9
+    )  # with no more than this elsewhere, words do not matter
     least = INFINITE
     for b in range(b0, b1):
-        others = _number(time, trees.time[b], widths[0]) + _number(rank, trees.rank[b], widths[1])
+        others = _number(time, events.time[b], widths[0]) + _number(rank, events.rank[b], widths[1])
         if others < least and others < most:
-            least = min(least, others + _domain(a, b, trees))
+            least = min(least, others + _domain(a, b, events))
             if least <= enough:
                 return floor
     if least == INFINITE:
         return best
-    return _with_words(trees.query[a], trees.query[b0], least, length, floor, best, trees, scratch)
+    return _with_words(events.query[a], events.query[b0], least, length, floor, best, events, workspace)
 
 
 @inlined
-def _nearest_run(a: int, b: int, floor: float, best: float, trees: Trees, scratch: Scratch) -> float:
+def _nearest_run(a: int, b: int, floor: float, best: float, events: EventArrays, workspace: Workspace) -> float:
     """The smallest distance of an event to those of user b, or anything >= best, or anything <= floor."""
-    b0, b1 = trees.user_runs[b], trees.user_runs[b + 1]
-    kind = 1 if trees.host[a] != MISSING else 0
-    j = scratch.place[kind]
+    b0, b1 = events.user_runs[b], events.user_runs[b + 1]
+    kind = 1 if events.host[a] != MISSING else 0
+    j = workspace.place[kind]
     for _ in range(b1 - b0):
-        best = min(best, _run_distance(a, j, floor, best, trees, scratch))
+        best = min(best, _run_distance(a, j, floor, best, events, workspace))
         if best <= floor:
             break
         j += 1
         if j == b1:
             j = b0
-    scratch.place[kind] = j
+    workspace.place[kind] = j
     return best
 
 
 @inlined
-def _most_domain(a: int, b: int, trees: Trees) -> float:
+def _most_domain(a: int, b: int, events: EventArrays) -> float:
     """The largest distance to the host of b of a host with the top label and the depth of that of a."""
-    host_a, host_b = trees.host[a], trees.host[b]
+    host_a, host_b = events.host[a], events.host[b]
     if host_a == MISSING or host_b == MISSING:
         return 0.0 if host_a == host_b else 1.0
-    if trees.host_labels[trees.host_start[host_a]] != trees.host_labels[trees.host_start[host_b]]:
+    if events.host_labels[events.host_start[host_a]] != events.host_labels[events.host_start[host_b]]:
         return 1.0
-    top = np.int64(1) << (max(trees.depth[a], trees.depth[b]) - 1)
+    top = np.int64(1) << (max(events.depth[a], events.depth[b]) - 1)
     return float(top - 1) / float(2 * top - 1)
 
 
 @inlined
-def _bundle_within(bundle: int, b: int, distance: float, trees: Trees, scratch: Scratch) -> bool:
+def _bundle_within(bundle: int, b: int, distance: float, events: EventArrays, workspace: Workspace) -> bool:
     """Whether all events of a bundle are certainly this near to one and the same event of user b."""
-    first = trees.bundle_events[trees.bundle_start[bundle]]
-    last = trees.bundle_events[trees.bundle_start[bundle + 1] - 1]
-    b0, b1 = trees.user_runs[b], trees.user_runs[b + 1]
-    kind = 1 if trees.host[first] != MISSING else 0
-    j = scratch.place[kind]
+    first = events.bundle_events[events.bundle_start[bundle]]
+    last = events.bundle_events[events.bundle_start[bundle + 1] - 1]
+    b0, b1 = events.user_runs[b], events.user_runs[b + 1]
+    kind = 1 if events.host[first] != MISSING else 0
+    j = workspace.place[kind]
     for _ in range(b1 - b0):
-        length = length_distance(first, trees.run_start[j], trees)
-        for event in range(trees.run_start[j], trees.run_start[j + 1]):
-            since = _number(trees.time[first], trees.time[event], trees.widths[0])
-            till = _number(trees.time[last], trees.time[event], trees.widths[0])
-            rank = _number(trees.rank[first], trees.rank[event], trees.widths[1])
-            others = max(since, till) + rank + _most_domain(first, event, trees)
-            if event_value(others, length, 1.0, trees.widths) <= distance - 1e-9:
-                scratch.place[kind] = j
+        length = length_distance(first, events.run_start[j], events)
+        for event in range(events.run_start[j], events.run_start[j + 1]):
+            since = _number(events.time[first], events.time[event], events.widths[0])
+            till = _number(events.time[last], events.time[event], events.widths[0])
+            rank = _number(events.rank[first], events.rank[event], events.widths[1])
+            others = max(since, till) + rank + _most_domain(first, event, events)
+            if event_value(others, length, 1.0, events.widths) <= distance - 1e-9:
+                workspace.place[kind] = j
                 return True
         j += 1
         if j == b1:
@@ -351,29 +349,29 @@ def _bundle_within(bundle: int, b: int, distance: float, trees: Trees, scratch: 
 
 
 @uncounted
-def directed(a: int, b: int, low: float, high: float, trees: Trees, scratch: Scratch) -> float:
+def directed(a: int, b: int, low: float, high: float, events: EventArrays, workspace: Workspace) -> float:
     """max(low, max over events of user a of min over events of user b); infinite as soon as it exceeds high."""
-    a0, a1 = trees.user_start[a], trees.user_start[a + 1]
-    bundle, bundles_end = trees.user_bundles[a], trees.user_bundles[a + 1]
-    order = scratch.order
-    scratch.place[:] = trees.user_runs[b]
+    a0, a1 = events.user_start[a], events.user_start[a + 1]
+    bundle, bundles_end = events.user_bundles[a], events.user_bundles[a + 1]
+    order = workspace.order
+    workspace.place[:] = events.user_runs[b]
     running = low
     cap = high + 1e-12
     witness = order[a0]
     for i in range(a0, a1 if bundle == bundles_end else a0 + min(_FRONT, (a1 - a0) // 16)):
-        best = _nearest_run(order[i], b, running, cap, trees, scratch)
+        best = _nearest_run(order[i], b, running, cap, events, workspace)
         if best > running:
             running = best
             witness = order[i]
             if running > high:
                 break
     while bundle < bundles_end and running <= high:
-        if not _bundle_within(bundle, b, running, trees, scratch):
-            for i in range(trees.bundle_start[bundle], trees.bundle_start[bundle + 1]):
-                best = _nearest_run(trees.bundle_events[i], b, running, cap, trees, scratch)
+        if not _bundle_within(bundle, b, running, events, workspace):
+            for i in range(events.bundle_start[bundle], events.bundle_start[bundle + 1]):
+                best = _nearest_run(events.bundle_events[i], b, running, cap, events, workspace)
                 if best > running:
                     running = best
-                    witness = trees.bundle_events[i]
+                    witness = events.bundle_events[i]
                     if running > high:
                         break
         bundle += 1
@@ -387,30 +385,30 @@ def directed(a: int, b: int, low: float, high: float, trees: Trees, scratch: Scr
 
 
 @inlined
-def size_distance(a: int, b: int, trees: Trees) -> float:
+def size_distance(a: int, b: int, events: EventArrays) -> float:
     """|size(a) - size(b)| / range."""
-    size_a = trees.user_start[a + 1] - trees.user_start[a]
-    size_b = trees.user_start[b + 1] - trees.user_start[b]
-    return _number(size_a, size_b, trees.widths[3])
+    size_a = events.user_start[a + 1] - events.user_start[a]
+    size_b = events.user_start[b + 1] - events.user_start[b]
+    return _number(size_a, size_b, events.widths[3])
 
 
 @uncounted
-def user_distance_below(a: int, b: int, bound: float, trees: Trees, scratch: Scratch) -> float:
+def user_distance_below(a: int, b: int, bound: float, events: EventArrays, workspace: Workspace) -> float:
     """The distance of two users, or infinite where it is certainly above bound."""
-    size = size_distance(a, b, trees)
+    size = size_distance(a, b, events)
     high = 2.0 * bound - size + 1e-9
     if high < 0.0:
         return INFINITE
-    there = directed(a, b, -1.0, high, trees, scratch)
+    there = directed(a, b, -1.0, high, events, workspace)
     if there == INFINITE:
         return INFINITE
-    return (size + directed(b, a, there, high, trees, scratch)) / 2.0
+    return (size + directed(b, a, there, high, events, workspace)) / 2.0
 
 
 @uncounted
-def user_distance_above(a: int, b: int, bound: float, trees: Trees, scratch: Scratch) -> float:
+def user_distance_above(a: int, b: int, bound: float, events: EventArrays, workspace: Workspace) -> float:
     """The distance of two users, or -1 where it is certainly below bound."""
-    size = size_distance(a, b, trees)
+    size = size_distance(a, b, events)
     low = max(-1.0, 2.0 * bound - size - 1e-9)
-    found = directed(b, a, directed(a, b, low, INFINITE, trees, scratch), INFINITE, trees, scratch)
-    return -1.0 if found == low else (size + found) / 2.0
+    hausdorff = directed(b, a, directed(a, b, low, INFINITE, events, workspace), INFINITE, events, workspace)
+    return -1.0 if hausdorff == low else (size + hausdorff) / 2.0

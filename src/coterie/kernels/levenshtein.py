@@ -7,11 +7,9 @@ table, as vertical differences of +1 and -1, lives in two machine words. Otherwi
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Ints
 from coterie.kernels._jit import jit, uncounted
-
-Ints = NDArray[np.int64]
 
 
 @uncounted
@@ -66,7 +64,7 @@ def _by_rows(chars: Ints, a: int, m: int, b: int, n: int, row: Ints) -> int:
 
 @jit
 def levenshtein_pairs(chars: Ints, start: Ints, left: Ints, right: Ints, n_chars: int) -> Ints:
-    """Distances of the words numbered left[i] and right[i]; word w is chars[start[w]:start[w+1]]."""
+    """Distances of the words numbered left[i] and right[i]; word w is chars[start[w]:start[w+1]]. For tests."""
     masks = np.zeros(n_chars, dtype=np.int64)
     row = np.zeros(chars.size + 1, dtype=np.int64)
     result = np.empty(left.size, dtype=np.int64)

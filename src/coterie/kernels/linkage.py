@@ -14,13 +14,10 @@ the result is that of the plain version.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Floats, Ints, Short
 from coterie.kernels._jit import jit
 
-Ints = NDArray[np.int64]
-Short = NDArray[np.int32]
-Floats = NDArray[np.float64]
 NOBODY = -1
 """The group of users who are in none."""
 _DEAD = -1.0  # below every similarity
@@ -30,23 +27,23 @@ _DEAD = -1.0  # below every similarity
 def user_counts(
     pair_start: Ints, pair_query: Ints, pair_rows: Ints, query_start: Ints, query_categories: Short, n_categories: int
 ) -> tuple[Ints, Short, Ints]:
-    """The categories of each user and how often she has them: start, category (ascending), count.
+    """The categories of each user and how often they have each: start, category (ascending), count.
 
-    `pair_query[pair_start[u]:pair_start[u + 1]]` are the distinct queries of u, `pair_rows` how often she asked them;
+    `pair_query[pair_start[u]:pair_start[u + 1]]` are the distinct queries of u, `pair_rows` how often they asked each;
     `query_categories[query_start[q]:query_start[q + 1]]` are the categories of q, with repetitions.
     """
     n = pair_start.size - 1
     seen = np.full(n_categories, -1, dtype=np.int64)
     start = np.zeros(n + 1, dtype=np.int64)
     for u in range(n):
-        found = 0
+        distinct = 0
         for p in range(pair_start[u], pair_start[u + 1]):
             q = pair_query[p]
             for at in range(query_start[q], query_start[q + 1]):
                 if seen[query_categories[at]] != u:
                     seen[query_categories[at]] = u
-                    found += 1
-        start[u + 1] = start[u] + found
+                    distinct += 1
+        start[u + 1] = start[u] + distinct
     category, count = np.empty(start[n], dtype=np.int32), np.empty(start[n], dtype=np.int64)
     total = np.zeros(n_categories, dtype=np.int64)
     for u in range(n):
@@ -69,7 +66,7 @@ def user_counts(
 
 @jit
 def similarities(users: Ints, start: Ints, category: Short, count: Ints, n_categories: int, cosine: bool) -> Floats:
-    """What each two of some users have in common; with `cosine`, divided by the root of what each has with herself."""
+    """What each two of some users have in common; with `cosine`, divided by the geometric mean of their totals."""
     n = users.size
     result = np.zeros((n, n), dtype=np.float64)
     mine = np.zeros(n_categories, dtype=np.int64)
@@ -136,20 +133,20 @@ def _look_for_partner(i: int, similar: Floats, group: Ints, best: Floats, partne
 
 @jit
 def _first_of_best_pair(similar: Floats, group: Ints, best: Floats, partner: Ints) -> int:
-    """The first user of the most similar pair. Groups only take users away, so what was best once bounds what is."""
+    """The first user of the most similar pair. Groups only take users away, so an earlier best is an upper bound."""
     while True:
-        found = -1
+        first = -1
         for i in range(group.size):
-            if group[i] == NOBODY and partner[i] >= 0 and (found < 0 or best[i] > best[found]):
-                found = i
-        if group[partner[found]] == NOBODY:
-            return found
-        _look_for_partner(found, similar, group, best, partner)
+            if group[i] == NOBODY and partner[i] >= 0 and (first < 0 or best[i] > best[first]):
+                first = i
+        if group[partner[first]] == NOBODY:
+            return first
+        _look_for_partner(first, similar, group, best, partner)
 
 
 @jit
 def most_similar_groups(similar: Floats, group: Ints, n_groups: int) -> Ints:
-    """The groups, with everybody who is in none in the group that is most similar to her (the sum over its members)."""
+    """The groups; users who are in none join the group that is most similar to them (by the sum over its members)."""
     result = group.copy()
     for i in range(group.size):
         if group[i] != NOBODY:

@@ -3,7 +3,7 @@
     A ≈ U Σ Vᵀ      by subspace iteration on the rows: Y ← orth(A (Aᵀ Y)), at the end V from Aᵀ Y
 
 Everything is added up in one order and without a linear algebra library, whose sums depend on the number of threads and
-on the machine; A has at most some ten thousand rows, so this is a matter of seconds. orth(Y) = Y E Λ^(-1/2) with
+on the machine; A has at most tens of thousands of rows, so this is a matter of seconds. orth(Y) = Y E Λ^(-1/2) with
 YᵀY = E Λ Eᵀ; eigenvectors by cyclic Jacobi rotations.
 """
 
@@ -14,14 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Floats, Ints
 from coterie.kernels._jit import jit
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _ROUNDS = 4
 _SWEEPS = 30
-_NOTHING = 1e-12  # of the largest eigenvalue: such directions are not there
+_NOTHING = 1e-12  # share of the largest eigenvalue below which there is no direction
 
 
 class Sparse(NamedTuple):
@@ -56,38 +54,38 @@ def transposed(a: Sparse) -> Sparse:
 @jit
 def times(a: Sparse, dense: Floats) -> Floats:
     """A times a dense matrix."""
-    found = np.zeros((a.start.size - 1, dense.shape[1]), dtype=np.float64)
-    for r in range(found.shape[0]):
+    result = np.zeros((a.start.size - 1, dense.shape[1]), dtype=np.float64)
+    for r in range(result.shape[0]):
         for e in range(a.start[r], a.start[r + 1]):
             c, v = a.column[e], np.float64(a.value[e])
             for d in range(dense.shape[1]):
-                found[r, d] += v * dense[c, d]
-    return found
+                result[r, d] += v * dense[c, d]
+    return result
 
 
 @jit
 def gram(y: Floats) -> Floats:
     """YᵀY."""
     width = y.shape[1]
-    found = np.zeros((width, width), dtype=np.float64)
+    result = np.zeros((width, width), dtype=np.float64)
     for r in range(y.shape[0]):
         for i in range(width):
             v = y[r, i]
             for j in range(width):
-                found[i, j] += v * y[r, j]
-    return found
+                result[i, j] += v * y[r, j]
+    return result
 
 
 @jit
 def product(y: Floats, small: Floats) -> Floats:
     """Y times a small dense matrix."""
-    found = np.zeros((y.shape[0], small.shape[1]), dtype=np.float64)
+    result = np.zeros((y.shape[0], small.shape[1]), dtype=np.float64)
     for r in range(y.shape[0]):
         for i in range(y.shape[1]):
             v = y[r, i]
             for j in range(small.shape[1]):
-                found[r, j] += v * small[i, j]
-    return found
+                result[r, j] += v * small[i, j]
+    return result
 
 
 def eigen(matrix: Floats) -> tuple[Floats, Floats]:
@@ -153,9 +151,9 @@ def directions(a: Sparse, begin: Floats) -> Floats:
 def project(a: Sparse, words: NDArray[np.float32]) -> NDArray[np.float32]:
     """A times one vector for each column, each row then of length 1 (or 0)."""
     width = words.shape[1]
-    found = np.zeros((a.start.size - 1, width), dtype=np.float32)
+    result = np.zeros((a.start.size - 1, width), dtype=np.float32)
     total = np.empty(width, dtype=np.float64)
-    for r in range(found.shape[0]):
+    for r in range(result.shape[0]):
         total[:] = 0.0
         for e in range(a.start[r], a.start[r + 1]):
             c, v = a.column[e], np.float64(a.value[e])
@@ -166,5 +164,5 @@ def project(a: Sparse, words: NDArray[np.float32]) -> NDArray[np.float32]:
             length += total[d] * total[d]
         if length > 0.0:
             for d in range(width):
-                found[r, d] = total[d] / np.sqrt(length)
-    return found
+                result[r, d] = total[d] / np.sqrt(length)
+    return result

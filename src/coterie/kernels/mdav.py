@@ -5,10 +5,10 @@
     if |X| >= 2k:     once more with x̄ and x_r alone
     the rest, k to 2k - 1 users, is the last group
 
-C(X) has round(mean |φ|) events (half up). Each user contributes |φ*|·|φ_i| / Σ|φ_j| of them and each of her query
+C(X) has round(mean |φ|) events (half up). Each user contributes |φ*|·|φ_i| / Σ|φ_j| of them and each of their query
 strings its share of that, both by largest remainders. Every event of X stands behind the nearest chosen one (chosen
 ones behind themselves), and a chosen event has the mean time, the mean rank and the common right-hand part of the hosts
-behind it; what of this comes from one user alone is the day of the time, and no rank and no host.
+behind it; of what comes from one user alone only the day of the time stays, and neither rank nor host.
 
 Between rounds only what changed is computed: events keep their nearest chosen one until it is no longer chosen. Ties go
 to the smallest index. The result is that of the plain version.
@@ -25,14 +25,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Flags, Floats, Ints, Masks
 from coterie.kernels._jit import inlined, jit, uncounted
 from coterie.kernels.hausdorff import (
     INFINITE,
     MISSING,
-    Floats,
-    Ints,
-    Scratch,
-    Trees,
+    EventArrays,
+    Workspace,
     event_value,
     high_code,
     length_distance,
@@ -48,10 +47,9 @@ PAIRS = 2**24
 """Events times chosen events up to which the nearest ones are looked for."""
 _DAY = 86400
 _ANY, _TIME, _RANK, _HOST = 0, 1, 2, 3
-Flags = NDArray[np.bool_]
 
 
-class Strings(NamedTuple):
+class QueryStrings(NamedTuple):
     """The distinct query strings of each user, in the order in which ties between them are broken."""
 
     user_place: Ints
@@ -61,15 +59,15 @@ class Strings(NamedTuple):
     event_start: Ints
     """Events of a string, into `events`."""
     events: Ints
-    priority: NDArray[np.uint64]
+    priority: Masks
     """A random number for each string of each user; the order is by it, decreasing."""
 
 
-Choice = Callable[[Ints, Ints, Strings], Ints]
+ChooseQueries = Callable[[Ints, Ints, QueryStrings], Ints]
 """(members, user_start, strings) -> the events that make the common profile of the members, sorted."""
 
 
-class Behind(NamedTuple):
+class Assignment(NamedTuple):
     """Which chosen event each event stands behind."""
 
     near: Ints
@@ -114,7 +112,7 @@ def apportion(seats: int, weights: Ints) -> Ints:
 
 
 @jit
-def choose(members: Ints, user_start: Ints, strings: Strings) -> Ints:
+def choose(members: Ints, user_start: Ints, strings: QueryStrings) -> Ints:
     """Steps 1-3 of C: the chosen events, sorted."""
     ranked = members[sorting(strings.user_place[members])]
     sizes = user_start[ranked + 1] - user_start[ranked]
@@ -136,9 +134,9 @@ def choose(members: Ints, user_start: Ints, strings: Strings) -> Ints:
     return chosen[sorting(chosen)]
 
 
-def new_behind(n_events: int) -> Behind:
-    """Nothing is known yet."""
-    return Behind(
+def new_assignment(n_events: int) -> Assignment:
+    """An assignment in which nothing is known yet."""
+    return Assignment(
         np.full(n_events, -1, dtype=np.int64),
         np.zeros(n_events, dtype=np.float64),
         np.zeros(n_events, dtype=np.int64),
@@ -147,38 +145,44 @@ def new_behind(n_events: int) -> Behind:
 
 
 @uncounted
-def _offer(e0: int, e1: int, chosen: Ints, i0: int, i1: int, trees: Trees, scratch: Scratch, behind: Behind) -> None:
+def _offer(
+    e0: int, e1: int, chosen: Ints, i0: int, i1: int, events: EventArrays, workspace: Workspace, assignment: Assignment
+) -> None:
     """Let the events e0:e1, which have the same query, stand behind those of chosen[i0:i1] that are nearer."""
-    near, gap, widths = behind.near, behind.gap, trees.widths
-    p = trees.query[e0]
+    near, gap, widths = assignment.near, assignment.gap, events.widths
+    p = events.query[e0]
     i = i0
     while i < i1:
         first = i
-        q = trees.query[chosen[first]]
-        while i < i1 and trees.query[chosen[i]] == q:
+        q = events.query[chosen[first]]
+        while i < i1 and events.query[chosen[i]] == q:
             i += 1
-        length = 0.0 if p == q else length_distance(e0, chosen[first], trees)
+        length = 0.0 if p == q else length_distance(e0, chosen[first], events)
         rest = 0.0  # what the words may add for some pair to be near enough
         for e in range(e0, e1):
             for j in range(first, i):
-                rest = max(rest, 6.0 * gap[e] + 1e-9 - widths[4] * length - others_distance(e, chosen[j], trees))
+                rest = max(rest, 6.0 * gap[e] + 1e-9 - widths[4] * length - others_distance(e, chosen[j], events))
         if rest == 0.0:
             continue
-        code = 0 if p == q else query_code(p, q, int(np.int64(0)), high_code(rest / widths[5], trees), trees, scratch)
+        code = (
+            0 if p == q else query_code(p, q, int(np.int64(0)), high_code(rest / widths[5], events), events, workspace)
+        )
         if code < 0:
             continue
         for e in range(e0, e1):
             for j in range(first, i):
                 c = chosen[j]
-                d = event_value(others_distance(e, c, trees), length, trees.fractions[code], widths)
+                d = event_value(others_distance(e, c, events), length, events.fractions[code], widths)
                 if d < gap[e] or (d == gap[e] and c < near[e]):
                     near[e], gap[e] = c, d
 
 
 @jit
-def _assign(members: Ints, chosen: Ints, before: Ints, trees: Trees, scratch: Scratch, behind: Behind) -> None:
+def _assign(
+    members: Ints, chosen: Ints, before: Ints, events: EventArrays, workspace: Workspace, assignment: Assignment
+) -> None:
     """Step 4 of C: the nearest chosen event of each event, given that of an earlier choice."""
-    near, gap, mark = behind.near, behind.gap, behind.mark
+    near, gap, mark = assignment.near, assignment.gap, assignment.mark
     for c in before:
         mark[c] = 2
     added = np.empty(chosen.size, dtype=np.int64)
@@ -191,45 +195,45 @@ def _assign(members: Ints, chosen: Ints, before: Ints, trees: Trees, scratch: Sc
     added = added[:n_added]
     zero = int(np.int64(0))  # for a literal everything below would be compiled once more
     for u in members:
-        own, own_added = np.searchsorted(chosen, trees.user_start[u]), np.searchsorted(added, trees.user_start[u])
-        for run in range(trees.user_runs[u], trees.user_runs[u + 1]):
-            e0, e1 = trees.run_start[run], trees.run_start[run + 1]
-            known = True
+        own, own_added = np.searchsorted(chosen, events.user_start[u]), np.searchsorted(added, events.user_start[u])
+        for run in range(events.user_runs[u], events.user_runs[u + 1]):
+            e0, e1 = events.run_start[run], events.run_start[run + 1]
+            still_assigned = True
             for e in range(e0, e1):
                 if mark[e] == 1:
                     near[e], gap[e] = e, -1.0
                 elif near[e] < 0 or mark[near[e]] == 2:
                     near[e], gap[e] = -1, INFINITE
-                    known = False
-            if known:
-                _offer(e0, e1, added, own_added, added.size, trees, scratch, behind)
-                _offer(e0, e1, added, zero, own_added, trees, scratch, behind)
+                    still_assigned = False
+            if still_assigned:
+                _offer(e0, e1, added, own_added, added.size, events, workspace, assignment)
+                _offer(e0, e1, added, zero, own_added, events, workspace, assignment)
             else:  # those of the same user first: they tend to be near
-                _offer(e0, e1, chosen, own, chosen.size, trees, scratch, behind)
-                _offer(e0, e1, chosen, zero, own, trees, scratch, behind)
+                _offer(e0, e1, chosen, own, chosen.size, events, workspace, assignment)
+                _offer(e0, e1, chosen, zero, own, events, workspace, assignment)
     for c in before:
         if mark[c] == 2:
             mark[c] = 0
 
 
 @jit
-def _assign_strings(members: Ints, chosen: Ints, trees: Trees, behind: Behind) -> None:
+def _assign_strings(members: Ints, chosen: Ints, events: EventArrays, assignment: Assignment) -> None:
     """The cheaper step 4: an event stands behind the first chosen event with its query string."""
     first = {np.int64(-1): np.int64(-1)}
     for c in chosen:
-        if trees.query[c] not in first:
-            first[trees.query[c]] = c
+        if events.query[c] not in first:
+            first[events.query[c]] = c
     for u in members:
-        for e in range(trees.user_start[u], trees.user_start[u + 1]):
-            behind.near[e] = first.get(trees.query[e], np.int64(-1))
+        for e in range(events.user_start[u], events.user_start[u + 1]):
+            assignment.near[e] = first.get(events.query[e], np.int64(-1))
 
 
 @jit
-def _common_labels(a: int, n_a: int, b: int, n_b: int, trees: Trees) -> int:
+def _common_labels(a: int, n_a: int, b: int, n_b: int, events: EventArrays) -> int:
     """How many labels two hosts have in common from the right."""
     n = 0
-    at_a, at_b = trees.host_start[a], trees.host_start[b]
-    while n < n_a and n < n_b and trees.host_labels[at_a + n] == trees.host_labels[at_b + n]:
+    at_a, at_b = events.host_start[a], events.host_start[b]
+    while n < n_a and n < n_b and events.host_labels[at_a + n] == events.host_labels[at_b + n]:
         n += 1
     return n
 
@@ -241,17 +245,19 @@ def _half_up(total: int, count: int) -> int:
 
 @inlined
 def _count_user(user: int, part: int, slot: int, one: Ints, several: Flags) -> None:
-    """Remember that a user contributes to a part of a chosen event, and whether she is not the only one."""
+    """Remember that a user contributes to a part of a chosen event, and whether others do too."""
     if one[part, slot] >= 0 and one[part, slot] != user:
         several[part, slot] = True
     one[part, slot] = user
 
 
 @jit
-def _summarize(members: Ints, chosen: Ints, trees: Trees, behind: Behind, out: Averages, at: int) -> None:
+def _summarize(
+    members: Ints, chosen: Ints, events: EventArrays, assignment: Assignment, out: Averages, at: int
+) -> None:
     """Step 4 of C: time, rank and host of each chosen event, written to out from `at` on.
 
-    What comes from one user alone is hers: a time becomes its day, a rank and a host go.
+    Of what comes from one user alone, a time becomes its day, and a rank or a host is left out.
     """
     n = chosen.size
     times, n_times = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
@@ -259,35 +265,35 @@ def _summarize(members: Ints, chosen: Ints, trees: Trees, behind: Behind, out: A
     hosts, depths = np.full(n, MISSING, dtype=np.int64), np.zeros(n, dtype=np.int64)
     one, several = np.full((4, n), -1, dtype=np.int64), np.zeros((4, n), dtype=np.bool_)
     for i in range(n):
-        behind.slot[chosen[i]] = i
+        assignment.slot[chosen[i]] = i
     for u in members:
-        for e in range(trees.user_start[u], trees.user_start[u + 1]):
-            if behind.near[e] < 0:
+        for e in range(events.user_start[u], events.user_start[u + 1]):
+            if assignment.near[e] < 0:
                 continue
-            s = behind.slot[behind.near[e]]
+            s = assignment.slot[assignment.near[e]]
             _count_user(u, _ANY, s, one, several)
-            if trees.time[e] != MISSING:
-                times[s] += trees.time[e]
+            if events.time[e] != MISSING:
+                times[s] += events.time[e]
                 n_times[s] += 1
                 _count_user(u, _TIME, s, one, several)
-            if trees.rank[e] != MISSING:
-                ranks[s] += trees.rank[e]
+            if events.rank[e] != MISSING:
+                ranks[s] += events.rank[e]
                 n_ranks[s] += 1
                 _count_user(u, _RANK, s, one, several)
-            if trees.host[e] != MISSING:
+            if events.host[e] != MISSING:
                 _count_user(u, _HOST, s, one, several)
                 if hosts[s] == MISSING:
-                    hosts[s], depths[s] = trees.host[e], trees.depth[e]
+                    hosts[s], depths[s] = events.host[e], events.depth[e]
                 else:
-                    depths[s] = _common_labels(hosts[s], depths[s], trees.host[e], trees.depth[e], trees)
+                    depths[s] = _common_labels(hosts[s], depths[s], events.host[e], events.depth[e], events)
     for i in range(n):
-        s = behind.slot[behind.near[chosen[i]]]
+        s = assignment.slot[assignment.near[chosen[i]]]
         o = at + i
         out.event[o] = chosen[i]
-        hers = not several[_ANY, s]
+        from_one_user = not several[_ANY, s]
         for part in (_TIME, _RANK, _HOST):
-            hers = hers or (one[part, s] >= 0 and not several[part, s])
-        out.alone[o] = 1 if hers else 0
+            from_one_user = from_one_user or (one[part, s] >= 0 and not several[part, s])
+        out.alone[o] = 1 if from_one_user else 0
         out.time[o] = _half_up(times[s], n_times[s]) if n_times[s] > 0 else MISSING
         if not several[_TIME, s] and n_times[s] > 0:
             out.time[o] = out.time[o] // _DAY * _DAY
@@ -296,89 +302,91 @@ def _summarize(members: Ints, chosen: Ints, trees: Trees, behind: Behind, out: A
         out.depth[o] = depths[s]
 
 
-def _events_of(members: Ints, trees: Trees) -> int:
-    return int((trees.user_start[members + 1] - trees.user_start[members]).sum())
+def _events_of(members: Ints, events: EventArrays) -> int:
+    return int((events.user_start[members + 1] - events.user_start[members]).sum())
 
 
 def averages(
     members: Ints,
     group_start: Ints,
     attrs: int,
-    trees: Trees,
-    strings: Strings,
-    scratch: Scratch,
+    events: EventArrays,
+    strings: QueryStrings,
+    workspace: Workspace,
     pairs: int = PAIRS,
-    choice: Choice = choose,
+    choose_queries: ChooseQueries = choose,
 ) -> Averages:
-    """C of each group; members[group_start[g]:group_start[g+1]] are its users. `choice` chooses the events of C."""
-    n_groups, n_events = group_start.size - 1, trees.time.size
-    behind = new_behind(n_events)
+    """C of each group; members[group_start[g]:group_start[g+1]] are its users. `choose_queries` gives C its events."""
+    n_groups, n_events = group_start.size - 1, events.time.size
+    assignment = new_assignment(n_events)
     room = n_events + n_groups
     out = Averages(np.zeros(n_groups + 1, dtype=np.int64), *np.zeros((6, room), dtype=np.int64))
     nothing = np.empty(0, dtype=np.int64)
     at = 0
     for g in range(n_groups):
         group = np.sort(members[group_start[g] : group_start[g + 1]])
-        chosen = choice(group, trees.user_start, strings)
-        if attrs == NEAREST and _events_of(group, trees) * chosen.size <= pairs:
-            _assign(group, chosen, nothing, trees, scratch, behind)
+        chosen = choose_queries(group, events.user_start, strings)
+        if attrs == NEAREST and _events_of(group, events) * chosen.size <= pairs:
+            _assign(group, chosen, nothing, events, workspace, assignment)
         else:
-            _assign_strings(group, chosen, trees, behind)
-        _summarize(group, chosen, trees, behind, out, at)
+            _assign_strings(group, chosen, events, assignment)
+        _summarize(group, chosen, events, assignment, out, at)
         at += chosen.size
         out.start[g + 1] = at
     return out
 
 
 @jit
-def _farthest(source: int, left: Ints, hint: Floats, trees: Trees, scratch: Scratch) -> int:
+def _farthest(source: int, left: Ints, hint: Floats, events: EventArrays, workspace: Workspace) -> int:
     """The user with the largest distance to source; those that were far before are tried first."""
-    best, found = -1.0, -1
+    best, farthest = -1.0, -1
     for i in sorting(-hint[left]):
         x = left[i]
-        d = user_distance_above(source, x, best, trees, scratch)
+        d = user_distance_above(source, x, best, events, workspace)
         if d >= 0.0:
             hint[x] = d
-            if d > best or (d == best and x < found):
-                best, found = d, x
-    return found
+            if d > best or (d == best and x < farthest):
+                best, farthest = d, x
+    return farthest
 
 
 @jit
-def _nearest(source: int, left: Ints, count: int, trees: Trees, scratch: Scratch) -> Ints:
+def _nearest(source: int, left: Ints, count: int, events: EventArrays, workspace: Workspace) -> Ints:
     """The `count` users with the smallest distance to source, nearest first; source is none of them."""
     sizes = np.empty(left.size, dtype=np.float64)
     for i in range(left.size):
-        sizes[i] = size_distance(source, left[i], trees)
+        sizes[i] = size_distance(source, left[i], events)
     best = np.full(count, INFINITE, dtype=np.float64)
-    found = np.full(count, -1, dtype=np.int64)
+    nearest = np.full(count, -1, dtype=np.int64)
     for i in sorting(sizes):
         x = left[i]
         if x == source:
             continue
-        d = user_distance_below(source, x, best[count - 1], trees, scratch)
+        d = user_distance_below(source, x, best[count - 1], events, workspace)
         if d == INFINITE:
             continue
         j = count - 1
-        if d > best[j] or (d == best[j] and x > found[j]):
+        if d > best[j] or (d == best[j] and x > nearest[j]):
             continue
-        while j > 0 and (d < best[j - 1] or (d == best[j - 1] and x < found[j - 1])):
-            best[j], found[j] = best[j - 1], found[j - 1]
+        while j > 0 and (d < best[j - 1] or (d == best[j - 1] and x < nearest[j - 1])):
+            best[j], nearest[j] = best[j - 1], nearest[j - 1]
             j -= 1
-        best[j], found[j] = d, x
-    return found
+        best[j], nearest[j] = d, x
+    return nearest
 
 
-def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = PAIRS) -> tuple[Ints, Ints]:
+def mdav(
+    k: int, events: EventArrays, strings: QueryStrings, workspace: Workspace, pairs: int = PAIRS
+) -> tuple[Ints, Ints]:
     """Members of all groups and where each group starts; each group is led by the user it was built around.
 
     The arrays of events have room for the average record after the last user's events.
     """
-    n = trees.user_start.size - 2
-    n_events, n_runs = trees.user_start[n], trees.user_runs[n]
-    behind = new_behind(n_events)
-    of_center = [array[n_events:] for array in (trees.time, trees.rank, trees.host, trees.depth)]
-    others = np.zeros((3, trees.time.size - n_events + 2), dtype=np.int64)  # which are not used of x̄
+    n = events.user_start.size - 2
+    n_events, n_runs = events.user_start[n], events.user_runs[n]
+    assignment = new_assignment(n_events)
+    of_center = [array[n_events:] for array in (events.time, events.rank, events.host, events.depth)]
+    others = np.zeros((3, events.time.size - n_events + 2), dtype=np.int64)  # fields of x̄ that are not used
     center = Averages(others[0], others[1], of_center[0], of_center[1], of_center[2], of_center[3], others[2])
     hint = np.zeros(n, dtype=np.float64)
     nothing = np.empty(0, dtype=np.int64)
@@ -386,30 +394,30 @@ def mdav(k: int, trees: Trees, strings: Strings, scratch: Scratch, pairs: int = 
 
     def average(left: Ints) -> int:
         nonlocal assigned
-        chosen = choose(left, trees.user_start, strings)
-        if _events_of(left, trees) * chosen.size <= pairs:
-            _assign(left, chosen, assigned, trees, scratch, behind)
+        chosen = choose(left, events.user_start, strings)
+        if _events_of(left, events) * chosen.size <= pairs:
+            _assign(left, chosen, assigned, events, workspace, assignment)
             assigned = chosen
-            _summarize(left, chosen, trees, behind, center, 0)
+            _summarize(left, chosen, events, assignment, center, 0)
         else:
-            _assign_strings(left, chosen, trees, behind)
-            _summarize(left, chosen, trees, behind, center, 0)
-            behind.near[:] = -1  # of the nearest nothing is known any more
-            behind.mark[:] = 0
+            _assign_strings(left, chosen, events, assignment)
+            _summarize(left, chosen, events, assignment, center, 0)
+            assignment.near[:] = -1  # which events are nearest is no longer known
+            assignment.mark[:] = 0
             assigned = nothing
         end = n_events + chosen.size
-        trees.query[n_events:end] = trees.query[chosen]
-        trees.length[n_events:end] = trees.length[chosen]
-        trees.run_start[n_runs : n_runs + chosen.size + 1] = np.arange(n_events, end + 1)
-        trees.user_start[n + 1], trees.user_runs[n + 1] = end, n_runs + chosen.size
-        scratch.order[n_events:end] = np.arange(n_events, end)  # what decided about the last record is over
+        events.query[n_events:end] = events.query[chosen]
+        events.length[n_events:end] = events.length[chosen]
+        events.run_start[n_runs : n_runs + chosen.size + 1] = np.arange(n_events, end + 1)
+        events.user_start[n + 1], events.user_runs[n + 1] = end, n_runs + chosen.size
+        workspace.order[n_events:end] = np.arange(n_events, end)  # what was learnt about the last average is void
         return n
 
     def farthest(source: int, left: Ints) -> int:
-        return _farthest(source, left, hint, trees, scratch)
+        return _farthest(source, left, hint, events, workspace)
 
     def nearest(source: int, left: Ints, count: int) -> Ints:
-        return _nearest(source, left, count, trees, scratch)
+        return _nearest(source, left, count, events, workspace)
 
     return partition(n, k, average, farthest, nearest)
 
@@ -423,8 +431,8 @@ def partition(
 ) -> tuple[Ints, Ints]:
     """The loop of MDAV for n records, whatever they are.
 
-    `average` makes the average of some records and gives its number, `farthest` is the record farthest from a number,
-    `nearest` so many records nearest to one and without it.
+    `average` makes the average of some records and gives its number, `farthest` gives the record farthest from another,
+    `nearest` a number of records nearest to another, without that one.
     """
     groups: list[Ints] = []
     left = np.arange(n)

@@ -8,16 +8,14 @@ least as frequent as a (the rarer item of the pair plays a).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Flags, Ints
 from coterie.kernels._jit import jit
-
-Ints = NDArray[np.int64]
 
 
 @jit
-def singled_out_by_two(item_start: Ints, items: Ints, owner_start: Ints, owners: Ints) -> NDArray[np.bool_]:
-    """For each subject, whether one or two of its items belong to it alone together.
+def singled_out_by_two(item_start: Ints, items: Ints, owner_start: Ints, owners: Ints) -> Flags:
+    """For each subject, whether one of its items, or two of them together, belong to it alone.
 
     `items[item_start[u]:item_start[u + 1]]` are the distinct items of u, sorted by number of owners;
     `owners[owner_start[i]:owner_start[i + 1]]` are the distinct owners of item i.

@@ -1,30 +1,30 @@
 """The queries of a common profile, chosen by quotas (SPEC 5.3).
 
 Of a group of s users the profile has round(mean |Q|) queries (half up). User i gives |Q_i| / s of them (rounded by
-largest remainders, ties to the first by `user_place`). Her distinct queries come by decreasing repetitions r, ties to
-the first string. Of each
+largest remainders, ties to the first by `user_place`). Their distinct queries come by decreasing repetitions r, ties
+to the first string. Of each
 
     a = r·|Q_i| / Σ|Q_j|:  ⌊a⌋ copies, and one more with probability a - ⌊a⌋
 
-are taken, at most her unused ones and what is left of her quota. After PASSES passes the rest is drawn from her unused
-ones at random. Random numbers belong to user and query string, not to a place in an order.
+are taken, at most the unused ones and what is left of the user's quota. After PASSES passes the rest is drawn at random
+from the unused ones. Random numbers belong to user and query string, not to a place in an order.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Ints, Masks
+from coterie.kernels._hashing import splitmix64
 from coterie.kernels._jit import jit
-from coterie.kernels.hausdorff import Ints
-from coterie.kernels.mdav import Strings, sorting
+from coterie.kernels.mdav import QueryStrings, sorting
 
 PASSES = 3
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 @jit
-def choose_by_quota(members: Ints, user_start: Ints, strings: Strings) -> Ints:
+def choose_by_quota(members: Ints, user_start: Ints, strings: QueryStrings) -> Ints:
     """The chosen events, sorted."""
     ranked = members[sorting(strings.user_place[members])]
     sizes = user_start[ranked + 1] - user_start[ranked]
@@ -48,7 +48,7 @@ def choose_by_quota(members: Ints, user_start: Ints, strings: Strings) -> Ints:
 
 
 @jit
-def copies_of(quota: int, size: int, total: int, repetitions: Ints, priority: NDArray[np.uint64]) -> Ints:
+def copies_of(quota: int, size: int, total: int, repetitions: Ints, priority: Masks) -> Ints:
     """How many copies of each query of a user are taken: `quota` together."""
     copies = np.zeros(repetitions.size, dtype=np.int64)
     order = sorting(-repetitions)
@@ -73,9 +73,6 @@ def copies_of(quota: int, size: int, total: int, repetitions: Ints, priority: ND
 
 @jit
 def _draw(priority: np.uint64, number: int) -> float:
-    """The random number of that number, at least 0 and below 1, that belongs to a query of a user (splitmix64)."""
-    value = priority + np.uint64(number + 1) * _STEP
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    value = value ^ (value >> np.uint64(31))
+    """The random number with this index, at least 0 and below 1, that belongs to a query of a user (splitmix64)."""
+    value = splitmix64(priority + np.uint64(number + 1) * _STEP)
     return float(value >> np.uint64(11)) * 2.0**-53

@@ -6,13 +6,9 @@ Concepts are numbered by depth, parents before children, siblings in the order i
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Flags, Ints, Short
 from coterie.kernels._jit import jit
-
-Ints = NDArray[np.int64]
-Short = NDArray[np.int32]
-Flags = NDArray[np.bool_]
 
 
 @jit
@@ -141,27 +137,27 @@ def children_touched(
     n, end = place.size, place[node] + size[node]
     of_record = items[start[record] : start[record + 1]]
     t = np.searchsorted(of_record, place[node])
-    found = np.empty(of_record.size, dtype=np.int64)
-    n_found = 0
+    touched = np.empty(of_record.size, dtype=np.int64)
+    n_touched = 0
     among = child[child_start[node] : child_start[node + 1]]
     while t < of_record.size and of_record[t] < end:
         if of_record[t] == place[node]:
-            found[n_found] = n + node
+            touched[n_touched] = n + node
             t += 1
         else:
-            low, high = 0, among.size - 1  # the last child whose place is not behind the item
+            low, high = 0, among.size - 1  # the last child whose place is not after the item
             while low < high:
                 middle = (low + high + 1) // 2
                 if place[among[middle]] <= of_record[t]:
                     low = middle
                 else:
                     high = middle - 1
-            found[n_found] = among[low]
+            touched[n_touched] = among[low]
             beyond = place[among[low]] + size[among[low]]
             while t < of_record.size and of_record[t] < beyond:
                 t += 1
-        n_found += 1
-    return found[:n_found]
+        n_touched += 1
+    return touched[:n_touched]
 
 
 @jit

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.kernels._arrays import Flags, Ints, Masks, Short
+from coterie.kernels._hashing import next_slot
 from coterie.kernels._jit import jit
 
-Ints = NDArray[np.int64]
-Short = NDArray[np.int32]
-
-_FEW = 24
+_FEW = 24  # up to this many numbers are sorted by insertion
 
 
 @jit
-def collapse(
-    token_start: Ints, first: Short, second: Short, third: Short, allowed: NDArray[np.bool_]
-) -> tuple[Short, Ints, Short]:
+def collapse(token_start: Ints, first: Short, second: Short, third: Short, allowed: Flags) -> tuple[Short, Ints, Short]:
     """The vertex of each query (-1: none), and the features of each vertex, ascending: features[start[v]:start[v + 1]].
 
     `first`, `second`, `third` are the features of the one to three words that begin at a position, or -1. Queries that
@@ -26,7 +22,7 @@ def collapse(
     longest = 0
     for q in range(n):
         longest = max(longest, token_start[q + 1] - token_start[q])
-    found = np.empty(3 * longest + 1, dtype=np.int32)
+    own = np.empty(3 * longest + 1, dtype=np.int32)
     vertex = np.full(n, -1, dtype=np.int32)
     capacity = 1 << 12
     slots = np.full(capacity, -1, dtype=np.int32)
@@ -41,26 +37,25 @@ def collapse(
         for i in range(token_start[q], token_start[q + 1]):
             for feature in (first[i], second[i], third[i]):
                 if feature >= 0:
-                    found[size] = feature
+                    own[size] = feature
                     size += 1
         if size == 0:
             continue
-        size = _distinct(found, size)
+        size = _distinct(own, size)
         h = np.uint64(size)
         for i in range(size):
-            h = (h ^ np.uint64(found[i])) * np.uint64(0x9E3779B97F4A7C15)
+            h = (h ^ np.uint64(own[i])) * np.uint64(0x9E3779B97F4A7C15)
             h ^= h >> np.uint64(29)
-        mask = np.uint64(slots.size - 1)
-        place = np.int64(h & mask)
-        while slots[place] >= 0 and not _equal(found, size, features, start, slots[place], hashes, h):
-            place = np.int64(np.uint64(place + 1) & mask)
+        place = np.int64(h & np.uint64(slots.size - 1))
+        while slots[place] >= 0 and not _equal(own, size, features, start, slots[place], hashes, h):
+            place = next_slot(slots, place)
         if slots[place] < 0:
             slots[place] = n_vertices
             hashes[n_vertices] = h
             end = start[n_vertices] + size
             while end > features.size:
                 features = np.append(features, np.empty(features.size, dtype=np.int32))
-            features[start[n_vertices] : end] = found[:size]
+            features[start[n_vertices] : end] = own[:size]
             start[n_vertices + 1] = end
             vertex[q] = n_vertices
             n_vertices += 1
@@ -68,11 +63,10 @@ def collapse(
                 hashes = np.append(hashes, np.empty(hashes.size, dtype=np.uint64))
                 start = np.append(start, np.empty(start.size - 1, dtype=np.int64))
                 slots = np.full(2 * slots.size, -1, dtype=np.int32)
-                mask = np.uint64(slots.size - 1)
                 for v in range(n_vertices):
-                    place = np.int64(hashes[v] & mask)
+                    place = np.int64(hashes[v] & np.uint64(slots.size - 1))
                     while slots[place] >= 0:
-                        place = np.int64(np.uint64(place + 1) & mask)
+                        place = next_slot(slots, place)
                     slots[place] = v
         else:
             vertex[q] = slots[place]
@@ -80,33 +74,31 @@ def collapse(
 
 
 @jit
-def _distinct(found: Short, size: int) -> int:
+def _distinct(numbers: Short, size: int) -> int:
     """Sort the first numbers of an array and leave out repetitions; how many are left."""
     if size > _FEW:
-        found[:size].sort()
+        numbers[:size].sort()
     else:
         for i in range(1, size):
-            value, j = found[i], i
-            while j > 0 and found[j - 1] > value:
-                found[j] = found[j - 1]
+            value, j = numbers[i], i
+            while j > 0 and numbers[j - 1] > value:
+                numbers[j] = numbers[j - 1]
                 j -= 1
-            found[j] = value
+            numbers[j] = value
     kept = 1
     for i in range(1, size):
-        if found[i] != found[kept - 1]:
-            found[kept] = found[i]
+        if numbers[i] != numbers[kept - 1]:
+            numbers[kept] = numbers[i]
             kept += 1
     return kept
 
 
 @jit
-def _equal(
-    found: Short, size: int, features: Short, start: Ints, v: int, hashes: NDArray[np.uint64], h: np.uint64
-) -> bool:
+def _equal(own: Short, size: int, features: Short, start: Ints, v: int, hashes: Masks, h: np.uint64) -> bool:
     if hashes[v] != h or start[v + 1] - start[v] != size:
         return False
     i = 0
-    while i < size and features[start[v] + i] == found[i]:
+    while i < size and features[start[v] + i] == own[i]:
         i += 1
     return i == size
 
@@ -120,14 +112,14 @@ def members(vertex: Short, n_vertices: int) -> tuple[Ints, Short]:
             start[v + 1] += 1
     for v in range(n_vertices):
         start[v + 1] += start[v]
-    found = np.empty(start[n_vertices], dtype=np.int32)
+    queries = np.empty(start[n_vertices], dtype=np.int32)
     at = start[:-1].copy()
     for q in range(vertex.size):
         v = vertex[q]
         if v >= 0:
-            found[at[v]] = q
+            queries[at[v]] = q
             at[v] += 1
-    return start, found
+    return start, queries
 
 
 @jit
@@ -137,7 +129,7 @@ def union(start: Ints, member: Short, user_start: Ints, users: Short, n_users: i
     most = np.int64(0)
     for q in member:
         most += user_start[q + 1] - user_start[q]
-    found = np.empty(most, dtype=np.int32)
+    owners = np.empty(most, dtype=np.int32)
     begin = np.zeros(n + 1, dtype=np.int64)
     stamp = np.full(n_users, -1, dtype=np.int32)
     at = 0
@@ -148,7 +140,7 @@ def union(start: Ints, member: Short, user_start: Ints, users: Short, n_users: i
                 u = users[j]
                 if stamp[u] != v:
                     stamp[u] = v
-                    found[at] = u
+                    owners[at] = u
                     at += 1
         begin[v + 1] = at
-    return begin, found[:at].copy()
+    return begin, owners[:at].copy()

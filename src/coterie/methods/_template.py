@@ -1,4 +1,4 @@
-"""Release a query only if k people asked it, and nothing beside it. Copy this file to start a new method.
+"""Release a query only if k people asked it, and nothing besides. Copy this file to start a new method.
 
 A method is one file: this docstring with its sections, and one frozen dataclass named after the file (`suppress_rare`
 holds `SuppressRare`). Nothing has to be registered. `coterie.testing.check_method` examines it.

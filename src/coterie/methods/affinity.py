@@ -9,17 +9,17 @@ Symbols: k = smallest number of users behind a released query and the released q
 
 Promise: behind every released query, taken together with the released queries affine to it, are at least k different
     users. Two queries are affine if the cosine of their vectors of frequent words and phrases is at least θ. Rows
-    without a user count as nobody's. With `attrs = common` a clicked page stays only where k users share query and
+    without a user are not counted. With `attrs = common` a clicked page stays only where k users share query and
     page, and times are cut to the day. The words are released as they were typed: see `docs/limits.md`.
 
 Differs:
     - E-001-1: distinct users in the closed neighbourhood are counted, minus one.
     - E-001-2, E-001-4: degree = core + 1.
-    - E-001-3: θ = 1 releases at least what `suppress_rare` does, not the same.
+    - E-001-3: θ = 1 releases at least what `suppress_rare` does, not exactly the same.
     - E-001-8, E-001-9: cores are found by peeling.
     - E-001-11: n-grams of each order have totals of their own.
     - E-001-14: queries with a word of fewer than `min_term_users` users keep the degree of `suppress_rare`, or 0 with
-      `strict`, and support nobody.
+      `strict`, and cover no other query.
     - Degrees are exact for all queries, where the paper samples. Above `max_degree` they are lower bounds, never below
       the number of users.
     - `approximate` is the paper's procedure on distinct vectors, with neighbours in byte order. A query then leaves the
@@ -62,8 +62,7 @@ from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.text.words import FUNCTION_LISTS, function_words, name_of_words
 
 if TYPE_CHECKING:
-    from coterie.models.queries import Affinity as Graph
-    from coterie.models.queries import Settings
+    from coterie.models.queries import AffinityGraph, AffinitySettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +79,7 @@ class Affinity:
     min_term_users: Annotated[
         int,
         Range(1),
-        "queries with a word of fewer users cover nobody and are covered by nobody",
+        "queries with a word of fewer users neither cover others nor are covered",
     ] = 2
     strict: Annotated[bool, Flag(), "never release a query with a word of fewer than min_term_users users"] = False
     function_words: Annotated[
@@ -119,11 +118,11 @@ class Affinity:
         )
         return (promise,)
 
-    def learn(self, log: Log, run: Run) -> Graph:
+    def learn(self, log: Log, run: Run) -> AffinityGraph:
         """Steps 1-4: the anonymity degree of every query, which serves every k up to max_degree."""
         return models.queries.affinity(log, run, self.settings)
 
-    def plan(self, learnt: Graph, log: Log, run: Run) -> Plan:
+    def plan(self, learnt: AffinityGraph, log: Log, run: Run) -> Plan:
         """Step 5: queries of degree k and more stay; and who covers the rare ones among them, for the judge."""
         # Degrees that were learnt for a smaller k end at max_degree.
         graph = learnt if self.k <= learnt.max_degree else self.learn(log, run)
@@ -141,9 +140,9 @@ class Affinity:
         return release_items(log, plan, self.k, self.users, self.attrs, run)
 
     @property
-    def settings(self) -> Settings:
-        """What degrees depend on beside the log."""
-        return models.queries.Settings(
+    def settings(self) -> AffinitySettings:
+        """What degrees depend on besides the log."""
+        return models.queries.AffinitySettings(
             theta=self.theta,
             min_users=self.min_users,
             min_term_users=self.min_term_users,

@@ -24,8 +24,8 @@ Differs:
       distances to the others have the least sum. Ties are broken by random keys.
     - A concept is released as the query, of those that most likely mean it, that most members of the group typed, as
       often as the concept has slots.
-    - Nothing in D is about how many queries users have, which costs more than meaning gains where they differ much:
-      see `docs/papers/002.md`.
+    - D does not look at how many queries users have, which costs more than meaning gains where that differs much: see
+      `docs/papers/002.md`.
     - A query that the taxonomy does not know is a category of its own: at distance 1 from all but the same query,
       chosen like any other, released as it is or, with `synthetic = label`, as the label of the root. Their share is a
       warning of every release.
@@ -161,17 +161,17 @@ class ConceptMicroaggregate:
         total, alone, events, unmapped = numbers.collect(engine="streaming").row(0)
         label = self.synthetic == "label"
         became = "the label of the root stands for them" if label else "they are released as they were typed"
-        found = [
+        warnings = [
             f"{unmapped:,} of {events:,} searches ({100 * unmapped / events:.1f} %) have no concept in the "
             f"taxonomy: they are like nothing but the same query, and where they are chosen {became}."
         ]
         if alone and label:
-            found.append(
+            warnings.append(
                 f"{alone:,} of {total:,} chosen labels stand for what one user of the group alone searched for."
             )
         elif alone:
-            found.append(typed_alone(alone, total))
-        return tuple(found)
+            warnings.append(typed_alone(alone, total))
+        return tuple(warnings)
 
 
 def synthetic_queries(rows: pl.DataFrame, tree: Taxonomy, categories: int, labels: bool, keys: Keys) -> pl.DataFrame:
@@ -197,9 +197,9 @@ def synthetic_queries(rows: pl.DataFrame, tree: Taxonomy, categories: int, label
     typed = rows.select("group", subject=QUERIES.subject, text=QUERIES.item).with_columns(
         node=meanings.node, unmapped=meanings.unmapped
     )
-    behind = _labelled(typed, tree, meanings.concept) if labels else _best_queries(typed, keys)
+    text_of_node = _labelled(typed, tree, meanings.concept) if labels else _best_queries(typed, keys)
     profiles = (
-        slots.join(behind, on=["group", "node"], maintain_order="left")
+        slots.join(text_of_node, on=["group", "node"], maintain_order="left")
         .group_by("group")
         .agg("text", (pl.col("users") == 1).sum().alias("alone"))
     )
@@ -209,17 +209,17 @@ def synthetic_queries(rows: pl.DataFrame, tree: Taxonomy, categories: int, label
 
 def _best_queries(typed: pl.DataFrame, keys: Keys) -> pl.DataFrame:
     """group, node, text, users: of the queries of a group that mean a node the one that most users typed."""
-    found = typed.group_by("group", "node", "text").agg(pl.col("subject").n_unique().alias("users"))
-    order = found.select(pl.col("text").unique()).with_columns(
-        pl.col("text").map_batches(lambda some: pl.Series(keys("choice of a query", some)), pl.UInt64).alias("key")
+    counted = typed.group_by("group", "node", "text").agg(pl.col("subject").n_unique().alias("users"))
+    order = counted.select(pl.col("text").unique()).with_columns(
+        pl.col("text").map_batches(lambda texts: pl.Series(keys("choice of a query", texts)), pl.UInt64).alias("key")
     )
-    ranked = found.join(order, on="text").sort("group", "node", -pl.col("users").cast(pl.Int64), "key", "text")
+    ranked = counted.join(order, on="text").sort("group", "node", -pl.col("users").cast(pl.Int64), "key", "text")
     return ranked.unique(["group", "node"], keep="first").select("group", "node", "text", "users")
 
 
 def _labelled(typed: pl.DataFrame, tree: Taxonomy, concept: Ints) -> pl.DataFrame:
     """group, node, text, users: the label of a node and how many users of the group mean it, null where the label is
-    that of the root for want of a concept."""
+    that of the root because a query has no concept."""
     users = pl.col("subject").n_unique().alias("users")
-    found = typed.group_by("group", "node").agg(pl.when(~pl.col("unmapped").any()).then(users).alias("users"))
-    return found.with_columns(tree.labels.gather(np.maximum(concept, 0)[found["node"].to_numpy()]).alias("text"))
+    counted = typed.group_by("group", "node").agg(pl.when(~pl.col("unmapped").any()).then(users).alias("users"))
+    return counted.with_columns(tree.labels.gather(np.maximum(concept, 0)[counted["node"].to_numpy()]).alias("text"))

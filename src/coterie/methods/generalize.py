@@ -9,7 +9,7 @@ Symbols: k = smallest number of users (`size = queries`: of distinct queries) be
 
 Promise: every released concept stands for queries of at least k different users. With `size = queries`, as in the
     paper, for k different queries, which may be one person's. With `attrs = common` a clicked page stays only where k
-    users share concept and page, and times are cut to the day. Rows without a user count as nobody's.
+    users share concept and page, and times are cut to the day. Rows without a user are not counted.
 
 Differs:
     - E-001-6: users are counted, queries only if asked.
@@ -161,8 +161,8 @@ def _walk(log: Log, tree: Taxonomy, paper_compat: bool) -> Walked:
     asked = pairs.group_by("subject", "item").len("rows").collect(engine="streaming")
     queries = asked.group_by("item").agg(pl.col("rows").sum()).sort("item").with_row_index("query")
     people = asked.select("subject").drop_nulls().unique().with_row_index("number")
-    known = asked.lazy().join(people.lazy(), on="subject").join(queries.lazy().select("item", "query"), on="item")
-    who = known.select(pl.col("query", "number").cast(pl.Int64)).collect(engine="streaming")
+    numbered = asked.lazy().join(people.lazy(), on="subject").join(queries.lazy().select("item", "query"), on="item")
+    who = numbered.select(pl.col("query", "number").cast(pl.Int64)).collect(engine="streaming")
     terms = tree.classify(queries["item"], stop_words=not paper_compat).terms
     start = offsets(np.bincount(terms["query"].to_numpy(), minlength=queries.height))
     above = np.stack([tree.ancestor_at(level) for level in range(tree.height + 1)])
@@ -201,7 +201,7 @@ def stayed(tree: Taxonomy, end: Short, crowd: tuple[Ints, Ints], k: int) -> Shor
     deepest = nearest(tree, size >= k)
     left = _subjects(deepest[end[asked]], subject, len(tree))
     held = (left > 0) & (left < k)
-    # What is below a concept that holds its members is no way out.
+    # What is below a concept that holds its members is not a way out.
     free = np.ones(len(tree), dtype=np.bool_)
     for level in range(1, tree.height + 1):
         here = np.flatnonzero(tree.depth == level)
@@ -221,15 +221,15 @@ def nearest(tree: Taxonomy, chosen: NDArray[np.bool_]) -> Short:
 
 def _mapped(end: Short, crowd: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
     """Those pairs whose query has a concept."""
-    known = end[crowd[0]] >= 0
-    return crowd[0][known], crowd[1][known]
+    mapped = end[crowd[0]] >= 0
+    return crowd[0][mapped], crowd[1][mapped]
 
 
 def _subjects(concept: Short, subject: Ints, n: int) -> Ints:
     """The number of distinct subjects of each concept; -1 is none."""
-    known = concept >= 0
+    mapped = concept >= 0
     width = int(subject.max(initial=0)) + 1
-    return np.bincount(_distinct(concept[known].astype(np.int64) * width + subject[known]) // width, minlength=n)
+    return np.bincount(_distinct(concept[mapped].astype(np.int64) * width + subject[mapped]) // width, minlength=n)
 
 
 def _distinct(keys: Ints) -> Ints:

@@ -82,11 +82,11 @@ class GeneralizeUsers:
         """The same with random groups of k to 2k - 1, each with the most specific cut that all its members share."""
         return None if self.partition == "random" else replace(self, partition="random")
 
-    def learn(self, log: Log, run: Run) -> Records:  # noqa: ARG002 (nothing is drawn at random)
+    def learn(self, log: Log, run: Run) -> UserConcepts:  # noqa: ARG002 (nothing is drawn at random)
         """Step 1: records of users."""
         return _records(log, self._tree, self.paper_compat)
 
-    def plan(self, learnt: Records, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt is enough)
+    def plan(self, learnt: UserConcepts, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt is enough)
         """Step 2: groups of records, and the cut of each group; users without a record are in none."""
         key = run.keys("random partition", learnt.users) if self.partition == "random" else None
         members, cuts = _groups(learnt, self._tree, self.k, key)
@@ -120,7 +120,7 @@ class GeneralizeUsers:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Records:
+class UserConcepts:
     """The concepts of users, users in byte order; those without any are not there."""
 
     users: pl.Series
@@ -129,7 +129,7 @@ class Records:
     """Distinct concepts of user u: concepts[start[u]:start[u + 1]]."""
 
 
-def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> Records:
+def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> UserConcepts:
     """Step 1: for each user the set of concepts that the words of the queries mean."""
     pairs = log.frame.select(pl.col(log.shape.subject).alias("subject"), pl.col(log.shape.item).alias("item"))
     asked = pairs.drop_nulls().unique().collect(engine="streaming")
@@ -137,12 +137,12 @@ def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> Records:
     terms = tree.classify(queries["item"], stop_words=not paper_compat).terms.select(
         pl.col("query").alias("q"), "concept"
     )
-    found = (
+    meant = (
         asked.lazy().join(queries.lazy(), on="item").join(terms.lazy(), on="q").select("subject", "concept").unique()
     )
-    table = found.sort("subject", "concept").collect(engine="streaming")
+    table = meant.sort("subject", "concept").collect(engine="streaming")
     sizes = table["subject"].rle().struct.unnest()
-    return Records(
+    return UserConcepts(
         users=sizes["value"],
         start=offsets(sizes["len"].to_numpy()),
         concepts=table["concept"].to_numpy().astype(np.int64),
@@ -150,7 +150,7 @@ def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> Records:
 
 
 def _groups(
-    records: Records, tree: Taxonomy, k: int, key: NDArray[np.uint64] | None = None
+    records: UserConcepts, tree: Taxonomy, k: int, key: NDArray[np.uint64] | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Step 2, with names in place of numbers: (subject, group) and (group, text), the concepts that cover each group.
 
@@ -183,7 +183,7 @@ def partition(
     groups, least = [np.arange(n_records)], k
     if key is not None:
         order = np.argsort(key, kind="stable")
-        groups = [np.sort(some) for some in np.split(order, np.arange(k, n_records - k + 1, k))]
+        groups = [np.sort(part) for part in np.split(order, np.arange(k, n_records - k + 1, k))]
         least = n_records  # none can be split
     waiting = [(members, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)) for members in groups]
     while waiting:
@@ -198,10 +198,10 @@ def partition(
         if rest.size:
             waiting.append((rest, cut, closed | ~others))
         for number in np.unique(group[group >= 0]):
-            some = members[group == number]
-            new = kernels.tree.children_touched(some[0], node, start, items, place, size, child_start, child)
-            of_new = np.concatenate([closed[others], np.zeros(new.size, dtype=np.bool_)])
-            waiting.append((some, np.concatenate([cut[others], new]), of_new))
+            together = members[group == number]
+            new = kernels.tree.children_touched(together[0], node, start, items, place, size, child_start, child)
+            closed_of_new = np.concatenate([closed[others], np.zeros(new.size, dtype=np.bool_)])
+            waiting.append((together, np.concatenate([cut[others], new]), closed_of_new))
     done.sort(key=lambda each: int(each[0][0]))
     result = np.empty(n_records, dtype=np.int64)
     for number, (members, _) in enumerate(done):

@@ -76,10 +76,10 @@ class InterestMicroaggregate:
     embedding: Annotated[
         str,
         _EMBEDDINGS,
-        "a model of what words mean, beside which words go together in the log",
+        "a model of what words mean, besides which words go together in the log",
     ] = NO_EMBEDDING
     dimensions: Annotated[int, Range(1, 512), "directions of meaning that are learned from the log"] = 128
-    size_weight: Annotated[float, Range(0, 1), "how much users of unlike numbers of rows are kept apart"] = 0.1
+    size_weight: Annotated[float, Range(0, 1), "how much users with unlike numbers of rows are kept apart"] = 0.1
     attrs: Annotated[
         str,
         Choice("nearest", "same_string", "drop"),
@@ -88,7 +88,7 @@ class InterestMicroaggregate:
     sensitive: Annotated[
         str,
         File(NO_TOPICS),
-        "file of sensitive topics, one on a line as 'name: word word'; no group shares one",
+        "file of sensitive topics, one per line as 'name: word word'; no group shares one",
     ] = NO_TOPICS
     sensitive_share: Annotated[
         float,
@@ -126,7 +126,7 @@ class InterestMicroaggregate:
         """Step 1: a vector of interests for each user; random groups need none."""
         if self.partition == "random":
             return None
-        settings = models.interests.Settings(
+        settings = models.interests.InterestSettings(
             dimensions=self.dimensions, embedding=self.embedding, size_weight=self.size_weight
         )
         return models.interests.interests(log, run, settings)
@@ -165,20 +165,20 @@ class InterestMicroaggregate:
             return group, ()
         diversity = kernels.diversity
         topics = models.interests.read_topics(Path(self.sensitive))
-        having = models.interests.have_topics(log, learnt, topics, self.sensitive_share)
-        mended = diversity.mend(group, having.masks, learnt.vectors)
-        if diversity.one_sided(mended, having.masks).size or np.bincount(mended).min() < self.k:
+        owners = models.interests.topic_owners(log, learnt, topics, self.sensitive_share)
+        mended = diversity.mend(group, owners.masks, learnt.vectors)
+        if diversity.one_sided(mended, owners.masks).size or np.bincount(mended).min() < self.k:
             raise InternalError("A group shares a sensitive topic, or is too small, after it was mended.")
-        before, after = (diversity.mean_similarity(some, learnt.vectors) for some in (group, mended))
+        before, after = (diversity.mean_similarity(each, learnt.vectors) for each in (group, mended))
         cost = (
-            f"Sensitive topics: all members shared one in {diversity.one_sided(group, having.masks).size:,} of "
+            f"Sensitive topics: all members shared one in {diversity.one_sided(group, owners.masks).size:,} of "
             f"{group.max() + 1:,} groups, in none after users were exchanged or groups joined. Mean similarity within "
             f"groups: {before:.4f} before, {after:.4f} after."
         )
-        if not having.common and not having.unknown:
+        if not owners.common and not owners.unknown:
             return mended, (cost,)
         return mended, (
             cost,
-            f"Of {len(topics):,} sensitive topics {having.common:,} may be shared, because {self.sensitive_share:.0%} "
-            f"of all users or more have them, and nobody has {having.unknown:,}.",
+            f"Of {len(topics):,} sensitive topics {owners.common:,} may be shared, because {self.sensitive_share:.0%} "
+            f"of all users or more have them, and nobody has {owners.unknown:,}.",
         )

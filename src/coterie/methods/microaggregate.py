@@ -84,7 +84,7 @@ class Microaggregate:
     partition: Annotated[
         str,
         Choice("mdav", "size", "random"),
-        "groups of similar users, or to compare with: of users with as many rows, or random ones",
+        "groups of similar users; or, to compare with, of users with similar numbers of rows, or random ones",
     ] = "mdav"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
@@ -114,9 +114,9 @@ class Microaggregate:
         scales = events.Scales.of(groups.user_rows(log))
 
         def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
-            profiles = events.encode(block, scales, run.keys, self.eq1)
-            scratch = kernels.hausdorff.new_scratch(profiles.trees)
-            return profiles.users, *mdav.mdav(self.k, profiles.trees, profiles.strings, scratch)
+            encoded = events.encode(block, scales, run.keys, self.eq1)
+            workspace = kernels.hausdorff.new_workspace(encoded.events)
+            return encoded.users, *mdav.mdav(self.k, encoded.events, encoded.strings, workspace)
 
         return Plan(table=groups.groups_in_blocks(log, run, self.k, self.block_users, group))
 

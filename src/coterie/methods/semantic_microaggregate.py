@@ -24,7 +24,7 @@ Differs:
     - Times, ranks and pages, of which the paper says nothing, are dropped unless `attrs` asks for them.
     - With `leftovers = nearest` groups have k members, and each user left over joins the group most similar to them.
     - Users without any category have nothing in common with anybody and come last, those whose queries share words
-      beside each other. A log without any category is grouped by that alone, and the release says so.
+      next to each other. A log without any category is grouped by that alone, and the release says so.
     - Above 4,000 users groups are made within blocks of about 2,000 users of similar size and main category
       (`block_users`), with all similarities of a block rather than a list of the most similar users of each. What that
       costs is measured in `docs/benchmarks.md`.
@@ -162,7 +162,7 @@ class SemanticMicroaggregate:
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Algorithm 5: the common profile of each group, under a fresh name for each member."""
         _load_kernels()
-        draft = release_groups(log, plan, run, attrs=self.attrs, choice=kernels.quotas.choose_by_quota)
+        draft = release_groups(log, plan, run, attrs=self.attrs, choose_queries=kernels.quotas.choose_by_quota)
         return replace(draft, warnings=(*draft.warnings, *self._left_out(draft.subjects)))
 
     def _left_out(self, subjects: pl.LazyFrame) -> tuple[str, ...]:
@@ -221,8 +221,8 @@ def _users(log: Log, method: SemanticMicroaggregate) -> _Users:
     queries = pairs[QUERY].unique().sort()
     query = (pairs[QUERY].rank("dense").cast(pl.Int64) - 1).to_numpy().copy()
     rows = pairs["rows"].to_numpy().copy()  # kernels are compiled once more for arrays that may not be written to
-    found = tree.classify(queries, unit=cast(Unit, method.unit), categories=method.categories)
-    numbers = found.terms["query"].to_numpy(), found.terms["concept"].to_numpy()
+    classified = tree.classify(queries, unit=cast(Unit, method.unit), categories=method.categories)
+    numbers = classified.terms["query"].to_numpy(), classified.terms["concept"].to_numpy()
     query_start, paths, nodes = _paths(tree, *numbers, len(queries), method.levels)
     pair_start = offsets(pairs[USER].rle().struct.field("len").to_numpy())
     counted = kernels.linkage.user_counts(pair_start, query, rows, query_start, paths, nodes.size)
@@ -230,7 +230,7 @@ def _users(log: Log, method: SemanticMicroaggregate) -> _Users:
     order = _order(names, pairs, counted[0])
     start, category, count = _reordered(order, *counted)
     events = np.bincount(query, rows, minlength=len(queries)).astype(np.int64)
-    shares = found.unmapped_share(events), found.unmapped_share()
+    shares = classified.unmapped_share(events), classified.unmapped_share()
     return _Users(
         names=names.gather(order),
         start=start,
@@ -252,7 +252,7 @@ def _paths(tree: Taxonomy, query: Short, concept: Short, n_queries: int, levels:
 
 
 def _order(names: pl.Series, pairs: pl.DataFrame, start: Ints) -> Ints:
-    """Users with categories by name; then those without, users of the same words beside each other."""
+    """Users with categories by name; then those without, users of the same words next to each other."""
     words = (
         pairs.select(USER, models.words.word_hashes(pairs[QUERY]).alias("word"))
         .group_by(USER)
@@ -312,5 +312,5 @@ def _load_kernels() -> None:
     group, number = linkage.sum_linkage(similar, 2, 2)
     linkage.most_similar_groups(similar, group, number)
     numbers = two.astype(np.uint64)
-    strings = kernels.mdav.Strings(two, np.arange(3), np.arange(3), two, numbers)
+    strings = kernels.mdav.QueryStrings(two, np.arange(3), np.arange(3), two, numbers)
     kernels.quotas.choose_by_quota(two, np.arange(3), strings)

@@ -7,7 +7,7 @@ Symbols: k = smallest number of users behind a released query; degree(q) = numbe
     q.
 
 Promise: every released query was issued by at least k different users. With `attrs = common` the same holds for
-    each (query, clicked page), and times are cut to the day. Rows without a user count as nobody's.
+    each (query, clicked page), and times are cut to the day. Rows without a user are not counted.
 
 Differs:
     - The papers keep user numbers. We drop them unless asked (`users`), because a promise about single queries says

@@ -8,33 +8,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from coterie.models import (
-        concepts as concepts,
-    )
-    from coterie.models import (
-        events as events,
-    )
-    from coterie.models import (
-        groups as groups,
-    )
-    from coterie.models import (
-        interests as interests,
-    )
-    from coterie.models import (
-        profiles as profiles,
-    )
-    from coterie.models import (
-        queries as queries,
-    )
-    from coterie.models import (
-        words as words,
-    )
+    from coterie.models import concepts, events, groups, interests, profiles, queries, words
+
+__all__ = ["concepts", "events", "groups", "interests", "profiles", "queries", "words"]
 
 
 def __getattr__(name: str) -> ModuleType:
-    try:
+    if name in __all__:
         return import_module(f"{__name__}.{name}")
-    except ModuleNotFoundError as error:
-        if error.name != f"{__name__}.{name}":
-            raise
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

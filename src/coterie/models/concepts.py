@@ -7,20 +7,16 @@ at distance 1 from everything but the same query. So is the root, which has noth
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from coterie.core.arrays import Ints
+from coterie.core.arrays import Flags, Ints, offsets
 from coterie.kernels.concept_sets import ConceptSets, ancestors, gaps_of, mdav
-from coterie.models.events import QUERY, USER
+from coterie.models.events import QUERY, USER, Keys
 from coterie.taxonomies import Taxonomy
 
-Keys = Callable[[str, pl.Series], NDArray[np.uint64]]
-"""Random keys for a purpose and each of some subjects, as `Run.keys` gives them."""
 UNKNOWN = -1
 
 
@@ -36,9 +32,9 @@ class Meanings:
     """The concept of each node, UNKNOWN for a query that has none."""
 
     @property
-    def unmapped(self) -> NDArray[np.bool_]:
+    def unmapped(self) -> Flags:
         """Which rows have a query without a concept."""
-        unknown: NDArray[np.bool_] = self.concept[self.node] == UNKNOWN
+        unknown: Flags = self.concept[self.node] == UNKNOWN
         return unknown
 
 
@@ -48,18 +44,18 @@ def encode(rows: pl.DataFrame, tree: Taxonomy, categories: int, keys: Keys) -> M
     users = rows[USER].gather(np.flatnonzero(np.diff(owner, prepend=-1)))
     queries = rows[QUERY].unique().sort()
     query = rows[QUERY].rank("dense").cast(pl.Int64).to_numpy() - 1
-    found = tree.classify(queries, unit="query", categories=categories)
-    concepts = found.terms["concept"].to_numpy().astype(np.int64)
-    known, path_start, path = _paths(tree, concepts)
-    unknown = np.flatnonzero(~found.mapped)
-    concept = np.concatenate([known, [0], np.full(unknown.size, UNKNOWN)])
+    classified = tree.classify(queries, unit="query", categories=categories)
+    concepts = classified.terms["concept"].to_numpy().astype(np.int64)
+    nodes, path_start, path = _paths(tree, concepts)
+    unmapped = np.flatnonzero(~classified.mapped)
+    concept = np.concatenate([nodes, [0], np.full(unmapped.size, UNKNOWN)])
     # The root and unknown queries are nodes at the end, each below nothing.
-    alone = np.arange(known.size, concept.size)
+    alone = np.arange(nodes.size, concept.size)
     path_start = np.concatenate([path_start, path_start[-1] + 1 + np.arange(alone.size)])
     path = np.concatenate([path, alone])
     terms = pl.DataFrame({
-        "query": np.concatenate([found.terms["query"].to_numpy(), unknown]),
-        "node": np.concatenate([_places(concepts, known), alone[1:]]),
+        "number": np.concatenate([classified.query, unmapped]),
+        "node": np.concatenate([_places(concepts, nodes), alone[1:]]),
     })  # fmt: skip
     kind, kind_start, kind_nodes = _kinds(terms, concept.size)
     pairs, counts = np.unique(owner * np.int64(kind_start.size) + kind[query], return_counts=True)
@@ -69,7 +65,7 @@ def encode(rows: pl.DataFrame, tree: Taxonomy, categories: int, keys: Keys) -> M
     sets = ConceptSets(
         path_start=path_start,
         path=path,
-        place=_tie_order(concept[: known.size + 1], queries.gather(unknown), keys),
+        place=_tie_order(concept[: nodes.size + 1], queries.gather(unmapped), keys),
         kind_start=kind_start,
         kind_nodes=kind_nodes,
         user_start=user_start,
@@ -105,26 +101,26 @@ def _paths(tree: Taxonomy, concepts: Ints) -> tuple[Ints, Ints, Ints]:
         here = tree.parent[here].astype(np.int64)
     order = np.lexsort(paths[::-1])
     nodes, paths = nodes[order], paths[:, order].T
-    return nodes, np.concatenate([[0], np.cumsum(depth[order])]), _places(paths[paths >= 0], nodes)
+    return nodes, offsets(depth[order]), _places(paths[paths >= 0], nodes)
 
 
 def _places(concepts: Ints, nodes: Ints) -> Ints:
     """The node of each concept; the root comes after all others."""
     sorter = np.argsort(nodes, kind="stable")
-    found = np.append(sorter, nodes.size)[np.searchsorted(nodes, concepts, sorter=sorter)]
-    return np.where(concepts == 0, nodes.size, found)
+    places = np.append(sorter, nodes.size)[np.searchsorted(nodes, concepts, sorter=sorter)]
+    return np.where(concepts == 0, nodes.size, places)
 
 
 def _kinds(terms: pl.DataFrame, n_nodes: int) -> tuple[Ints, Ints, Ints]:
     """The kind of each query, and the nodes of each kind; queries that mean the same are of one kind."""
-    means = terms.group_by("query", maintain_order=True).agg("node").sort("query")
+    means = terms.group_by("number", maintain_order=True).agg("node").sort("number")
     several = means.filter(pl.col("node").list.len() > 1)
     distinct = several.select(pl.col("node").unique(maintain_order=True)).with_row_index("kind", offset=n_nodes)
     numbered = means.join(distinct, on="node", how="left", maintain_order="left")
     kind = numbered.select(pl.col("kind").cast(pl.Int64).fill_null(pl.col("node").list.first())).to_series()
     sizes = np.concatenate([np.ones(n_nodes, dtype=np.int64), distinct["node"].list.len().to_numpy()])
     nodes = np.concatenate([np.arange(n_nodes), distinct["node"].explode().to_numpy()]).astype(np.int64)
-    return kind.to_numpy(), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), nodes
+    return kind.to_numpy(), offsets(sizes), nodes
 
 
 def _tie_order(concepts: Ints, queries: pl.Series, keys: Keys) -> Ints:

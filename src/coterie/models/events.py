@@ -12,15 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from coterie.core.arrays import mixed_bits, offsets
+from coterie.core.arrays import Floats, Ints, Masks, offsets, splitmix64
 from coterie.core.shapes import QUERIES
-from coterie.kernels.hausdorff import BUSY, MISSING, STEPS, Floats, Ints, Masks, Trees
-from coterie.kernels.mdav import Strings
+from coterie.kernels.hausdorff import BUSY, MISSING, STEPS, EventArrays
+from coterie.kernels.mdav import QueryStrings
 from coterie.text.hosts import host_labels, host_of
 
-Keys = Callable[[str, pl.Series], NDArray[np.uint64]]
+Keys = Callable[[str, pl.Series], Masks]
 """Random keys for a purpose and each of some subjects, as `Run.keys` gives them."""
 
 USER, TIME, QUERY, RANK, PAGE = QUERIES.subject, QUERIES.time, QUERIES.item, QUERIES.rank, QUERIES.page
@@ -43,7 +42,7 @@ class Scales:
 
     @classmethod
     def of(cls, frame: pl.LazyFrame) -> Scales:
-        """The scales of a log; rows without a user are nobody's."""
+        """The scales of a log; rows without a user are left out."""
         values = {
             "time": _seconds(),
             "rank": pl.col(RANK).cast(pl.Int64),
@@ -52,24 +51,24 @@ class Scales:
         ends = [end.alias(f"{n}.{i}") for n, v in values.items() for i, end in enumerate((v.min(), v.max()))]
         users = frame.filter(pl.col(USER).is_not_null()).group_by(USER).agg(pl.len().cast(pl.Int64), *ends)
         widths = [(pl.col(f"{name}.1").max() - pl.col(f"{name}.0").min()).alias(name) for name in values]
-        found = users.select(*widths, (pl.col("len").max() - pl.col("len").min()).alias("size"))
-        row = found.collect(engine="streaming").row(0, named=True)
+        ranges = users.select(*widths, (pl.col("len").max() - pl.col("len").min()).alias("size"))
+        row = ranges.collect(engine="streaming").row(0, named=True)
         return cls(**{name: width or 0 for name, width in row.items()})
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Profiles:
+class EncodedEvents:
     """Users and their events as arrays, and what the numbers in them stand for."""
 
-    trees: Trees
-    strings: Strings
+    events: EventArrays
+    strings: QueryStrings
     users: pl.Series
     queries: pl.Series
     hosts: list[list[str]]
     """Labels of each host from the right."""
 
 
-def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text", busy: int = BUSY) -> Profiles:
+def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text", busy: int = BUSY) -> EncodedEvents:
     """Rows (user, time, query, rank, url), those of a user together and in EVENT_ORDER, as arrays."""
     owner = rows[USER].rle_id().cast(pl.Int64).to_numpy()
     user_start = offsets(np.bincount(owner))
@@ -91,7 +90,7 @@ def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text", bu
     about_when = time // max(1, int(scales.time) // _TIMES_TOLD_APART)
     alike = np.stack([length, rank, depth, np.where(host == MISSING, MISSING, top_label), about_when, time])
     user_bundles, bundle_start, bundle_events = _bundles(user_start, alike, busy)
-    trees = Trees(
+    events = EventArrays(
         user_start=np.append(user_start, user_start[-1]),
         user_runs=np.append(user_runs, user_runs[-1]).astype(np.int64),
         run_start=_with_room(np.append(run_first, owner.size), room),
@@ -118,7 +117,7 @@ def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text", bu
         widths=np.array(widths, dtype=np.float64),
     )
     strings = strings_of(owner, query, keys("tie between users", users), keys("tie between queries", queries))
-    return Profiles(trees=trees, strings=strings, users=users, queries=queries, hosts=hosts)
+    return EncodedEvents(events=events, strings=strings, users=users, queries=queries, hosts=hosts)
 
 
 def _seconds() -> pl.Expr:
@@ -135,7 +134,7 @@ def _bundles(user_start: Ints, alike: Ints, busy: int) -> tuple[Ints, Ints, Ints
     sizes = np.diff(user_start)
     owner = np.repeat(np.arange(sizes.size), np.where(sizes > busy, sizes, 0))
     events = np.flatnonzero(np.repeat(sizes > busy, sizes))
-    events = events[np.lexsort([*alike[::-1, events], owner])]  # which leaves owners where they are
+    events = events[np.lexsort([*alike[::-1, events], owner])]  # owners stay where they are
     apart = np.any(np.diff(np.vstack([owner, alike[:-1, events]]), axis=1), axis=0)
     first = np.flatnonzero(np.append(True, apart))[: events.size]
     return offsets(np.bincount(owner[first], minlength=sizes.size)), np.append(first, events.size), events
@@ -184,31 +183,37 @@ def _codes(lengths: Ints) -> tuple[Floats, Ints, Ints]:
 
 def _hosts(urls: pl.Series) -> tuple[Ints, Ints, list[list[str]], Ints, Ints]:
     """Host and number of labels of each row, the labels of each host from the right, and these as numbers."""
-    known = urls.drop_nulls().unique().sort()
-    labels = [host_labels(host_of(url)) for url in known.to_list()]
-    depths = np.array([0 if found == [""] else len(found) for found in labels], dtype=np.int64)
+    distinct = urls.drop_nulls().unique().sort()
+    labels = [host_labels(host_of(url)) for url in distinct.to_list()]
+    depths = np.array([0 if each == [""] else len(each) for each in labels], dtype=np.int64)
     host = urls.rank("dense").cast(pl.Int64).fill_null(0).to_numpy().astype(np.int64) - 1
     depth = np.append(depths, 0)[host]
     host = np.where(depth == 0, MISSING, host)
     number: dict[str, int] = {}
-    flat = [number.setdefault(label, len(number)) for found in labels for label in found]
-    return host, depth, labels, offsets(np.array([len(f) for f in labels], np.int64)), np.array(flat, dtype=np.int64)
+    flat = [number.setdefault(label, len(number)) for each in labels for label in each]
+    return (
+        host,
+        depth,
+        labels,
+        offsets(np.array([len(each) for each in labels], np.int64)),
+        np.array(flat, dtype=np.int64),
+    )
 
 
-def strings_of(owner: Ints, query: Ints, user_keys: NDArray[np.uint64], query_keys: NDArray[np.uint64]) -> Strings:
+def strings_of(owner: Ints, query: Ints, user_keys: Masks, query_keys: Masks) -> QueryStrings:
     """The distinct query strings of each user by decreasing priority, and the events of each."""
     order = np.lexsort((query, owner))  # stable: events of a string stay in order
     change = np.flatnonzero((np.diff(owner[order]) != 0) | (np.diff(query[order]) != 0)) + 1
     first = np.concatenate([[0], change])
     count = np.diff(np.append(first, owner.size))
     who, what = owner[order[first]], query[order[first]]
-    priority = mixed_bits(user_keys[who] ^ query_keys[what])
+    priority = splitmix64(user_keys[who] ^ query_keys[what])
     ranked = np.lexsort((what, ~priority, who))
     event_start = offsets(count[ranked])
     shift = np.repeat(first[ranked] - event_start[:-1], count[ranked])
     place = np.empty(user_keys.size, dtype=np.int64)
     place[np.argsort(~user_keys, kind="stable")] = np.arange(user_keys.size)
-    return Strings(
+    return QueryStrings(
         user_place=place,
         string_start=offsets(np.bincount(who, minlength=user_keys.size)),
         event_start=event_start,

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from coterie.core.arrays import Ints
 from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.core.shapes import GROUPS
@@ -19,7 +19,7 @@ from coterie.core.threads import DoneSoFar, in_threads
 from coterie.models.events import EVENT_ORDER, PAGE, QUERY, RANK, TIME, USER
 from coterie.models.words import word_hashes
 
-Grouping = Callable[[pl.DataFrame], tuple[pl.Series, NDArray[np.int64], NDArray[np.int64]]]
+Grouping = Callable[[pl.DataFrame], tuple[pl.Series, Ints, Ints]]
 """From rows (user and EVENT), sorted by user and EVENT_ORDER, to users, their numbers group by group, and where each
 group starts among these."""
 _UNBLOCKED_USERS = 2_000
@@ -46,7 +46,7 @@ def random_groups(log: Log, run: Run, k: int) -> pl.LazyFrame:
 
 
 def size_groups(log: Log, run: Run, k: int) -> pl.LazyFrame:
-    """Groups of k users with about as many rows; those with equally many in random order."""
+    """Groups of k users with similar numbers of rows; users with the same number in random order."""
     return _in_a_row(_shuffled(log, run).sort("size", "key", USER), k)
 
 
@@ -57,7 +57,7 @@ def _shuffled(log: Log, run: Run) -> pl.DataFrame:
 
 
 def _in_a_row(users: pl.DataFrame, k: int) -> pl.LazyFrame:
-    """k users after each other are a group, the last has up to 2k - 1."""
+    """Each k users in a row are a group; the last one has up to 2k - 1."""
     place = np.minimum(np.arange(users.height) // k, users.height // k - 1)
     columns = {"subject": users[USER], "group": place}
     return numbered(pl.DataFrame(columns, schema_overrides={"group": pl.UInt32})).lazy()

@@ -1,4 +1,4 @@
-"""Interests: each user as a vector of what her words mean, and sensitive topics that users have.
+"""Interests: each user as a vector of what their words mean, and sensitive topics that users have.
 
     tf-idf       (1 + ln n) · (1 + ln((1 + N) / (1 + N_w))) for the n times that a user has a word, N users, N_w with it
     LSA          its projection on the directions along which users differ most (kernels/lsa.py), length 1
@@ -7,11 +7,11 @@
                  w = weight · (π / 10f)², so that users of unlike size are a little less similar: 0.005 for a factor 2
 
 A vector is LSA and size, or LSA / sqrt 2, embedding / sqrt 2 and size, in whole numbers: what is compared later does
-not depend on rounding. Words are stems of the pieces of queries (`text.py`) without stop words. Directions are found on
-at most 50,000 users that the seed chooses, and on the words that two of them have; a user who has no such word is known
-by her size alone. Of several words with one stem, the word that most of these users typed stands for it in a model.
+not depend on rounding. Words are stems of the pieces of queries (`text/words.py`) without stop words. Directions are
+found on at most 50,000 users that the seed chooses, and on the words that two of them have; a user who has no such word
+is known by size alone. Of several words with one stem, the one that most of these users typed stands for it in a model.
 
-Nothing but numbers of words leaves the blocks of an engine; the order of rows, blocks and threads change nothing.
+Nothing but numbers of words leaves the blocks of an engine; the order of rows, blocks and threads changes nothing.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from numpy.typing import NDArray
 
 from coterie import taxonomies
 from coterie.core import registry
+from coterie.core.arrays import Floats, Ints, Masks, offsets
 from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.core.threads import in_threads
 from coterie.errors import InputError, ParameterError
-from coterie.kernels.grouping import UNIT, Ints, Vectors
+from coterie.kernels.grouping import UNIT, Vectors
 from coterie.kernels.grouping import load as load_grouping
 from coterie.kernels.lsa import Sparse, directions, project, times
 from coterie.models.events import QUERY, USER
@@ -46,12 +47,12 @@ _SPARE = 16  # directions more than wanted, which make the wanted ones exact
 _USERS_AT_ONCE = 20_000
 _SIZE_OCTAVES = 10.0
 _STOP = sorted(STOP_WORDS)
-Floats = NDArray[np.float32]
+Singles = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What vectors depend on beside log and seed."""
+class InterestSettings:
+    """What vectors depend on besides log and seed."""
 
     dimensions: int = 128
     embedding: str = NO_EMBEDDING
@@ -68,11 +69,11 @@ class Interests:
     """user (its place), word (its hash), n."""
 
 
-def interests(log: Log, run: Run, settings: Settings) -> Interests:
+def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
     """The vectors of all users of a log."""
-    models = settings.embedding != NO_EMBEDDING
-    if models:
-        _embed(settings.embedding, ["word"])  # what is missing is better said now than after the work
+    uses_model = settings.embedding != NO_EMBEDDING
+    if uses_model:
+        _embed(settings.embedding, ["word"])  # better to say now what is missing than after the work
     _load_kernels()
     rows = user_rows(log).select(USER, QUERY)
     users = rows.group_by(USER).len("size").collect(engine="streaming").sort(USER)
@@ -83,13 +84,13 @@ def interests(log: Log, run: Run, settings: Settings) -> Interests:
     run.tell(0.5)
     order = np.argsort(run.keys("interests", users[USER]), kind="stable")
     sample = np.sort(order[:SAMPLE_USERS])
-    vocabulary = _vocabulary(words, sample, least=1 if models else 2)
+    vocabulary = _vocabulary(words, sample, least=1 if uses_model else 2)
     counts = _matrix(words, vocabulary, users.height)
     n_users = np.bincount(counts.column, minlength=counts.width)
     idf = 1 + np.log((1 + users.height) / (1 + n_users))
     parts = [_lsa(counts, np.where(n_users > 1, idf, 0), sample, settings.dimensions, run)]
     run.tell(0.8)
-    if models:
+    if uses_model:
         chosen = rows.join(
             places.join(pl.LazyFrame({"place": sample}, schema={"place": pl.UInt32}), on="place", how="semi"), on="user"
         )
@@ -111,69 +112,74 @@ def read_topics(path: Path) -> list[pl.Series]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise InputError("The file of sensitive topics cannot be read as text (UTF-8).") from None
+        raise InputError("The file of sensitive topics cannot be read as text: save it as UTF-8.") from None
     topics = []
     for number, line in enumerate(lines, 1):
         text = line.partition("#")[0]
         if not text.strip():
             continue
         written = text.partition(":")[2] if ":" in text else text
-        found = _pieces(pl.DataFrame({QUERY: [_with_branches(written)]}))["piece"]
-        if found.is_empty():  # a topic that guards nothing must not look like one that does
-            raise ParameterError(f"Line {number} of the file of sensitive topics has no words, or stop words only.")
-        topics.append(found.unique().sort())
+        words = _pieces(pl.DataFrame({QUERY: [_with_branches(written)]}))["piece"]
+        if words.is_empty():  # a topic that guards nothing must not look like one that does
+            raise ParameterError(
+                f"Line {number} of the file of sensitive topics has no words, or stop words only: add a word, or take "
+                "the line out."
+            )
+        topics.append(words.unique().sort())
     if not topics:
-        raise ParameterError("The file of sensitive topics has no words: write one topic on a line.")
+        raise ParameterError("The file of sensitive topics has no words: write one topic per line.")
     return topics
 
 
 def _with_branches(topic: str) -> str:
     """The words of a topic, branches of WordNet written out."""
-    found = []
+    words = []
     for word in topic.split():
         if word.startswith("@"):
-            found += taxonomies.load(taxonomies.WORDNET).words_below(word[1:].replace("_", " ")).to_list()
+            words += taxonomies.load(taxonomies.WORDNET).words_below(word[1:].replace("_", " ")).to_list()
         else:
-            found.append(word)
-    return " ".join(found)
+            words.append(word)
+    return " ".join(words)
 
 
-class Having(NamedTuple):
+class TopicOwners(NamedTuple):
     """Which users have which sensitive topics."""
 
-    masks: NDArray[np.uint64]
+    masks: Masks
     """One bit for each topic that is rare enough, 64 in a column."""
     common: int
-    """Topics that so many users have that they may be shared; their bits are 0."""
+    """Topics that enough users have for them to be shared; their bits are 0."""
     unknown: int
     """Topics that nobody has."""
 
 
-def have_topics(log: Log, found: Interests, topics: Sequence[pl.Series], share: float) -> Having:
+def topic_owners(log: Log, interests: Interests, topics: Sequence[pl.Series], share: float) -> TopicOwners:
     """Who has which of the topics that fewer than `share` of all users have."""
-    n = len(found.users)
+    n = len(interests.users)
     masks = np.zeros((n, 1 + (len(topics) - 1) // 64), dtype=np.uint64)
     common = unknown = 0
     for number, topic in enumerate(topics):
-        places = _having(log, found, topic)
+        places = _places_of_owners(log, interests, topic)
         if places.size == 0:
             unknown += 1
         elif places.size >= share * n:
             common += 1
         else:
             masks[places, number // 64] |= np.uint64(1) << np.uint64(number % 64)
-    return Having(masks, common, unknown)
+    return TopicOwners(masks, common, unknown)
 
 
-def _having(log: Log, found: Interests, topic: pl.Series) -> Ints:
+def _places_of_owners(log: Log, interests: Interests, topic: pl.Series) -> Ints:
     """The places of the users who have a topic."""
-    by_word = found.words.filter(pl.col("word").is_in(_hashed(stems(topic)).implode())).select(pl.col("place").unique())
+    by_word = interests.words.filter(pl.col("word").is_in(_hashed(stems(topic)).implode())).select(
+        pl.col("place").unique()
+    )
     places = by_word.collect(engine="streaming")["place"].to_numpy().astype(np.int64)
     parts = topic.to_frame("word").filter(without_spaces(pl.col("word")))["word"].to_list()
     if not parts:
         return places
     containing = user_rows(log).filter(folded(pl.col(QUERY)).str.contains_any(parts)).select(USER).unique()
-    users = found.users.alias(USER).to_frame().with_row_index("place").lazy()
+    users = interests.users.alias(USER).to_frame().with_row_index("place").lazy()
     by_part = users.join(containing, on="user", how="semi").collect(engine="streaming")["place"].to_numpy()
     return np.union1d(places, by_part.astype(np.int64))
 
@@ -188,8 +194,8 @@ def _load_kernels() -> None:
 
 def _pieces(queries: pl.DataFrame) -> pl.DataFrame:
     """Each query with its pieces, stop words left out."""
-    found = queries.with_columns(pieces(pl.col(QUERY)).alias("piece")).explode("piece")
-    return found.filter(pl.col("piece").is_not_null() & ~pl.col("piece").is_in(_STOP))
+    exploded = queries.with_columns(pieces(pl.col(QUERY)).alias("piece")).explode("piece")
+    return exploded.filter(pl.col("piece").is_not_null() & ~pl.col("piece").is_in(_STOP))
 
 
 def _hashed(words: pl.Series) -> pl.Series:
@@ -199,16 +205,16 @@ def _hashed(words: pl.Series) -> pl.Series:
 def _count_words(frame: pl.LazyFrame) -> pl.LazyFrame:
     """place, word (hash of the stem), n of the users in a block."""
     counts = frame.group_by("place", QUERY).len("n").collect(engine="streaming")
-    found = _pieces(counts.select(pl.col(QUERY).unique()))
-    spelled = found["piece"].unique()
+    pieces_of = _pieces(counts.select(pl.col(QUERY).unique()))
+    spelled = pieces_of["piece"].unique()
     table = pl.DataFrame([spelled, _hashed(stems(spelled))])
-    pairs = found.lazy().join(table.lazy(), on="piece").select(QUERY, "word")
+    pairs = pieces_of.lazy().join(table.lazy(), on="piece").select(QUERY, "word")
     n = pl.col("n").sum().cast(pl.UInt32)
     return counts.lazy().join(pairs, on="query").group_by("place", "word").agg(n)
 
 
 def _vocabulary(words: pl.LazyFrame, sample: Ints, least: int) -> pl.DataFrame:
-    """word, column: the words that at least so many users of the sample have, those of most users where too many."""
+    """word, column: the words that at least `least` users of the sample have; of too many, those with most users."""
     chosen = words.join(pl.LazyFrame({"place": sample}, schema={"place": pl.UInt32}), on="place", how="semi")
     common = chosen.group_by("word").len("users").filter(pl.col("users") >= least).collect(engine="streaming")
     kept = common.sort("users", "word", descending=[True, False]).head(MAX_WORDS)
@@ -217,28 +223,28 @@ def _vocabulary(words: pl.LazyFrame, sample: Ints, least: int) -> pl.DataFrame:
 
 def _matrix(words: pl.LazyFrame, vocabulary: pl.DataFrame, n_users: int) -> Sparse:
     """How often each user has each word."""
-    found = words.join(vocabulary.lazy(), on="word").select("place", "column", "n").collect(engine="streaming")
-    found = found.sort("place", "column")
-    start = np.concatenate([[0], np.cumsum(np.bincount(found["place"].to_numpy(), minlength=n_users))])
-    column, n = found["column"].to_numpy().astype(np.int32), found["n"].to_numpy().astype(np.float32)
-    return Sparse(start.astype(np.int64), column, n, vocabulary.height)
+    entries = words.join(vocabulary.lazy(), on="word").select("place", "column", "n").collect(engine="streaming")
+    entries = entries.sort("place", "column")
+    start = offsets(np.bincount(entries["place"].to_numpy(), minlength=n_users))
+    column, n = entries["column"].to_numpy().astype(np.int32), entries["n"].to_numpy().astype(np.float32)
+    return Sparse(start, column, n, vocabulary.height)
 
 
-def _lsa(counts: Sparse, idf: NDArray[np.float64], sample: Ints, dimensions: int, run: Run) -> Floats:
+def _lsa(counts: Sparse, idf: Floats, sample: Ints, dimensions: int, run: Run) -> Singles:
     tfidf = counts._replace(value=((1 + np.log(counts.value)) * idf[counts.column]).astype(np.float32))
-    some = _unit_rows(_rows_of(tfidf, sample))
+    sampled = _unit_rows(_rows_of(tfidf, sample))
     wanted = min(dimensions, sample.size, counts.width)
     if wanted == 0:
         return np.zeros((counts.start.size - 1, 0), dtype=np.float32)
     tried = min(wanted + _SPARE, sample.size, counts.width)
     begin = run.stream("directions of interests").standard_normal((sample.size, tried))
-    table = directions(some, begin)[:, :wanted].astype(np.float32)
+    table = directions(sampled, begin)[:, :wanted].astype(np.float32)
     return _by_users(tfidf, lambda users: project(users, table))
 
 
 def _rows_of(matrix: Sparse, rows: Ints) -> Sparse:
     counts = matrix.start[rows + 1] - matrix.start[rows]
-    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    start = offsets(counts)
     entries = np.repeat(matrix.start[rows] - start[:-1], counts) + np.arange(start[-1])
     return Sparse(start, matrix.column[entries], matrix.value[entries], matrix.width)
 
@@ -250,7 +256,7 @@ def _unit_rows(matrix: Sparse) -> Sparse:
     return matrix._replace(value=(matrix.value / np.sqrt(np.maximum(squares, 1e-9))[row]).astype(np.float32))
 
 
-def _by_users(matrix: Sparse, work: Callable[[Sparse], Floats]) -> Floats:
+def _by_users(matrix: Sparse, work: Callable[[Sparse], Singles]) -> Singles:
     """`work` on the rows of some users at a time, in threads."""
     parts = [
         matrix._replace(start=matrix.start[at : at + _USERS_AT_ONCE + 1])
@@ -262,13 +268,13 @@ def _by_users(matrix: Sparse, work: Callable[[Sparse], Floats]) -> Floats:
 def _spelled(rows: pl.LazyFrame, vocabulary: pl.DataFrame) -> list[str]:
     """For each word of the vocabulary the spelling that most users typed; of several the first."""
     queries = rows.select("place", QUERY).unique().collect(engine="streaming")
-    found = _pieces(queries).select("place", "piece").unique().group_by("piece").len("users")
-    table = found.with_columns(_hashed(stems(found["piece"]))).join(vocabulary, on="word")
+    typed = _pieces(queries).select("place", "piece").unique().group_by("piece").len("users")
+    table = typed.with_columns(_hashed(stems(typed["piece"]))).join(vocabulary, on="word")
     first = table.sort("column", "users", "piece", descending=[False, True, False]).unique("column", keep="first")
     return first.sort("column")["piece"].to_list()
 
 
-def _embed(name: str, words: list[str]) -> Floats:
+def _embed(name: str, words: list[str]) -> Singles:
     """The vectors of a model, checked: what a third party gives is only believed if it fits."""
     model = registry.module("embeddings", name)
     if not words:  # a model need not know what to do with nothing
@@ -277,31 +283,31 @@ def _embed(name: str, words: list[str]) -> Floats:
     if table.ndim != 2 or table.shape[0] != len(words):
         raise ParameterError(f"The embedding {name!r} must give one row of numbers for each word.")
     if not np.isfinite(table).all():
-        raise ParameterError(f"The embedding {name!r} gave numbers that are not finite.")
+        raise ParameterError(f"The embedding {name!r} gave numbers that are not finite: zeros stand for unknown words.")
     return table
 
 
-def _means(counts: Sparse, idf: NDArray[np.float64], table: Floats) -> Floats:
+def _means(counts: Sparse, idf: Floats, table: Singles) -> Singles:
     """The mean word vector of each user, minus that of all users who have one, of length 1 (or 0)."""
     weighted = counts._replace(value=(counts.value * idf[counts.column]).astype(np.float32))
-    known = np.append(np.abs(table).sum(axis=1) > 0, False)[counts.column]
-    weighted = weighted._replace(value=np.where(known, weighted.value, 0).astype(np.float32))
+    has_vector = np.append(np.abs(table).sum(axis=1) > 0, False)[counts.column]
+    weighted = weighted._replace(value=np.where(has_vector, weighted.value, 0).astype(np.float32))
     wide = np.concatenate([table, np.ones((table.shape[0], 1), dtype=np.float32)], axis=1).astype(np.float64)
 
-    def means(users: Sparse) -> Floats:
+    def means(users: Sparse) -> Singles:
         sums = times(users, wide)
         return (sums[:, :-1] / np.maximum(sums[:, -1:], 1e-9)).astype(np.float32)
 
-    found = _by_users(weighted, means)
-    some = np.abs(found).max(axis=1, initial=0) > 0
-    if some.any():
-        found[some] -= found[some].mean(axis=0, dtype=np.float64).astype(np.float32)
-    lengths = np.sqrt(np.einsum("ij,ij->i", found, found, dtype=np.float64))
-    found /= np.maximum(lengths, 1e-9).astype(np.float32)[:, None]
-    return found
+    result = _by_users(weighted, means)
+    filled = np.abs(result).max(axis=1, initial=0) > 0
+    if filled.any():
+        result[filled] -= result[filled].mean(axis=0, dtype=np.float64).astype(np.float32)
+    lengths = np.sqrt(np.einsum("ij,ij->i", result, result, dtype=np.float64))
+    result /= np.maximum(lengths, 1e-9).astype(np.float32)[:, None]
+    return result
 
 
-def _size_columns(sizes: NDArray[np.integer], weight: float) -> Floats:
+def _size_columns(sizes: NDArray[np.integer], weight: float) -> Singles:
     octaves = np.log2(sizes)
     span = max(_SIZE_OCTAVES, float(octaves.max()))
     angle = np.pi / span * octaves

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core.arrays import Floats, Ints, Short, offsets
+from coterie.core.arrays import Flags, Floats, Ints, Short, offsets
 from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.core.threads import in_threads
@@ -33,7 +33,7 @@ TOLERANCE = 1e-9
 UNIT = 2.0**32
 """Squared weights are whole multiples of 1 / UNIT, so that sums are exact."""
 _MOST = 2**31 - 1
-_PARTS = 64  # of the join, for the threads; of no consequence for the result
+_PARTS = 64  # of the join, for the threads; without effect on the result
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -56,12 +56,12 @@ class Queries:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Vectors:
+class Vertices:
     """Vertices: distinct sets of concepts, each with the queries that have it."""
 
     tau: int
     """The number of users from which an n-gram is a concept."""
-    rare: NDArray[np.bool_]
+    rare: Flags
     """Queries with a word of too few users; they have no vertex."""
     vertex: Short
     """The vertex of each query, or -1."""
@@ -81,11 +81,11 @@ class Vectors:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Affinity:
+class AffinityGraph:
     """The graph of affine queries of a log, and the anonymity degree of each query."""
 
     queries: Queries
-    vectors: Vectors
+    vertices: Vertices
     start: Ints
     neighbours: Short
     """Vertices affine to vertex v: neighbours[start[v]:start[v + 1]]."""
@@ -96,8 +96,8 @@ class Affinity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What degrees depend on beside the log; the names are those of the method's parameters."""
+class AffinitySettings:
+    """What degrees depend on besides the log; the names are those of the method's parameters."""
 
     theta: float = 0.9
     min_users: int = 0
@@ -109,27 +109,27 @@ class Settings:
     """With a number, the approximate procedure of SPEC 6.5 instead of exact cores."""
 
 
-def affinity(log: Log, run: Run, settings: Settings) -> Affinity:
+def affinity(log: Log, run: Run, settings: AffinitySettings) -> AffinityGraph:
     """Steps 1 to 4."""
     queries = gather(log, run)
-    found = mine(queries, settings)
-    start, neighbours = connect(found, settings.theta)
+    vertices = mine(queries, settings)
+    start, neighbours = connect(vertices, settings.theta)
     n_users = len(queries.people)
-    levels = max(min(settings.max_degree, n_users), 2) - 1  # nobody has a degree above the number of users
-    shape = (start, neighbours, found.user_start, found.users, n_users)
+    levels = max(min(settings.max_degree, n_users), 2) - 1  # no query has a degree above the number of users
+    shape = (start, neighbours, vertices.user_start, vertices.users, n_users)
     core = cores.cores(*shape, np.full(start.size - 1, levels, dtype=np.int32), levels)
     if settings.v_max is not None:
         # A query leaves the levels that those who cover it left: covers must be inside the release.
         v_max = min(settings.v_max, max(start.size - 1, 1))
         core = cores.cores(*shape, cores.local_cores(*shape, core, levels, v_max), levels)
     degree = queries.crowd
-    inside = found.vertex >= 0
-    degree[inside] = np.maximum(degree[inside], core[found.vertex[inside]] + 1)
+    inside = vertices.vertex >= 0
+    degree[inside] = np.maximum(degree[inside], core[vertices.vertex[inside]] + 1)
     if settings.strict:
-        degree[found.rare] = 0
-    return Affinity(
+        degree[vertices.rare] = 0
+    return AffinityGraph(
         queries=queries,
-        vectors=found,
+        vertices=vertices,
         start=start,
         neighbours=neighbours,
         core=core,
@@ -151,7 +151,7 @@ def gather(log: Log, run: Run) -> Queries:
     table = grouped.collect(engine="streaming").sort("item")
     start = offsets(table["number"].list.len().to_numpy())
     if max(start[-1], len(table)) > _MOST:
-        raise InputError("affinity works on logs of up to 2,147,483,647 rows.")
+        raise InputError("affinity works on logs of up to 2,147,483,647 rows: anonymize parts of this one.")
     numbers, times = (_writable(table[name].explode(empty_as_null=False)) for name in ("number", "moment"))
     names = table["item"]
     del table, grouped
@@ -159,7 +159,7 @@ def gather(log: Log, run: Run) -> Queries:
     return Queries(names=names, people=people, events=events, user_start=user_start, users=users)
 
 
-def mine(queries: Queries, settings: Settings) -> Vectors:
+def mine(queries: Queries, settings: AffinitySettings) -> Vertices:
     """Step 2: concepts, weights and vectors."""
     n_users = len(queries.people)
     # More than all users is the same as one more: nothing is a concept.
@@ -175,7 +175,7 @@ def mine(queries: Queries, settings: Settings) -> Vectors:
     vertex, start, features = vectors.collapse(token_start, first, second, third, ~rare)
     member_start, members = vectors.members(vertex, start.size - 1)
     user_start, users = vectors.union(member_start, members, queries.user_start, queries.users, n_users)
-    return Vectors(
+    return Vertices(
         tau=tau,
         rare=rare,
         vertex=vertex,
@@ -190,48 +190,48 @@ def mine(queries: Queries, settings: Settings) -> Vectors:
     )
 
 
-def connect(found: Vectors, theta: float) -> tuple[Ints, Short]:
+def connect(vertices: Vertices, theta: float) -> tuple[Ints, Short]:
     """Step 3: the neighbours of each vertex."""
     least = theta - TOLERANCE
-    prefix, norm = cosine_join.prefixes(found.start, found.features, found.mass)
+    prefix, norm = cosine_join.prefixes(vertices.start, vertices.features, vertices.mass)
     order = np.argsort(norm, kind="stable")
-    listed = cosine_join.lists(found.start, found.features, prefix, order, found.mass.size, least)
+    listed = cosine_join.lists(vertices.start, vertices.features, prefix, order, vertices.mass.size, least)
     # Long lists cost more than their length says.
     cost = np.cumsum(np.diff(listed[0]).astype(np.float64) ** 1.5)
     cuts = np.searchsorted(cost, np.linspace(0, cost[-1] if cost.size else 0, _PARTS + 1))
-    cuts[0], cuts[-1] = 0, found.mass.size
+    cuts[0], cuts[-1] = 0, vertices.mass.size
 
     def part(i: int) -> tuple[Short, Short]:
         return cosine_join.join(
-            cuts[i], cuts[i + 1], *listed, found.start, found.features, prefix, norm, found.mass, least,
+            cuts[i], cuts[i + 1], *listed, vertices.start, vertices.features, prefix, norm, vertices.mass, least,
             cosine_join.SPLIT,
         )  # fmt: skip
 
     edges = in_threads(part, range(_PARTS))
     left, right = (np.concatenate(side) for side in zip(*edges, strict=True))
     del edges
-    return cosine_join.adjacency(left, right, found.start.size - 1)
+    return cosine_join.adjacency(left, right, vertices.start.size - 1)
 
 
-def certificate(found: Affinity, kept: pl.Series, k: int) -> pl.DataFrame:
+def certificate(graph: AffinityGraph, kept: pl.Series, k: int) -> pl.DataFrame:
     """Who covers whom if the queries `kept` are released: item, by, user; for each rare item enough to make k users.
 
     `by` is a released query affine to the item and `user` one of its users who did not ask the item; without a user,
     `by` has k users itself.
     """
-    queries, of = found.queries, found.vectors
+    queries, vertices = graph.queries, graph.vertices
     released = queries.names.is_in(kept.implode()).to_numpy()
-    wanted = np.flatnonzero(released & (queries.crowd < k) & (of.vertex >= 0)).astype(np.int32)
+    wanted = np.flatnonzero(released & (queries.crowd < k) & (vertices.vertex >= 0)).astype(np.int32)
     item, by, user = cores.covers(
-        wanted, k, of.vertex, of.member_start, of.members, found.start, found.neighbours,
+        wanted, k, vertices.vertex, vertices.member_start, vertices.members, graph.start, graph.neighbours,
         released, queries.user_start, queries.users, len(queries.people),
     )  # fmt: skip
-    nobody = pl.Series(user) < 0
+    covering = pl.DataFrame({"name": queries.people.gather(np.maximum(user, 0)), "named": user >= 0})
     return pl.DataFrame({
         "item": queries.names.gather(item),
         "by": queries.names.gather(by),
-        "user": queries.people.gather(np.maximum(user, 0)),
-    }).with_columns(pl.when(~nobody).then("user").alias("user"))  # fmt: skip
+        "user": covering.select(pl.when("named").then("name")).to_series(),
+    })  # fmt: skip
 
 
 class _Counts(NamedTuple):
@@ -244,7 +244,7 @@ class _Counts(NamedTuple):
     """Events that contain it."""
     queries: Short
 
-    def of(self, kept: NDArray[np.bool_]) -> _Counts:
+    def of(self, kept: Flags) -> _Counts:
         """The numbers about some of them."""
         return _Counts(self.owners[kept], self.occurrences[kept], self.containing[kept], self.queries[kept])
 
@@ -255,10 +255,10 @@ class _Order(NamedTuple):
     at: Short
     weight: Floats
     queries: Short
-    concept: NDArray[np.bool_]
+    concept: Flags
 
 
-def _tokens(names: pl.Series, function_words: frozenset[str]) -> tuple[Ints, Short, NDArray[np.bool_]]:
+def _tokens(names: pl.Series, function_words: frozenset[str]) -> tuple[Ints, Short, Flags]:
     """Where the tokens of each query begin, the words they are, and which words are function words."""
     # Function words get their numbers in one pass with the others, as a last query that nobody asked.
     last = pl.Series(names.name, [" ".join(sorted(function_words))])
@@ -276,7 +276,7 @@ def _count(queries: Queries, token_start: Ints, at: Short, n_grams: int, enough:
 
 
 def _orders(
-    queries: Queries, token_start: Ints, tokens: Short, function: NDArray[np.bool_], words: _Counts, tau: int
+    queries: Queries, token_start: Ints, tokens: Short, function: Flags, words: _Counts, tau: int
 ) -> tuple[_Order, _Order, _Order]:
     """Frequent n-grams of one, two and three words.
 
@@ -327,7 +327,7 @@ def _features(orders: Sequence[_Order]) -> tuple[list[Short], Floats, Short]:
     return np.split(feature, np.cumsum([each.concept.size for each in orders])[:-1]), weight[kept], length[kept]
 
 
-def _numbered(kept: NDArray[np.bool_]) -> Short:
+def _numbered(kept: Flags) -> Short:
     """Running numbers for what is kept, -1 for the rest."""
     return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
 
@@ -337,21 +337,21 @@ def _renumbered(numbers: Short, at: Short) -> Short:
     return np.append(numbers, np.int32(-1))[at]
 
 
-def _any(flags: NDArray[np.bool_], start: Ints) -> NDArray[np.bool_]:
+def _any(flags: Flags, start: Ints) -> Flags:
     """For each stretch of flags whether one is set."""
-    count = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(flags)])
+    count = offsets(flags)
     return count[start[1:]] > count[start[:-1]]
 
 
 def _writable(numbers: pl.Series) -> NDArray[Any]:
-    found = numbers.to_numpy()
-    return found if found.flags.writeable else found.copy()
+    array = numbers.to_numpy()
+    return array if array.flags.writeable else array.copy()
 
 
 def _bytes(texts: pl.Series) -> tuple[NDArray[np.uint8], Ints]:
     """The UTF-8 bytes of all texts side by side, and where each begins."""
     array = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
-    _, offsets, data = array.buffers()
-    start = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    _, ends, data = array.buffers()
+    start = np.frombuffer(ends, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
     empty = np.zeros(1, dtype=np.uint8)
     return (np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else empty), start

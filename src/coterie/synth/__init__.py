@@ -8,7 +8,7 @@ Model
     position in a list follows Zipf-Mandelbrot, P(r) ~ (r + b)^-s with s = 1. Lists grow with the
     number of users, and b is solved so that the top query keeps its share at every size.
     Personal queries are written for one event: a rare word, or words around a shared head Q in the
-    shapes Q+R, R+Q, R+Q+R, or words without a head. Modifiers R are no queries on their own.
+    shapes Q+R, R+Q, R+Q+R, or words without a head. Modifiers R are not queries on their own.
     A user has 1 to 4 topics, a session has one: nine of ten times a topic of the user, the first one
     more often than the others. These are the interests by which users can be grouped: a topic has
     queries and modifiers of its own, and none is closer to another. An event is a new query, a next
@@ -44,10 +44,9 @@ from typing import IO, cast
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from coterie.core.arrays import Floats, Ints
 
 # Users. Randomness is keyed by blocks of this many users; changing the number changes every log.
 BLOCK_USERS = 2_000
@@ -148,8 +147,8 @@ def _rng(seed: int, purpose: str, block: int = 0) -> np.random.Generator:
 
 def _pick(rng: np.random.Generator, cdf: Floats, size: int | tuple[int, ...]) -> Ints:
     """Positions drawn from a cumulative distribution."""
-    found = np.searchsorted(cdf, rng.random(size), side="right")
-    return np.minimum(found, len(cdf) - 1).astype(np.int64)
+    position = np.searchsorted(cdf, rng.random(size), side="right")
+    return np.minimum(position, len(cdf) - 1).astype(np.int64)
 
 
 def _cdf(weights: ArrayLike) -> Floats:
@@ -225,8 +224,8 @@ def _vocabulary(users: int, seed: int) -> _Vocabulary:
 
     words = _table_of_words(first_head + 2 * size, rng)
     topic_heads = first_head + general
-    for start, known in ((0, MODIFIERS), (first_head, HEADS), (topic_heads, THEMES + FOREIGN)):
-        words.scatter(np.arange(start, start + len(known)), known)
+    for start, given in ((0, MODIFIERS), (first_head, HEADS), (topic_heads, THEMES + FOREIGN)):
+        words.scatter(np.arange(start, start + len(given)), given)
     top = TOP_SHARE / (POOL_SHARE * GENERAL_SHARE)
     general_cdf = _zipf_with_top(general, top)
     topic_cdf = _zipf_with_top(rows, TOPIC_TOP_SHARE)
@@ -465,14 +464,14 @@ def _block(block: int, users: int, seed: int, shared: _Vocabulary) -> pl.DataFra
     clicks[rng.random(len(origins)) >= CLICKED] = 0
     line = np.repeat(np.arange(len(origins)), np.maximum(clicks, 1))
     rank = _ranks(rng, line)
-    of = query[line]
-    host = _results(keys[of], sites[of], rank, topics[typed][of], shared)
+    asked = query[line]
+    host = _results(keys[asked], sites[asked], rank, topics[typed][asked], shared)
     clicked = pl.Series(clicks > 0).gather(line)
     time = FIRST_DAY + events.seconds.astype("timedelta64[s]")
     return pl.select(
         user=pl.Series(numbers).cast(pl.String).gather(events.user[line]),
         time=pl.Series(time.astype("datetime64[us]")[line]),
-        query=texts.gather(of),
+        query=texts.gather(asked),
         rank=pl.when(clicked).then(pl.Series(rank, dtype=pl.Int32)),
         url=pl.when(clicked).then(shared.hosts.gather(host)),
     )
@@ -488,9 +487,9 @@ def _ranks(rng: np.random.Generator, line: Ints) -> Ints:
 
 def _results(key: Ints, site: Ints, rank: Ints, topics: Ints, shared: _Vocabulary) -> Ints:
     """The host at a rank: fixed for a query, mostly a popular host of its topic."""
-    mixed = (key.astype(np.uint64) + np.uint64(1)) * MIX + rank.astype(np.uint64)
-    mixed = (mixed ^ (mixed >> np.uint64(29))) * MIX
-    part = (mixed >> np.uint64(11)) / 2.0**53
+    bits = (key.astype(np.uint64) + np.uint64(1)) * MIX + rank.astype(np.uint64)
+    bits = (bits ^ (bits >> np.uint64(29))) * MIX
+    part = (bits >> np.uint64(11)) / 2.0**53
     row = (len(shared.topic_cdf) * part**HOST_SKEW).astype(np.int64)
     return np.where((rank == 1) & (site >= 0), site, shared.general + row * TOPICS + topics)
 
@@ -521,7 +520,7 @@ def synthesize(users: int, seed: int = 7) -> pl.DataFrame:
 def write_aol(path: Path, users: int, seed: int, progress: Callable[[int], None] | None = None) -> int:
     """Write a synthetic log in the layout of AOL and return its number of rows.
 
-    A path that ends in .gz or .zst is compressed. `progress` is told the rows written so far.
+    A path that ends in .gz or .zst is compressed. `progress` is called with the rows written so far.
     """
     rows = 0
     parts = batches(users, seed)  # before the file is opened: it refuses wrong arguments

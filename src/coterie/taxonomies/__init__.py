@@ -1,8 +1,8 @@
 """Taxonomies: knowledge bases as one tree of concepts, and the concepts that queries speak of.
 
-    tree = taxonomies.load("wordnet")              # or the path of a file made by `coterie taxonomy build`
-    found = tree.classify(queries, categories=5)   # distinct queries -> ranked concepts
-    tree.ancestor_at(5)[found.terms["concept"]]    # their categories at depth 5
+    tree = taxonomies.load("wordnet")                   # or the path of a file made by `coterie taxonomy build`
+    classified = tree.classify(queries, categories=5)   # distinct queries -> ranked concepts
+    tree.ancestor_at(5)[classified.terms["concept"]]    # their categories at depth 5
 
 `lexicon` finds words in a tree; `packed` keeps trees in files. `build` makes trees: from tables (`table`) and dumps of
 the Open Directory (`odp`), with `ranking` for what words mean. `summary` tells how much of a log a tree covers.
@@ -11,7 +11,7 @@ the Open Directory (`odp`), with `ranking` for what words mean. `summary` tells 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping as Tables
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -21,13 +21,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from coterie.core.arrays import Flags, Floats, Ints, Short, offsets
 from coterie.errors import ParameterError
-from coterie.taxonomies.lexicon import Lexicon, Unit, expand, offsets
+from coterie.taxonomies.lexicon import Lexicon, Unit, expand
 from coterie.taxonomies.tree import level_starts, totals
 
-Ints = NDArray[np.int64]
-Short = NDArray[np.int32]
-Flags = NDArray[np.bool_]
 WORDNET = "wordnet"
 """The taxonomy that comes with the package."""
 _NUMBERED = r" \(\d+\)$"
@@ -108,7 +106,7 @@ class Taxonomy:
         """The single words that most likely mean a concept with this label, or one below it."""
         below = (self.labels.str.to_lowercase() == label.lower()).to_numpy().copy()
         if not below.any():
-            raise ParameterError(f"The taxonomy {self.name} has no concept {label!r}.")
+            raise ParameterError(f"The taxonomy {self.name} has no concept {label!r}: check its spelling.")
         for start, end in pairwise(self._level_start[1:]):  # a level after that of its parents
             below[start:end] |= below[self.parent[start:end]]
         lexicon = self.lexicon
@@ -131,73 +129,78 @@ class Taxonomy:
         categories: int = 1,
         stop_words: bool = True,
         phrases: bool = True,
-    ) -> Mapping:
+    ) -> Classification:
         """The concepts of queries; give distinct ones.
 
-        `unit`: each term on its own, or the query as a whole (see `lexicon`). `categories`: at most so many concepts
+        `unit`: each term on its own, or the query as a whole (see `lexicon`). `categories`: at most this many concepts
         for a term, the likeliest first. `stop_words`: whether these are left out. `phrases`: whether a term may have
         several words.
         """
         if categories < 1:
             raise ParameterError("categories must be at least 1.")
         terms = self.lexicon.look_up(queries, unit=unit, stop_words=stop_words, phrases=phrases)
-        found = terms.form >= 0
-        first = self.lexicon.sense_start[terms.form[found]]
-        size = np.minimum(self.lexicon.sense_start[terms.form[found] + 1] - first, categories)
+        with_form = terms.form >= 0
+        first = self.lexicon.sense_start[terms.form[with_form]]
+        size = np.minimum(self.lexicon.sense_start[terms.form[with_form] + 1] - first, categories)
         term, place = expand(first, size)
         table = pl.DataFrame({
-            "query": terms.query[found][term],
-            "term": terms.word[found][term],
-            "words": terms.width[found][term],
+            "query": terms.query[with_form][term],
+            "term": terms.word[with_form][term],
+            "words": terms.width[with_form][term],
             "concept": self.lexicon.senses[place],
             "rank": (place - first[term]).astype(np.int32),
         })  # fmt: skip
         n_terms = np.bincount(terms.query, minlength=len(queries)).astype(np.int32)
-        return Mapping(terms=table, n_terms=n_terms)
+        return Classification(terms=table, n_terms=n_terms)
 
-    def coverage(self, mapping: Mapping, events: NDArray[np.integer] | None = None) -> pl.DataFrame:
+    def coverage(self, classified: Classification, events: NDArray[np.integer] | None = None) -> pl.DataFrame:
         """How far down the tree terms and queries are classified (paper 003, figure 2).
 
         Rows level, terms, queries: the share of terms, and of queries with such a term, one of whose concepts is at
         that depth or below. `events`: how often each query was asked; without it each counts once.
         """
-        weight = np.ones(mapping.n_terms.size, dtype=np.int64) if events is None else events.astype(np.int64)
-        depth, query = self.depth[mapping.terms["concept"].to_numpy()], mapping.terms["query"].to_numpy()
-        first = np.flatnonzero(mapping.terms["rank"].to_numpy() == 0)
+        weight = np.ones(classified.n_terms.size, dtype=np.int64) if events is None else events.astype(np.int64)
+        depth, query = self.depth[classified.terms["concept"].to_numpy()], classified.terms["query"].to_numpy()
+        first = np.flatnonzero(classified.terms["rank"].to_numpy() == 0)
         # Terms begin with their likeliest concept, queries with their first term.
         opening = np.flatnonzero(np.diff(query, prepend=-1))
 
-        def share(starts: Ints, whole: np.int64) -> NDArray[np.float64]:
+        def share(starts: Ints, total: np.int64) -> Floats:
             deepest = np.maximum.reduceat(depth, starts) if starts.size else depth
             counted = np.bincount(deepest, weight[query[starts]], minlength=self.height + 1)
-            reached: NDArray[np.float64] = counted[::-1].cumsum()[::-1]
-            return reached / max(int(whole), 1)
+            reached: Floats = counted[::-1].cumsum()[::-1]
+            return reached / max(int(total), 1)
 
         return pl.DataFrame({
             "level": np.arange(self.height + 1),
-            "terms": share(first, (mapping.n_terms * weight).sum()),
+            "terms": share(first, (classified.n_terms * weight).sum()),
             "queries": share(opening, weight.sum()),
         })  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Mapping:
+class Classification:
     """The concepts of queries. Queries and words have the numbers of their positions, from 0."""
 
     terms: pl.DataFrame
     """query, term (the word it begins with), words (how many it covers), concept, rank (0 is the likeliest); by query,
     term and rank. Terms without a concept are not there."""
     n_terms: Short
-    """The number of terms of each query, with and without concept; stop words left out are none."""
+    """The number of terms of each query, with and without concept; stop words that were left out do not count."""
 
     def __repr__(self) -> str:
-        return f"<Mapping: {self.n_terms.size:,} queries, {self.terms.height:,} concepts>"
+        return f"<Classification: {self.n_terms.size:,} queries, {self.terms.height:,} concepts>"
+
+    @property
+    def query(self) -> Short:
+        """The query of each line of `terms`."""
+        return self.terms["query"].to_numpy()
 
     @cached_property
     def mapped(self) -> Flags:
         """Which queries have a concept."""
         result = np.zeros(self.n_terms.size, dtype=np.bool_)
-        result[self.terms["query"].to_numpy()] = True
+        result[self.query] = True
         return result
 
     def unmapped_share(self, events: NDArray[np.integer] | None = None) -> float:
@@ -224,11 +227,11 @@ def public_name(source: str) -> str:
 
 
 def own_file(source: str) -> dict[str, pl.LazyFrame]:
-    """For the private record: where a taxonomy is that has no name."""
+    """For the private record: where a taxonomy without a name is stored."""
     return {} if source == WORDNET else {"taxonomy": pl.LazyFrame({"path": [str(Path(source).absolute())]})}
 
 
-def promised(name: str, tables: Tables[str, pl.LazyFrame]) -> Taxonomy | None:
+def promised(name: str, tables: Mapping[str, pl.LazyFrame]) -> Taxonomy | None:
     """The taxonomy that a promise names; None where it is a file and the tables of a record do not say where."""
     if name == WORDNET:
         return load(WORDNET)

@@ -15,15 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from coterie.core.arrays import Ints, Short
 from coterie.errors import InputError, ParameterError
 from coterie.formats import expand
 from coterie.taxonomies import Taxonomy, ranking
 from coterie.taxonomies.tree import by_depth, totals
-
-Ints = NDArray[np.int64]
-Short = NDArray[np.int32]
 
 _BATCH = 200_000  # titles that are taken apart at once
 _ROOT = "root"  # the label of a root that the source does not have
@@ -103,8 +100,8 @@ class Categories:
         return True
 
     def _take_apart(self) -> None:
-        found = ranking.stemmed(np.array(self._titled, dtype=np.int64), pl.Series(self._titles, dtype=pl.String))
-        self._stems.append(found.group_by("category", "stem").agg(pl.len().cast(pl.Int64).alias("n")))
+        counted = ranking.stemmed(np.array(self._titled, dtype=np.int64), pl.Series(self._titles, dtype=pl.String))
+        self._stems.append(counted.group_by("category", "stem").agg(pl.len().cast(pl.Int64).alias("n")))
         self._titled, self._titles = [], []
 
 
@@ -129,40 +126,42 @@ def build(
     from coterie.taxonomies import odp, table
 
     paths = expand(sources)
-    known = Categories(without)
+    categories = Categories(without)
     notes: list[str] = []
     dumps = [odp.is_dump(path) for path in paths]
     if any(dumps):
         if not all(dumps):
-            raise InputError("A dump of the Open Directory and a table cannot be one taxonomy: give either.")
+            raise InputError("A dump of the Open Directory and a table cannot be one taxonomy: give one of them.")
         for path in paths:
-            notes += odp.read(path, known, encoding)
+            notes += odp.read(path, categories, encoding)
     elif len(paths) > 1:
         raise InputError("Several files make a taxonomy only if they are a dump of the Open Directory; give one table.")
     else:
-        notes += table.read(paths[0], known, separator, encoding)
-    missing = [branch for branch, count in known.without.items() if not count]
+        notes += table.read(paths[0], categories, separator, encoding)
+    missing = [branch for branch, count in categories.without.items() if not count]
     if missing:
-        raise ParameterError(f"There is no first-level category {missing[0]} that could be left out.")
-    if len(known.labels) == 1:
+        raise ParameterError(
+            f"There is no first-level category {missing[0]} that could be left out: check its spelling."
+        )
+    if len(categories.labels) == 1:
         raise InputError("There is nothing in it but a root. A taxonomy has categories below its root.")
-    return from_categories(known, name, notes)
+    return from_categories(categories, name, notes)
 
 
 def from_paths(paths: Iterable[Sequence[str]], name: str = "paths") -> Taxonomy:
-    """The tree of some paths, each the labels from the root to a category."""
-    known = Categories()
+    """The tree of some paths, each the labels from the root to a category. For tests and benchmarks."""
+    categories = Categories()
     for path in paths:
-        known.add_path(path)
-    return from_categories(known, name).tree
+        categories.add_path(path)
+    return from_categories(categories, name).tree
 
 
-def from_categories(known: Categories, name: str, notes: Sequence[str] = ()) -> Built:
+def from_categories(categories: Categories, name: str, notes: Sequence[str] = ()) -> Built:
     """Join roots, number by depth, and rank what words mean."""
-    if not known.labels:
+    if not categories.labels:
         raise InputError("There are no categories in it. A taxonomy is a table of paths or of parents, or an ODP dump.")
-    keys, labels, pages, said = [*known.keys], [*known.labels], [*known.pages], [*notes]
-    parent = np.array(known.parent, dtype=np.int64)
+    keys, labels, pages, said = [*categories.keys], [*categories.labels], [*categories.pages], [*notes]
+    parent = np.array(categories.parent, dtype=np.int64)
     roots = np.flatnonzero(parent < 0)
     if roots.size > 1:
         said.append(f"It has {roots.size:,} roots; they were joined under one.")
@@ -172,7 +171,7 @@ def from_categories(known: Categories, name: str, notes: Sequence[str] = ()) -> 
         labels.append(_ROOT)
         pages.append(0)
     order, above = _numbered(parent, keys)
-    titles = known.stems()
+    titles = categories.stems()
     titles = titles.with_columns(category=np.argsort(order).astype(np.int32)[titles["category"].to_numpy()])
     sorted_labels = pl.Series("text", [labels[i] for i in order.tolist()], dtype=pl.String)
     lexicon = ranking.lexicon(sorted_labels, totals(above, np.array(pages, dtype=np.int64)[order]), titles)

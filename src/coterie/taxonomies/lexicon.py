@@ -16,14 +16,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from coterie.core.arrays import Flags, Ints, Short, offsets
 from coterie.errors import ParameterError
 from coterie.text.words import STOP_WORDS, pieces, stems
 
-Ints = NDArray[np.int64]
-Short = NDArray[np.int32]
-Flags = NDArray[np.bool_]
 Unit = Literal["term", "query"]
 
 UNITS = ("term", "query")
@@ -86,8 +83,8 @@ class Lexicon:
             raise ParameterError(f"unit must be one of: {', '.join(UNITS)}.")
         parts = []
         for begin in range(0, max(len(queries), 1), _CHUNK):
-            found = self._look_up(queries[begin : begin + _CHUNK], unit, stop_words, phrases)
-            parts.append(found._replace(query=found.query + np.int32(begin)))
+            terms = self._look_up(queries[begin : begin + _CHUNK], unit, stop_words, phrases)
+            parts.append(terms._replace(query=terms.query + np.int32(begin)))
         return Terms(*map(np.concatenate, zip(*parts, strict=True)))
 
     def _look_up(self, queries: pl.Series, unit: Unit, stop_words: bool, phrases: bool) -> Terms:
@@ -135,12 +132,12 @@ class Lexicon:
 
     def _reduce(self, distinct: pl.Series) -> tuple[Short, Short]:
         """For distinct pieces the number of the word, and of its base: -1 where there is none."""
-        known = pl.DataFrame({"piece": self.words, "number": np.arange(len(self.words), dtype=np.int32)})
+        vocabulary = pl.DataFrame({"piece": self.words, "number": np.arange(len(self.words), dtype=np.int32)})
 
         def numbers(texts: pl.Series) -> Short:
             asked = texts.rename("piece").to_frame()
-            found = asked.join(known, on="piece", how="left", maintain_order="left")["number"]
-            return found.fill_null(-1).to_numpy()
+            numbers_found = asked.join(vocabulary, on="piece", how="left", maintain_order="left")["number"]
+            return numbers_found.fill_null(-1).to_numpy()
 
         if self.stemmed:
             exact = numbers(stems(distinct))
@@ -150,8 +147,8 @@ class Lexicon:
 
         left = np.flatnonzero(base < 0)
         asked = distinct.gather(left).rename("word").to_frame()
-        found = asked.join(self.irregular, on="word", how="left", maintain_order="left")["base"]
-        base[left] = found.fill_null(-1).to_numpy()
+        bases = asked.join(self.irregular, on="word", how="left", maintain_order="left")["base"]
+        base[left] = bases.fill_null(-1).to_numpy()
 
         # WordNet leaves short words and words like `glass` alone.
         regular = ((distinct.str.len_chars() > 2) & ~distinct.str.ends_with("ss")).to_numpy()
@@ -229,9 +226,9 @@ def _walk(at: _Pieces, words: Short, trie: _Trie, longest: int | None, whole: bo
     width, form = np.zeros(words.size, dtype=np.int64), np.full(words.size, -1, dtype=np.int64)
     end = at.start[at.query + 1]
 
-    def note(position: Ints, found: Ints, length: int) -> None:
-        ends = (found >= 0) & ((position + length == end[position]) | (not whole))
-        width[position[ends]], form[position[ends]] = length, found[ends]
+    def note(position: Ints, forms: Ints, length: int) -> None:
+        ends = (forms >= 0) & ((position + length == end[position]) | (not whole))
+        width[position[ends]], form[position[ends]] = length, forms[ends]
 
     position = np.flatnonzero(words >= 0)
     state = words[position].astype(np.int64)
@@ -243,8 +240,8 @@ def _walk(at: _Pieces, words: Short, trie: _Trie, longest: int | None, whole: bo
         position, following, state = position[inside], following[inside], state[inside]
         key = state * trie.n_words + words[following]
         place = np.minimum(np.searchsorted(keys, key), keys.size - 1)
-        found = (keys[place] == key) & (words[following] >= 0)
-        position, state = position[found], place[found]
+        stepped = (keys[place] == key) & (words[following] >= 0)
+        position, state = position[stepped], place[stepped]
         note(position, ends[state], length)
     return width, form
 
@@ -276,8 +273,3 @@ def expand(start: Ints, size: Ints) -> tuple[Ints, Ints]:
     """For stretches start[i]:start[i] + size[i], one after the other: the stretch, and the place within the source."""
     stretch = np.repeat(np.arange(size.size), size)
     return stretch, np.arange(stretch.size) - (offsets(size)[:-1] - start)[stretch]
-
-
-def offsets(sizes: NDArray[np.integer]) -> Ints:
-    """Where stretches of these sizes begin, and the end."""
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])

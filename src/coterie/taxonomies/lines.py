@@ -24,10 +24,10 @@ def text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
 
 
 def check(encoding: str) -> None:
-    """Raise ParameterError for an encoding that nobody knows."""
+    """Raise ParameterError for an unknown encoding."""
     try:
         "text".encode(encoding)
-    except (LookupError, ValueError):  # also of codecs that are no encodings of text, such as hex
+    except (LookupError, ValueError):  # also of codecs that are not encodings of text, such as hex
         raise ParameterError(
             "There is no such encoding. Known ones are utf-8, latin-1 and cp1252, for example."
         ) from None

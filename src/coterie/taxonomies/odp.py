@@ -29,7 +29,7 @@ def is_dump(path: Path) -> bool:
     return any("<RDF" in line for line in head(path)[:20])
 
 
-def read(path: Path, known: Categories, encoding: str) -> list[str]:
+def read(path: Path, categories: Categories, encoding: str) -> list[str]:
     """Add the categories of a file; what there is to say about it."""
     check(encoding)
     lines = bad = 0
@@ -44,19 +44,21 @@ def read(path: Path, known: Categories, encoding: str) -> list[str]:
         except UnicodeError:
             bad += 1
             continue
-        if found := _CATEGORY.match(line):
-            category = unescape(found[1])
-            known.add_path(category.split("/"))
+        if match := _CATEGORY.match(line):
+            category = unescape(match[1])
+            categories.add_path(category.split("/"))
         elif line.startswith("</Topic"):
             category = ""
         elif line.startswith("<ExternalPage"):
             category = title = ""
-        elif found := _TITLE.match(line):
-            title = unescape(found[1])
-        elif category and (found := _DESCRIPTION.match(line)):
-            known.add_path(category.split("/"), title=unescape(found[1]))
-        elif found := _PLACE.match(line):
-            known.add_path(unescape(found[1]).split("/"), pages=1, title=title)
+        elif match := _TITLE.match(line):
+            title = unescape(match[1])
+        elif category and (match := _DESCRIPTION.match(line)):
+            categories.add_path(category.split("/"), title=unescape(match[1]))
+        elif match := _PLACE.match(line):
+            categories.add_path(unescape(match[1]).split("/"), pages=1, title=title)
     if bad > _BAD * lines:
-        raise InputError(f"{path.name}: {bad:,} lines are not in the encoding {encoding}. Say which it is: --encoding")
+        raise InputError(
+            f"{path.name}: {bad:,} lines are not in the encoding {encoding}. Say which it is: --encoding latin-1"
+        )
     return [f"{path.name}: {bad:,} lines are not in the encoding {encoding} and were left out."] if bad else []

@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from coterie.core.arrays import offsets
 from coterie.errors import InputError, MissingError
 from coterie.taxonomies import Taxonomy
-from coterie.taxonomies.lexicon import Lexicon, offsets
+from coterie.taxonomies.lexicon import Lexicon
 
 FORMAT = "coterie taxonomy"
 VERSION = 1
@@ -120,9 +121,9 @@ def _text(lines: list[str]) -> NDArray[np.uint8]:
 
 
 def _lines(text: NDArray[np.uint8]) -> pl.Series:
-    whole = text.tobytes().decode()
-    return pl.Series("text", whole.split("\n")[:-1], dtype=pl.String)
+    decoded = text.tobytes().decode()
+    return pl.Series("text", decoded.split("\n")[:-1], dtype=pl.String)
 
 
 def _not_packed(path: Path, reason: str) -> InputError:
-    return InputError(f"{path} is no packed taxonomy: {reason}. Make one with `coterie taxonomy build`.")
+    return InputError(f"{path} is not a packed taxonomy: {reason}. Make one with `coterie taxonomy build`.")

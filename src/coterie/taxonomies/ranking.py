@@ -2,19 +2,17 @@
 
 A category is a text: its label, and where they are known its description and the titles of its pages. Categories are
 ranked for a word by BM25, equal ones by their number of pages, those below them included. A label of several words
-means the categories that are called so. Words are stems; stop words are left out.
+means the categories that are called that. Words are stems; stop words are left out.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from coterie.taxonomies.lexicon import Lexicon, offsets
+from coterie.core.arrays import Ints, offsets
+from coterie.taxonomies.lexicon import Lexicon
 from coterie.text.words import STOP_WORDS, pieces, stems
-
-Ints = NDArray[np.int64]
 
 MOST = 10
 """Categories that are kept for a word."""

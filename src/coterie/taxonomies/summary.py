@@ -33,12 +33,12 @@ def cover(log: Log, tree: Taxonomy, *, unit: Unit = "term", categories: int = 1,
     item = pl.col(log.shape.item).alias("item")
     counted = log.frame.select(item).drop_nulls().group_by("item").len("rows").collect(engine="streaming").sort("item")
     rows = counted["rows"].to_numpy().astype(np.int64)
-    found = tree.classify(counted["item"], unit=unit, categories=categories, phrases=phrases)
+    classified = tree.classify(counted["item"], unit=unit, categories=categories, phrases=phrases)
     shares = [
-        ("coverage", "unmapped.distinct_queries", 100 * found.unmapped_share(), "%"),
-        ("coverage", "unmapped.queries", 100 * found.unmapped_share(rows), "%"),
+        ("coverage", "unmapped.distinct_queries", 100 * classified.unmapped_share(), "%"),
+        ("coverage", "unmapped.queries", 100 * classified.unmapped_share(rows), "%"),
     ]
-    for level, terms, queries in tree.coverage(found, rows).iter_rows():
+    for level, terms, queries in tree.coverage(classified, rows).iter_rows():
         shares += [
             ("coverage", f"level_{level}.terms", 100 * terms, "%"),
             ("coverage", f"level_{level}.queries", 100 * queries, "%"),

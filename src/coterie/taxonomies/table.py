@@ -1,6 +1,6 @@
 """Categories from a table: of paths, or of names and parents.
 
-Paths: one a line, `Top/Arts/Movies` or `Media > Books`, then optionally the number of pages and titles, separated by
+Paths: one per line, `Top/Arts/Movies` or `Media > Books`, then optionally the number of pages and titles, separated by
 tabs (or commas in a .csv). A header may name the columns: path, count, title. Several lines may have one path: their
 numbers are added. Lines that begin with # are left out, and so are numbers before a path (`784 - Media > Books`).
 
@@ -40,7 +40,7 @@ Row = tuple[int, list[str]]
 
 
 class _Columns(NamedTuple):
-    """Where a table has what; None for what it has not."""
+    """Where a table has what; None for what it lacks."""
 
     path: int | None = None
     id: int | None = None
@@ -50,14 +50,14 @@ class _Columns(NamedTuple):
     title: int | None = None
 
 
-def read(path: Path, known: Categories, separator: str | None, encoding: str) -> list[str]:
+def read(path: Path, categories: Categories, separator: str | None, encoding: str) -> list[str]:
     """Add the categories of a table; what there is to say about it."""
     rows = _rows(path, encoding)
     first = list(islice(rows, _HEADER_LINES))
     columns, header = _columns(first)
     rows = chain(first[header:], rows)
     if columns.path is None:
-        return _read_parents(rows, columns, known, path.name)
+        return _read_parents(rows, columns, categories, path.name)
     sample = list(islice(rows, _SAMPLE))
     if separator is None:
         separator = " > " if any(" > " in _cell(row, columns.path) for _, row in sample) else "/"
@@ -67,15 +67,15 @@ def read(path: Path, known: Categories, separator: str | None, encoding: str) ->
         if separator == " > ":
             where = _NUMBER.sub("", where, count=1)
         pages, title = _pages(row, columns, path.name, line), _cell(row, columns.title)
-        named.add(known.add_path(where.split(separator), pages, title))
-    if not header and len(known.labels) > 1 and all(parent < 0 for parent in known.parent):
+        named.add(categories.add_path(where.split(separator), pages, title))
+    if not header and len(categories.labels) > 1 and all(parent < 0 for parent in categories.parent):
         return [f"No category is below another: no path has {separator!r} in it. Name what is there with --separator."]
-    added = len(known.labels) - len(named - {None})
+    added = len(categories.labels) - len(named - {None})
     return [f"{added:,} categories are only named as a part of others; they were added."] if added else []
 
 
-def _read_parents(rows: Iterable[Row], columns: _Columns, known: Categories, name: str) -> list[str]:
-    if known.without:
+def _read_parents(rows: Iterable[Row], columns: _Columns, categories: Categories, name: str) -> list[str]:
+    if categories.without:
         raise ParameterError(
             "Categories can be left out of paths and dumps only: take them out of the table of parents."
         )
@@ -84,11 +84,11 @@ def _read_parents(rows: Iterable[Row], columns: _Columns, known: Categories, nam
     for line, row in rows:
         own, label = _cell(row, columns.id), tidy(_cell(row, columns.label))
         if not own or not label:
-            raise InputError(f"{name} line {line} has no {'label' if own else 'id'}.")
+            raise InputError(f"{name} line {line} has no {'label' if own else 'id'}: every category needs both.")
         if own in number:
-            raise InputError(f"{name} line {line} has an id that another line has too.")
-        number[own] = known.add((label, own), label, _pages(row, columns, name, line))
-        known.add_title(number[own], _cell(row, columns.title))
+            raise InputError(f"{name} line {line} has an id that another line has too: give each category its own.")
+        number[own] = categories.add((label, own), label, _pages(row, columns, name, line))
+        categories.add_title(number[own], _cell(row, columns.title))
         parent = _cell(row, columns.parent)
         above.append((line, "" if parent == own else parent))
     missing = [line for line, parent in above if parent and parent not in number]
@@ -97,8 +97,8 @@ def _read_parents(rows: Iterable[Row], columns: _Columns, known: Categories, nam
             f"{name}: {len(missing):,} categories have a parent that is not in the table, the first in line "
             f"{missing[0]}. Add the parents, or leave the parent empty for a root."
         )
-    known.parent[:] = [number[parent] if parent else -1 for _, parent in above]
-    circling = np.flatnonzero(depths(np.array(known.parent, dtype=np.int64)) == NO_ROOT)
+    categories.parent[:] = [number[parent] if parent else -1 for _, parent in above]
+    circling = np.flatnonzero(depths(np.array(categories.parent, dtype=np.int64)) == NO_ROOT)
     if circling.size:
         raise InputError(
             f"{name}: the parents form a cycle, so that {circling.size:,} categories are not below any root, the first "
@@ -108,15 +108,15 @@ def _read_parents(rows: Iterable[Row], columns: _Columns, known: Categories, nam
 
 
 def _columns(rows: list[Row]) -> tuple[_Columns, int]:
-    """What the columns are, and how many rows at the top are no categories."""
+    """What the columns are, and how many rows at the top are not categories."""
     for at, (_, row) in enumerate(rows):
         cells = [re.sub(r"[\s_]", "", cell).lower() for cell in row]
         places = {name: _place(cells, names) for name, names in _NAMES.items()}
-        found = _Columns(**places)
-        if found.id is not None and found.parent is not None and found.label is not None:
-            return found._replace(path=None), at + 1
-        if at == 0 and found.path is not None:
-            return found, 1
+        columns = _Columns(**places)
+        if columns.id is not None and columns.parent is not None and columns.label is not None:
+            return columns._replace(path=None), at + 1
+        if at == 0 and columns.path is not None:
+            return columns, 1
     # No header: a path, then a number, then titles.
     width = max((len(row) for _, row in rows), default=0)
     if width > 1 and not rows[0][1][1].strip().isdigit():
@@ -142,7 +142,7 @@ def _rows(path: Path, encoding: str) -> Iterator[Row]:
             if any(row) and not row[0].startswith("#"):
                 yield reader.line_num, [cell.strip() for cell in row]
     except csv.Error:
-        raise InputError(f"{path.name} line {reader.line_num} is not csv.") from None
+        raise InputError(f"{path.name} line {reader.line_num} is not csv: check its quotes.") from None
 
 
 def _cell(row: list[str], column: int | None) -> str:
@@ -155,5 +155,5 @@ def _pages(row: list[str], columns: _Columns, name: str, line: int) -> int:
     if not text:
         return int(bool(_cell(row, columns.title)))
     if not (text.isascii() and text.isdigit() and len(text) <= 15):
-        raise InputError(f"{name} line {line}: the number of pages is not a whole number.")
+        raise InputError(f"{name} line {line}: the number of pages is not a whole number: write digits only.")
     return int(text)

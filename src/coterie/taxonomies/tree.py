@@ -5,12 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from coterie.core.arrays import Ints, Short
 from coterie.errors import InputError
 
-Ints = NDArray[np.int64]
-Short = NDArray[np.int32]
 NO_ROOT = -1
 """The depth of what is not below any root."""
 
@@ -35,11 +33,11 @@ def depths(parent: Ints) -> Ints:
     ancestor, steps = parent.copy(), 0
     while (open_ := np.flatnonzero(depth == NO_ROOT)).size:
         steps += 1
-        known = depth[ancestor[open_]] >= 0
-        if not known.any():
+        placed = depth[ancestor[open_]] >= 0
+        if not placed.any():
             break
-        depth[open_[known]] = depth[ancestor[open_[known]]] + steps
-        ancestor[open_[~known]] = parent[ancestor[open_[~known]]]
+        depth[open_[placed]] = depth[ancestor[open_[placed]]] + steps
+        ancestor[open_[~placed]] = parent[ancestor[open_[~placed]]]
     return depth
 
 

@@ -213,7 +213,7 @@ def test_the_packed_file_is_read_again_when_it_changes(tmp_path):
 def test_a_packed_file_has_more_than_a_root(tmp_path):
     path = tmp_path / "tree.npz"
     packed.write(from_paths([["a"]]), path)
-    with pytest.raises(InputError, match="is no packed taxonomy"):
+    with pytest.raises(InputError, match="is not a packed taxonomy"):
         taxonomies.load(path)
 
 
@@ -247,7 +247,7 @@ def test_nothing_in_a_packed_file_is_believed(tmp_path):
         ("about", texts["none"]),
     ]  # fmt: skip
     for name, array in wrong:
-        with pytest.raises(InputError, match="is no packed taxonomy"):
+        with pytest.raises(InputError, match="is not a packed taxonomy"):
             read(**{name: array})
     with pytest.raises(InputError, match="another version"):
         read(about=texts["version"])

@@ -98,11 +98,11 @@ def sums(users: Users, members: pl.DataFrame, profiles: pl.DataFrame, eq1: str, 
         _numbered(profiles.sort("group", *models.events.EVENT_ORDER), "group", n),
         _numbered(overall.sort("group", *models.events.EVENT_ORDER), "group", n + sizes.size),
     ]
-    trees = models.events.encode(pl.concat(numbered), users.scales_before, users.keys, eq1).trees
-    scratch, distances = kernels.hausdorff.new_scratch(trees), kernels.kmeans.distances
-    to_profile = distances(np.arange(n), n + group, trees, scratch)
+    events = models.events.encode(pl.concat(numbered), users.scales_before, users.keys, eq1).events
+    workspace, distances = kernels.hausdorff.new_workspace(events), kernels.kmeans.distances
+    to_profile = distances(np.arange(n), n + group, events, workspace)
     middle = np.full(sizes.size, n + sizes.size)
-    to_middle = distances(n + np.arange(sizes.size), middle, trees, scratch)
+    to_middle = distances(n + np.arange(sizes.size), middle, events, workspace)
     sse, ssa = float((to_profile**2).sum()), float((sizes * to_middle**2).sum())
     loss = 100 * sse / (sse + ssa) if sse + ssa else 0.0
     return {"sse": sse, "mean_distance": float(to_profile.mean()), "ssa": ssa, "sst": sse + ssa, "loss": loss}

@@ -36,7 +36,7 @@ from coterie.measures.comparison import Comparison
 from coterie.measures.users import Users, users_of
 
 if TYPE_CHECKING:
-    from coterie.models.events import Profiles
+    from coterie.models.events import EncodedEvents
 
 needs = frozenset({"record", "kappas"})
 figures = (
@@ -101,9 +101,9 @@ def clusterings(users: Users, kappas: Sequence[int]) -> list[tuple[Ints, Ints]]:
     )
     order = np.argsort(users.keys("κ-means", users.members["user"]), kind="stable")
 
-    def cluster(job: tuple[int, tuple[Profiles, Ints]]) -> Ints:
+    def cluster(job: tuple[int, tuple[EncodedEvents, Ints]]) -> Ints:
         kappa, (profiles, same) = job
-        return kernels.kmeans.kmeans(order[:kappa], same, profiles.trees, profiles.strings)
+        return kernels.kmeans.kmeans(order[:kappa], same, profiles.events, profiles.strings)
 
     jobs = [(kappa, log) for kappa in sorted(kappas, reverse=True) for log in logs]  # the longest first
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
