@@ -71,7 +71,7 @@ def _methods() -> Iterator[Method]:
     """Queries that k people typed, rare queries that others cover, and users in groups of like interests."""
     yield from (SuppressRare(k=k) for k in KS)
     yield from (Affinity(k=k) for k in KS)
-    yield from (InterestMicroaggregate(k=k) for k in KS)
+    yield from (InterestMicroaggregate(k=k, attrs="drop") for k in KS)
 
 
 def _own(folder: Path) -> None:

@@ -104,8 +104,10 @@ def against(title: str, axes: tuple[str, str], points: Sequence[tuple[str, float
     return _drawn(titled, WIDE, _height(names) + 110, background="white")
 
 
-def trade_off(axes: tuple[str, str], points: Sequence[tuple[str, str, float, float]]) -> Panel:
-    """Two shares of each release against each other: (line, label, x, y)."""
+def trade_off(
+    axes: tuple[str, str], points: Sequence[tuple[str, str, float, float]], quiet: Sequence[str] = ()
+) -> Panel:
+    """Two shares of each release against each other: (line, label, x, y); those in `quiet` are grey."""
     across, upwards = axes
     title = f"{upwards} against {across}".capitalize()
     lines = list(dict.fromkeys(s for s, _, _, _ in points))
@@ -116,7 +118,7 @@ def trade_off(axes: tuple[str, str], points: Sequence[tuple[str, str, float, flo
         x=alt.X("x:Q", title=across, scale=scale, axis=_axis_of_shares(zero="")),
         y=alt.Y("y:Q", title=upwards, scale=scale, axis=_axis_of_shares()),
     )
-    drawn: Any = _marks(base, lines)
+    drawn: Any = _marks(base, lines, quiet)
     if len(lines) == 1:
         drawn += base.mark_text(align="right", dx=-8, fontSize=12, color=INK).encode(text="label:N")
     says = "; ".join(f"{n} {across} {shown(x, '%')}, {upwards} {shown(y, '%')}" for _, n, x, y in points)

@@ -163,10 +163,10 @@ def _overview(releases: Sequence[ReleaseView], figures: Figures) -> Group | None
         bars(f.title, list(zip(names, [number(r, f) for r in releases], lines, strict=True)), every) for f in chosen
     ]
     readings = [glance.reading for glance in glances]
-    against = _against(releases, chosen)
-    if against is not None:
-        panels.append(against)
-        readings.append("Where both are drawn against each other, the best corner is at the top left.")
+    maps = list(_maps(releases, chosen))
+    if maps:
+        panels += maps
+        readings.append("Where use is drawn against risk, the best corner is at the top left.")
     rows = tuple(
         (name, line, *(cell(r, f) for f in chosen)) for name, line, r in zip(names, lines, releases, strict=True)
     )
@@ -175,18 +175,23 @@ def _overview(releases: Sequence[ReleaseView], figures: Figures) -> Group | None
     return Group(title, " ".join(readings), tuple(panels), head, rows)
 
 
-def _against(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> Panel | None:
-    """Use against risk; None where fewer than three releases have both."""
-    across = next((f for f in figures if f.section != "utility"), None)
-    upwards = next((f for f in figures if f.section == "utility"), None)
-    if across is None or upwards is None or across.glance is None or upwards.glance is None:
-        return None
-    points = [
-        (line, name, x, y)
-        for line, name, r in zip(series(releases), short_labels(releases), releases, strict=True)
-        if (x := number(r, across)) is not None and (y := number(r, upwards)) is not None
-    ]
-    return trade_off((across.glance.axis, upwards.glance.axis), points) if len(points) > 2 else None
+def _maps(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> Iterator[Panel]:
+    """Each kind of use against the first kind of risk, where three releases have both; random groups in grey."""
+    across = next((figure for figure in figures if figure.section != "utility"), None)
+    if across is None or across.glance is None:
+        return
+    drawn = [*zip(series(releases), short_labels(releases), releases, strict=True)]
+    drawn += [(RANDOM, f"{RANDOM}, {name}", r.baseline) for _, name, r in drawn if r.baseline is not None]
+    for upwards in figures:
+        if upwards.section != "utility" or upwards.glance is None:
+            continue
+        points = [
+            (line, name, x, y)
+            for line, name, r in drawn
+            if (x := number(r, across)) is not None and (y := number(r, upwards)) is not None
+        ]
+        if len(points) > 2:
+            yield trade_off((across.glance.axis, upwards.glance.axis), points, quiet=[RANDOM])
 
 
 def _over_k(releases: Sequence[ReleaseView], figures: Figures) -> Group | None:

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from coterie import taxonomies
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Figure, Glance, Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
@@ -39,6 +39,7 @@ figures = (
         reading="How far the shares of the categories that users searched for (WordNet's fifth level, or that of the "
         "taxonomy used) are those of what was released for them; mean over users. Compare with random groups.",
         before="100%",
+        glance=Glance(axis="interests kept", reading="More interests kept means more meaning left."),
     ),
     Figure(
         section="utility",
