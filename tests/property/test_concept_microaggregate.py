@@ -138,8 +138,8 @@ def test_labels_of_ones_own_taxonomy_come_with_the_record(file, tmp_path):
 
 def test_a_method_that_lies_about_labels_is_caught():
     class Lies(ConceptMicroaggregate):
-        def promise(self, n_subjects):  # noqa: ARG002
-            return UserKAnonymity(k=self.k, labels="wordnet")
+        def promises(self, facts):  # noqa: ARG002
+            return (UserKAnonymity(k=self.k, labels="wordnet"),)
 
     log = coterie.log(frame_of([[TEXTS[-1], "xyzzy"]] * 3))
     with pytest.raises(BrokenPromiseError, match="labels: "):

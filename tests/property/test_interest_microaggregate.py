@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import synth
+from coterie import synth, verbs
 from coterie.errors import BrokenPromiseError, InternalError, ParameterError
 from coterie.kernels import grouping
-from coterie.methods import interest_microaggregate
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.models import interests
@@ -97,11 +96,12 @@ def test_seeds_matter(monkeypatch):
 
 
 def test_vectors_are_made_once_for_several_k(log, monkeypatch):
-    made = []
-    monkeypatch.setattr(interest_microaggregate, "interests", lambda *a: made.append(1) or interests.interests(*a))
-    known = {}
-    for k in (2, 3):
-        coterie.anonymize(log, InterestMicroaggregate(k=k), seed=1, known=known)
+    made, original = [], interests.interests
+    monkeypatch.setattr(interests, "interests", lambda *given: made.append(1) or original(*given))
+    methods = [InterestMicroaggregate(k=k) for k in (2, 3)]
+    learnt = verbs.learn(log, methods, seed=1)
+    for method in methods:
+        coterie.anonymize(log, method, seed=1, learnt=learnt)
     assert made == [1]
 
 

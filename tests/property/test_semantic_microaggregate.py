@@ -176,15 +176,6 @@ def test_a_log_that_maps_to_nothing_is_grouped_by_words():
     assert (parity.group_by("group").agg(pl.col("original").n_unique())["original"] == 1).all()
 
 
-def test_what_is_kept_for_one_log_is_not_taken_for_another():
-    logs, known = [_log([(f"{name}{n}", WORDS[n % 5]) for n in range(9)]) for name in "ab"], {}
-    for log in logs:
-        method = SemanticMicroaggregate(k=3)
-        expected = coterie.anonymize(log, method, seed=1).to_polars()
-        assert coterie.anonymize(log, method, seed=1, known=known).to_polars().equals(expected)
-        assert expected.height
-
-
 def test_disjoint_interests_leave_one_in_k(tmp_path):
     """B4: where users of one size have nothing in common, the mean SRP is 1 / k (Eq. 5)."""
     words = ["piano", "dog", "train", "bank", "weather", "cake"]
