@@ -114,6 +114,7 @@ class Affinity:
             strict=self.strict,
             function_words=name_of_words(function_words(self.function_words)),
             users=self.users,
+            session_minutes=facts.session_minutes,
             attrs=self.attrs,
         )
         return (promise,)

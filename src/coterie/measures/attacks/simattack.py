@@ -144,7 +144,7 @@ def _in_time(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows in the order of subjects and times; `place` within the subject and whether it is in the first two thirds."""
     place = pl.int_range(pl.len()).over("subject")
     early = 3 * (pl.col("place") + 1) <= 2 * pl.len().over("subject")
-    return in_time(rows, "subject", "item").with_columns(place=place).with_columns(early=early)
+    return in_time(rows, "subject", "item", "time").with_columns(place=place).with_columns(early=early)
 
 
 def _single(rows: pl.DataFrame, seed: int) -> Targets:
