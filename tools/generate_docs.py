@@ -87,8 +87,8 @@ def methods_page() -> str:
 def formats_page() -> str:
     parts = [
         "# Formats\n\nThe format is sniffed from the first lines, or named with `--format`. Each format says how sure "
-        "it is, from 0 to 1, and the surest one reads the file; where two are equally sure, `--format` must say which. A "
-        "package of yours can add a format by an entry point of the group `coterie.formats`: see "
+        "it is, from 0 to 1, and the surest one reads the file; where two are equally sure, `--format` must say which. "
+        "A package of yours can add a format by an entry point of the group `coterie.formats`: see "
         "`src/coterie/formats/__init__.py`, and examine it with `coterie.testing.check_format`.\n"
     ]
     for name in registry.names("formats"):

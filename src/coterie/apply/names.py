@@ -18,7 +18,10 @@ Users: TypeAlias = Annotated[
     Choice("drop", "session", "pseudonym"),
     "what links rows: nothing, a random name for each session, or one for each person",
 ]
-_SESSION_COST = "Rows are linked within sessions: all that one person asked without a pause of more than {} minutes."
+_SESSION_COST = (
+    "Rows are linked within sessions: what one person asked without a pause of more than {} minutes can be read "
+    "together."
+)
 _PERSON_COST = (
     "Rows are linked by person: everything one person asked can be read together. This is how people were found in the "
     "AOL log of 2006. Use users=drop unless you cannot."
