@@ -85,7 +85,12 @@ def methods_page() -> str:
 
 
 def formats_page() -> str:
-    parts = ["# Formats\n\nThe format is sniffed from the first lines, or named with `--format`.\n"]
+    parts = [
+        "# Formats\n\nThe format is sniffed from the first lines, or named with `--format`. Each format says how sure "
+        "it is, from 0 to 1, and the surest one reads the file; where two are equally sure, `--format` must say which. "
+        "A package of yours can add a format by an entry point of the group `coterie.formats`: see "
+        "`src/coterie/formats/__init__.py`, and examine it with `coterie.testing.check_format`.\n"
+    ]
     for name in registry.names("formats"):
         parts.append(f"## {name}\n\n{cleandoc(registry.module('formats', name).__doc__)}\n")
     return "\n".join(parts)
@@ -101,9 +106,20 @@ def measures_page() -> str:
 
 
 def steps_page() -> str:
-    parts = ["# Prepare steps\n\n`--prepare normalize,drop_empty` is the default; `--prepare none` for none.\n"]
+    parts = [
+        "# Prepare steps\n\n`--prepare normalize,drop_empty` is the default; `--prepare none` for none. A step may "
+        'have parameters: `--prepare "normalize,drop_empty,sessions(minutes=10)"`. The same text stands in TOML (or '
+        '`{name = "sessions", minutes = 10}`) and in the sidecar of a release, so that verify, measure and report '
+        "prepare the original in the same way. In Python a step may also be a value: `Sessions(minutes=10)`.\n"
+    ]
     for name in registry.names("steps"):
         parts.append(f"## {name}\n\n{cleandoc(registry.module('steps', name).__doc__)}\n")
+        table = [
+            f"| `{p.name}` | `{p.default}` | {p.rule.describe(p.kind)} | {p.doc} |"
+            for p in params_of(registry.member("steps", name))
+        ]
+        if table:
+            parts.append("\n".join(["| parameter | default | allowed | meaning |", "|---|---|---|---|", *table, ""]))
     kinds = "\n".join(f"| `{r.name}` | {r.doc} |" for r in RECOGNIZERS)
     parts.append(
         f"### What scrub looks for\n\n| kind | meaning |\n|---|---|\n{kinds}\n\nMeasured in [scrub.md](scrub.md).\n"

@@ -21,6 +21,7 @@ from coterie.core.plan import Method
 from coterie.core.promise import Verdict
 from coterie.errors import ParameterError
 from coterie.measures.inputs import INPUTS
+from coterie.steps import StepLike
 from coterie.verbs import Learnt, Progress
 from coterie.writing.files import RECORD_FILES, STDOUT, refuse_targets, sidecar_path
 from coterie.writing.targets import placed, refuse_output
@@ -41,7 +42,11 @@ def _silent(_step: str, _share: float | None = None) -> None: ...
 
 
 def read_logs(
-    paths: Sequence[str], reading: Reading | None = None, *, steps: Sequence[str] | None = None, note: Note = _silent
+    paths: Sequence[str],
+    reading: Reading | None = None,
+    *,
+    steps: Sequence[StepLike] | None = None,
+    note: Note = _silent,
 ) -> Log:
     """One log from files, globs or standard input, prepared by `steps`; `note` hears what could not be read."""
     log = verbs.read(list(paths), **(reading or {}))
@@ -61,7 +66,7 @@ def inspect_logs(
     paths: Sequence[str],
     reading: Reading | None = None,
     *,
-    steps: Sequence[str] | None = None,
+    steps: Sequence[StepLike] | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> pl.DataFrame:
@@ -154,7 +159,7 @@ def anonymize_files(
     to: Sequence[Target],
     *,
     reading: Reading | None = None,
-    steps: Sequence[str] = (),
+    steps: Sequence[StepLike] = (),
     seed: int | None = None,
     blocks: int | None = None,
     force: bool = False,
@@ -272,7 +277,7 @@ def verify_file(
     *,
     reading: Reading | None = None,
     original_reading: Reading | None = None,
-    steps: Sequence[str] | None = None,
+    steps: Sequence[StepLike] | None = None,
     promise: str | None = None,
     k: int | None = None,
     record: Path | None = None,
@@ -408,7 +413,7 @@ def explain_files(
     query_file: Path | None = None,
     picture: Path | None = None,
     reading: Reading | None = None,
-    steps: Sequence[str] = (),
+    steps: Sequence[StepLike] = (),
     show_values: bool = False,
     force: bool = False,
     progress: Progress = _silent,
@@ -468,7 +473,7 @@ def taxonomy_coverage(
     unit: Any = "term",
     categories: int = 1,
     reading: Reading | None = None,
-    steps: Sequence[str] = (),
+    steps: Sequence[StepLike] = (),
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> pl.DataFrame:

@@ -28,8 +28,9 @@ from coterie.reports import RANDOM, render
 from coterie.reports.views import log_view as log_view
 from coterie.reports.views import overview, personal_data, singled_out
 from coterie.reports.views import release_view as release_view
-from coterie.steps import DEFAULT
+from coterie.steps import DEFAULT, StepLike
 from coterie.steps import prepare as apply_steps
+from coterie.steps.sessions import session_minutes
 from coterie.writing.files import (
     fingerprint,
     read_record,
@@ -72,8 +73,8 @@ def log(table: Any, columns: Mapping[str, str] | None = None) -> Log:
     return formats.table_log(table, columns)
 
 
-def prepare(log: Log, steps: Iterable[str] = DEFAULT) -> Log:
-    """The log after the named steps (normalize, drop_empty, events, sessions, scrub)."""
+def prepare(log: Log, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
+    """The log after some steps, given as values, names or texts: normalize, drop_empty, events, sessions, scrub."""
     return apply_steps(log, steps)
 
 
@@ -210,7 +211,7 @@ def _facts(log: Log, exact: bool, enough: int = _MANY) -> Facts:
         counts = log.frame.select(numbers).collect(engine="streaming").row(0, named=True)
     if empty := counts.pop("empty"):
         raise InputError(f"{empty:,} rows have no {log.shape.item}. Leave them out before anonymizing.")
-    return Facts(**counts)
+    return Facts(**counts, session_minutes=session_minutes(log))
 
 
 def verify(
@@ -219,7 +220,7 @@ def verify(
     *,
     promise: str | None = None,
     k: int | None = None,
-    steps: Sequence[str] | None = None,
+    steps: str | Sequence[StepLike] | None = None,
     record: str | Path | Record | None = None,
 ) -> Verdict:
     """Check a release again, from its rows; with the original log everything can be checked.
@@ -474,7 +475,7 @@ def _broken_message(name: str, verdict: Verdict) -> str:
 
 
 def _verify_foreign(
-    published: Log, steps: Sequence[str] | None, original: Log | None, name: str | None, k: int | None
+    published: Log, steps: str | Sequence[StepLike] | None, original: Log | None, name: str | None, k: int | None
 ) -> Verdict:
     """Check rows that Coterie did not make: the promise alone, not the house rules.
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.text.words import FUNCTION_WORDS
+from coterie.text.language import language
 from tests.helpers import affinity_reference as plain
 
 # SPEC 6.2, step 3, word by word: the list is what the plain version takes from the code.
@@ -64,7 +64,7 @@ def test_weights_count_events_and_totals_per_order():
 
 
 def test_the_function_words_are_those_of_the_specification():
-    assert frozenset(SPEC_FUNCTION_WORDS.split()) == FUNCTION_WORDS
+    assert frozenset(SPEC_FUNCTION_WORDS.split()) == language("english").function_words
 
 
 def test_only_function_words_are_no_concept():

@@ -7,7 +7,9 @@ and of the verifier.
 from collections import Counter, defaultdict
 from math import log2, sqrt
 
-from coterie.text.words import FUNCTION_WORDS
+from coterie.text.language import language
+
+FUNCTION_WORDS = language("english").function_words
 
 
 def grams(query):

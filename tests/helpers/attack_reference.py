@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 from math import log1p, sqrt
 
-from coterie.text.words import STOP_WORDS
+from coterie.text.language import language
 
 
 def keywords(query):
-    return frozenset(query.split(" ")) - STOP_WORDS - {""}
+    return frozenset(query.split(" ")) - language("english").stop_words - {""}
 
 
 def linkage(learnt, profiles, own):

@@ -10,7 +10,7 @@ import Stemmer
 from coterie.core.arrays import offsets
 from coterie.taxonomies import Taxonomy
 from coterie.taxonomies.lexicon import Lexicon
-from coterie.text.words import STOP_WORDS
+from coterie.text.language import language
 
 ENDINGS = [("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man")]
 ENDINGS += [("ies", "y")]
@@ -56,7 +56,7 @@ class Reference:
             self.forms = {}
             for changed in (True, False):  # a form without stop words counts before one that loses some
                 for form, senses in forms.items():
-                    kept = [word for word in form.split() if word not in STOP_WORDS]
+                    kept = [word for word in form.split() if word not in language("english").stop_words]
                     if (len(kept) < len(form.split())) == changed and (len(kept) > 1 or not changed) and kept:
                         self.forms[" ".join(kept)] = senses
 
@@ -66,7 +66,7 @@ class Reference:
             folded = unicodedata.normalize("NFKD", word).lower()
             folded = re.sub("['’\u0300-\u036f]", "", folded)
             for piece in re.findall(r"[^\W_]+", folded):
-                if not (self.stop_words and piece in STOP_WORDS):
+                if not (self.stop_words and piece in language("english").stop_words):
                     found.append((at, piece))
         return found
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import coterie
 from coterie.models.interests import InterestSettings, interests, topic_owners
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
+from coterie.text.language import language
 from tests.helpers.runs import a_run
 
 WORDS = ["rose", "roses", "Rose's", "garden", "gardening", "the", "car", "café", "天気", "今日の天気", "u.s"]
@@ -41,7 +42,7 @@ def test_who_has_which_topic(rows, topics):
     table = pl.DataFrame(
         [(n, word) for n, words in enumerate(topics) for word in words], schema=["topic", "word"], orient="row"
     )
-    found = users_with_topics(log.frame.select("user", "query"), table)
+    found = users_with_topics(log.frame.select("user", "query"), table, language("english"))
     assert sorted(found.rows()) == sorted(_plain(rows, topics))
     of_method = interests(log, a_run(1), InterestSettings())
     masks = topic_owners(log, of_method, [pl.Series(words) for words in topics], 2.0).masks[:, 0]

@@ -14,7 +14,7 @@ from coterie import taxonomies
 from coterie.taxonomies import packed
 from coterie.taxonomies.build import Categories, from_categories, from_paths
 from coterie.taxonomies.tree import by_depth, totals
-from coterie.text.words import STOP_WORDS
+from coterie.text.language import language
 from tests.helpers.taxonomy_reference import Reference, forms_of, tree_of
 
 
@@ -209,9 +209,11 @@ def test_ranks_by_bm25(categories):
     texts, called = {}, {}
     for concept in range(1, len(tree)):
         label = tree.labels[concept]
-        called[concept] = [stem(word) for word in label.split() if word not in STOP_WORDS]
+        called[concept] = [stem(word) for word in label.split() if word not in language("english").stop_words]
         titles = " ".join(categories[label][1:]).split()
-        texts[concept] = Counter(called[concept] * 10 + [stem(word) for word in titles if word not in STOP_WORDS])
+        texts[concept] = Counter(
+            called[concept] * 10 + [stem(word) for word in titles if word not in language("english").stop_words]
+        )
     texts = {concept: text for concept, text in texts.items() if text}
     mean = max(sum(text.total() for text in texts.values()) / max(len(texts), 1), 1)
 

@@ -13,9 +13,11 @@ import coterie
 from coterie.core import registry, threads
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.kernels.grouping import UNIT
+from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.models import interests as module
 from coterie.models.interests import InterestSettings, interests, read_topics, topic_owners
-from coterie.text.words import STOP_WORDS
+from coterie.promises._topic_recount import users_with_topics
+from coterie.text.language import language
 from tests.helpers.runs import a_run
 
 ROWS = [
@@ -38,7 +40,9 @@ def plain_words(rows):
     stem = Stemmer.Stemmer("english").stemWord
     users = {user: Counter() for user, _ in rows}
     for user, query in rows:
-        users[user].update(stem(word) for word in query.replace("-", " ").split() if word not in STOP_WORDS)
+        users[user].update(
+            stem(word) for word in query.replace("-", " ").split() if word not in language("english").stop_words
+        )
     return users
 
 
@@ -209,6 +213,48 @@ def test_all_words_of_a_topic_count(tmp_path):
     only_roses = [("a", "rose"), ("b", "garden")]
     found = interests(made(only_roses), a_run(1), InterestSettings())
     assert topic_owners(made(only_roses), found, read_topics(path)[1:2], 2.0).masks[:, 0].tolist() == [1, 1]
+
+
+def test_topics_of_another_language(tmp_path):
+    path = tmp_path / "topics.txt"
+    path.write_text("Gärten\nschulden: Versicherung und\n手机\n", encoding="utf-8")
+    log = made([("a", "garten"), ("b", "versicherungen für alle"), ("c", "买手机壳"), ("d", "und")])
+    german = language("de")
+    topics = read_topics(path, german)
+    assert [topic.to_list() for topic in topics] == [["garten"], ["versicherung"], ["手机"]]
+    found = interests(log, a_run(1), InterestSettings(language="de"))
+    assert topic_owners(log, found, topics, 2.0).masks[:, 0].tolist() == [1, 2, 4, 0]
+    judged = users_with_topics(log.frame.select("user", "query"), _table(topics), german)
+    assert sorted(judged.rows()) == [(0, "a"), (1, "b"), (2, "c")]
+    in_english = users_with_topics(log.frame.select("user", "query"), _table(topics), language("english"))
+    assert (1, "b") not in in_english.rows(), "an ending that English does not have"
+
+
+def _table(topics):
+    rows = [(number, word) for number, words in enumerate(topics) for word in words]
+    return pl.DataFrame(rows, schema=["topic", "word"], orient="row")
+
+
+def test_a_release_in_another_language_is_judged_in_that_language(tmp_path):
+    path = tmp_path / "topics.txt"
+    path.write_text("versicherung\n", encoding="utf-8")
+    typed = {"a": "versicherungen", "b": "versicherung", "c": "garten", "d": "gärten", "e": "haus", "f": "häuser"}
+    log = coterie.prepare(made(list(typed.items())))
+    method = InterestMicroaggregate(k=2, language="de", sensitive=str(path))
+    release = coterie.anonymize(log, method, seed=1)
+    assert release.promises[0].language == "german"
+    assert "topics" in {check.name for check in release.checks if check.status == "passed"}
+    coterie.write(release, tmp_path / "out.tsv", record=tmp_path / "record")
+    assert coterie.verify(tmp_path / "out.tsv", log, record=tmp_path / "record").exit_code == 0
+    groups = release.record.subjects.collect()
+    assert groups.filter(pl.col("original").is_in(["a", "b"]))["group"].n_unique() == 2, "who have the topic are apart"
+
+
+def test_people_share_parts_of_text_without_spaces():
+    rows = [("a", "蓝茶壶"), ("b", "买茶壶"), ("c", "安静的火车"), ("d", "火车时刻")]
+    vectors = vectors_of(rows, InterestSettings(size_weight=0))
+    assert vectors["a"] @ vectors["b"] > 0.1 > vectors["a"] @ vectors["c"]
+    assert vectors["c"] @ vectors["d"] > 0.1
 
 
 def test_files_without_topics_are_refused(tmp_path):

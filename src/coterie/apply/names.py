@@ -11,18 +11,21 @@ from coterie.core.log import Log
 from coterie.core.params import Choice
 from coterie.core.plan import Draft
 from coterie.core.run import Run
-from coterie.steps.sessions import sessions
+from coterie.steps.sessions import Sessions, session_minutes
 
 Users: TypeAlias = Annotated[
     str,
     Choice("drop", "session", "pseudonym"),
     "what links rows: nothing, a random name for each session, or one for each person",
 ]
-NAME_COSTS = {
-    "session": "Rows are linked within sessions: everything one person asked within half an hour can be read together.",
-    "pseudonym": "Rows are linked by person: everything one person asked can be read together. This is "
-    "how people were found in the AOL log of 2006. Use users=drop unless you cannot.",
-}
+_SESSION_COST = (
+    "Rows are linked within sessions: what one person asked without a pause of more than {} minutes can be read "
+    "together."
+)
+_PERSON_COST = (
+    "Rows are linked by person: everything one person asked can be read together. This is how people were found in the "
+    "AOL log of 2006. Use users=drop unless you cannot."
+)
 
 
 def rename_subjects(log: Log, original: Log, users: str, run: Run) -> Draft:
@@ -34,8 +37,9 @@ def rename_subjects(log: Log, original: Log, users: str, run: Run) -> Draft:
         nobody = pl.lit(None, dtype=pl.String)
         subjects = people.with_columns(nobody.alias("released"), pl.lit(None, pl.UInt32).alias("group"))
         return Draft(frame=log.frame.with_columns(nobody.alias(subject)).select(columns), subjects=subjects)
-    key = [subject]
+    key, cost = [subject], _PERSON_COST
     if users == "session":
+        cost = _SESSION_COST.format(session_minutes(original))
         log = log if "session" in log.frame.collect_schema() else _with_sessions(log, original)
         key = [subject, "session"]
     units = log.frame.select(key).drop_nulls().unique().collect(engine="streaming").sort(key)
@@ -49,11 +53,11 @@ def rename_subjects(log: Log, original: Log, users: str, run: Run) -> Draft:
         on="original",
         how="left",
     ).with_columns(pl.lit(None, pl.UInt32).alias("group"))
-    return Draft(frame=frame, subjects=subjects, warnings=(NAME_COSTS[users],))
+    return Draft(frame=frame, subjects=subjects, warnings=(cost,))
 
 
 def _with_sessions(log: Log, original: Log) -> Log:
     """Sessions as they were before rows were left out."""
-    numbers = sessions(original).frame.select("row", "session")
+    numbers = Sessions()(original).frame.select("row", "session")
     frame = log.frame.join(numbers, on="row", how="left")
     return replace(log, frame=frame)

@@ -12,7 +12,7 @@ from coterie.cli import options as opt
 from coterie.cli.console import print_scores, print_table, progress, say
 from coterie.errors import ParameterError
 
-_PARAMS = ("theta", "min_users", "min_term_users", "strict", "function_words", "max_degree")
+_PARAMS = ("theta", "min_users", "min_term_users", "strict", "language", "function_words", "max_degree")
 _GIVEN = (
     click.option(
         "--query-file",

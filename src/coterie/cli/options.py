@@ -89,7 +89,7 @@ prepare = click.option(
     "--prepare",
     default="normalize,drop_empty",
     metavar="STEPS",
-    help="Steps before the method: normalize, drop_empty, events, sessions, scrub; or 'none'.",
+    help="Steps before the method: normalize, drop_empty, events, sessions(minutes=30), scrub; or 'none'.",
 )
 output = click.option(
     "-o",

@@ -55,7 +55,7 @@ class Log:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The names of the prepare steps that were applied, in order."""
+        """The prepare steps that were applied, in order, as they are written: `sessions(minutes=10)`."""
         return tuple(step.name for step in self.history if step.name not in ("read", "synth"))
 
     @property

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Protocol, TypeVar, get_args, get_origin, get_type_hints, runtime_checkable
 
 from coterie.errors import ParameterError
 
@@ -24,6 +24,17 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Late:
     """Marks a parameter that matters only once a plan is made: what is learnt serves all its values."""
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """Which values a parameter may have."""
+
+    def accepts(self, value: Any, kind: type) -> bool:
+        """Whether `value` is allowed."""
+
+    def describe(self, kind: type) -> str:
+        """The allowed values in words."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +106,7 @@ class Param:
 
     name: str
     kind: type
-    rule: Range | Choice | Flag | File
+    rule: Rule
     default: Any
     doc: str
     late: bool = False
@@ -109,7 +120,7 @@ def params_of(cls: type) -> Iterator[Param]:
         if get_origin(hint) is not Annotated:
             continue
         kind, *extras = get_args(hint)
-        rule = next(extra for extra in extras if isinstance(extra, (Range, Choice, Flag, File)))
+        rule = next(extra for extra in extras if isinstance(extra, Rule))
         default = None if field.default is MISSING else field.default
         doc = next((extra for extra in extras if isinstance(extra, str)), "")
         yield Param(field.name, kind, rule, default, doc, Late() in extras)

@@ -30,6 +30,8 @@ class Facts:
 
     subjects: int
     rows: int
+    session_minutes: int = 30
+    """Minutes without activity that a session of the log survives."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -15,7 +15,7 @@ from coterie.core.log import Log
 SPLITS = ("chronological",)
 
 
-def in_time(rows: pl.DataFrame, subject: str, item: str) -> pl.DataFrame:
+def in_time(rows: pl.DataFrame, subject: str, item: str, time: str) -> pl.DataFrame:
     """Rows by subject and time; at one time in an order that depends neither on the alphabet nor on the rows.
 
     Where there are no times at all, the alphabet would decide which words are the earlier ones. Rows that agree in time
@@ -23,7 +23,7 @@ def in_time(rows: pl.DataFrame, subject: str, item: str) -> pl.DataFrame:
     """
     items = rows.select(pl.col(item).unique().sort())
     keys = items.with_columns(pl.Series("_key", randomness.keys(0, "items of one time", items[item])))
-    first = (subject, "time", "_key")
+    first = (subject, time, "_key") if time else (subject, "_key")
     others = [name for name in rows.columns if name not in (*first, item, "row")]
     last = ["row"] if "row" in rows.columns else []
     return rows.join(keys, on=item, nulls_equal=True).sort(*first, *others, *last).drop("_key")
@@ -37,7 +37,7 @@ def chronological(log: Log, size: int = 0) -> tuple[Log, Log]:
     without a subject are in neither part.
     """
     subject = log.shape.subject
-    rows = in_time(log.frame.drop_nulls(subject).collect(engine="streaming"), subject, log.shape.item)
+    rows = in_time(log.frame.drop_nulls(subject).collect(engine="streaming"), subject, log.shape.item, log.shape.time)
     place, all_rows = pl.int_range(pl.len()).over(subject), pl.len().over(subject)
     early, late = 2 * place < all_rows, 2 * place >= all_rows
     if size:

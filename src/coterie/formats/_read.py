@@ -16,20 +16,19 @@ from coterie.core.shapes import QUERIES, Shape
 from coterie.errors import InputError
 from coterie.formats import table
 from coterie.formats._options import Options
-from coterie.formats._source import Source, expand
+from coterie.formats._source import Loaded, Source, expand
 
 BAD_SHARE = 0.01  # more bad lines than this and the format is probably wrong
 _SHOWN = 5  # bad lines that a message names
-# From the most particular form to the most general one.
-_SNIFF_ORDER = ("aol", "excite", "sogou", "clf", "ubi", "table")
 _FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
 class Parsed(NamedTuple):
-    """Rows with `bad`, their shape, and how many there are."""
+    """What was loaded, its rows where they can be read several times, and how many there are."""
 
+    loaded: Loaded
     frame: pl.LazyFrame
-    shape: Shape
+    """All columns of the shape, and `bad`."""
     lines: int
     bad: int
 
@@ -47,14 +46,15 @@ def read(
     if not source.head():
         verb = "is" if len(source.names) == 1 else "are"
         raise InputError(f"{source.label} {verb} empty: there is no log to read.")
-    module = registry.module("formats", format or _sniff(source, options))
-    parsed = _settle(module, source, options)
-    notes = _judge(parsed, module, source, allow_bad)
+    name = format or _sniff(source, options)
+    module = registry.module("formats", name)
+    parsed = _settle(module, name, source, options)
+    notes = _judge(parsed, module.expected, name, source, allow_bad)
     # Where no line is bad, later passes need not parse the columns that could make one bad.
     good = parsed.frame.filter(pl.col("bad").is_null()) if parsed.bad else parsed.frame
     return Log(
         frame=good.drop("bad"),
-        shape=parsed.shape,
+        shape=parsed.loaded.shape,
         history=(Step(name="read", counts={"lines": parsed.lines, "bad": parsed.bad}, notes=notes),),
         resources=(source.folder,),
         sources=tuple(path.absolute() for path in source.paths),
@@ -73,15 +73,16 @@ def read_release(
     if not source.head():
         schema = {name: shape.schema[name] for name in shape.released}
         return pl.LazyFrame(schema=schema | {"bad": pl.String}), shape, list(shape.released), ()
-    parsed = _settle(table, source, Options(shape=shape))
-    return parsed.frame.drop("row", strict=False), parsed.shape, names, (source.folder,)
+    parsed = _settle(table, "table", source, Options(shape=shape))
+    return parsed.frame.drop("row", strict=False), parsed.loaded.shape, names, (source.folder,)
 
 
 def table_log(data: Any, columns: Mapping[str, str] | None = None) -> Log:
     """A log from a polars, pandas or Arrow table."""
-    typed, shape = table.from_frame(_as_polars(data), Options(columns=columns or {}))
+    loaded = table.from_frame(_as_polars(data), Options(columns=columns or {}))
+    shape = loaded.shape
     try:
-        frame = _complete(typed, shape).collect()
+        frame = _complete(loaded).collect()
     except _FAILURES:
         raise InputError("The table cannot be read: all text must be UTF-8.") from None
     bad = frame.filter(pl.col("bad").is_not_null()).select("row", "bad")
@@ -114,9 +115,15 @@ def _sniff(source: Source, options: Options) -> str:
     if options.columns:
         return "table"
     head = source.head()
-    for name in _SNIFF_ORDER:
-        if registry.module("formats", name).sniff(head):
-            return name
+    sure = {name: float(registry.module("formats", name).sniff(head)) for name in registry.names("formats")}
+    most = max(sure.values())
+    surest = [name for name, value in sure.items() if value == most]
+    if most > 0 and len(surest) == 1:
+        return surest[0]
+    if most > 0:
+        raise InputError(
+            f"{source.label} could be of the formats {' and '.join(surest)}. Say which one it is with --format."
+        )
     raise InputError(
         f"{source.label}: none of the known formats fits its first line "
         f"({', '.join(registry.names('formats'))}). Name it with --format, or say which columns of "
@@ -124,7 +131,7 @@ def _sniff(source: Source, options: Options) -> str:
     )
 
 
-def _settle(module: ModuleType, source: Source, options: Options) -> Parsed:
+def _settle(module: ModuleType, name: str, source: Source, options: Options) -> Parsed:
     """Parsed rows that can be read several times.
 
     The fast way gives up where the bytes are not as they should be, for instance not valid text;
@@ -139,29 +146,28 @@ def _settle(module: ModuleType, source: Source, options: Options) -> Parsed:
                     f"The disk of {source.folder.path.parent} is full. Make room for temporary "
                     f"files, or set TMPDIR to a larger disk."
                 ) from None
-            source.damaged = True
-    name = module.__name__.rpartition(".")[2]
+            source.expect_damage()
     raise InputError(f"{source.label} cannot be read as {name}. Check the file and --format.")
 
 
 def _load(module: ModuleType, source: Source, options: Options) -> Parsed:
     """One pass: plain files are counted and stay lazy, others are spooled and then counted."""
-    loaded = module.load(source, options)
-    frame, shape = loaded if isinstance(loaded, tuple) else (loaded, module.shape)
-    frame = _complete(frame, shape)
-    if not source.streams_well:
+    loaded: Loaded = module.load(source, options)
+    frame = _complete(loaded)
+    if not (source.streams_well and loaded.rereadable):
         spool = source.spool("rows.parquet")
         frame.sink_parquet(spool, compression="lz4", engine="streaming")
         frame = pl.scan_parquet(spool, glob=False)
     # The null counts make this pass read every column, so that no later one meets damage.
-    every = [pl.col(name).null_count() for name in shape.released]
+    every = [pl.col(name).null_count() for name in loaded.shape.released]
     counts = frame.select(pl.len().alias("_lines"), pl.col("bad").count(), *every)
     lines, bad, *_ = counts.collect(engine="streaming").row(0)
-    return Parsed(frame, shape, lines, bad)
+    return Parsed(loaded, frame, lines, bad)
 
 
-def _complete(frame: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
+def _complete(loaded: Loaded) -> pl.LazyFrame:
     """All columns of the shape in their order; those that the format lacks are null."""
+    frame, shape = loaded.frame, loaded.shape
     have = frame.collect_schema().names()
     missing = [
         pl.lit(None, dtype=dtype).alias(name)
@@ -172,9 +178,11 @@ def _complete(frame: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
     return frame.with_columns(missing).select(*names, "bad")
 
 
-def _judge(parsed: Parsed, module: ModuleType, source: Source, allow_bad: bool) -> tuple[str, ...]:
+def _judge(
+    parsed: Parsed, expected: Mapping[str, str], name: str, source: Source, allow_bad: bool
+) -> tuple[str, ...]:  # fmt: skip
     """Nothing, or a note about bad lines; raises where there are too many."""
-    frame, _, lines, bad = parsed
+    loaded, frame, lines, bad = parsed
     if lines == 0:
         raise InputError(f"{source.label}: a header at most, and no rows. There is no log to read.")
     if bad == 0:
@@ -182,10 +190,9 @@ def _judge(parsed: Parsed, module: ModuleType, source: Source, allow_bad: bool) 
     first = frame.filter(pl.col("bad").is_not_null()).select("row", "bad").sort("row").head(_SHOWN)
     rows = first.collect(engine="streaming")
     where = "; ".join(
-        f"{place}, {column} ({module.expected.get(column, 'not readable')})"
-        for place, column in zip(source.locate(rows["row"]), rows["bad"], strict=True)
+        f"{place}, {column} ({expected.get(column, 'not readable')})"
+        for place, column in zip(source.locate(rows["row"], loaded.sections), rows["bad"], strict=True)
     )
-    name = module.__name__.rpartition(".")[2]
     message = f"{bad:,} of {lines:,} lines could not be read as {name}. The first: {where}."
     if bad > BAD_SHARE * lines and not allow_bad:
         raise InputError(

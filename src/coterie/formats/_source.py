@@ -11,12 +11,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import polars as pl
 
 from coterie.core.scratch import Scratch
+from coterie.core.shapes import Shape
 from coterie.errors import InputError, MissingError, ParameterError
 
 STDIN = "-"
@@ -25,6 +27,7 @@ _BOM = "\ufeff"
 _HEAD_BYTES = 1 << 16
 _HEAD_LIMIT = 1 << 24  # how far to look for the end of the first line
 _CHUNK = 1 << 22
+_LOOKED_AT = 20  # lines that tell how sure a format is
 _COMPRESSIONS = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst"}
 
 codecs.register_error("coterie-damage", lambda error: (DAMAGE, error.end))  # type: ignore[attr-defined]
@@ -38,13 +41,7 @@ class Source:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.folder = Scratch()
-        self.damaged = False
-        """Set when the bytes are not what the fast way needs, such as valid text: lines are then
-        read in a way that marks the bad ones."""
-        self.rereadable = True
-        """Cleared by formats whose parsing is too dear to repeat for each pass over the rows."""
-        self.sections: Callable[[Source], Iterable[Section]] = line_sections
-        """Where the rows come from, in order; formats that do not number lines set their own."""
+        self._damaged = False
         self.names: dict[Path, str] = {}
         for path in paths:
             with _openable(path):
@@ -57,10 +54,18 @@ class Source:
         return next(iter(self.names.values())) if len(self.names) == 1 else f"{len(self.names)} files"
 
     @property
+    def damaged(self) -> bool:
+        """Whether the bytes are not what the fast way needs, such as valid text: bad lines are then marked."""
+        return self._damaged
+
+    def expect_damage(self) -> None:
+        """From now on read lines in the slower way, which marks the bad ones."""
+        self._damaged = True
+
+    @property
     def streams_well(self) -> bool:
         """Whether reading the lines several times is cheap: plain files in their own encoding."""
-        plain = all(compression(path) is None for path in self.paths)
-        return self.rereadable and not self.damaged and plain
+        return not self.damaged and all(compression(path) is None for path in self.paths)
 
     def spool(self, name: str) -> Path:
         """A path for rows that are kept beside the log while it lives."""
@@ -93,22 +98,22 @@ class Source:
         """Whether a line holds bytes that are not valid text."""
         return line.str.contains(DAMAGE, literal=True) if self.damaged else pl.lit(False)
 
-    def locate(self, rows: Iterable[int]) -> list[str]:
+    def locate(self, rows: Iterable[int], sections: Sections) -> list[str]:
         """File and line number (from 1) of running row numbers, which must ascend."""
         wanted = list(rows)
-        found: list[str] = []
+        places: list[str] = []
         start = 0
-        for name, unit, first, count in self.sections(self):
-            while len(found) < len(wanted) and wanted[len(found)] < start + count:
-                found.append(f"{name} {unit} {first + wanted[len(found)] - start}")
+        for name, unit, first, count in sections(self):
+            while len(places) < len(wanted) and wanted[len(places)] < start + count:
+                places.append(f"{name} {unit} {first + wanted[len(places)] - start}")
             start += count
-            if len(found) == len(wanted):
+            if len(places) == len(wanted):
                 break
-        return found
+        return places
 
     def _recode(self, index: int, path: Path, encoding: str) -> Path:
         """A copy of `path` in UTF-8, with damage replaced."""
-        self.damaged = True
+        self.expect_damage()
         target = self.spool(f"recoded-{index}.txt")
         if not target.exists():
             part = target.with_suffix(".part")
@@ -134,10 +139,27 @@ class Source:
         return target
 
 
+Sections: TypeAlias = Callable[[Source], Iterable[Section]]
+"""Where the rows of a source come from, in order."""
+
+
 def line_sections(source: Source) -> Iterator[Section]:
     """Rows that are numbered by the lines of the files."""
     for path in source.paths:
         yield source.names[path], "line", 1, count_lines(path)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Loaded:
+    """What a format makes of a source."""
+
+    frame: pl.LazyFrame
+    """The columns of the shape that the format has, `row`, and `bad`."""
+    shape: Shape
+    sections: Sections = line_sections
+    """Where the rows come from; formats that do not number lines have their own."""
+    rereadable: bool = True
+    """False where parsing is too dear to repeat for each pass over the rows."""
 
 
 def expand(patterns: Sequence[str | Path]) -> list[Path]:
@@ -149,8 +171,8 @@ def expand(patterns: Sequence[str | Path]) -> list[Path]:
         if pattern == STDIN or os.path.exists(pattern):  # noqa: PTH110 (never raises)
             paths.append(Path(pattern))
             continue
-        found = sorted(map(Path, glob.glob(pattern, recursive=True)))  # noqa: PTH207 (may be absolute)
-        files = [path for path in found if not path.is_dir()]
+        matching = sorted(map(Path, glob.glob(pattern, recursive=True)))  # noqa: PTH207 (may be absolute)
+        files = [path for path in matching if not path.is_dir()]
         if not files:
             raise MissingError(f"{pattern}: no such file. Give an existing file or a glob.")
         paths.extend(files)
@@ -272,9 +294,15 @@ class Spool:
         self._rows.clear()
 
 
-def matches(pattern: str, line: str) -> bool:
-    """Whether a line fits a pattern of `fields`; in linear time, which `re` does not promise."""
-    return bool(pl.Series([line]).str.contains(pattern).item())
+def sureness(pattern: str, head: Sequence[str]) -> float:
+    """How sure a format can be whose lines fit a pattern: 0 unless the first line does, then 0.6 to 0.9.
+
+    It is 0.9 if all lines that are looked at fit. Patterns are matched in linear time, which `re` does not promise.
+    """
+    fitting = pl.Series(head[:_LOOKED_AT], dtype=pl.String).str.contains(pattern)
+    if not len(fitting) or not fitting[0]:
+        return 0.0
+    return round(0.6 + 0.3 * int(fitting.sum()) / len(fitting), 6)
 
 
 def fields(frame: pl.LazyFrame, names: Sequence[str], pattern: str) -> pl.LazyFrame:

@@ -8,12 +8,10 @@ lines are not queries (prepare step `events`). Reference: the collection's READM
 
 from __future__ import annotations
 
-import re
-
 import polars as pl
 
 from coterie.core.shapes import QUERIES
-from coterie.formats._source import Source, blank_to_null, reason, split_tabs
+from coterie.formats._source import Loaded, Source, blank_to_null, reason, split_tabs, sureness
 
 shape = QUERIES
 expected = {
@@ -23,21 +21,26 @@ expected = {
     "rank": "a whole number or nothing",
 }
 HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL"
-_LINE = re.compile(r"[^\t]+\t[^\t]*\t\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\t\d*\t[^\t]*)?$")
+_LINE = r"^[^\t]+\t[^\t]*\t\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\t\d*\t[^\t]*)?$"
+sample = f"""{HEADER}
+17\tblue teapot\t2020-02-03 09:00:00\t\t
+17\tblue teapot\t2020-02-03 09:00:10\t2\thttp://www.tea.example
+18\tquiet trains\t2020-02-03 09:01:00
+"""
 
 
-def sniff(head: list[str]) -> bool:
-    """The header, or a first line of the right form."""
-    return bool(head) and (head[0] == HEADER or _LINE.match(head[0]) is not None)
+def sniff(head: list[str]) -> float:
+    """The header, or lines of the right form."""
+    return 1.0 if head[:1] == [HEADER] else sureness(_LINE, head)
 
 
-def load(source: Source, options: object) -> pl.LazyFrame:  # noqa: ARG001 (same for all formats)
+def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for all formats)
     """Parse the lines of AOL files; each file may have its header."""
     lines = source.lines().filter(pl.col("line") != HEADER)
     parts = split_tabs(lines, ["user", "query", "_time", "_rank", "url"])
     time = pl.col("_time").str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us", strict=False)
     rank = pl.col("_rank").cast(pl.Int32, strict=False)
-    return parts.select(
+    frame = parts.select(
         "row",
         blank_to_null("user"),
         time.alias("time"),
@@ -53,3 +56,4 @@ def load(source: Source, options: object) -> pl.LazyFrame:  # noqa: ARG001 (same
             rank=(pl.col("_rank") != "") & rank.is_null(),
         ),
     )
+    return Loaded(frame=frame, shape=shape)

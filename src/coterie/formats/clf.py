@@ -11,7 +11,7 @@ from __future__ import annotations
 import polars as pl
 
 from coterie.core.shapes import VISITS
-from coterie.formats._source import Source, breaks_to_spaces, fields, matches, reason
+from coterie.formats._source import Loaded, Source, breaks_to_spaces, fields, reason, sureness
 
 shape = VISITS
 expected = {
@@ -20,6 +20,10 @@ expected = {
     "time": "day/Mon/year:HH:MM:SS zone",
     "status": "three digits",
 }
+sample = """\
+192.0.2.7 - - [03/Feb/2020:09:00:00 +0100] "GET /tea HTTP/1.1" 200 512 "http://ref.example/" "Browser/1"
+192.0.2.8 - kim [03/Feb/2020:09:00:01 +0100] "POST /trains HTTP/1.1" 304 - "-" "Browser/2"
+"""
 _ADDRESS = r"((?:\S+, )*[^\s-]\S*)"
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 # Identities (the second field) are out of use, so `-` tells them from an address after a host name.
@@ -32,12 +36,12 @@ _GROUPS = ("_address", "_name", "_other_address", "_other_name", "_time", "_requ
 _REQUEST = r"^([A-Z][A-Z_-]*) (\S.*?)(?: HTTP/[0-9.]+)?$"
 
 
-def sniff(head: list[str]) -> bool:
-    """A first line with a date in brackets and a request in quotes."""
-    return bool(head) and matches(_PATTERN, head[0])
+def sniff(head: list[str]) -> float:
+    """Lines with a date in brackets and a request in quotes."""
+    return sureness(_PATTERN, head)
 
 
-def load(source: Source, options: object) -> pl.LazyFrame:  # noqa: ARG001 (same for all formats)
+def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for all formats)
     """Parse the lines of access logs."""
     request = pl.col("_request").str.extract_groups(_REQUEST)
     parts = (
@@ -55,7 +59,7 @@ def load(source: Source, options: object) -> pl.LazyFrame:  # noqa: ARG001 (same
     size = pl.when(pl.col("_bytes") == "-").then(pl.lit("0")).otherwise(pl.col("_bytes"))
     agent, name = _value("agent"), _value("_name")
     visitor = pl.concat_str([pl.col("address"), agent], separator=" ", ignore_nulls=True)
-    return parts.select(
+    frame = parts.select(
         "row",
         pl.coalesce(name, visitor).alias("user"),
         "address",
@@ -73,6 +77,7 @@ def load(source: Source, options: object) -> pl.LazyFrame:  # noqa: ARG001 (same
             status=(pl.col("_status") != "-") & status.is_null(),
         ),
     )
+    return Loaded(frame=frame, shape=shape)
 
 
 def _value(column: str) -> pl.Expr:

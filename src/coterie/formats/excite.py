@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import polars as pl
 
 from coterie.core.shapes import QUERIES
-from coterie.formats._source import Source, blank_to_null, reason, split_tabs
+from coterie.formats._source import Loaded, Source, blank_to_null, reason, split_tabs, sureness
 
 shape = QUERIES
 expected = {
@@ -15,19 +13,22 @@ expected = {
     "columns": "3 tab-separated fields",
     "time": "yymmddHHMMSS",
 }
-_LINE = re.compile(r"[0-9A-Fa-f]{16}\t\d{12}\t[^\t]*$")
+sample = """0123456789ABCDEF\t970916105432\tblue teapot
+FEDCBA9876543210\t970916105500\tquiet trains
+"""
+_LINE = r"^[0-9A-Fa-f]{16}\t\d{12}\t[^\t]*$"
 
 
-def sniff(head: list[str]) -> bool:
+def sniff(head: list[str]) -> float:
     """A cookie of 16 hexadecimal digits and a time of 12 digits."""
-    return bool(head) and _LINE.match(head[0]) is not None
+    return sureness(_LINE, head)
 
 
-def load(source: Source, options: object) -> pl.LazyFrame:  # noqa: ARG001 (same for all formats)
+def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for all formats)
     """Parse the lines of Excite files."""
     parts = split_tabs(source.lines(), ["user", "_time", "query"])
     time = pl.col("_time").str.to_datetime("%y%m%d%H%M%S", time_unit="us", strict=False)
-    return parts.select(
+    frame = parts.select(
         "row",
         blank_to_null("user"),
         time.alias("time"),
@@ -38,3 +39,4 @@ def load(source: Source, options: object) -> pl.LazyFrame:  # noqa: ARG001 (same
             time=time.is_null(),
         ),
     )
+    return Loaded(frame=frame, shape=shape)

@@ -10,7 +10,7 @@ import polars as pl
 
 from coterie.core.shapes import QUERIES
 from coterie.formats._options import Options
-from coterie.formats._source import Source, blank_to_null, breaks_to_spaces, fields, matches, reason
+from coterie.formats._source import Loaded, Source, blank_to_null, breaks_to_spaces, fields, reason, sureness
 
 shape = QUERIES
 expected = {
@@ -19,15 +19,18 @@ expected = {
     "time": "HH:MM:SS",
     "rank": "a whole number",
 }
+sample = """00:00:01\t123456\t[蓝茶壶]\t8 3\twww.tea.example/a
+00:00:02\t654321\t[安静的火车]\t1 1\trail.example
+"""
 _PATTERN = r"^([0-9]{2}:[0-9]{2}:[0-9]{2})\s+(\S+)\s+\[(.*)\]\s+([0-9]+)\s+[0-9]+\s+(\S*)\s*$"
 
 
-def sniff(head: list[str]) -> bool:
+def sniff(head: list[str]) -> float:
     """A time of day, a user and a query in brackets."""
-    return bool(head) and matches(_PATTERN, head[0])
+    return sureness(_PATTERN, head)
 
 
-def load(source: Source, options: Options) -> pl.LazyFrame:
+def load(source: Source, options: Options) -> Loaded:
     """Parse the lines of Sogou files."""
     names = ["_time", "user", "query", "_rank", "url"]
     converted = not any("\ufffd" in line for line in source.head())
@@ -36,7 +39,7 @@ def load(source: Source, options: Options) -> pl.LazyFrame:
     rank = pl.col("_rank").cast(pl.Int32, strict=False)
     clock = pl.lit(f"{options.date} ") + pl.col("_time")
     time = clock.str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us", strict=False)
-    return parts.select(
+    frame = parts.select(
         "row",
         blank_to_null("user"),
         (time if options.date else pl.lit(None, dtype=pl.Datetime("us"))).alias("time"),
@@ -50,3 +53,4 @@ def load(source: Source, options: Options) -> pl.LazyFrame:
             rank=rank.is_null(),
         ),
     )
+    return Loaded(frame=frame, shape=shape)

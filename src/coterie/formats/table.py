@@ -13,7 +13,7 @@ import glob
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 import polars as pl
@@ -23,7 +23,9 @@ from coterie.errors import InputError
 from coterie.formats._options import Options
 from coterie.formats._source import (
     DAMAGE,
+    Loaded,
     Section,
+    Sections,
     Source,
     Spool,
     byte_lines,
@@ -42,17 +44,30 @@ expected = {
     "status": "a whole number or nothing",
     "bytes": "a whole number or nothing",
 }
+sample = """user,time,query,rank,url
+17,2020-02-03 09:00:00,blue teapot,,
+18,2020-02-03 09:01:00,"a, b",2,http://b.example
+"""
 Record: TypeAlias = tuple[int, Sequence[str | None], str | None]
 """Line, the values that are wanted, and why they could not be read."""
 Records: TypeAlias = Callable[[Path], Iterator[Record]]
 
 
-def sniff(head: list[str]) -> bool:
-    """A parquet file, JSON lines or a header line with `query` or `path`."""
-    return bool({"query", "path"} & set(_names(head))) or _kind(head) == "parquet"
+class Raw(NamedTuple):
+    """Rows before they are typed, where they come from, and whether reading them again is cheap."""
+
+    frame: pl.LazyFrame
+    """Columns of the shape, `row`, and `_bad`: null, or why a line could not be read."""
+    sections: Sections = line_sections
+    rereadable: bool = True
 
 
-def load(source: Source, options: Options) -> tuple[pl.LazyFrame, Shape]:
+def sniff(head: list[str]) -> float:
+    """A parquet file, JSON lines or a header line with `query` or `path`: names that other formats may have too."""
+    return 0.5 if {"query", "path"} & set(_names(head)) or _kind(head) == "parquet" else 0.0
+
+
+def load(source: Source, options: Options) -> Loaded:
     """Rows of the files, typed, with their shape."""
     first = source.head()
     kind = _kind(first)
@@ -65,7 +80,9 @@ def load(source: Source, options: Options) -> tuple[pl.LazyFrame, Shape]:
         raw = _load_jsonl(source, picked)
     else:
         raw = (_load_tsv if kind == "tsv" else _load_csv)(source, names, picked)
-    return typed(raw, shape), shape
+    return Loaded(
+        frame=typed(raw.frame, shape), shape=shape, sections=raw.sections, rereadable=raw.rereadable
+    )  # fmt: skip
 
 
 def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
@@ -97,10 +114,10 @@ def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
     )
 
 
-def from_frame(data: pl.DataFrame, options: Options) -> tuple[pl.LazyFrame, Shape]:
+def from_frame(data: pl.DataFrame, options: Options) -> Loaded:
     """Rows of a table in memory, typed, with their shape."""
     shape, picked = _picked(data.columns, options)
-    return typed(_numbered(data.lazy(), picked), shape), shape
+    return Loaded(frame=typed(_numbered(data.lazy(), picked), shape), shape=shape)
 
 
 def column_names(source: Source, thorough: bool = True) -> list[str]:
@@ -227,9 +244,8 @@ def _numbered(frame: pl.LazyFrame, picked: Mapping[str, str], first: int = 0) ->
     )
 
 
-def _load_parquet(source: Source, picked: dict[str, str]) -> pl.LazyFrame:
-    source.sections = _row_sections
-    return _numbered(pl.scan_parquet(list(map(str, source.paths)), glob=False), picked)
+def _load_parquet(source: Source, picked: dict[str, str]) -> Raw:
+    return Raw(_numbered(pl.scan_parquet(list(map(str, source.paths)), glob=False), picked), _row_sections)
 
 
 def _row_sections(source: Source) -> Iterator[Section]:
@@ -238,21 +254,19 @@ def _row_sections(source: Source) -> Iterator[Section]:
         yield source.names[path], "row", 1, rows
 
 
-def _load_tsv(source: Source, names: list[str], picked: dict[str, str]) -> pl.LazyFrame:
+def _load_tsv(source: Source, names: list[str], picked: dict[str, str]) -> Raw:
     line = pl.col("line")
     rows = source.lines().filter(line != source.head()[0])
     inner = [f"_{i}" for i in range(len(names))]
     parts = line.str.split_exact("\t", len(names)).struct.rename_fields([*inner, "_extra"])
     frame = rows.with_columns(parts.alias("_parts")).unnest("_parts")
     wrong = pl.col("_extra").is_not_null() | pl.col(inner[-1]).is_null()
-    return frame.select(
-        "row",
-        *(pl.col(inner[names.index(column)]).alias(name) for name, column in picked.items()),
-        reason(encoding=source.damage(line), columns=wrong).alias("_bad"),
-    )
+    columns = [pl.col(inner[names.index(column)]).alias(name) for name, column in picked.items()]
+    bad = reason(encoding=source.damage(line), columns=wrong).alias("_bad")
+    return Raw(frame.select("row", *columns, bad))
 
 
-def _load_csv(source: Source, names: list[str], picked: dict[str, str]) -> pl.LazyFrame:
+def _load_csv(source: Source, names: list[str], picked: dict[str, str]) -> Raw:
     """Polars reads a tidy file; one with ragged, damaged or longer records goes through Python."""
     at = [names.index(column) for column in picked.values()]
     records = partial(_csv_records, names=names, at=at)
@@ -267,7 +281,7 @@ def _load_csv(source: Source, names: list[str], picked: dict[str, str]) -> pl.La
     rows = pl.concat(frames)
     header = pl.all_horizontal(pl.col(name) == column for name, column in picked.items())
     blank = pl.all_horizontal(pl.col(*picked).is_null())
-    return rows.filter(~header.fill_null(False), ~blank)
+    return Raw(rows.filter(~header.fill_null(False), ~blank))
 
 
 def _is_tidy(source: Source, width: int) -> bool:
@@ -281,15 +295,15 @@ def _is_tidy(source: Source, width: int) -> bool:
     return bool(lines.select(tidy.all()).collect(engine="streaming").item())
 
 
-def _load_jsonl(source: Source, picked: dict[str, str]) -> pl.LazyFrame:
+def _load_jsonl(source: Source, picked: dict[str, str]) -> Raw:
     """Polars reads a clean file; one with lines that are not objects goes through Python."""
     columns = list(picked.values())
     records = partial(_json_records, columns=columns)
     if source.damaged:
         return _by_record(source, picked, records)
-    source.sections = _filled_lines
     paths = [glob.escape(str(path)) for path in source.paths]  # this scan always looks for patterns
-    return _numbered(pl.scan_ndjson(paths, schema=dict.fromkeys(columns, pl.String)), picked)
+    rows = _numbered(pl.scan_ndjson(paths, schema=dict.fromkeys(columns, pl.String)), picked)
+    return Raw(rows, _filled_lines)
 
 
 def _filled_lines(source: Source) -> Iterator[Section]:
@@ -299,17 +313,15 @@ def _filled_lines(source: Source) -> Iterator[Section]:
                 yield source.names[path], "line", number, 1
 
 
-def _by_record(source: Source, picked: Mapping[str, str], records: Records) -> pl.LazyFrame:
+def _by_record(source: Source, picked: Mapping[str, str], records: Records) -> Raw:
     """Rows through Python, spooled; a record that cannot be read says why in `_bad`."""
-    source.rereadable = False
-    source.sections = line_sections
     schema = {"row": pl.UInt64, **dict.fromkeys(picked, pl.String), "_bad": pl.String}
     spool = Spool(source, schema)
     nothing = [None] * len(picked)
     for path, start in source.starts():
         for number, values, bad in records(path):
             spool.add((start + number - 1, *(values or nothing), bad))
-    return spool.scan()
+    return Raw(spool.scan(), rereadable=False)
 
 
 def _csv_records(path: Path, names: list[str], at: list[int]) -> Iterator[Record]:

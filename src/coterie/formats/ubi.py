@@ -20,12 +20,19 @@ import polars as pl
 
 from coterie.core.shapes import QUERIES
 from coterie.formats._options import Options
-from coterie.formats._source import Section, Source, Spool, byte_lines, open_bytes, reason
+from coterie.formats._source import Loaded, Section, Source, Spool, byte_lines, open_bytes, reason
 from coterie.formats._values import as_time
 from coterie.formats.table import expected as _expected
 
 shape = QUERIES
 expected = {**_expected, "columns": "a JSON object of a query, an event or a bulk action"}
+sample = """\
+{"index": {"_index": "ubi_queries", "_id": "1"}}
+{"query_id": "q1", "client_id": "c1", "user_query": "blue teapot", "timestamp": "2020-02-03T09:00:00Z"}
+{"index": {"_index": "ubi_events", "_id": "2"}}
+{"action_name": "click", "query_id": "q1", "client_id": "c1", "timestamp": "2020-02-03T09:00:05.5Z", \
+"event_attributes": {"position": {"ordinal": 3}, "object": {"object_id": "pot-7"}}}
+"""
 _MARKS = ('"user_query"', '"userQuery"', '"ubi_queries"', '"ubi_events"', '"action_name"')
 _CLICKS = ("click", "item_click", "product_click", "result_click", "search_click")
 _ACTIONS = ({"index"}, {"create"}, {"update"}, {"delete"})
@@ -35,16 +42,14 @@ _CLICK = {"click": pl.UInt64, "query_id": pl.String, "rank": pl.Int32, "url": pl
 _SPACE = re.compile(r"\s*")
 
 
-def sniff(head: list[str]) -> bool:
+def sniff(head: list[str]) -> float:
     """JSON with one of the fields that only this format has."""
     start = "".join(head)
-    return start.lstrip()[:1] in ("{", "[") and any(mark in start for mark in _MARKS)
+    return 1.0 if start.lstrip()[:1] in ("{", "[") and any(mark in start for mark in _MARKS) else 0.0
 
 
-def load(source: Source, options: Options) -> pl.LazyFrame:
+def load(source: Source, options: Options) -> Loaded:
     """Parse the documents, then join clicks to their queries."""
-    source.rereadable = False
-    source.sections = lambda source: (section for section, _ in _documents(source))
     queries, clicks = Spool(source, _QUERY), Spool(source, _CLICK)
     for row, (_, document) in enumerate(_documents(source)):
         if document is None:
@@ -59,7 +64,7 @@ def load(source: Source, options: Options) -> pl.LazyFrame:
     # A query that was logged twice gets its clicks once.
     first = pl.when(pl.col("query_id").is_first_distinct()).then(pl.col("query_id"))
     time = as_time(pl.col("time"), pl.String())
-    return (
+    frame = (
         queries.scan()
         .with_columns(first.alias("query_id"))
         .join(clicks.scan(), on="query_id", how="left")
@@ -73,6 +78,11 @@ def load(source: Source, options: Options) -> pl.LazyFrame:
             pl.coalesce("bad", reason(time=pl.col("time").is_not_null() & time.is_null())).alias("bad"),
         )
     )
+    return Loaded(frame=frame, shape=shape, sections=_sections, rereadable=False)
+
+
+def _sections(source: Source) -> Iterator[Section]:
+    return (section for section, _ in _documents(source))
 
 
 def _documents(source: Source) -> Iterator[tuple[Section, dict[str, Any] | None]]:

@@ -27,7 +27,8 @@ Differs:
     - An event is a distinct (user, query, time).
     - The paper keeps user numbers. We drop them unless asked (`users`), and keep urls that k users share, with their
       ranks, and days (`attrs`).
-    - Function words are English, none, or those of a UTF-8 file (`function_words`), separated by spaces or line ends.
+    - Function words are those of `language`, none, or those of a UTF-8 file (`function_words`), separated by spaces or
+      line ends. Words are what stands between spaces in every language, also where a language has no spaces.
 
 Cost: one pass over the log to group it by query, then work on distinct queries; near linear for θ of 0.8 and above,
     where affine pairs are few. Memory: the distinct (user, query) pairs, words and edges as numbers, on one machine
@@ -59,10 +60,13 @@ from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, Shape
 from coterie.promises.k_theta_affinity import KThetaAffinity
-from coterie.text.words import FUNCTION_LISTS, function_words, name_of_words
+from coterie.text.function_words import FUNCTION_LISTS, function_words, name_of_words
+from coterie.text.language import ENGLISH, LanguageName, language
 
 if TYPE_CHECKING:
     from coterie.models.queries import AffinityGraph, AffinitySettings
+
+OF_LANGUAGE = "language"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,11 +86,12 @@ class Affinity:
         "queries with a word of fewer users neither cover others nor are covered",
     ] = 2
     strict: Annotated[bool, Flag(), "never release a query with a word of fewer than min_term_users users"] = False
+    language: Annotated[str, LanguageName(), "language of the log, for its function words"] = ENGLISH
     function_words: Annotated[
         str,
-        File(*FUNCTION_LISTS),
-        "words that make no concept without others (the, of): a list by its name, or a file",
-    ] = "english"
+        File(OF_LANGUAGE, ENGLISH, "none"),
+        "words that make no concept without others (the, of): those of the language, none, or a file of them",
+    ] = OF_LANGUAGE
     approximate: Annotated[
         bool,
         Flag(),
@@ -112,8 +117,9 @@ class Affinity:
             min_users=self.min_users,
             min_term_users=self.min_term_users,
             strict=self.strict,
-            function_words=name_of_words(function_words(self.function_words)),
+            function_words=name_of_words(self._function_words),
             users=self.users,
+            session_minutes=facts.session_minutes,
             attrs=self.attrs,
         )
         return (promise,)
@@ -131,13 +137,19 @@ class Affinity:
         kept = degrees.filter(pl.col("degree") >= self.k)
         certificate = models.queries.certificate(graph, kept["item"], self.k)
         evidence = {"certificate": certificate.lazy(), "degrees": degrees.lazy()}
-        if self.function_words not in FUNCTION_LISTS:
-            evidence["function_words"] = pl.LazyFrame({"word": sorted(self.settings.function_words)})
+        if name_of_words(self._function_words) not in FUNCTION_LISTS:
+            evidence["function_words"] = pl.LazyFrame({"word": sorted(self._function_words)})
         return Plan(table=KEEP.check(kept.lazy()), evidence=evidence)
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 6: the planned queries, then what accompanies them, then who asked."""
         return release_items(log, plan, self.k, self.users, self.attrs, run)
+
+    @property
+    def _function_words(self) -> frozenset[str]:
+        if self.function_words == OF_LANGUAGE:
+            return language(self.language).function_words
+        return function_words(self.function_words)
 
     @property
     def settings(self) -> AffinitySettings:
@@ -147,7 +159,7 @@ class Affinity:
             min_users=self.min_users,
             min_term_users=self.min_term_users,
             strict=self.strict,
-            function_words=function_words(self.function_words),
+            function_words=self._function_words,
             max_degree=max(self.max_degree, self.k),
             v_max=self.v_max if self.approximate else None,
         )

@@ -95,6 +95,7 @@ class Generalize:
             taxonomy=taxonomies.public_name(self.taxonomy),
             paper_compat=self.paper_compat,
             users=self.users,
+            session_minutes=facts.session_minutes,
             attrs=self.attrs,
         )
         return (promise,)

@@ -22,7 +22,8 @@ Differs:
     - Groups are grown around the most similar pairs. Up to 1,200 users they are improved by exchanging two users at a
       time; above, among near neighbours that random-projection trees find.
     - All groups have k to 2k - 1 users, except those that had to be joined because of `sensitive`.
-    - Stems are English; words of other languages are taken as they are or cut at an English ending.
+    - Stems and stop words are those of `language`, of English unless said. Text that is written without spaces is cut
+      into pairs of letters in every language (`docs/languages.md`).
 
 Cost: near linear in rows and users: counting words, LSA on 50,000 users, and for each user the comparison with about
     800 others. Memory: the words of one engine block, the matrix of users and words, 260 bytes for each user and 200
@@ -58,6 +59,7 @@ from coterie.core.shapes import GROUPS, QUERIES, Shape
 from coterie.core.threads import in_threads
 from coterie.errors import InternalError, ParameterError
 from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.text.language import ENGLISH, LanguageName, language
 from coterie.text.words import name_of_topics
 
 if TYPE_CHECKING:
@@ -78,6 +80,11 @@ class InterestMicroaggregate:
         _EMBEDDINGS,
         "a model of what words mean, besides which words go together in the log",
     ] = NO_EMBEDDING
+    language: Annotated[
+        str,
+        LanguageName(),
+        "language of the log, whose stems and stop words tell which words users share",
+    ] = ENGLISH
     dimensions: Annotated[int, Range(1, 512), "directions of meaning that are learned from the log"] = 128
     size_weight: Annotated[float, Range(0, 1), "how much users with unlike numbers of rows are kept apart"] = 0.1
     attrs: Annotated[
@@ -116,7 +123,8 @@ class InterestMicroaggregate:
         if self.sensitive == NO_TOPICS:
             return (UserKAnonymity(k=self.k),)
         topics = name_of_topics(self._topics)
-        return (UserKAnonymity(k=self.k, topics=topics, topic_share=self.sensitive_share),)
+        spoken = language(self.language).name
+        return (UserKAnonymity(k=self.k, topics=topics, topic_share=self.sensitive_share, language=spoken),)
 
     def baseline(self) -> InterestMicroaggregate | None:
         """The same with random groups, whatever is sensitive."""
@@ -127,7 +135,10 @@ class InterestMicroaggregate:
         if self.partition == "random":
             return None
         settings = models.interests.InterestSettings(
-            dimensions=self.dimensions, embedding=self.embedding, size_weight=self.size_weight
+            dimensions=self.dimensions,
+            embedding=self.embedding,
+            size_weight=self.size_weight,
+            language=self.language,
         )
         return models.interests.interests(log, run, settings)
 
@@ -154,7 +165,7 @@ class InterestMicroaggregate:
     @property
     def _topics(self) -> pl.DataFrame:
         """topic, word: for the judge, who does not read the file."""
-        topics = enumerate(models.interests.read_topics(Path(self.sensitive)))
+        topics = enumerate(models.interests.read_topics(Path(self.sensitive), language(self.language)))
         return pl.concat(
             pl.DataFrame({"word": words}).select(pl.lit(number).alias("topic"), "word") for number, words in topics
         )
@@ -164,7 +175,7 @@ class InterestMicroaggregate:
         if self.sensitive == NO_TOPICS:
             return group, ()
         diversity = kernels.diversity
-        topics = models.interests.read_topics(Path(self.sensitive))
+        topics = models.interests.read_topics(Path(self.sensitive), language(self.language))
         owners = models.interests.topic_owners(log, learnt, topics, self.sensitive_share)
         mended = diversity.mend(group, owners.masks, learnt.vectors)
         if diversity.one_sided(mended, owners.masks).size or np.bincount(mended).min() < self.k:

@@ -61,7 +61,8 @@ class SuppressRare:
     def promises(self, facts: Facts) -> tuple[QueryKAnonymity, ...]:
         """At least k users behind each released query."""
         enough_subjects("suppress_rare", self.k, facts)
-        return (QueryKAnonymity(k=self.k, users=self.users, attrs=self.attrs),)
+        minutes = facts.session_minutes
+        return (QueryKAnonymity(k=self.k, users=self.users, attrs=self.attrs, session_minutes=minutes),)
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: degree(q) for each query; those with degree >= k stay."""

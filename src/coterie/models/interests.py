@@ -7,7 +7,7 @@
                  w = weight · (π / 10f)², so that users of unlike size are a little less similar: 0.005 for a factor 2
 
 A vector is LSA and size, or LSA / sqrt 2, embedding / sqrt 2 and size, in whole numbers: what is compared later does
-not depend on rounding. Words are stems of the pieces of queries (`text/words.py`) without stop words. Directions are
+not depend on rounding. Words are stems of the pieces of queries (`text/language.py`) without stop words. Directions are
 found on at most 50,000 users that the seed chooses, and on the words that two of them have; a user who has no such word
 is known by size alone. Of several words with one stem, the one that most of these users typed stands for it in a model.
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +39,8 @@ from coterie.kernels.lsa import Sparse, directions, project, times
 from coterie.models.events import QUERY, USER
 from coterie.models.groups import user_rows
 from coterie.models.words import word_hashes
-from coterie.text.words import STOP_WORDS, folded, pieces, stems, without_spaces
+from coterie.text.language import ENGLISH, Language, language
+from coterie.text.words import without_spaces
 
 SAMPLE_USERS = 50_000
 MAX_WORDS = 200_000
@@ -46,7 +48,7 @@ NO_EMBEDDING = "none"
 _SPARE = 16  # directions more than wanted, which make the wanted ones exact
 _USERS_AT_ONCE = 20_000
 _SIZE_OCTAVES = 10.0
-_STOP = sorted(STOP_WORDS)
+_ENGLISH = language(ENGLISH)
 Singles = NDArray[np.float32]
 
 
@@ -57,6 +59,7 @@ class InterestSettings:
     dimensions: int = 128
     embedding: str = NO_EMBEDDING
     size_weight: float = 0.1
+    language: str = ENGLISH
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -67,11 +70,12 @@ class Interests:
     vectors: Vectors
     words: pl.LazyFrame
     """user (its place), word (its hash), n."""
+    language: Language
 
 
 def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
     """The vectors of all users of a log."""
-    uses_model = settings.embedding != NO_EMBEDDING
+    spoken, uses_model = language(settings.language), settings.embedding != NO_EMBEDDING
     if uses_model:
         _embed(settings.embedding, ["word"])  # better to say now what is missing than after the work
     _load_kernels()
@@ -80,7 +84,7 @@ def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
     users = users.with_row_index("place")
     run.tell(0.1)
     places = users.lazy().select(USER, "place")
-    words = run.collect(run.map(rows.join(places, on="user"), _count_words, by=["place"]))
+    words = run.collect(run.map(rows.join(places, on="user"), partial(_count_words, spoken=spoken), by=["place"]))
     run.tell(0.5)
     order = np.argsort(run.keys("interests", users[USER]), kind="stable")
     sample = np.sort(order[:SAMPLE_USERS])
@@ -94,17 +98,19 @@ def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
         chosen = rows.join(
             places.join(pl.LazyFrame({"place": sample}, schema={"place": pl.UInt32}), on="place", how="semi"), on="user"
         )
-        table = _embed(settings.embedding, _spelled(chosen, vocabulary))
+        table = _embed(settings.embedding, _spelled(chosen, vocabulary, spoken))
         parts.append(_means(counts, idf, table))
     parts = [part / np.float32(np.sqrt(len(parts))) for part in parts]
     parts.append(_size_columns(users["size"].to_numpy(), settings.size_weight))
     vectors = np.concatenate([np.rint(part * UNIT).astype(np.int16) for part in parts], axis=1)
     run.tell(0.9)
-    return Interests(users=users[USER], vectors=vectors, words=words)
+    return Interests(users=users[USER], vectors=vectors, words=words, language=spoken)
 
 
-def read_topics(path: Path) -> list[pl.Series]:
+def read_topics(path: Path, spoken: Language = _ENGLISH) -> list[pl.Series]:
     """The words of each topic of a file: whoever typed one of them, or a word with its stem, has the topic.
+
+    Words that are written without spaces stay whole: whoever typed one, inside whatever text, has the topic.
 
     A line is a topic, `name: word word` or words alone; `@disease` stands for the words that most likely mean something
     that WordNet has below it (`@physical_condition` for a label of several words); # begins a remark.
@@ -119,7 +125,8 @@ def read_topics(path: Path) -> list[pl.Series]:
         if not text.strip():
             continue
         written = text.partition(":")[2] if ":" in text else text
-        words = _pieces(pl.DataFrame({QUERY: [_with_branches(written)]}))["piece"]
+        words = pl.select(spoken.runs(pl.lit(_with_branches(written))).explode().alias("word"))["word"].drop_nulls()
+        words = words.filter(~words.is_in(sorted(spoken.stop_words)))
         if words.is_empty():  # a topic that guards nothing must not look like one that does
             raise ParameterError(
                 f"Line {number} of the file of sensitive topics has no words, or stop words only: add a word, or take "
@@ -171,14 +178,16 @@ def topic_owners(log: Log, interests: Interests, topics: Sequence[pl.Series], sh
 
 def _places_of_owners(log: Log, interests: Interests, topic: pl.Series) -> Ints:
     """The places of the users who have a topic."""
-    by_word = interests.words.filter(pl.col("word").is_in(_hashed(stems(topic)).implode())).select(
+    by_word = interests.words.filter(pl.col("word").is_in(_hashed(interests.language.stems(topic)).implode())).select(
         pl.col("place").unique()
     )
     places = by_word.collect(engine="streaming")["place"].to_numpy().astype(np.int64)
     parts = topic.to_frame("word").filter(without_spaces(pl.col("word")))["word"].to_list()
     if not parts:
         return places
-    containing = user_rows(log).filter(folded(pl.col(QUERY)).str.contains_any(parts)).select(USER).unique()
+    containing = (
+        user_rows(log).filter(interests.language.folded(pl.col(QUERY)).str.contains_any(parts)).select(USER).unique()
+    )
     users = interests.users.alias(USER).to_frame().with_row_index("place").lazy()
     by_part = users.join(containing, on="user", how="semi").collect(engine="streaming")["place"].to_numpy()
     return np.union1d(places, by_part.astype(np.int64))
@@ -192,22 +201,22 @@ def _load_kernels() -> None:
     load_grouping()
 
 
-def _pieces(queries: pl.DataFrame) -> pl.DataFrame:
+def _pieces(queries: pl.DataFrame, spoken: Language) -> pl.DataFrame:
     """Each query with its pieces, stop words left out."""
-    exploded = queries.with_columns(pieces(pl.col(QUERY)).alias("piece")).explode("piece")
-    return exploded.filter(pl.col("piece").is_not_null() & ~pl.col("piece").is_in(_STOP))
+    exploded = queries.with_columns(spoken.pieces(queries[QUERY]).alias("piece")).explode("piece")
+    return exploded.filter(pl.col("piece").is_not_null() & ~pl.col("piece").is_in(sorted(spoken.stop_words)))
 
 
 def _hashed(words: pl.Series) -> pl.Series:
     return word_hashes(words.alias("word"))
 
 
-def _count_words(frame: pl.LazyFrame) -> pl.LazyFrame:
+def _count_words(frame: pl.LazyFrame, spoken: Language) -> pl.LazyFrame:
     """place, word (hash of the stem), n of the users in a block."""
     counts = frame.group_by("place", QUERY).len("n").collect(engine="streaming")
-    pieces_of = _pieces(counts.select(pl.col(QUERY).unique()))
+    pieces_of = _pieces(counts.select(pl.col(QUERY).unique()), spoken)
     spelled = pieces_of["piece"].unique()
-    table = pl.DataFrame([spelled, _hashed(stems(spelled))])
+    table = pl.DataFrame([spelled, _hashed(spoken.stems(spelled))])
     pairs = pieces_of.lazy().join(table.lazy(), on="piece").select(QUERY, "word")
     n = pl.col("n").sum().cast(pl.UInt32)
     return counts.lazy().join(pairs, on="query").group_by("place", "word").agg(n)
@@ -265,11 +274,11 @@ def _by_users(matrix: Sparse, work: Callable[[Sparse], Singles]) -> Singles:
     return np.concatenate(in_threads(work, parts))
 
 
-def _spelled(rows: pl.LazyFrame, vocabulary: pl.DataFrame) -> list[str]:
+def _spelled(rows: pl.LazyFrame, vocabulary: pl.DataFrame, spoken: Language) -> list[str]:
     """For each word of the vocabulary the spelling that most users typed; of several the first."""
     queries = rows.select("place", QUERY).unique().collect(engine="streaming")
-    typed = _pieces(queries).select("place", "piece").unique().group_by("piece").len("users")
-    table = typed.with_columns(_hashed(stems(typed["piece"]))).join(vocabulary, on="word")
+    typed = _pieces(queries, spoken).select("place", "piece").unique().group_by("piece").len("users")
+    table = typed.with_columns(_hashed(spoken.stems(typed["piece"]))).join(vocabulary, on="word")
     first = table.sort("column", "users", "piece", descending=[False, True, False]).unique("column", keep="first")
     return first.sort("column")["piece"].to_list()
 

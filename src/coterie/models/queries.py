@@ -26,7 +26,7 @@ from coterie.core.run import Run
 from coterie.core.threads import in_threads
 from coterie.errors import InputError
 from coterie.kernels import cores, cosine_join, grams, vectors
-from coterie.text.words import FUNCTION_WORDS
+from coterie.text.language import ENGLISH, language
 
 TOLERANCE = 1e-9
 """Two queries are affine if their cosine is at least θ minus this."""
@@ -104,7 +104,7 @@ class AffinitySettings:
     min_term_users: int = 2
     strict: bool = False
     max_degree: int = 1000
-    function_words: frozenset[str] = FUNCTION_WORDS
+    function_words: frozenset[str] = language(ENGLISH).function_words
     v_max: int | None = None
     """With a number, the approximate procedure of SPEC 6.5 instead of exact cores."""
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Choice
+from coterie.core.params import Choice, Range
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.shapes import Shape
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
@@ -25,24 +25,32 @@ Attrs = Annotated[
     Choice("common", "keep", "drop"),
     "what accompanies a query: details that k users share with it, all that was logged, or nothing",
 ]
+SessionMinutes = Annotated[int, Range(1, 1440), "minutes without activity that a session survives"]
 ATTRS_SENTENCES = {
     "common": " The same holds for what accompanies it (clicked page, request details); times are cut to the day.",
     "keep": " Nothing is promised about times, ranks and clicked pages, which were kept.",
     "drop": " Times, ranks and clicked pages were removed.",
 }
-USERS_SENTENCES = {
+_USERS_SENTENCES = {
     "drop": " No row says who it came from.",
-    "session": " Rows of one session are linked by a random name, so what one person asked "
-    "within a session can be read together.",
+    "session": " Rows of one session are linked by a random name, so all that one person asked without a pause of "
+    "more than {pause} can be read together.",
     "pseudonym": " Rows of one person are linked by a random name, so everything one person "
     "asked can be read together: this is how people were found in the AOL log.",
 }
+_PAUSES = {1: "a minute", 30: "half an hour", 60: "an hour"}
 ALONE = "The promise is about this release alone, not about it together with other releases of the same log."
 _LINKED = "Queries linked by a random name can point to a person together, even where each of them is common."
 _KEPT = "Exact times and clicked pages were kept: somebody who knows when a person searched can find the row."
 _SESSION = "session"  # the private column of logs in which sessions were numbered
-_PAUSE = timedelta(minutes=30)
+_STEP = "sessions"  # the prepare step that numbers them, with its default
+_STEP_MINUTES = 30
 _DAY = 86_400_000_000  # microseconds
+
+
+def users_sentence(users: str, session_minutes: int) -> str:
+    """What links released rows, in plain words."""
+    return _USERS_SENTENCES[users].format(pause=_PAUSES.get(session_minutes, f"{session_minutes} minutes"))
 
 
 def costs(users: str, attrs: str) -> tuple[str, ...]:
@@ -57,7 +65,7 @@ def nothing_else_was_looked_for(shape: Shape) -> Check:
     return Check(name="details", status="not checked", detail=detail)
 
 
-def links(case: Case, users: str) -> Iterator[Check]:
+def links(case: Case, users: str, session_minutes: int) -> Iterator[Check]:
     """What one name links in the release is what one session (or user) of the original had of the released items."""
     if users == "drop" or not case.shape.subject:
         return
@@ -67,7 +75,7 @@ def links(case: Case, users: str) -> Iterator[Check]:
         return
     subject, item = case.shape.subject, case.shape.item
     seeds = secret_seeds()
-    owner, owned = _owned_items(case.original, case.shape, users)
+    owner, owned = _owned_items(case.original, case.shape, users, session_minutes)
     owned = owned.join(case.rows.select(item).unique(), on=item, how="semi")
     before = multisets(owned, owner, [item], seeds).drop(owner).group_by(pl.all()).len("before")
     named = case.rows.select(subject, item).drop_nulls()
@@ -87,20 +95,31 @@ def links(case: Case, users: str) -> Iterator[Check]:
     )
 
 
-def _owned_items(original: Log, shape: Shape, users: str) -> tuple[list[str], pl.LazyFrame]:
+def _owned_items(
+    original: Log, shape: Shape, users: str, session_minutes: int
+) -> tuple[list[str], pl.LazyFrame]:  # fmt: skip
     """The columns that say whose session (or who) it was, and rows that have them and the item."""
     subject, item = shape.subject, shape.item
     rows = original.frame.drop_nulls(subject)
     if users == "pseudonym":
         return [subject], rows.select(subject, item)
-    if _SESSION in original.frame.collect_schema():
+    if _SESSION in original.frame.collect_schema() and _numbered_as_promised(original, session_minutes):
         return [subject, _SESSION], rows.select(subject, _SESSION, item)
     times = time_columns(shape)[:1]
     begins = pl.col(subject) != pl.col(subject).shift(1)
     for time in times:
-        begins = begins | (pl.col(time) - pl.col(time).shift(1) > _PAUSE)
+        begins = begins | (pl.col(time) - pl.col(time).shift(1) > timedelta(minutes=session_minutes))
     rows = rows.select(subject, *times, item).sort(subject, *times)
     return ["_session"], rows.select(begins.fill_null(False).cum_sum().alias("_session"), item)
+
+
+def _numbered_as_promised(original: Log, session_minutes: int) -> bool:
+    """Whether no step numbered sessions with another pause.
+
+    Numbers are looked at because rows that were left out after the step may have bridged a pause.
+    """
+    promised = _STEP if session_minutes == _STEP_MINUTES else f"{_STEP}(minutes={session_minutes})"
+    return all(step == promised for step in original.steps if step.partition("(")[0] == _STEP)
 
 
 def details(case: Case, attrs: str, k: int, *, named: bool, needs: str = ORIGINAL) -> Iterator[Check]:

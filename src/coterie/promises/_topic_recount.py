@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import polars as pl
 
-from coterie.text.words import STOP_WORDS, folded, pieces, stems, without_spaces
+from coterie.text.language import Language
+from coterie.text.words import without_spaces
 
 
-def users_with_topics(rows: pl.LazyFrame, topics: pl.DataFrame) -> pl.DataFrame:
+def users_with_topics(rows: pl.LazyFrame, topics: pl.DataFrame, spoken: Language) -> pl.DataFrame:
     """topic, user: who typed a word of a topic. `rows`: user, query; `topics`: topic, word."""
     queries = rows.select("query").unique().collect(engine="streaming")
-    typed = queries.with_columns(pieces(pl.col("query")).alias("word")).explode("word")
-    typed = typed.filter(pl.col("word").is_not_null() & ~pl.col("word").is_in(list(STOP_WORDS)))
-    wanted = topics.select("topic", stems(topics["word"]).alias("stem")).unique()
+    typed = queries.with_columns(spoken.pieces(queries["query"]).alias("word")).explode("word")
+    typed = typed.filter(pl.col("word").is_not_null() & ~pl.col("word").is_in(list(spoken.stop_words)))
+    wanted = topics.select("topic", spoken.stems(topics["word"]).alias("stem")).unique()
     spelled = typed.select(pl.col("word").unique())
-    meant = spelled.with_columns(stems(spelled["word"]).alias("stem")).join(wanted, on="stem").select("word", "topic")
+    meant = (
+        spelled.with_columns(spoken.stems(spelled["word"]).alias("stem"))
+        .join(wanted, on="stem")
+        .select("word", "topic")
+    )
     holding = [typed.join(meant, on="word").select("topic", "query")]
     joined = topics.filter(without_spaces(pl.col("word")))
     for topic, word in joined.select("topic", "word").iter_rows():
-        written = queries.filter(folded(pl.col("query")).str.contains(word, literal=True))
+        written = queries.filter(spoken.folded(pl.col("query")).str.contains(word, literal=True))
         holding.append(written.select(pl.lit(topic, dtype=topics.schema["topic"]).alias("topic"), "query"))
     topic_of = pl.concat(holding).unique()
     return rows.join(topic_of.lazy(), on="query").select("topic", "user").unique().collect(engine="streaming")

@@ -20,12 +20,13 @@ from coterie.promises._digests import NameOrDigest
 from coterie.promises._single_queries import (
     ALONE,
     ATTRS_SENTENCES,
-    USERS_SENTENCES,
     Attrs,
+    SessionMinutes,
     Users,
     costs,
     details,
     links,
+    users_sentence,
 )
 from coterie.taxonomies import Taxonomy
 
@@ -45,6 +46,7 @@ class ConceptKAnonymity:
     paper_compat: Annotated[bool, Flag(), "stop words are looked up in the taxonomy, as in the paper"] = False
     users: Users = "drop"
     attrs: Attrs = "common"
+    session_minutes: SessionMinutes = 30
 
     name: ClassVar[str] = "concept_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "items"
@@ -71,7 +73,7 @@ class ConceptKAnonymity:
                 f" What accompanies a concept (the clicked page) stays only where {self.k} users share concept and "
                 "page; times are cut to the day."
             )
-        return crowd[self.size] + attrs + USERS_SENTENCES[self.users]
+        return crowd[self.size] + attrs + users_sentence(self.users, self.session_minutes)
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -127,7 +129,7 @@ class ConceptKAnonymity:
             yield from crowds(case, (case.shape.item,), self.k, named=named, needs=needs)
         else:
             yield self._queries(case, concept_of, needs)
-        yield from links(case, self.users)
+        yield from links(case, self.users, self.session_minutes)
         yield from details(case, self.attrs, self.k, named=named, needs=needs)
 
     def _meaning(self, case: Case, needs: str) -> Check:

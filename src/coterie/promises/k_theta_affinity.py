@@ -19,15 +19,16 @@ from coterie.promises._digests import NameOrDigest
 from coterie.promises._single_queries import (
     ALONE,
     ATTRS_SENTENCES,
-    USERS_SENTENCES,
     Attrs,
+    SessionMinutes,
     Users,
     costs,
     details,
     links,
     nothing_else_was_looked_for,
+    users_sentence,
 )
-from coterie.text.words import FUNCTION_LISTS, name_of_words
+from coterie.text.function_words import FUNCTION_LISTS, name_of_words
 
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
 _FUNCTION_WORDS = "the function words, which are in the run record (--record DIR)"
@@ -53,6 +54,7 @@ class KThetaAffinity:
     ] = "english"
     users: Users = "drop"
     attrs: Attrs = "common"
+    session_minutes: SessionMinutes = 30
 
     name: ClassVar[str] = "k_theta_affinity"
     about: ClassVar[Literal["items", "subjects"]] = "items"
@@ -80,7 +82,7 @@ class KThetaAffinity:
                 f" What accompanies a query (the clicked page) stays only where {self.k} users share query and page; "
                 "times are cut to the day."
             )
-        return cover + words + attrs + USERS_SENTENCES[self.users]
+        return cover + words + attrs + users_sentence(self.users, self.session_minutes)
 
     @property
     def foreign_sentence(self) -> str:
@@ -146,7 +148,7 @@ class KThetaAffinity:
             )  # fmt: skip
             yield from self._words_and_cover(case, case.original, table)
         if not case.foreign:
-            yield from links(case, self.users)
+            yield from links(case, self.users, self.session_minutes)
             yield from details(case, self.attrs, self.k, named=self.users == "pseudonym")
 
     def _cover(self, item: str) -> str:

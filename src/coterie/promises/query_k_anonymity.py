@@ -13,13 +13,14 @@ from coterie.promises._crowds import crowds
 from coterie.promises._single_queries import (
     ALONE,
     ATTRS_SENTENCES,
-    USERS_SENTENCES,
     Attrs,
+    SessionMinutes,
     Users,
     costs,
     details,
     links,
     nothing_else_was_looked_for,
+    users_sentence,
 )
 
 
@@ -30,6 +31,7 @@ class QueryKAnonymity:
     k: Annotated[int, Range(2), "smallest number of users behind a released query"]
     users: Users = "drop"
     attrs: Attrs = "common"
+    session_minutes: SessionMinutes = 30
 
     name: ClassVar[str] = "query_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "items"
@@ -46,7 +48,7 @@ class QueryKAnonymity:
     def sentence(self) -> str:
         """The promise in plain words."""
         crowd = f"Every released query was issued by at least {self.k} different users."
-        return crowd + ATTRS_SENTENCES[self.attrs] + USERS_SENTENCES[self.users]
+        return crowd + ATTRS_SENTENCES[self.attrs] + users_sentence(self.users, self.session_minutes)
 
     @property
     def foreign_sentence(self) -> str:
@@ -93,5 +95,5 @@ class QueryKAnonymity:
             yield from _rules.names(case, self.users)
         yield from crowds(case, (case.shape.item,), self.k, named=named)
         if not case.foreign:
-            yield from links(case, self.users)
+            yield from links(case, self.users, self.session_minutes)
             yield from details(case, self.attrs, self.k, named=named)

@@ -26,6 +26,7 @@ from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._digests import NameOrDigest
 from coterie.promises._single_queries import ALONE
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
+from coterie.text.language import ENGLISH, LanguageName, language
 from coterie.text.words import digest_of, name_of_topics
 
 _LABELS = "the labels of the taxonomy, which are in the run record (--record DIR)"
@@ -51,6 +52,7 @@ class UserKAnonymity:
         "where the users behind a profile must not all have one sensitive topic: the digest of the topics",
     ] = ""
     topic_share: Annotated[float, Range(0, 1), "topics that this share of all users have, or more, may be shared"] = 0.5
+    language: Annotated[str, LanguageName(), "the language whose words and stems tell who has a topic"] = ENGLISH
 
     name: ClassVar[str] = "user_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "subjects"
@@ -168,7 +170,7 @@ class UserKAnonymity:
         groups = became.join(equal, on="released", how="left").select("user", "group").collect(engine="streaming")
         shape = case.original.shape
         typed = case.original.frame.select(pl.col(shape.subject).alias("user"), pl.col(shape.item).alias("query"))
-        having = users_with_topics(typed.drop_nulls("user"), topics)
+        having = users_with_topics(typed.drop_nulls("user"), topics, language(self.language))
         return judged(
             "topics",
             shared_by_all(having, groups, self.topic_share),

@@ -1,31 +1,37 @@
-"""Prepare: Log -> Log. One small pure step per file; a step is the function named after its file."""
+"""Prepare: Log -> Log. One small pure step per file, a value with parameters that is called on a log.
+
+File name = public name, and the class is the CamelCase of it: a frozen keyword-only dataclass whose fields are its
+parameters, annotated like those of methods, with
+
+    __call__(log) -> Log        ends in `log.then(frame, Step(name=spelled(self)))`
+
+A step is given as a value (`Sessions(minutes=10)`), or as the text that stands for it (`"sessions(minutes=10)"`).
+Third parties add theirs by an entry point of the group `coterie.steps`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from coterie.core import registry
 from coterie.core.log import Log
 from coterie.errors import ParameterError
+from coterie.steps._spelling import PrepareStep, StepLike, name_in, spelled, step_of, steps_of
+
+__all__ = ["DEFAULT", "PrepareStep", "StepLike", "name_in", "parse_steps", "prepare", "spelled", "step_of", "steps_of"]
 
 DEFAULT = ("normalize", "drop_empty")
 
 
-def prepare(log: Log, steps: Iterable[str] = DEFAULT) -> Log:
-    """The log after the named steps, in the given order."""
-    for name in steps:
-        step = getattr(registry.module("steps", name), name)
+def prepare(log: Log, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
+    """The log after the steps, in the given order."""
+    for step in steps_of(steps):
         log = step(log)
     return log
 
 
-def parse_steps(text: str) -> tuple[str, ...]:
-    """`normalize,drop_empty` as names; `none` for no step at all."""
-    if text.strip() == "none":
-        return ()
-    steps = tuple(part.strip() for part in text.split(",") if part.strip())
-    if not steps:
+def parse_steps(text: str) -> tuple[PrepareStep, ...]:
+    """The steps of `--prepare`; what is wrong is reported before any work."""
+    steps = steps_of(text)
+    if not steps and text.strip() != "none":
         raise ParameterError("--prepare needs step names separated by commas, or 'none'.")
-    for name in steps:
-        registry.module("steps", name)  # an unknown name is reported before any work
     return steps

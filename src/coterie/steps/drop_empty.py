@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from coterie.core.log import Log, Step
+from coterie.steps._spelling import spelled
 
 
-def drop_empty(log: Log) -> Log:
-    """The log without empty items."""
-    item = pl.col(log.shape.item)
-    return log.then(log.frame.filter(~item.is_in(["", "-"])), Step(name="drop_empty"))
+@dataclass(frozen=True, kw_only=True)
+class DropEmpty:
+    """Leave out rows with an empty item."""
+
+    def __call__(self, log: Log) -> Log:
+        """The log without empty items."""
+        item = pl.col(log.shape.item)
+        return log.then(log.frame.filter(~item.is_in(["", "-"])), Step(name=spelled(self)))

@@ -6,17 +6,26 @@ rank (ties by url, never by the order of lines). Rows without a time cannot be t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from coterie.core.log import Log, Step
+from coterie.steps._spelling import spelled
 
 
-def events(log: Log) -> Log:
-    """The log with one row for each event."""
-    shape = log.shape
-    key = [shape.subject, shape.item, "time"]
-    order = [*(rider for rider, _ in shape.riders), *shape.details]
-    timed = log.frame.filter(pl.col("time").is_not_null())
-    first = timed.sort(*order, "row", nulls_last=True).unique(key, keep="first", maintain_order=True)
-    untimed = log.frame.filter(pl.col("time").is_null())
-    return log.then(pl.concat([first, untimed]), Step(name="events"))
+@dataclass(frozen=True, kw_only=True)
+class Events:
+    """One row for each (subject, item, time)."""
+
+    def __call__(self, log: Log) -> Log:
+        """The log with one row for each event."""
+        shape, frame = log.shape, log.frame
+        if shape.time:
+            order = [*(rider for rider, _ in shape.riders), *shape.details]
+            timed = frame.filter(pl.col(shape.time).is_not_null())
+            first = timed.sort(*order, "row", nulls_last=True).unique(
+                [shape.subject, shape.item, shape.time], keep="first", maintain_order=True
+            )
+            frame = pl.concat([first, frame.filter(pl.col(shape.time).is_null())])
+        return log.then(frame, Step(name=spelled(self)))

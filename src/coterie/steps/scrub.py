@@ -20,6 +20,7 @@ from stdnum import iban, luhn
 from stdnum.util import get_cc_module
 
 from coterie.core.log import Log, Step
+from coterie.steps._spelling import spelled
 
 Check: TypeAlias = Callable[[str], bool]
 
@@ -317,25 +318,29 @@ def find(texts: pl.Series) -> pl.Series:
     name = texts.name
     texts = texts.cast(pl.String).alias("text")
     left = texts.filter(texts.str.contains(_ANY).fill_null(False)).unique()
-    found = [pl.DataFrame(schema={"text": pl.String, "kind": pl.String})]
+    kinds_of = [pl.DataFrame(schema={"text": pl.String, "kind": pl.String})]
     for recognizer in RECOGNIZERS:
         hit = left.str.contains(recognizer.pattern)
         if recognizer.check is not None:
             checked = pl.Series(map(recognizer.check, left.filter(hit)), dtype=pl.Boolean)
             hit = hit.scatter(hit.arg_true(), checked)
         named = pl.lit(recognizer.name).alias("kind")
-        found.append(pl.DataFrame({"text": left.filter(hit)}).with_columns(named))
+        kinds_of.append(pl.DataFrame({"text": left.filter(hit)}).with_columns(named))
         left = left.filter(~hit)
     frame = pl.DataFrame({"text": texts})
-    joined = frame.join(pl.concat(found), on="text", how="left", maintain_order="left")
+    joined = frame.join(pl.concat(kinds_of), on="text", how="left", maintain_order="left")
     return joined["kind"].alias(name)
 
 
-def scrub(log: Log) -> Log:
-    """The log without rows whose item looks like personal data; the step counts what it removed."""
-    item = log.shape.item
-    items = log.frame.group_by(item).len().collect(engine="streaming")
-    found = items.with_columns(find(items[item]).alias("kind")).drop_nulls("kind")
-    counts = dict(found.group_by("kind").agg(pl.col("len").sum()).sort("kind").iter_rows())
-    kept = log.frame.join(found.lazy().select(item), on=item, how="anti", nulls_equal=True)
-    return log.then(kept, Step(name="scrub", counts=counts))
+@dataclass(frozen=True, kw_only=True)
+class Scrub:
+    """Leave out rows whose item looks like personal data."""
+
+    def __call__(self, log: Log) -> Log:
+        """The log without rows whose item looks like personal data; the step counts what it removed."""
+        item = log.shape.item
+        items = log.frame.group_by(item).len().collect(engine="streaming")
+        personal = items.with_columns(find(items[item]).alias("kind")).drop_nulls("kind")
+        counts = dict(personal.group_by("kind").agg(pl.col("len").sum()).sort("kind").iter_rows())
+        kept = log.frame.join(personal.lazy().select(item), on=item, how="anti", nulls_equal=True)
+        return log.then(kept, Step(name=spelled(self), counts=counts))

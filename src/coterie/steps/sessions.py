@@ -1,25 +1,45 @@
-"""Number the sessions of each user: a new one begins after 30 minutes without activity.
+"""Number the sessions of each user: a new one begins after a pause of more than `minutes` without activity.
 
-Adds the private column `session`, which methods with `users = session` use. Rows without a time belong to the
-first session of their user; rows without a user to none.
+Adds the private column `session`, which methods with `users = session` use; without this step they make sessions that
+end after half an hour. Rows without a time belong to the first session of their user; rows without a user to none.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated
 
 import polars as pl
 
 from coterie.core.log import Log, Step
+from coterie.core.params import Range, check_params
+from coterie.steps._spelling import name_in, spelled, step_of
 
-PAUSE = timedelta(minutes=30)
+
+@dataclass(frozen=True, kw_only=True)
+class Sessions:
+    """Number the sessions of each user."""
+
+    minutes: Annotated[int, Range(1, 1440), "minutes without activity that a session survives"] = 30
+
+    def __post_init__(self) -> None:
+        check_params(self, "sessions")
+
+    def __call__(self, log: Log) -> Log:
+        """The log with the number of the session within its user."""
+        shape = log.shape
+        subject, number = pl.col(shape.subject), pl.lit(0, dtype=pl.UInt32)
+        if shape.time:
+            pause = pl.col(shape.time).diff() > timedelta(minutes=self.minutes)
+            number = pause.fill_null(False).cum_sum().cast(pl.UInt32).over(shape.subject, order_by=shape.time)
+        session = pl.when(subject.is_not_null()).then(number).alias("session")
+        columns = [name for name in shape.schema if name != "session"]
+        return log.then(log.frame.select(*columns, session), Step(name=spelled(self)))
 
 
-def sessions(log: Log) -> Log:
-    """The log with the number of the session within its user."""
-    subject = log.shape.subject
-    pause = pl.col("time").diff() > PAUSE
-    number = pause.fill_null(False).cum_sum().cast(pl.UInt32).over(subject, order_by="time")
-    session = pl.when(pl.col(subject).is_not_null()).then(number).alias("session")
-    columns = [name for name in log.shape.schema if name != "session"]
-    return log.then(log.frame.select(*columns, session), Step(name="sessions"))
+def session_minutes(log: Log) -> int:
+    """The minutes that sessions of a log survive: those of the step that numbered them, or the default."""
+    numbering = [step_of(text) for text in log.steps if name_in(text) == "sessions"]
+    last = numbering[-1] if numbering else Sessions()
+    return last.minutes if isinstance(last, Sessions) else Sessions().minutes

@@ -30,6 +30,7 @@ from coterie.core.split import SPLITS, chronological
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.reports import RANDOM, ReleaseView, render
 from coterie.reports.drawing import Drawing, draw, parse_drawing
+from coterie.steps import DEFAULT, spelled, steps_of
 from coterie.writing.files import sha256
 from coterie.writing.targets import placed, refuse_output
 
@@ -140,7 +141,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
     return Study(
         path=path,
         read=data["read"],
-        steps=tuple(data.get("prepare", {}).get("steps", ("normalize", "drop_empty"))),
+        steps=tuple(map(spelled, steps_of(data.get("prepare", {}).get("steps", DEFAULT)))),
         cells=tuple(cell for entry in data["anonymize"] for cell in _cells(entry, path.parent)),
         measures=None if names is None else tuple(names),
         kappas=tuple(kappas or ()),

@@ -19,11 +19,13 @@ import polars as pl
 
 from coterie.core.arrays import Flags, Ints, Short, offsets
 from coterie.errors import ParameterError
-from coterie.text.words import STOP_WORDS, pieces, stems
+from coterie.text.language import ENGLISH, language
+from coterie.text.words import pieces
 
 Unit = Literal["term", "query"]
 
 UNITS = ("term", "query")
+_ENGLISH = language(ENGLISH)  # the only language whose words we can look up
 _CHUNK = 1 << 20  # queries that are looked up at once, for the sake of memory
 # WordNet's rules for nouns, in its order: the first that gives a noun is taken.
 _ENDINGS = (
@@ -67,7 +69,7 @@ class Lexicon:
         """The forms without their stop words, as queries are looked up without them."""
         if self.stemmed:
             return self._full_trie  # built without stop words
-        kept = ~self.words.is_in(sorted(STOP_WORDS)).to_numpy()[self.form_words]
+        kept = ~self.words.is_in(sorted(_ENGLISH.stop_words)).to_numpy()[self.form_words]
         before, start = np.diff(self.form_start), offsets(np.add.reduceat(kept, self.form_start[:-1], dtype=np.int64))
         after = np.diff(start)
         # `out of doors` must not become what `doors` means.
@@ -112,7 +114,7 @@ class Lexicon:
         parts = pl.DataFrame({"word": np.arange(len(vocabulary), dtype=np.int32), "piece": vocabulary})
         parts = parts.with_columns(pieces(pl.col("piece"))).explode("piece", empty_as_null=False, keep_nulls=False)
         if stop_words:
-            parts = parts.filter(~pl.col("piece").is_in(sorted(STOP_WORDS)))
+            parts = parts.filter(~pl.col("piece").is_in(sorted(_ENGLISH.stop_words)))
         distinct = parts.select(pl.col("piece").unique(maintain_order=True))
         exact, reduced = self._reduce(distinct["piece"])
         distinct = distinct.with_columns(exact=exact, reduced=reduced)
@@ -140,7 +142,7 @@ class Lexicon:
             return numbers_found.fill_null(-1).to_numpy()
 
         if self.stemmed:
-            exact = numbers(stems(distinct))
+            exact = numbers(_ENGLISH.stems(distinct))
             return exact, exact
         exact = numbers(distinct)
         base = np.where(self._is_noun(exact), exact, -1).astype(np.int32)

@@ -12,12 +12,14 @@ import polars as pl
 
 from coterie.core.arrays import Ints, offsets
 from coterie.taxonomies.lexicon import Lexicon
-from coterie.text.words import STOP_WORDS, pieces, stems
+from coterie.text.language import ENGLISH, language
+from coterie.text.words import pieces
 
 MOST = 10
 """Categories that are kept for a word."""
 _LABEL_WEIGHT = 10  # a category's name tells more than the title of one of its pages
 _K1, _B = 1.2, 0.75
+_ENGLISH = language(ENGLISH)  # the only language whose taxonomies we have
 _UNIT = 1e6  # scores are whole numbers, so that no rank depends on the order in which they are added
 
 
@@ -25,9 +27,9 @@ def stemmed(category: Ints, text: pl.Series) -> pl.DataFrame:
     """The stems in texts about categories, in their order: category, stem."""
     table = pl.DataFrame({"category": category.astype(np.int32), "piece": text})
     table = table.with_columns(pieces(pl.col("piece"))).explode("piece", empty_as_null=False, keep_nulls=False)
-    table = table.filter(~pl.col("piece").is_in(sorted(STOP_WORDS)))
+    table = table.filter(~pl.col("piece").is_in(sorted(_ENGLISH.stop_words)))
     distinct = table.select(pl.col("piece").unique(maintain_order=True))
-    distinct = distinct.with_columns(stem=stems(distinct["piece"]))
+    distinct = distinct.with_columns(stem=_ENGLISH.stems(distinct["piece"]))
     return table.join(distinct, on="piece", how="left", maintain_order="left").select("category", "stem")
 
 

@@ -4,9 +4,9 @@ from coterie.testing import check_method
 check_method(MyMethod)
 """
 
-from coterie.testing._logs import SAMPLES, queries_log, visits_log
+from coterie.testing._logs import queries_log, visits_log
 from coterie.testing.check_format import check_format
 from coterie.testing.check_measure import check_measure
 from coterie.testing.check_method import check_method
 
-__all__ = ["SAMPLES", "check_format", "check_measure", "check_method", "queries_log", "visits_log"]
+__all__ = ["check_format", "check_measure", "check_method", "queries_log", "visits_log"]

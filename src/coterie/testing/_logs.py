@@ -1,4 +1,4 @@
-"""Hand-made logs of a few rows, and one sample text for each format. Nothing here is real."""
+"""Hand-made logs of a few rows. Nothing here is real."""
 
 from __future__ import annotations
 
@@ -62,21 +62,3 @@ def visits_log() -> Log:
     schema = {name: VISITS.schema[name] for name in ("row", *VISITS.released)}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     return Log(frame=frame.lazy(), shape=VISITS, history=(Step(name="read"),))
-
-
-SAMPLES: dict[str, str] = {
-    "aol": "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
-    "17\tblue teapot\t2020-02-03 09:00:00\t\t\n"
-    "17\tblue teapot\t2020-02-03 09:00:10\t2\thttp://www.tea.example\n"
-    "18\tquiet trains\t2020-02-03 09:01:00\n",
-    "excite": "0123456789ABCDEF\t970916105432\tblue teapot\nFEDCBA9876543210\t970916105500\tquiet trains\n",
-    "sogou": "00:00:01\t123456\t[蓝茶壶]\t8 3\twww.tea.example/a\n00:00:02\t654321\t[安静的火车]\t1 1\trail.example\n",
-    "ubi": '{"index": {"_index": "ubi_queries", "_id": "1"}}\n'
-    '{"query_id": "q1", "client_id": "c1", "user_query": "blue teapot", "timestamp": "2020-02-03T09:00:00Z"}\n'
-    '{"index": {"_index": "ubi_events", "_id": "2"}}\n'
-    '{"action_name": "click", "query_id": "q1", "client_id": "c1", "timestamp": "2020-02-03T09:00:05.5Z", '
-    '"event_attributes": {"position": {"ordinal": 3}, "object": {"object_id": "pot-7"}}}\n',
-    "clf": '192.0.2.7 - - [03/Feb/2020:09:00:00 +0100] "GET /tea HTTP/1.1" 200 512 "http://ref.example/" "Browser/1"\n'
-    '192.0.2.8 - kim [03/Feb/2020:09:00:01 +0100] "POST /trains HTTP/1.1" 304 - "-" "Browser/2"\n',
-    "table": 'user,time,query,rank,url\n17,2020-02-03 09:00:00,blue teapot,,\n18,2020-02-03 09:01:00,"a, b",2,http://b.example\n',
-}

@@ -1,63 +1,16 @@
-"""Text: words, their pieces and stems, stop words and function words."""
+"""Text: words, runs of letters, and what promises call lists of words."""
 
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections.abc import Iterable
-from pathlib import Path
 
 import polars as pl
-import Stemmer
 
-from coterie.errors import InputError
-
-# Function words of English and the words of web addresses: frequent everywhere, telling nothing.
-_STOP_TEXT = """
-a about after all also am an and any are as at be because been before being between both but by can could did do does
-doing down during each few for from further had has have having he her here hers him his how i if in into is it its
-itself just me more most my no nor not now of off on once only or other our ours out over own same she should so some
-such than that the their theirs them then there these they this those through to too under until up very was we were
-what when where which while who whom why will with would you your yours http https www com net org
-"""
-STOP_WORDS = frozenset(_STOP_TEXT.split())
-
-# SPEC 6.2: an n-gram made only of these is no concept. The list above is longer and holds words that tell something.
-_FUNCTION_TEXT = """
-a an the and or but nor so yet if of in on at to from by for with about as into over under after before between through
-during without within against upon off out up down is are was were be been being am do does did doing have has had
-having can could may might must shall should will would i you he she it we they me him her us them my your his its our
-their mine yours ours theirs this that these those who whom whose which what not no than then
-"""
-FUNCTION_WORDS = frozenset(_FUNCTION_TEXT.split())
-FUNCTION_LISTS = {"english": FUNCTION_WORDS, "none": frozenset[str]()}
-"""The lists of function words that have a name."""
-
-
-def function_words(choice: str) -> frozenset[str]:
-    """The function words of a list with a name, or of a UTF-8 file: words separated by spaces and line ends.
-
-    Words of a file are spelled as `normalize` spells queries.
-    """
-    if choice in FUNCTION_LISTS:
-        return FUNCTION_LISTS[choice]
-    try:
-        text = Path(choice).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"{Path(choice).name}, a file of function words, is not UTF-8 text.") from None
-    found = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower()).split()
-    if not found:
-        raise InputError(f"{Path(choice).name} has no function word in it. For no function words say 'none'.")
-    return frozenset(found)
-
-
-def name_of_words(words: Iterable[str]) -> str:
-    """The name of a list of function words, or a digest of one that has none: what everybody may know of it."""
-    found = frozenset(words)
-    for name, known in FUNCTION_LISTS.items():
-        if found == known:
-            return name
-    return digest_of(found)
+# Scripts whose words follow each other without a space, or carry their endings with them; and the long vowel of kana.
+_JOINED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_JOINED_RUN = _JOINED + r"\u{30fc}"
+_LETTER = r"[\p{L}\p{M}\p{N}]"
 
 
 def digest_of(words: Iterable[str]) -> str:
@@ -80,19 +33,44 @@ def folded(text: pl.Expr) -> pl.Expr:
     return text.str.normalize("NFKD").str.to_lowercase().str.replace_all(r"['’\u{0300}-\u{036f}]", "")
 
 
+def folded_latin(text: pl.Expr) -> pl.Expr:
+    """The same, but only Latin letters lose their accents: `й` is not `и`, as `é` is `e`."""
+    bare = text.str.normalize("NFKD").str.to_lowercase().str.replace_all(r"['’]", "")
+    return bare.str.replace_all(r"(\p{Latin})[\u{0300}-\u{036f}]+", "${1}").str.normalize("NFC")
+
+
+def runs(text: pl.Expr) -> pl.Expr:
+    """The runs of letters and digits in a folded text; everything else separates."""
+    return text.str.extract_all(rf"{_LETTER}+")
+
+
 def pieces(text: pl.Expr) -> pl.Expr:
     """The runs of letters and digits in a text, as they are looked up in a taxonomy: lower case, no accents.
 
     An apostrophe joins (`mother's` is `mothers`); everything else that is no letter or digit separates.
     """
-    return folded(text).str.extract_all(r"[\p{L}\p{M}\p{N}]+")
+    return runs(folded(text))
 
 
 def without_spaces(word: pl.Expr) -> pl.Expr:
     """Whether a word is of a script whose words follow each other without a space, or carry endings with them."""
-    return word.str.contains(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+    return word.str.contains(f"[{_JOINED}]")
 
 
-def stems(words: pl.Series) -> pl.Series:
-    """The stem of each word (English Snowball)."""
-    return pl.Series(words.name, Stemmer.Stemmer("english").stemWords(words.to_list()), dtype=pl.String)
+def only_without_spaces(text: pl.Expr) -> pl.Expr:
+    """Texts that have letters of such scripts; others become null, so that what is done with them costs nothing."""
+    return pl.when(without_spaces(text)).then(text)
+
+
+def cut_runs(text: pl.Expr, others: str = _LETTER) -> pl.Expr:
+    """The pieces of a text: runs of letters `without_spaces` become pairs of neighbouring letters, a single one stays.
+
+    Runs of `others` stay as well.
+    """
+    joined = f"[{_JOINED_RUN}]"
+    held = text.str.normalize("NFC")  # accents of kana, parts of hangul
+    singles = held.str.extract_all(f"{joined}+").list.eval(pl.element().filter(pl.element().str.len_chars() == 1))
+    even = held.str.extract_all(f"{joined}{{2}}")
+    odd = held.str.replace_all(f"{joined}({joined}*)", " ${1}").str.extract_all(f"{joined}{{2}}")
+    rest = held.str.extract_all(f"[{others}--{joined}]+")
+    return pl.concat_list(rest, singles, even, odd)

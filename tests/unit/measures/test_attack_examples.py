@@ -3,15 +3,16 @@
 import polars as pl
 import pytest
 
-from coterie.measures.attacks import interval, keywords
+from coterie.measures.attacks import interval
 from coterie.measures.attacks.linkage import attack, draw
 from coterie.measures.attacks.simattack import Targets, similarity
 from coterie.measures.attacks.simattack import attack as guess
+from coterie.text.language import language
 
 
 def test_keywords():
     frame = pl.DataFrame({"item": ["the blue  teapot blue", "the", "/a/b"]})
-    found = frame.select(keywords(pl.col("item")).list.sort()).to_series().to_list()
+    found = frame.select(language("english").keywords(pl.col("item")).list.sort()).to_series().to_list()
     assert found == [["blue", "teapot"], [], ["/a/b"]]
 
 

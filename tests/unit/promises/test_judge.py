@@ -118,7 +118,7 @@ def test_every_field_has_its_range_and_its_sentence(name):
 @pytest.mark.parametrize(
     ("cls", "values"),
     [
-        (KThetaAffinity, {"function_words": "german"}),
+        (KThetaAffinity, {"function_words": "klingon"}),
         (KThetaAffinity, {"function_words": "sha256:"}),
         (KThetaAffinity, {"function_words": ["the"]}),
         (KThetaAffinity, {"function_words": DIGEST + "0"}),

@@ -7,7 +7,7 @@ from hand_made import DIGEST, case_of, check_of, log_of
 from coterie.promises import judge
 from coterie.promises import k_theta_affinity as module
 from coterie.promises.k_theta_affinity import KThetaAffinity
-from coterie.text.words import name_of_words
+from coterie.text.function_words import name_of_words
 
 # Three users typed nearly the same, each of them alone; four typed something common.
 RING = {"p": "one two three four five six", "q": "one two three four five", "r": "two three four five six"}

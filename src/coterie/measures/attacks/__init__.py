@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import math
 
-import polars as pl
-
 from coterie.core.log import Release
-from coterie.text.words import STOP_WORDS, words
 
 _Z = 1.959964  # 95 % of a normal distribution lie within
-
-
-def keywords(text: pl.Expr) -> pl.Expr:
-    """The distinct words of a text that are no stop words, as a list."""
-    return words(text).list.set_difference(pl.lit([*sorted(STOP_WORDS), ""]))
 
 
 def interval(share: float, n: int) -> tuple[float, float]:

@@ -29,9 +29,11 @@ from numpy.typing import NDArray
 
 from coterie.core import randomness
 from coterie.core.scores import Figure, Score
-from coterie.measures.attacks import bound, interval, keywords
+from coterie.measures.attacks import bound, interval
 from coterie.measures.comparison import Comparison
+from coterie.text.language import ENGLISH, Language, language, language_in
 
+_ENGLISH = language(ENGLISH)
 needs = frozenset({"record", "text"})
 ATTACKED = 1_000
 KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
@@ -97,16 +99,18 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     original, released = comparison.pairs_before, comparison.pairs_after
     people = original.select("subject").unique().sort("subject")
     known = draw(original, _sample(people, comparison.seed), comparison.seed)
-    n = known["user"].n_unique()
+    n, spoken = known["user"].n_unique(), language_in(comparison.release.params)
     yield Score("users", n, "users attacked")
     if (most := bound(comparison.release)) is not None:
         yield Score("bound", most, "% of users")
-    yield from _scores("before", attack(known, original, people.select(original="subject", released="subject")), n)
+    yield from _scores(
+        "before", attack(known, original, people.select(original="subject", released="subject"), spoken), n
+    )
     yield Score("after.names", released["subject"].n_unique(), "names")
     if released.is_empty():
         yield from (Score(f"after.{key}", None, "does not apply: no names") for key in KNOWLEDGE)
     else:
-        yield from _scores("after", attack(known, released, comparison.names), n)
+        yield from _scores("after", attack(known, released, comparison.names, spoken), n)
 
 
 def _scores(moment: str, successes: pl.DataFrame, n: int) -> Iterator[Score]:
@@ -140,7 +144,9 @@ def draw(profiles: pl.DataFrame, users: pl.DataFrame, seed: int) -> pl.DataFrame
     return known.filter(pl.col("position") <= pl.max_horizontal("half", pl.lit(most)))
 
 
-def attack(known: pl.DataFrame, profiles: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+def attack(
+    known: pl.DataFrame, profiles: pl.DataFrame, names: pl.DataFrame, spoken: Language = _ENGLISH
+) -> pl.DataFrame:  # fmt: skip
     """user and the success for each knowledge.
 
     `known`: user, position, half, item. `profiles`: subject, item, each pair once. `names`: original, released.
@@ -152,9 +158,9 @@ def attack(known: pl.DataFrame, profiles: pl.DataFrame, names: pl.DataFrame) -> 
     items = profiles.lazy().select("item").unique()
     clues = known.join(users.select("id", "user"), on="user").select("id", "position", "item")
     queries = _Clues.of(clues.select("id", "position", text="item"), items.with_columns(text="item"), pairs, users)
-    split = clues.with_columns(text=keywords(pl.col("item"))).explode("text").drop_nulls("text")
+    split = clues.with_columns(text=spoken.keywords(pl.col("item"))).explode("text").drop_nulls("text")
     first = split.group_by("id", "text").agg(pl.col("position").min())
-    spelled = items.with_columns(text=keywords(pl.col("item"))).explode("text").drop_nulls("text")
+    spelled = items.with_columns(text=spoken.keywords(pl.col("item"))).explode("text").drop_nulls("text")
     words = _Clues.of(first, spelled, pairs, users)
     own = users.join(names, left_on="user", right_on="original").join(number, left_on="released", right_on="subject")
     own = own.unique(["id", "name"]).sort("id", "name")

@@ -34,8 +34,9 @@ import polars as pl
 from coterie.core import randomness
 from coterie.core.scores import Figure, Score
 from coterie.core.split import in_time
-from coterie.measures.attacks import bound, keywords
+from coterie.measures.attacks import bound
 from coterie.measures.comparison import Comparison
+from coterie.text.language import language_in
 
 needs = frozenset({"record", "text"})
 figures = (
@@ -83,7 +84,6 @@ TARGETS = 2_000
 LAST = 50
 _PAIRS_AT_ONCE = 5_000_000  # of a target and a known query with a common word; of no consequence for the result
 _DIGITS = 9  # equal fits are those that agree so far
-_KEYWORDS = keywords(pl.col("item")).list.sort().list.join(" ").alias("keywords")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,20 +102,23 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     """Precision and recall on the original and on the release."""
     released = comparison.released
     rows = comparison.original.drop_nulls("subject")
+    keywords = (
+        language_in(comparison.release.params).keywords(pl.col("item")).list.sort().list.join(" ").alias("keywords")
+    )
     users = rows.group_by("subject").len("n").sort("n", "subject", descending=[True, False]).head(USERS)
     own = _in_time(rows.join(users, on="subject", how="semi"))
-    known = own.filter("early").select(pl.col("subject").alias("user"), _KEYWORDS)
+    known = own.filter("early").select(pl.col("subject").alias("user"), keywords)
     names = comparison.names.join(users, left_on="original", right_on="subject", how="semi")
     yield Score("users", users.height, "users known")
     if (most := bound(comparison.release)) is not None:
         yield Score("bound", most, "%")
     if released["subject"].null_count() < released.height:
         same = users.select(original="subject", released="subject")
-        yield from _scores("before", known, _profiles(rows, same, comparison.seed), "profiles")
-        yield from _scores("after", known, _profiles(released, names, comparison.seed), "profiles")
+        yield from _scores("before", known, _profiles(rows, same, comparison.seed, keywords), "profiles")
+        yield from _scores("after", known, _profiles(released, names, comparison.seed, keywords), "profiles")
         return
     late = own.filter(~pl.col("early"))
-    yield from _scores("before", known, _single(late, comparison.seed), "queries")
+    yield from _scores("before", known, _single(late, comparison.seed, keywords), "queries")
     record = comparison.release.record
     if record is None or record.rows is None:
         why = "does not apply: neither names nor original rows"
@@ -123,7 +126,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     else:
         text = released.select("item").with_row_index("released_row")
         became = late.drop("item").join(comparison.rows, on="row").join(text, on="released_row")
-        yield from _scores("after", known, _single(became, comparison.seed), "queries")
+        yield from _scores("after", known, _single(became, comparison.seed, keywords), "queries")
 
 
 def _scores(moment: str, known: pl.DataFrame, targets: Targets, kind: str) -> Iterator[Score]:
@@ -144,21 +147,21 @@ def _in_time(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows in the order of subjects and times; `place` within the subject and whether it is in the first two thirds."""
     place = pl.int_range(pl.len()).over("subject")
     early = 3 * (pl.col("place") + 1) <= 2 * pl.len().over("subject")
-    return in_time(rows, "subject", "item").with_columns(place=place).with_columns(early=early)
+    return in_time(rows, "subject", "item", "time").with_columns(place=place).with_columns(early=early)
 
 
-def _single(rows: pl.DataFrame, seed: int) -> Targets:
+def _single(rows: pl.DataFrame, seed: int, keywords: pl.Expr) -> Targets:
     """Each row is a target, and nothing looks like it."""
     label = rows.select(pl.concat_str("subject", pl.col("place").cast(pl.String), separator="\0")).to_series()
     drawn = rows[_draw(label, seed)].with_row_index("target")
     return Targets(
-        queries=drawn.select("target", _KEYWORDS),
+        queries=drawn.select("target", keywords),
         owners=drawn.select("target", pl.col("subject").alias("user")),
         names=drawn.select("target", pl.lit(1).alias("names")),
     )
 
 
-def _profiles(rows: pl.DataFrame, names: pl.DataFrame, seed: int) -> Targets:
+def _profiles(rows: pl.DataFrame, names: pl.DataFrame, seed: int, keywords: pl.Expr) -> Targets:
     """The ends of the profiles under the `names` (original, released); names with the same end are one target."""
     sizes = rows.lazy().drop_nulls("subject").group_by("subject").agg(
         pl.min_horizontal(pl.len() - 2 * pl.len() // 3, pl.lit(LAST)).alias("end")
@@ -168,7 +171,7 @@ def _profiles(rows: pl.DataFrame, names: pl.DataFrame, seed: int) -> Targets:
     alike = sizes.join(of_known, on="end", how="semi")
     ends = _in_time(rows.join(alike, on="subject")).filter(
         pl.col("place") >= pl.len().over("subject") - pl.col("end")
-    ).with_columns(_KEYWORDS)  # fmt: skip
+    ).with_columns(keywords)  # fmt: skip
     looks = ends.group_by("subject").agg(pl.col("keywords").sort())
     targets = looks.group_by("keywords").agg(pl.col("subject").sort()).with_columns(
         pl.col("subject").list.first().alias("first"), pl.col("subject").list.len().alias("names")

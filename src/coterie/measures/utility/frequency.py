@@ -7,13 +7,15 @@ of the original's ten are among the release's ten. The strings are shown only on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import partial
 
 import polars as pl
 
 from coterie.core.scores import Figure, Picture, Score
 from coterie.measures.comparison import Comparison
-from coterie.text.words import STOP_WORDS, words
+from coterie.text.language import language_in
+from coterie.text.words import words
 
 needs = frozenset({"text"})
 TOP = 10
@@ -51,7 +53,8 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Relative frequencies of the ten most frequent queries and words, before and after."""
-    for kind, count in (("query", _queries), ("word", _words)):
+    telling_words = partial(_words, stop_words=language_in(comparison.release.params).stop_words)
+    for kind, count in (("query", _queries), ("word", telling_words)):
         before, after = count(comparison.items_before), count(comparison.items_after)
         top = before.head(TOP).join(after, on="text", how="left", suffix="_after", maintain_order="left")
         for rank, (text, share, share_after) in enumerate(top.iter_rows(), start=1):
@@ -66,10 +69,10 @@ def _queries(items: pl.DataFrame) -> pl.DataFrame:
     return _ordered(items.lazy().rename({"item": "text"}))
 
 
-def _words(items: pl.DataFrame) -> pl.DataFrame:
+def _words(items: pl.DataFrame, stop_words: Collection[str]) -> pl.DataFrame:
     """Words of distinct queries, weighted by how often the query occurs."""
     split = items.lazy().select(words(pl.col("item")).alias("text"), "n").explode("text")
-    telling = split.filter(~pl.col("text").is_in(list(STOP_WORDS)) & (pl.col("text") != ""))
+    telling = split.filter(~pl.col("text").is_in(list(stop_words)) & (pl.col("text") != ""))
     return _ordered(telling.group_by("text").agg(pl.col("n").sum()))
 
 

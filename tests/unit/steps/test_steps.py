@@ -1,8 +1,10 @@
 """The small steps: normalize, drop_empty, events, sessions."""
 
 import unicodedata
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Annotated
+from unittest import mock
 
 import polars as pl
 import pytest
@@ -10,8 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
+from coterie.core import registry
+from coterie.core.log import Step
+from coterie.core.params import File, Flag, Range, params_of
 from coterie.errors import ParameterError, UnknownNameError
-from coterie.steps import parse_steps
+from coterie.steps import parse_steps, spelled, step_of
+from coterie.steps.drop_empty import DropEmpty
+from coterie.steps.events import Events
+from coterie.steps.normalize import Normalize
+from coterie.steps.sessions import Sessions, session_minutes
 from coterie.testing import queries_log, visits_log
 
 START = datetime(2020, 2, 3, 9)
@@ -113,10 +122,89 @@ def test_scrub_counts_what_it_removes():
     assert log.history[-1].counts == {"email": 2, "phone": 1}
 
 
-def test_names_of_steps():
-    assert parse_steps("normalize, events") == ("normalize", "events")
+def test_sessions_of_other_lengths():
+    minutes = [0, 10, 21, 50]
+    rows = [("u", START + timedelta(minutes=m), "tea", None, None) for m in minutes]
+    for step in ("sessions(minutes=10)", {"name": "sessions", "minutes": 10}, Sessions(minutes=10)):
+        log = coterie.prepare(_log(rows), [step])
+        assert log.frame.collect().sort("time")["session"].to_list() == [0, 0, 1, 2]
+        assert log.steps == ("sessions(minutes=10)",)
+        assert session_minutes(log) == 10
+    assert session_minutes(_log(rows)) == 30
+
+
+def test_steps_of_a_command_line():
+    assert parse_steps("normalize, events") == (Normalize(), Events())
     assert parse_steps("none") == ()
-    with pytest.raises(ParameterError):
+    assert parse_steps("normalize,sessions(minutes=10),drop_empty") == (
+        Normalize(),
+        Sessions(minutes=10),
+        DropEmpty(),
+    )
+    assert parse_steps(" sessions ( minutes = 10 ) , ") == (Sessions(minutes=10),)
+    assert parse_steps("sessions()") == (Sessions(),)
+    with pytest.raises(ParameterError, match="--prepare needs step names"):
         parse_steps(",")
     with pytest.raises(UnknownNameError, match="Did you mean 'normalize'"):
         parse_steps("normalise")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sessions(minute=10)", "has no parameter 'minute'. Did you mean 'minutes'"),
+        ("normalize(form=3)", "has no parameters. Write it as normalize"),
+        ("sessions(10)", "is not a prepare step. Write it like"),
+        ("sessions(minutes=)", "is not a prepare step"),
+        ("sessions(minutes=10", "is not a prepare step"),
+        ("sessions(minutes=ten)", "must be a whole number between 1 and 1440. Got 'ten' instead"),
+        ("sessions(minutes=0)", "Got 0 instead"),
+        ("sessions(minutes=1.5)", "Got '1.5' instead"),
+    ],
+)
+def test_what_is_wrong_with_a_step(text, message):
+    with pytest.raises(ParameterError, match=message.replace("(", r"\(")):
+        parse_steps(text)
+
+
+@pytest.mark.parametrize("name", registry.names("steps"))
+def test_every_step_is_a_value_that_is_spelled_by_its_name(name):
+    cls = registry.member("steps", name)
+    step = cls()
+    assert spelled(step) == name
+    assert step_of(name) == step
+    assert hash(step) == hash(cls())
+    assert cls.__doc__
+    assert all(param.doc for param in params_of(cls))
+    assert step(queries_log()).steps == (name,)
+    assert step(visits_log()).steps == (name,)
+
+
+@given(st.integers(1, 1440))
+def test_spelling_and_reading_are_inverse(minutes):
+    step = Sessions(minutes=minutes)
+    assert step_of(spelled(step)) == step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wordy:
+    """A step with parameters of every kind, which stands in for one of a third party."""
+
+    text: Annotated[str, File(""), "some text"] = ""
+    share: Annotated[float, Range(0, 1), "a share"] = 0.5
+    whole: Annotated[bool, Flag(), "yes or no"] = False
+
+    def __call__(self, log):
+        return log.then(log.frame, Step(name=spelled(self)))
+
+
+@given(
+    st.text("ab ,()=\"\\'é", max_size=6).filter(lambda text: text == text.strip()),
+    st.floats(0, 1),
+    st.booleans(),
+)
+def test_parameters_of_every_kind(text, share, whole):
+    step = Wordy(text=text, share=share, whole=whole)
+    with mock.patch.object(registry, "member", return_value=Wordy):
+        assert step_of(spelled(step)) == step
+        assert parse_steps(f"normalize,{spelled(step)}")[-1] == step

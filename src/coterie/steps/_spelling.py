@@ -1,0 +1,127 @@
+"""How a prepare step is written: `sessions`, or `sessions(minutes=10)` where a parameter is not the default.
+
+The same text stands on the command line, in TOML, in the history of a log and in the sidecar of a release, so that
+verify, measure and report prepare the original in the same way.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol, TypeAlias
+
+from coterie.core import registry
+from coterie.core.log import Log
+from coterie.core.params import Param, params_of
+from coterie.errors import ParameterError
+
+
+class PrepareStep(Protocol):
+    """A prepare step: a frozen dataclass whose fields are its parameters, called on a log."""
+
+    def __call__(self, log: Log, /) -> Log:
+        """The log after this step, which it remembers in its history."""
+
+
+StepLike: TypeAlias = str | Mapping[str, Any] | PrepareStep
+"""A step, the text that stands for it, or a table {name = "sessions", minutes = 10}."""
+
+_CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\((.*)\))?\s*", re.S)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[(),"]|[^(),"]+', re.S)  # a quoted text, a mark, or what is between them
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_WORDS = {"true": True, "yes": True, "false": False, "no": False}
+_KINDS: dict[type, Callable[[str], Any]] = {int: int, float: float, bool: lambda text: _WORDS[text.lower()]}
+
+
+def spelled(step: PrepareStep) -> str:
+    """The text that stands for a step."""
+    changed = [
+        f"{param.name}={_value_text(value)}"
+        for param in params_of(type(step))
+        if (value := getattr(step, param.name)) != param.default
+    ]
+    name = registry.name_of(step)
+    return f"{name}({', '.join(changed)})" if changed else name
+
+
+def step_of(given: StepLike) -> PrepareStep:
+    """The step that a text or a table stands for; a step stands for itself."""
+    if isinstance(given, str):
+        name, settings = _parsed(given)
+    elif isinstance(given, Mapping):
+        name, settings = str(given.get("name", "")), {key: value for key, value in given.items() if key != "name"}
+    else:
+        return given
+    cls = registry.member("steps", name)
+    known = {param.name: param for param in params_of(cls)}
+    values = {}
+    for key, value in settings.items():
+        if key not in known:
+            raise ParameterError(_unknown(name, key, list(known)))
+        values[key] = _value(value, known[key]) if isinstance(given, str) else value
+    step: PrepareStep = cls(**values)
+    return step
+
+
+def steps_of(given: str | Iterable[StepLike]) -> tuple[PrepareStep, ...]:
+    """The steps of a list, or of a text such as `normalize,sessions(minutes=10)`; `none` stands for no step at all."""
+    if isinstance(given, str):
+        return () if given.strip() == "none" else tuple(map(step_of, _parts(given)))
+    return tuple(map(step_of, given))
+
+
+def name_in(text: str) -> str:
+    """The name of the step that a text stands for, whether or not there is such a step."""
+    return text.partition("(")[0].strip()
+
+
+def _parts(text: str) -> Iterator[str]:
+    """What commas separate that are neither in quotes nor in parentheses."""
+    part, depth = "", 0
+    for piece in _TOKEN.findall(text + ","):
+        depth += (piece == "(") - (piece == ")")
+        if piece == "," and depth <= 0:
+            if part.strip():
+                yield part
+            part = ""
+        else:
+            part += piece
+    if part.strip(", "):  # a parenthesis without an end
+        yield part.removesuffix(",")
+
+
+def _parsed(text: str) -> tuple[str, dict[str, str]]:
+    """Name and parameters, as they are written."""
+    call = _CALL.fullmatch(text)
+    pairs = [part.partition("=") for part in _parts((call and call[2]) or "")]
+    if call is None or any(not (name.strip() and mark and value.strip()) for name, mark, value in pairs):
+        raise ParameterError(f"{text!r} is not a prepare step. Write it like normalize or sessions(minutes=30).")
+    return call[1], {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _value(text: str, param: Param) -> Any:
+    """The value that a text stands for; what stands for none is left to be refused by the step."""
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    try:
+        return _KINDS.get(param.kind, str)(text)
+    except (ValueError, KeyError):
+        return text
+
+
+def _value_text(value: Any) -> str:
+    bare = not isinstance(value, str) or _BARE.fullmatch(value)
+    return str(value).lower() if isinstance(value, bool) else str(value) if bare else json.dumps(value)
+
+
+def _unknown(step: str, name: str, names: list[str]) -> str:
+    if not names:
+        return f"The step {step} has no parameters. Write it as {step}."
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return f"The step {step} has no parameter {name!r}.{hint} It has: {', '.join(names)}."

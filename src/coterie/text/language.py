@@ -1,0 +1,163 @@
+"""Language: what a word is, which words belong together, and which tell nothing. One value, English unless said.
+
+    language("german"), language("de")
+
+    stop_words        words that tell nothing about what somebody is interested in
+    function_words    fewer: words without any meaning of their own (the, of); see `function_words.py`
+    stems(words)      what words with other endings have in common, by Snowball; the words where there is no stemmer
+    pieces(texts)     the words that texts are made of, in lower case, without accents
+    keywords(text)    the distinct words between spaces that are no stop words
+
+Chinese, Japanese, Korean, Thai and others write words without spaces, or endings without end: in every language, runs
+of such letters are cut into pairs of letters, so that people can have parts of a text in common (`text/words.py`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import polars as pl
+
+from coterie.errors import MissingError, UnknownNameError
+from coterie.text.function_words import FUNCTION_WORDS
+from coterie.text.words import cut_runs, folded, folded_latin, only_without_spaces, runs, without_spaces, words
+
+ENGLISH = "english"
+NO_LANGUAGE = "none"
+# Frequent everywhere, telling nothing.
+_WEB_WORDS = frozenset({"http", "https", "www", "com", "net", "org"})
+# Function words of English and the words of web addresses.
+_ENGLISH_STOP_WORDS = """
+a about after all also am an and any are as at be because been before being between both but by can could did do does
+doing down during each few for from further had has have having he her here hers him his how i if in into is it its
+itself just me more most my no nor not now of off on once only or other our ours out over own same she should so some
+such than that the their theirs them then there these they this those through to too under until up very was we were
+what when where which while who whom why will with would you your yours
+"""
+_STEMMED = """
+arabic ar armenian hy basque eu catalan ca czech cs danish da dutch nl english en esperanto eo estonian et finnish fi
+french fr german de greek el hindi hi hungarian hu indonesian id irish ga italian it lithuanian lt nepali ne
+norwegian no persian fa polish pl portuguese pt romanian ro russian ru serbian sr sesotho st spanish es swedish sv
+tamil ta turkish tr yiddish yi
+"""
+_UNSTEMMED = """
+afrikaans af bengali bn breton br bulgarian bg chinese zh croatian hr galician gl gujarati gu hausa ha hebrew he
+japanese ja korean ko kurdish ku latin la latvian lv malay ms marathi mr slovak sk slovenian sl somali so swahili sw
+tagalog tl thai th ukrainian uk urdu ur vietnamese vi yoruba yo zulu zu
+"""
+
+
+def _codes(table: str) -> dict[str, str]:
+    names = table.split()
+    return dict(zip(names[::2], names[1::2], strict=True))
+
+
+STEMMED = _codes(_STEMMED)
+"""Languages that Snowball knows, and their codes (ISO 639-1)."""
+UNSTEMMED = {**_codes(_UNSTEMMED), NO_LANGUAGE: ""}
+"""Languages whose words are taken as they are; `none` has no stop words either."""
+LANGUAGES = {**STEMMED, **UNSTEMMED}
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language by its name; `language` makes one."""
+
+    name: str
+
+    @property
+    def code(self) -> str:
+        """Its code (ISO 639-1)."""
+        return LANGUAGES[self.name]
+
+    @cached_property
+    def stop_words(self) -> frozenset[str]:
+        """Words that tell nothing, as they are written and as `pieces` writes them."""
+        if self.name == ENGLISH:
+            return frozenset(_ENGLISH_STOP_WORDS.split()) | _WEB_WORDS
+        if self.name == NO_LANGUAGE:
+            return frozenset()
+        import stopwordsiso  # which reads the lists of all languages
+
+        written = pl.DataFrame({"word": sorted(stopwordsiso.stopwords(self.code))}, schema={"word": pl.String})
+        spelled = written.select(pl.concat([pl.col("word"), self.folded(pl.col("word"))]))["word"]
+        return frozenset(spelled) | _WEB_WORDS
+
+    @property
+    def function_words(self) -> frozenset[str]:
+        """Words without a meaning of their own; none where there is no list of them."""
+        return FUNCTION_WORDS.get(self.name, frozenset())
+
+    def stems(self, words: pl.Series) -> pl.Series:
+        """The stem of each word."""
+        if self.name not in STEMMED:
+            return words
+        import Stemmer
+
+        try:
+            stemmer = Stemmer.Stemmer(self.name)
+        except KeyError:
+            raise MissingError(
+                f"The PyStemmer that is installed has no stems of {self.name}. Install a newer one, or choose another "
+                f"--language."
+            ) from None
+        return pl.Series(words.name, stemmer.stemWords(words.to_list()), dtype=pl.String)
+
+    def folded(self, text: pl.Expr) -> pl.Expr:
+        """A text in lower case, without apostrophes and accents; letters that are not Latin keep theirs.
+
+        In English they do not: nothing is known there about the words of other scripts.
+        """
+        return folded(text) if self.name == ENGLISH else folded_latin(text)
+
+    def runs(self, text: pl.Expr) -> pl.Expr:
+        """The runs of letters and digits in a text, folded."""
+        return runs(self.folded(text))
+
+    def pieces(self, texts: pl.Series) -> pl.Series:
+        """The same for many texts, with runs that are written without spaces cut into pairs of letters."""
+        text, column = pl.col("text"), texts.to_frame("text")
+        pieces = self.runs(text)
+        if column.select(without_spaces(text).any()).item():
+            pieces = pl.coalesce(cut_runs(self.folded(only_without_spaces(text))), pieces)
+        return column.select(pieces).to_series().rename(texts.name)
+
+    def keywords(self, text: pl.Expr) -> pl.Expr:
+        """The distinct words of a text that are no stop words, as a list; what has no spaces is cut as in `pieces`."""
+        cut = cut_runs(only_without_spaces(text), others=r"[^ ]")
+        return pl.coalesce(cut, words(text)).list.set_difference(pl.lit([*sorted(self.stop_words), ""]))
+
+
+class LanguageName:
+    """A parameter that is a language, by name or code."""
+
+    def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
+        """Whether there is such a language."""
+        return isinstance(value, str) and (value.lower() in LANGUAGES or value.lower() in _NAMES)
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
+        """The allowed values in words."""
+        return "a language by its name or code, such as 'german' or 'de' (docs/languages.md has them all)"
+
+
+_NAMES = {code: name for name, code in LANGUAGES.items() if code}
+
+
+@cache
+def language(name: str) -> Language:
+    """The language of that name or code."""
+    full = _NAMES.get(name.lower(), name.lower())
+    if full in LANGUAGES:
+        return Language(full)
+    close = difflib.get_close_matches(full, LANGUAGES, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise UnknownNameError(f"There is no language {name!r}.{hint} Known: {', '.join(sorted(LANGUAGES))}.")
+
+
+def language_in(params: Mapping[str, Any]) -> Language:
+    """The language that the parameters of a method name; English where they name none."""
+    return language(str(params.get("language", ENGLISH)))

@@ -1,0 +1,72 @@
+"""Every format says how sure it is; the surest one reads the file, whoever ships it."""
+
+import pytest
+
+import coterie
+from coterie.core import registry
+from coterie.errors import InputError
+from coterie.formats import sureness
+from coterie.testing import check_format
+
+
+@pytest.fixture
+def third_party(monkeypatch):
+    """Formats of other packages, by name and module."""
+
+    def third_party(**modules):
+        points = [type("Point", (), {"name": name, "module": module}) for name, module in modules.items()]
+        monkeypatch.setattr(registry, "_entry_points", lambda kind: points if kind == "formats" else [])
+
+    return third_party
+
+
+@pytest.mark.parametrize("name", registry.names("formats"))
+def test_each_sample_has_one_surest_format(name):
+    head = registry.module("formats", name).sample.splitlines()
+    sure = {each: registry.module("formats", each).sniff(head) for each in registry.names("formats")}
+    most = max(sure.values())
+    assert [each for each, value in sure.items() if value == most] == [name]
+
+
+def test_a_format_of_a_third_party_is_sniffed_and_passes_the_examination(third_party, write):
+    third_party(session_lines="tests.helpers.session_lines")
+    check_format("session_lines")
+    log = coterie.read(write("log.txt", "1\tQ\t17\t0\tblue,teapot\n1\tC\t17\t3\t99\n1\tQ\t17\t9\ttea\n"))
+    assert log.to_polars()["query"].to_list() == ["blue teapot", "tea"]
+
+
+def test_its_name_is_that_of_its_entry_point(third_party, write):
+    third_party(theirs="tests.helpers.session_lines")
+    path = write("log.txt", "1\tQ\t17\t0\tblue,teapot\n" * 5 + "damaged\n" * 5)
+    with pytest.raises(InputError, match="could not be read as theirs"):
+        coterie.read(path)
+
+
+def test_two_formats_that_are_equally_sure_are_an_error_that_says_what_to_do(third_party, write):
+    third_party(ours="tests.helpers.session_lines", theirs="tests.helpers.session_lines")
+    path = write("log.txt", "1\tQ\t17\t0\tblue,teapot\n")
+    with pytest.raises(InputError, match=r"log\.txt could be of the formats ours and theirs\. .*--format"):
+        coterie.read(path)
+    assert coterie.read(path, format="ours").to_polars().height == 1
+
+
+def test_sureness_grows_with_the_lines_that_fit():
+    assert sureness("^a", []) == 0
+    assert sureness("^a", ["b", "a", "a"]) == 0, "the first line decides whether it is a candidate"
+    assert sureness("^a", ["a", "b", "b"]) == 0.7
+    assert sureness("^a", ["a", "a"]) == 0.9
+    assert sureness("^a", ["a"] * 20 + ["b"] * 80) == 0.9, "only the first lines are looked at"
+
+
+def test_lines_after_the_first_tell_two_formats_apart(write):
+    """The first query of this Excite log is a time, so that the line could also be AOL's."""
+    path = write(
+        "log.txt", "0123456789ABCDEF\t970916105432\t2006-03-01 10:00:00\n0123456789ABCDEF\t970916105433\ttea\n"
+    )
+    assert coterie.read(path).to_polars()["query"].to_list() == ["2006-03-01 10:00:00", "tea"]
+
+
+def test_a_table_is_the_last_resort(write):
+    """A line of AOL's log in which somebody searched for the word that tables have in their header."""
+    path = write("log.txt", "17\tquery\t2006-03-01 10:00:00\t\t\n17\ttea\t2006-03-01 10:00:01\t\t\n")
+    assert coterie.read(path).to_polars()["query"].to_list() == ["query", "tea"]
