@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import coterie
 from coterie import synth, verbs
 from coterie.errors import BrokenPromiseError, InternalError, ParameterError
-from coterie.kernels import grouping
+from coterie.kernels import diversity, grouping
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.models import interests
@@ -203,7 +203,7 @@ def test_a_topic_that_nearly_all_have(topics):
 
 
 def test_what_is_not_mended_is_not_released(log, topics, monkeypatch):
-    monkeypatch.setattr(interest_microaggregate, "mend", lambda group, *_: group)
+    monkeypatch.setattr(diversity, "mend", lambda group, *_: group)
     with pytest.raises(InternalError, match="sensitive"):
         coterie.anonymize(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1)
 

@@ -151,15 +151,19 @@ def _settle(module: ModuleType, name: str, source: Source, options: Options) -> 
 
 
 def _load(module: ModuleType, source: Source, options: Options) -> Parsed:
-    """One pass: plain files are counted and stay lazy, others are spooled and then counted."""
+    """Lines are parsed here and never again: every later pass, of which there are many, reads the copy."""
     loaded: Loaded = module.load(source, options)
     frame = _complete(loaded)
-    if not (source.streams_well and loaded.rereadable):
+    every: list[pl.Expr] = []
+    if loaded.columnar:
+        # The null counts make this pass read every column, so that no later one meets damage.
+        every = [pl.col(name).null_count() for name in loaded.shape.released]
+    elif source.is_small:
+        frame = frame.collect(engine="streaming").lazy()
+    else:
         spool = source.spool("rows.parquet")
-        frame.sink_parquet(spool, compression="lz4", engine="streaming")
+        frame.sink_parquet(spool, compression="uncompressed", statistics=False, engine="streaming")
         frame = pl.scan_parquet(spool, glob=False)
-    # The null counts make this pass read every column, so that no later one meets damage.
-    every = [pl.col(name).null_count() for name in loaded.shape.released]
     counts = frame.select(pl.len().alias("_lines"), pl.col("bad").count(), *every)
     lines, bad, *_ = counts.collect(engine="streaming").row(0)
     return Parsed(loaded, frame, lines, bad)

@@ -27,6 +27,7 @@ _BOM = "\ufeff"
 _HEAD_BYTES = 1 << 16
 _HEAD_LIMIT = 1 << 24  # how far to look for the end of the first line
 _CHUNK = 1 << 22
+_SMALL = 1 << 23  # bytes of plain files whose rows are kept in memory
 _LOOKED_AT = 20  # lines that tell how sure a format is
 _COMPRESSIONS = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst"}
 
@@ -63,9 +64,10 @@ class Source:
         self._damaged = True
 
     @property
-    def streams_well(self) -> bool:
-        """Whether reading the lines several times is cheap: plain files in their own encoding."""
-        return not self.damaged and all(compression(path) is None for path in self.paths)
+    def is_small(self) -> bool:
+        """Whether all rows fit into little memory; for compressed files nobody knows before they are read."""
+        plain = all(compression(path) is None for path in self.paths)
+        return plain and sum(path.stat().st_size for path in self.paths) <= _SMALL
 
     def spool(self, name: str) -> Path:
         """A path for rows that are kept beside the log while it lives."""
@@ -158,8 +160,8 @@ class Loaded:
     shape: Shape
     sections: Sections = line_sections
     """Where the rows come from; formats that do not number lines have their own."""
-    rereadable: bool = True
-    """False where parsing is too dear to repeat for each pass over the rows."""
+    columnar: bool = False
+    """Whether polars reads the files again at no cost, so that their rows need no copy."""
 
 
 def expand(patterns: Sequence[str | Path]) -> list[Path]:

@@ -54,12 +54,12 @@ Records: TypeAlias = Callable[[Path], Iterator[Record]]
 
 
 class Raw(NamedTuple):
-    """Rows before they are typed, where they come from, and whether reading them again is cheap."""
+    """Rows before they are typed, where they come from, and whether polars reads them again at no cost."""
 
     frame: pl.LazyFrame
     """Columns of the shape, `row`, and `_bad`: null, or why a line could not be read."""
     sections: Sections = line_sections
-    rereadable: bool = True
+    columnar: bool = False
 
 
 def sniff(head: list[str]) -> float:
@@ -81,7 +81,7 @@ def load(source: Source, options: Options) -> Loaded:
     else:
         raw = (_load_tsv if kind == "tsv" else _load_csv)(source, names, picked)
     return Loaded(
-        frame=typed(raw.frame, shape), shape=shape, sections=raw.sections, rereadable=raw.rereadable
+        frame=typed(raw.frame, shape), shape=shape, sections=raw.sections, columnar=raw.columnar
     )  # fmt: skip
 
 
@@ -245,7 +245,8 @@ def _numbered(frame: pl.LazyFrame, picked: Mapping[str, str], first: int = 0) ->
 
 
 def _load_parquet(source: Source, picked: dict[str, str]) -> Raw:
-    return Raw(_numbered(pl.scan_parquet(list(map(str, source.paths)), glob=False), picked), _row_sections)
+    rows = pl.scan_parquet(list(map(str, source.paths)), glob=False)
+    return Raw(_numbered(rows, picked), _row_sections, columnar=True)
 
 
 def _row_sections(source: Source) -> Iterator[Section]:
@@ -321,7 +322,7 @@ def _by_record(source: Source, picked: Mapping[str, str], records: Records) -> R
     for path, start in source.starts():
         for number, values, bad in records(path):
             spool.add((start + number - 1, *(values or nothing), bad))
-    return Raw(spool.scan(), rereadable=False)
+    return Raw(spool.scan())
 
 
 def _csv_records(path: Path, names: list[str], at: list[int]) -> Iterator[Record]:

@@ -78,7 +78,7 @@ def load(source: Source, options: Options) -> Loaded:
             pl.coalesce("bad", reason(time=pl.col("time").is_not_null() & time.is_null())).alias("bad"),
         )
     )
-    return Loaded(frame=frame, shape=shape, sections=_sections, rereadable=False)
+    return Loaded(frame=frame, shape=shape, sections=_sections)
 
 
 def _sections(source: Source) -> Iterator[Section]:
