@@ -23,7 +23,9 @@ from coterie.errors import ParameterError
 from coterie.measures.inputs import INPUTS
 from coterie.steps import StepLike
 from coterie.verbs import Learnt, Progress
-from coterie.writing.files import RECORD_FILES, STDOUT, refuse_targets, sidecar_path
+from coterie.writing.files import STDOUT, refuse_targets
+from coterie.writing.record import record_files
+from coterie.writing.sidecar import sidecar_path
 from coterie.writing.targets import placed, refuse_output
 
 if TYPE_CHECKING:
@@ -366,7 +368,7 @@ def report_files(
     verbs.report_kind(to)
     released = [Path(out) for out in outs]
     named = [Path(value) for name, value in given.items() if INPUTS[name].kind == "file"]
-    inside = [folder / name for folder in records for name in RECORD_FILES]
+    inside = [folder / name for folder in records for name in record_files(folder)]
     others = [_files(value) for name, value in given.items() if INPUTS[name].kind == "log"]
     logs = [*_files(original), *(path for files in others for path in files)]
     refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])

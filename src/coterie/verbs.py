@@ -16,10 +16,10 @@ from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params
 from coterie.core.plan import Facts, Method, baseline_of, holds_rows, shape_given
 from coterie.core.plan import learn as learn_by
-from coterie.core.promise import Case, Check, Promise, Status, Verdict, from_dict, promise_class, with_k
+from coterie.core.promise import Case, Check, Promise, Status, Verdict, promise_class, with_k
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
-from coterie.core.shapes import QUERIES, SHAPES, Shape
+from coterie.core.shapes import SHAPES, Shape
 from coterie.engines.local import Local, blocks_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, UnknownNameError
 from coterie.measures.comparison import Comparison, scores_of
@@ -31,14 +31,9 @@ from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, StepLike
 from coterie.steps import prepare as apply_steps
 from coterie.steps.sessions import session_minutes
-from coterie.writing.files import (
-    fingerprint,
-    read_record,
-    read_sidecar,
-    sha256,
-    sidecar_path,
-    write_release,
-)
+from coterie.writing.files import fingerprint, sha256, write_release
+from coterie.writing.record import read_record
+from coterie.writing.sidecar import read_sidecar, sidecar_path
 from coterie.writing.targets import placed, refuse_output
 
 Progress = Callable[..., None]
@@ -243,16 +238,16 @@ def verify(
     sidecar = read_sidecar(path)
     if sidecar is None:
         return _verify_foreign(read(path), steps, original, promise, k)
-    frame, shape, names, _resources = formats.read_release(path, _shape_of(sidecar))
-    promises = tuple(from_dict(each) for each in sidecar["promises"])
+    frame, shape, names, _resources = formats.read_release(path, SHAPES[sidecar.shape])
+    promises = sidecar.promised
     if promise is not None and promise not in [each.name for each in promises]:
         raise ParameterError(f"{path.name} promises {', '.join(each.name for each in promises)}, not {promise}.")
     _same_shape(shape, original)
     if original is not None and not original.steps:
-        original = prepare(original, sidecar["prepare"] if steps is None else steps)
+        original = prepare(original, sidecar.prepare if steps is None else steps)
     extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
-    if private is not None and private.run.get("released_sha256", sidecar["sha256"]) != sidecar["sha256"]:
+    if private is not None and private.run.get("released_sha256", sidecar.sha256) != sidecar.sha256:
         raise InputError(f"The run record belongs to another release than {path.name}.")
     case = Case(
         rows=frame.drop("bad").with_columns(extra),
@@ -264,7 +259,7 @@ def verify(
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
     of_file = (
         _file_check("readable", unread, "every line can be read"),
-        _file_check("digest", sha256(path) != sidecar["sha256"], "the file is the one the sidecar describes"),
+        _file_check("digest", sha256(path) != sidecar.sha256, "the file is the one the sidecar describes"),
     )
     return replace(verdict, checks=(*of_file, *verdict.checks))
 
@@ -303,20 +298,20 @@ def load_release(path: str | Path, record: str | Path | None = None) -> Release:
         raise MissingError(
             f"{path.name}.json, the sidecar of the release, is missing. `coterie anonymize` writes it beside a release."
         )
-    frame, shape, _, resources = formats.read_release(path, _shape_of(sidecar))
-    history = tuple(Step(name=name) for name in sidecar["prepare"])
+    frame, shape, _, resources = formats.read_release(path, SHAPES[sidecar.shape])
+    history = tuple(Step(name=name) for name in sidecar.prepare)
     private = read_record(Path(record)) if record is not None else None
     if private is not None and private.run.get("released_sha256") != sha256(path):
         raise InputError(f"The run record in {record} belongs to another release than {path.name}.")
     return Release(
         log=Log(frame=frame.drop("bad"), shape=shape, history=history, resources=resources),
-        promises=tuple(from_dict(each) for each in sidecar["promises"]),
-        method=sidecar["method"],
-        params=sidecar.get("parameters", {}),
-        checks=_stated_checks(sidecar),
-        warnings=tuple(sidecar.get("warnings", ())),
+        promises=sidecar.promised,
+        method=sidecar.method,
+        params=sidecar.parameters,
+        checks=sidecar.checks,
+        warnings=sidecar.warnings,
         record=private,
-        sha256=sidecar["sha256"],
+        sha256=sidecar.sha256,
         path=path,
     )
 
@@ -456,17 +451,6 @@ def _in_order(frame: pl.LazyFrame, shape: Shape, run: Run, keep_rows: bool) -> t
     if not has_rows:
         return released, None
     return released, ordered.select("row").with_row_index("released_row")
-
-
-def _stated_checks(sidecar: Mapping[str, Any]) -> tuple[Check, ...]:
-    try:
-        return tuple(Check(**check) for check in sidecar["checks"])
-    except TypeError:
-        raise InputError("The checks in the sidecar are damaged.") from None
-
-
-def _shape_of(sidecar: Mapping[str, Any] | None) -> Shape:
-    return SHAPES.get((sidecar or {}).get("shape", ""), QUERIES)
 
 
 def _broken_message(name: str, verdict: Verdict) -> str:

@@ -57,7 +57,7 @@ def test_a_grid(coterie, study, tmp_path):
     assert (tmp_path / "report.html").exists()
     scores = (tmp_path / "study.results" / "scores.csv").read_text()
     assert scores.count("exposed.mean") == 4
-    assert {json.loads(cell.read_text())["promise"]["k"] for cell in cells} == {2, 3}
+    assert {json.loads(cell.read_text())["promises"][0]["k"] for cell in cells} == {2, 3}
 
 
 def test_it_resumes(coterie, study, tmp_path):
@@ -91,19 +91,23 @@ def test_a_changed_log_is_computed_anew(coterie, study, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[read]\n", "needs [read] source"),
+        ("[read]\n", "'source' is missing in [read]"),
+        ("", "'read' is missing"),
         ("x = ", "not valid TOML"),
-        (STUDY.replace("[report]", "[reports]"), "unknown reports"),
-        (STUDY.replace("[report]", "[report]\nfor = 1"), "[report] has no other keys than to"),
-        (STUDY.replace("[prepare]", '[prepare]\nsplit = "random"'), "split is one of 'chronological'"),
-        (STUDY.replace("[prepare]", "[prepare]\nsplit_rows = 5"), "goes with split"),
-        (STUDY.replace("steps =", "step ="), "[prepare] has no other keys than split"),
+        (STUDY.replace("[report]", "[reports]"), "unknown key 'reports'; did you mean 'report'?"),
+        (STUDY.replace("[report]", "[report]\nfor = 1"), "unknown key 'for' in [report]"),
+        (STUDY.replace("[prepare]", '[prepare]\nsplit = "random"'), "'split' in [prepare] must be 'chronological'"),
+        (STUDY.replace("[prepare]", "[prepare]\nsplit_rows = 5"), "goes with 'split'"),
+        (STUDY.replace("steps =", "step ="), "unknown key 'step' in [prepare]; did you mean 'steps'?"),
         (GROUPS.replace('keys = ["', 'keys = ["no such '), "no score of exposure is called"),
         (STUDY.replace("exposure", "exposur"), "Did you mean 'exposure'"),
         (STUDY.replace("k = [2, 3]", "k = [1]"), "at least 2"),
-        (STUDY.replace("k = [2, 3]", "kk = 3"), "no such parameter"),
+        (
+            STUDY.replace("k = [2, 3]", "kk = 3"),
+            "unknown key 'kk' in [[anonymize]] number 1, which is about suppress_rare; did you mean 'k'?",
+        ),
         (STUDY.replace("report.html", "report.pdf"), ".html"),
-        (STUDY + '[[figure]]\nfile = "a.svg"\n', "A [[figure]] has"),
+        (STUDY + '[[figure]]\nfile = "a.svg"\n', "'title' is missing in [[figure]] number 1"),
         (GROUPS.replace('measure = "exposure"', 'measure = "uniqueness"'), "which [measure] does not name"),
         (STUDY.replace("synth:users=60,seed=7", "synth:people=60"), "synth:users=1000,seed=7"),
         (STUDY.replace("synth:users=60,seed=7", "missing.tsv"), "no such file"),
@@ -123,7 +127,7 @@ def _scores(folder):
 def test_random_groups_run_beside_a_grouping(coterie, study, tmp_path):
     study.write_text(GROUPS)
     done = coterie("study", study)
-    assert "[2/4] microaggregate k=2, random groups" in done.err
+    assert "[3/4] microaggregate k=2, random groups" in done.err
     found = _scores(tmp_path / "study.results")
     study.write_text(GROUPS.replace("k = [2, 3]", 'k = [2, 3]\npartition = "random"'))
     again = coterie("study", study)  # a random partition has no baseline, and was computed already

@@ -71,7 +71,9 @@ def test_written_and_verified_from_the_file(tmp_path, log, kind):
     coterie.write(released(log), path, record=tmp_path / "record")
     sidecar = json.loads((tmp_path / f"counts.{kind}.json").read_text())
     assert sidecar["shape"] == "COUNTS"
-    assert sidecar["promises"] == [{"name": "cell_k", "least": 3, "sentence": CellK(least=3).sentence}]
+    promise = CellK(least=3)
+    words = {"sentence": promise.sentence, "headline": promise.headline}
+    assert sidecar["promises"] == [{"name": "cell_k", "least": 3, **words}]
     assert coterie.verify(path, log).exit_code == 0
     assert coterie.verify(path, log, record=tmp_path / "record").exit_code == 0
     assert coterie.verify(path).exit_code == 3

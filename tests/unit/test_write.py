@@ -239,7 +239,7 @@ class _BoomError(Exception):
     pass
 
 
-@pytest.mark.parametrize("where", ["_sink", "_compare", "sidecar_data"])
+@pytest.mark.parametrize("where", ["_sink", "_compare", "sidecar_of"])
 def test_nothing_is_left_when_writing_fails(release, tmp_path, monkeypatch, where):
     def fail(*args, **kwargs):
         raise _BoomError
@@ -339,8 +339,9 @@ def test_what_came_at_the_last_moment_stays(release, tmp_path, monkeypatch):
     write_record = WRITE.write_record
 
     def slow(*arguments):
-        write_record(*arguments)
+        written = write_record(*arguments)
         (tmp_path / "safe.tsv").symlink_to(tmp_path / "nowhere")
+        return written
 
     monkeypatch.setattr(WRITE, "write_record", slow)
     with pytest.raises(ParameterError, match="is a link"):
@@ -352,8 +353,9 @@ def test_a_sidecar_that_somebody_made_meanwhile_is_not_removed(release, tmp_path
     write_record = WRITE.write_record
 
     def slow(*arguments):
-        write_record(*arguments)
+        written = write_record(*arguments)
         (tmp_path / "safe.tsv.json").write_text("theirs")
+        return written
 
     monkeypatch.setattr(WRITE, "write_record", slow)
     with pytest.raises(ParameterError, match="exists"):

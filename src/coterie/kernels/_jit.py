@@ -50,7 +50,11 @@ class _KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled earlier, or None."""
-        loaded = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        try:
+            loaded = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception:  # an earlier version kept types under names that are gone
+            self.flush()  # type: ignore[no-untyped-call]
+            loaded = None
         if loaded is None:
             _say_that_it_takes_time()
         return loaded

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+from coterie.core.declared import DeclaredFile, as_declared
 from coterie.errors import InputError
 from coterie.reports import RANDOM, series
 from coterie.reports.figures import value
@@ -45,14 +46,13 @@ class Drawing:
 
 def parse_drawing(entry: Mapping[str, Any]) -> Drawing:
     """A [[figure]] table, checked."""
-    allowed = {field.name for field in fields(Drawing)}
-    needed = {"file", "title", "measure", "keys"}
-    if not needed <= set(entry) <= allowed:
-        raise InputError(
-            f"A [[figure]] has {', '.join(sorted(needed))} and may have {', '.join(sorted(allowed - needed))}."
-        )
-    settings: dict[str, Any] = {key: tuple(item) if isinstance(item, list) else item for key, item in entry.items()}
-    drawing = Drawing(**settings)
+    drawing = as_declared(dict(entry), Drawing, DeclaredFile(name="[[figure]]", toml=True))
+    check_drawing(drawing)
+    return drawing
+
+
+def check_drawing(drawing: Drawing) -> None:
+    """Raise InputError where the settings of a figure do not go together."""
     if PurePath(drawing.file).name != drawing.file or not drawing.file.endswith(".svg"):
         raise InputError("The file of a [[figure]] is a name that ends in .svg; it is put into the folder of results.")
     starred = {key.count("*") for key in drawing.keys}
@@ -62,7 +62,6 @@ def parse_drawing(entry: Mapping[str, Any]) -> Drawing:
         )
     if drawing.against and (len(drawing.keys) != 1 or starred != {0} or len(drawing.against.split()) != 2):
         raise InputError(f"{drawing.file}: against is a measure and a key, and goes with one key that has no star.")
-    return drawing
 
 
 def draw(drawing: Drawing, releases: Sequence[ReleaseView]) -> str:

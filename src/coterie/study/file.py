@@ -1,0 +1,243 @@
+"""The study file: what its TOML may hold, and the grid of cells that it asks for.
+
+Each table of the file is a declared class here; [[anonymize]] holds, beside its own two keys, the parameters of its
+method. All of it is checked before any work is done.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from coterie import taxonomies, verbs
+from coterie.core import registry
+from coterie.core.declared import Declared, DeclaredFile, as_declared, format_of, keys_of, nearest, toml_table
+from coterie.core.params import params_of, with_files_in
+from coterie.core.plan import baseline_of
+from coterie.errors import InputError, MissingError, ParameterError
+from coterie.measures.inputs import INPUTS, files_of, from_study, read_inputs
+from coterie.reports import RANDOM
+from coterie.reports.drawing import Drawing, check_drawing
+from coterie.steps import DEFAULT
+
+FORMAT = 1
+
+
+class ReadTable(Declared, frozen=True, kw_only=True):
+    """[read]: the log, as the options of the command line say it."""
+
+    source: Annotated[tuple[str, ...], Meta(min_length=1)] | str
+    format: str | None = None
+    columns: dict[str, str] = msgspec.field(default_factory=dict)
+    user_field: str | None = None
+    date: str | None = None
+    allow_bad: bool = False
+
+
+class PrepareTable(Declared, frozen=True, kw_only=True):
+    """[prepare]: steps, and whether releases are judged by what came later."""
+
+    steps: tuple[str, ...] = DEFAULT
+    split: Literal["chronological"] | None = None
+    split_rows: Annotated[int, Meta(ge=0)] = 0
+
+
+_KIND_OF_INPUT = {"numbers": tuple[int, ...] | None, "file": str | None}
+MeasureTable = msgspec.defstruct(
+    "MeasureTable",
+    [
+        ("names", tuple[str, ...] | None, None),
+        *((each.name, _KIND_OF_INPUT[each.kind], None) for each in INPUTS.values() if each.in_study),
+    ],
+    bases=(Declared,),
+    frozen=True,
+    kw_only=True,
+)
+"""[measure]: which measures, and the inputs that some of them need, as `measures/inputs.py` declares them."""
+
+
+class ReportTable(Declared, frozen=True, kw_only=True):
+    """[report]: where the page goes."""
+
+    to: str | None = None
+
+
+class AnonymizeTable(Declared, frozen=True, kw_only=True):
+    """[[anonymize]], but for the parameters of the method."""
+
+    method: str
+    seed: int = 7
+    """A study is there to be repeated."""
+
+
+class StudyFile(Declared, frozen=True, kw_only=True):
+    """All tables of a study file."""
+
+    format: int = FORMAT
+    read: ReadTable
+    prepare: PrepareTable = PrepareTable()
+    anonymize: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    measure: dict[str, Any] = msgspec.field(default_factory=dict)
+    """A MeasureTable, whose keys are those of the inputs there are."""
+    report: ReportTable = ReportTable()
+    figure: tuple[Drawing, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One point of the grid."""
+
+    method: str
+    params: Mapping[str, Any]
+    seed: int
+    label: str
+    baseline: Cell | None = None
+    """The same with random groups, for methods that group users."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A study file that was checked."""
+
+    path: Path
+    read: Mapping[str, Any]
+    """What `read` takes; paths are those of files, wherever the study is."""
+    prepare: PrepareTable
+    cells: tuple[Cell, ...]
+    measures: tuple[str, ...] | None
+    """None: all that apply."""
+    inputs: Mapping[str, Any]
+    """What some measures need, as `measure` takes it."""
+    report: Path | None
+    figures: tuple[Drawing, ...]
+    folder: Path
+    """Where the results of the cells, the scores and the figures are kept."""
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are, with those of random groups."""
+        return sum(1 if cell.baseline is None else 2 for cell in self.cells)
+
+
+def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any] | None = None) -> Study:
+    """Parse and check a study file before any work is done.
+
+    `folder` takes all that is written, in place of `<study>.results` and the folder of the study; `read` says which log
+    to read, in place of [read].
+    """
+    file = DeclaredFile(name=path.name, toml=True)
+    data = _table(path, file)
+    if read is not None:  # paths of a study are relative to it, those of a caller are not
+        data["read"] = {**read, "source": [_located(source, Path.cwd()) for source in read["source"]]}
+    format_of(data, FORMAT, file)
+    study = as_declared(data, StudyFile, file)
+    _check_prepare(study.prepare, file)
+    names, inputs = _measuring(study, path.parent, file)
+    _check_figures(study.figure, names, file)
+    to = study.report.to
+    if to is not None:
+        verbs.report_kind(Path(to))
+    entries = enumerate(study.anonymize)
+    return Study(
+        path=path,
+        read=_reading(study.read, path.parent),
+        prepare=study.prepare,
+        cells=tuple(cell for number, entry in entries for cell in _cells(entry, number, path.parent, file)),
+        measures=names,
+        inputs=inputs,
+        report=None if to is None else (folder or path.parent) / to,
+        figures=study.figure,
+        folder=folder or path.with_suffix(".results"),
+    )
+
+
+def _table(path: Path, file: DeclaredFile) -> dict[str, Any]:
+    try:
+        return toml_table(path.read_bytes(), file)
+    except FileNotFoundError:
+        raise MissingError(f"{path}: no such study file.") from None
+    except OSError:
+        raise InputError(f"{path} cannot be read. Give a study file.") from None
+
+
+def _check_prepare(prepare: PrepareTable, file: DeclaredFile) -> None:
+    if prepare.split_rows and prepare.split is None:
+        raise file.error("'split_rows' in [prepare] goes with 'split'; add it")
+
+
+def _measuring(study: StudyFile, folder: Path, file: DeclaredFile) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
+    """The names of the measures (None: all that apply), and what some of them need, with files in their places."""
+    table = msgspec.structs.asdict(as_declared(study.measure, MeasureTable, file, ("measure",)))
+    names = table.pop("names")
+    for name in names or ():
+        registry.module("measures", name)
+    inputs = from_study({name: value for name, value in table.items() if value is not None}, folder)
+    try:
+        read_inputs(inputs)  # what is wrong with them is said before any work
+    except ParameterError as error:
+        raise ParameterError(f"{file.name}: {error}") from None
+    if "taxonomy" in files_of(inputs):
+        taxonomies.load(str(inputs["taxonomy"]))
+    return names, inputs
+
+
+def _check_figures(figures: tuple[Drawing, ...], names: tuple[str, ...] | None, file: DeclaredFile) -> None:
+    for drawing in figures:
+        check_drawing(drawing)
+        if names is not None and drawing.measure not in names:
+            raise file.error(f"{drawing.file} draws {drawing.measure}, which [measure] does not name; add it there")
+        registry.module("measures", drawing.measure)
+
+
+def _located(source: str, folder: Path) -> str:
+    return source if source.startswith("synth:") else str(folder / source)
+
+
+def _reading(table: ReadTable, folder: Path) -> dict[str, Any]:
+    sources = (table.source,) if isinstance(table.source, str) else table.source
+    return {**msgspec.structs.asdict(table), "source": [_located(source, folder) for source in sources]}
+
+
+def _cells(entry: Mapping[str, Any], number: int, folder: Path, file: DeclaredFile) -> Iterator[Cell]:
+    """All combinations of the lists of one [[anonymize]] table of a study in that folder."""
+    inside = ("anonymize", number)
+    own = keys_of(AnonymizeTable)
+    table = as_declared({key: entry[key] for key in own if key in entry}, AnonymizeTable, file, inside)
+    make = registry.method(table.method)
+    known = (*own, *(param.name for param in params_of(make)))
+    for key in entry:
+        if key not in known:
+            raise file.error(
+                f"unknown key {key!r} in [[anonymize]] number {number + 1}, which is about {table.method}"
+                f"{nearest(key, known)}"
+            )
+    grid = {key: value if isinstance(value, list) else [value] for key, value in entry.items() if key not in own}
+    if empty := [key for key, values in grid.items() if not values]:
+        raise file.error(f"{empty[0]!r} in [[anonymize]] number {number + 1} is an empty list; give it a value")
+    for values in itertools.product(*grid.values()):
+        yield _cell(table, make, dict(zip(grid, values, strict=True)), folder)
+
+
+def _cell(table: AnonymizeTable, make: type, written: Mapping[str, Any], folder: Path) -> Cell:
+    params = with_files_in(make, written, folder)
+    try:
+        method = make(**params)
+    except TypeError:
+        raise ParameterError(f"{table.method} has parameters without a default. Add them to [[anonymize]].") from None
+    label = " ".join([table.method, *(f"{key}={value}" for key, value in written.items())])
+    at_random = baseline_of(method)
+    baseline = None
+    if at_random is not None:
+        baseline = Cell(
+            method=table.method,
+            params=asdict(at_random),  # type: ignore[call-overload]
+            seed=table.seed,
+            label=f"{label}, {RANDOM.lower()}",
+        )
+    return Cell(method=table.method, params=params, seed=table.seed, label=label, baseline=baseline)

@@ -1,0 +1,229 @@
+"""Run a study: anonymize, verify and measure each cell that has no result yet, then write what was asked for.
+
+Cells that differ in k alone are computed together, so that they share what is learnt, wherever they stand in the grid.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from coterie import __version__, formats, jobs, verbs
+from coterie.core import registry
+from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
+from coterie.core.log import Log
+from coterie.core.params import early_params, files_of
+from coterie.core.plan import Method
+from coterie.core.promise import Check, from_dict, to_dict
+from coterie.core.scores import score_table
+from coterie.core.split import chronological
+from coterie.errors import MissingError
+from coterie.measures import inputs as measure_inputs
+from coterie.reports import render
+from coterie.reports.drawing import draw
+from coterie.reports.views import ReleaseView, log_view, release_view
+from coterie.study.file import Cell, Study
+from coterie.writing.files import sha256
+from coterie.writing.targets import placed, refuse_output
+
+FORMAT = 2
+
+
+class ScoreRow(Declared, frozen=True, kw_only=True):
+    """One score of a cell."""
+
+    name: str
+    key: str
+    value: float | None
+    unit: str
+    label: str | None = None
+
+
+class CellResult(Declared, frozen=True, kw_only=True):
+    """What is kept of a cell: no release, only what a report needs."""
+
+    format: int
+    label: str
+    method: str
+    params: dict[str, Scalar | tuple[Scalar, ...]]
+    promises: tuple[dict[str, Scalar], ...]
+    checks: tuple[Check, ...]
+    warnings: tuple[str, ...]
+    largest_k: int | None
+    left_out: dict[str, str]
+    """Measures that have no meaning for it, and why."""
+    labelled: bool
+    """Whether scores have labels, that is: whether values of the log may be shown."""
+    scores: tuple[ScoreRow, ...]
+
+
+def run_study(study: Study, progress: Callable[[str, bool], None] | None = None) -> pl.DataFrame:
+    """Compute the cells that are missing, then write the scores, the figures and the report; returns all scores.
+
+    `progress` is told of each cell, and whether its result was there already.
+    """
+    study.folder.mkdir(exist_ok=True, parents=True)
+    if study.report is not None and not study.report.parent.is_dir():
+        raise MissingError(f"The folder {study.report.parent} of the report does not exist. Make it first.")
+    inputs = _files_read(study)
+    drawings = [study.folder / drawing.file for drawing in study.figures]
+    for path in (study.folder / "scores.csv", *drawings, *filter(None, [study.report])):
+        refuse_output(path, force=True, inputs=inputs)
+    files = _Results(study)
+    log = _compute_missing(study, files, progress or (lambda _label, _there: None))
+    views = [files.view(cell) for cell in study.cells]
+    scores = _scores(views)
+    _put(study.folder / "scores.csv", scores.write_csv(), inputs)
+    for path, drawing in zip(drawings, study.figures, strict=True):
+        _put(path, draw(drawing, views), inputs)
+    if study.report is not None:
+        page = render(log_view(log or _read(study)[0]), views, verbs.report_kind(study.report))
+        _put(study.report, page, inputs)
+    return scores
+
+
+def _compute_missing(study: Study, files: _Results, progress: Callable[[str, bool], None]) -> Log | None:
+    """Compute what has no result yet; returns the log, where it had to be read for that."""
+    log: Log | None = None
+    for cells in alike(study.cells):
+        missing: dict[Path, Cell] = {}
+        for cell in cells:
+            target = files.path(cell)
+            if target.exists() or target in missing:  # a study may ask for one and the same cell twice
+                progress(cell.label, True)
+            else:
+                missing[target] = cell
+        if not missing:
+            continue
+        if log is None:
+            log, later = _read(study)
+        methods = [_method(cell) for cell in missing.values()]
+        releases = jobs.anonymize_each(log, methods, seed=cells[0].seed)
+        for cell in missing.values():
+            progress(cell.label, False)
+            given = {**study.inputs, "later": later}
+            view = release_view(log, next(releases), cell.label, names=study.measures, seed=cell.seed, **given)
+            files.keep(cell, view)
+    return log
+
+
+def alike(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Cells with those of random groups; those that share what is learnt stand together, in the order of the first."""
+    groups: dict[str, list[Cell]] = {}
+    for cell in (each for pair in cells for each in (pair, pair.baseline) if each is not None):
+        _, early = early_params(_method(cell))
+        groups.setdefault(json.dumps([cell.method, cell.seed, early], sort_keys=True), []).append(cell)
+    return list(groups.values())
+
+
+class _Results:
+    """The files of a study's cells. The name of each is a digest of all that its cell depends on."""
+
+    def __init__(self, study: Study) -> None:
+        self._folder = study.folder
+        self._common = _digested(study)
+
+    def keep(self, cell: Cell, view: ReleaseView) -> None:
+        result = CellResult(
+            format=FORMAT,
+            label=view.label,
+            method=view.method,
+            params=dict(view.params),
+            promises=tuple(to_dict(promise) for promise in view.promises),
+            checks=view.checks,
+            warnings=view.warnings,
+            largest_k=view.largest_k,
+            left_out=dict(view.left_out),
+            labelled="label" in view.scores.columns,
+            scores=tuple(ScoreRow(**row) for row in view.scores.iter_rows(named=True)),
+        )
+        with placed(self.path(cell), force=True) as part:
+            part.write_bytes(json_bytes(result))
+
+    def view(self, cell: Cell) -> ReleaseView:
+        """A cell as a report shows it, with random groups beside it."""
+        path = self.path(cell)
+        file = DeclaredFile(
+            name=f"{path.parent.name}/{path.name}",
+            verdict="is not a result of this study",
+            end="Delete it, and it is computed again.",
+        )
+        data = json_object(path.read_bytes(), file)
+        format_of(data, FORMAT, file)
+        result = as_declared(data, CellResult, file)
+        rows = [msgspec.structs.astuple(score) for score in result.scores]
+        scores = score_table(rows, labelled=True)
+        return ReleaseView(
+            label=cell.label,
+            method=result.method,
+            params=result.params,
+            promises=tuple(from_dict(promise) for promise in result.promises),
+            checks=result.checks,
+            warnings=result.warnings,
+            largest_k=result.largest_k,
+            scores=scores if result.labelled else scores.drop("label"),
+            left_out=result.left_out,
+            baseline=None if cell.baseline is None else self.view(cell.baseline),
+        )
+
+    def path(self, cell: Cell) -> Path:
+        """Where the result of a cell is kept."""
+        method = _method(cell)
+        params = asdict(method)  # type: ignore[call-overload]  # a default counts the same whether it is said or not
+        params |= {name: sha256(path) for name, path in files_of(method).items()}
+        text = self._common + json.dumps([cell.method, params, cell.seed], sort_keys=True)
+        return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
+
+
+def _method(cell: Cell) -> Method:
+    method: Method = registry.method(cell.method)(**cell.params)
+    return method
+
+
+def _read(study: Study) -> tuple[Log, Log | None]:
+    """The log, and where it is split what came later."""
+    log = verbs.prepare(verbs.read(**study.read), study.prepare.steps)
+    return (log, None) if study.prepare.split is None else chronological(log, study.prepare.split_rows)
+
+
+def _digested(study: Study) -> str:
+    """What all cells depend on: the bytes of the input and of other files, the steps, the measures, our version."""
+    settings = dict(study.read)
+    inputs = [
+        [source] if source.startswith("synth:") else [sha256(path) for path in formats.expand([source])]
+        for source in settings.pop("source")
+    ]
+    judged = {**study.inputs, **{name: sha256(path) for name, path in measure_inputs.files_of(study.inputs).items()}}
+    parts = [inputs, settings, msgspec.to_builtins(study.prepare), study.measures, judged, __version__, FORMAT]
+    return json.dumps(parts, sort_keys=True)
+
+
+def _put(path: Path, text: str, inputs: Sequence[Path]) -> None:
+    """Write a file of the study, in place of what an earlier run wrote; never over something that a study reads."""
+    with placed(path, force=True, inputs=inputs) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def _files_read(study: Study) -> list[Path]:
+    """The study file, the log, and the files that measures and methods need."""
+    sources = [source for source in study.read["source"] if not source.startswith("synth:")]
+    given = measure_inputs.files_of(study.inputs).values()
+    params = [path for cell in study.cells for path in files_of(_method(cell)).values()]
+    return [study.path, *(formats.expand(sources) if sources else ()), *given, *dict.fromkeys(params)]
+
+
+def _scores(views: Sequence[ReleaseView]) -> pl.DataFrame:
+    """All scores with the release they belong to, those of random groups after it."""
+    tables = []
+    for view in views:
+        named = pl.lit(view.label).alias("release")
+        tables.append(view.scores.with_columns(named, pl.lit(False).alias("baseline")))
+        if view.baseline is not None:
+            tables.append(view.baseline.scores.with_columns(named, pl.lit(True).alias("baseline")))
+    return pl.concat(tables)

@@ -1,0 +1,197 @@
+"""Record: the private folder that says who became whom. It undoes the release, so nobody but its owner can read it.
+
+`run.json` says what was run and lists the tables beside it, each a Parquet file with the columns that are named there.
+Format 1, before there were versions of the format, listed none; it is still read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+from msgspec import Meta
+
+from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
+from coterie.core.log import Record, Step
+from coterie.errors import InputError, InternalError, MissingError
+from coterie.writing.targets import is_same_file, put_in_place, refuse_record, temporary
+
+FORMAT = 2
+RUN = "run.json"
+_SUBJECTS, _ROWS = "subjects", "rows"
+_NEEDED = {_SUBJECTS: {"original", "released"}, _ROWS: {"row", "released_row"}}
+_OF_FORMAT_1 = (_SUBJECTS, _ROWS, "certificate", "degrees", "function_words", "labels", "taxonomy", "topics")
+TableName = Annotated[str, Meta(pattern=r"^[a-z_]+\Z")]  # never a path that leaves the folder
+
+
+class RunFile(Declared, frozen=True, kw_only=True):
+    """What run.json holds."""
+
+    coterie: str = ""
+    """The version that wrote it."""
+    format: int
+    method: str
+    parameters: dict[str, Scalar | tuple[Scalar, ...]]
+    seed: int
+    seed_chosen: bool
+    learning_seed: int | None = None
+    """The seed of what was learnt for several k, where it is another one."""
+    subjects: int
+    rows: int
+    history: tuple[Step, ...]
+    input_sha256: tuple[str, ...]
+    released_sha256: str
+    tables: dict[TableName, tuple[str, ...]]
+    """The tables beside it, with their columns."""
+
+
+def record_files(folder: Path) -> tuple[str, ...]:
+    """The files that a record has: those that every one may have, and those of the record in the folder."""
+    return tuple(dict.fromkeys((RUN, *(f"{name}.parquet" for name in (_SUBJECTS, _ROWS, *_listed(folder))))))
+
+
+def is_of_record(path: Path, folder: Path) -> bool:
+    """Whether a file lies in the folder of a record under a name that a file of the record could have."""
+    named = path.name == RUN or re.fullmatch(r"[a-z_]+\.parquet", path.name)
+    return bool(named) and is_same_file(path.parent, folder)
+
+
+def write_record(record: Record, folder: Path, sha256: str = "", force: bool = False) -> list[Path]:
+    """Write the record of the release with that digest; returns what `remove_record` takes back.
+
+    All files are complete before the first one takes its place. Where a record is replaced, tables that only the
+    former one has are removed.
+    """
+    tables = _tables(record)
+    run = _run_file(record, tables, sha256)
+    former = {folder / f"{name}.parquet" for name in _listed(folder)}
+    refuse_record(folder, (*record_files(folder), *(f"{name}.parquet" for name in tables)), force)
+    written = _private_folder(folder)
+    try:
+        with ExitStack() as parts:
+            staged = {}
+            for name, frame in tables.items():
+                part = parts.enter_context(temporary(folder, f"{name}.parquet"))
+                _make_private(part)
+                frame.sink_parquet(part, engine="streaming")
+                staged[folder / f"{name}.parquet"] = part
+            part = parts.enter_context(temporary(folder, RUN))
+            _make_private(part)
+            part.write_bytes(json_bytes(run))
+            staged[folder / RUN] = part
+            for target, part in staged.items():
+                put_in_place(part, target, force)
+                written.append(target)
+    except BaseException:
+        remove_record(written)
+        raise
+    for stale in former - set(written):
+        stale.unlink(missing_ok=True)
+    return written
+
+
+def remove_record(written: Sequence[Path]) -> None:
+    """Take back exactly what `write_record` wrote: files, and folders that it made and nobody else has used."""
+    for path in reversed(written):
+        if not path.is_dir():
+            path.unlink(missing_ok=True)
+        elif not any(path.iterdir()):
+            path.rmdir()
+
+
+def read_record(folder: Path) -> Record:
+    """The record that `write_record` wrote."""
+    file = DeclaredFile(
+        name=f"The run record in {folder}",
+        verdict="is damaged",
+        end="Use the folder as it was written with the release, or leave out --record.",
+    )
+    try:
+        data = json_object((folder / RUN).read_bytes(), file)
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingError(f"{folder} holds no run record. Give the folder of --record.") from None
+    except OSError:
+        raise file.error(f"{RUN} cannot be read") from None
+    if format_of(data, FORMAT, file) == 1:
+        data = _from_format_1(data, folder, file)
+    run = as_declared(data, RunFile, file)
+    if _SUBJECTS not in run.tables:
+        raise file.error(f"{RUN} lists no table of subjects")
+    tables = {name: _table(folder, name, columns, file) for name, columns in run.tables.items()}
+    return Record(
+        run=json.loads(json_bytes(run)),
+        subjects=tables.pop(_SUBJECTS),
+        rows=tables.pop(_ROWS, None),
+        tables=tables,
+    )
+
+
+def _tables(record: Record) -> dict[str, pl.LazyFrame]:
+    if taken := {_SUBJECTS, _ROWS} & set(record.tables):
+        raise InternalError(f"Evidence cannot be called {' or '.join(sorted(taken))}: every record has such a table.")
+    rows = {} if record.rows is None else {_ROWS: record.rows}
+    return {_SUBJECTS: record.subjects, **rows, **record.tables}
+
+
+def _run_file(record: Record, tables: Mapping[str, pl.LazyFrame], sha256: str) -> RunFile:
+    from coterie import __version__
+
+    columns = {name: frame.collect_schema().names() for name, frame in tables.items()}
+    data = {
+        **record.run,
+        "coterie": __version__,
+        "format": FORMAT,
+        "released_sha256": sha256,
+        "tables": columns,
+    }
+    try:
+        return as_declared(data, RunFile, DeclaredFile(name="A run record"))
+    except InputError as error:
+        raise InternalError(f"{error} This record cannot be written.") from None
+
+
+def _private_folder(folder: Path) -> list[Path]:
+    """Make a folder that only its owner can enter, whatever it was before; returns the folders that are new."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.chmod(0o700)
+    return new[::-1]
+
+
+def _make_private(path: Path) -> None:
+    """An empty file for its owner only, before there is anything to read in it."""
+    path.touch(mode=0o600)
+    path.chmod(0o600)  # whatever the umask
+
+
+def _listed(folder: Path) -> tuple[str, ...]:
+    """The tables that a record already in the folder has; those that older ones could have where it does not say."""
+    try:
+        return tuple(read_record(folder).run["tables"])
+    except (InputError, MissingError):
+        return _OF_FORMAT_1 if (folder / RUN).is_file() else ()
+
+
+def _from_format_1(data: Mapping[str, Any], folder: Path, file: DeclaredFile) -> dict[str, Any]:
+    there = [name for name in _OF_FORMAT_1 if (folder / f"{name}.parquet").is_file()]
+    return {**data, "format": FORMAT, "tables": {name: _columns(folder, name, file) for name in there}}
+
+
+def _table(folder: Path, name: str, columns: Sequence[str], file: DeclaredFile) -> pl.LazyFrame:
+    if not (folder / f"{name}.parquet").is_file():
+        raise file.error(f"{RUN} lists {name}.parquet, which is missing")
+    if _columns(folder, name, file) != list(columns) or not _NEEDED.get(name, set()) <= set(columns):
+        raise file.error(f"{name}.parquet has other columns than it was written with")
+    return pl.scan_parquet(folder / f"{name}.parquet", glob=False)
+
+
+def _columns(folder: Path, name: str, file: DeclaredFile) -> list[str]:
+    try:
+        return pl.scan_parquet(folder / f"{name}.parquet", glob=False).collect_schema().names()
+    except (OSError, pl.exceptions.PolarsError):
+        raise file.error(f"{name}.parquet cannot be read") from None

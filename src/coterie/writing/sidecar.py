@@ -1,0 +1,134 @@
+"""Sidecar: what everybody may know about a release, in a JSON file beside it. Never the seed, never a value of the log.
+
+Format 1, before there were versions of the format, had one `promise`, and checks without counts; it is still read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from coterie.core.declared import (
+    Declared,
+    DeclaredFile,
+    Scalar,
+    as_declared,
+    format_of,
+    json_bytes,
+    json_object,
+    keys_of,
+)
+from coterie.core.log import Release
+from coterie.core.promise import Check, Promise, promise_class, to_dict
+from coterie.core.shapes import SHAPES
+
+FORMAT = 2
+REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+
+
+class Sidecar(Declared, frozen=True, kw_only=True):
+    """The public sidecar of a release."""
+
+    coterie: str
+    """The version that wrote it."""
+    format: int
+    method: str
+    parameters: dict[str, Scalar | tuple[Scalar, ...]]
+    promises: Annotated[tuple[dict[str, Scalar], ...], Meta(min_length=1)]
+    """Of each its name and numbers, and for people its headline and sentence."""
+    limits: tuple[str, ...]
+    warnings: tuple[str, ...]
+    checks: tuple[Check, ...]
+    shape: str
+    prepare: tuple[str, ...]
+    """The steps that the log was prepared with."""
+    sha256: Sha256
+    """Of the released file."""
+
+    @property
+    def promised(self) -> tuple[Promise, ...]:
+        """The promises as values that bring their judges."""
+        return _promised(self.promises, DeclaredFile(name="A sidecar"))
+
+
+class _Words(Declared, frozen=True, kw_only=True):
+    """What each promise in a sidecar has; its numbers are the fields of its class."""
+
+    name: str
+    sentence: str
+    headline: str = ""
+
+
+def sidecar_path(path: Path) -> Path:
+    """The public sidecar of a released file."""
+    return path.with_name(path.name + ".json")
+
+
+def sidecar_of(release: Release, digest: str) -> Sidecar:
+    """The sidecar of a release whose file has that digest."""
+    from coterie import __version__
+
+    chosen = release.record is not None and release.record.run.get("seed_chosen")
+    return Sidecar(
+        coterie=__version__,
+        format=FORMAT,
+        method=release.method,
+        parameters=dict(release.params),
+        promises=tuple({**to_dict(promise), "headline": promise.headline} for promise in release.promises),
+        limits=tuple(dict.fromkeys(limit for promise in release.promises for limit in promise.limits)),
+        warnings=(*release.warnings, *([REPRODUCIBLE] if chosen else [])),
+        checks=release.checks,
+        shape=release.log.shape.name,
+        prepare=release.log.steps,
+        sha256=digest,
+    )
+
+
+def write_sidecar(sidecar: Sidecar, path: Path) -> None:
+    """The sidecar as a file; the same sidecar gives the same bytes."""
+    path.write_bytes(json_bytes(sidecar))
+
+
+def read_sidecar(path: Path) -> Sidecar | None:
+    """The sidecar beside a released file, or None."""
+    side = sidecar_path(path)
+    file = DeclaredFile(
+        name=side.name,
+        verdict="is not a sidecar of Coterie",
+        end="Use the sidecar as it was written with the release.",
+    )
+    try:
+        data = json_object(side.read_bytes(), file)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        raise file.error("it cannot be read") from None
+    if format_of(data, FORMAT, file) == 1:
+        data = _from_format_1(data)
+    sidecar = as_declared(data, Sidecar, file)
+    if sidecar.shape not in SHAPES:
+        raise file.error(f"'shape' must be one of {', '.join(SHAPES)}")
+    _promised(sidecar.promises, file)
+    return sidecar
+
+
+def _from_format_1(data: Mapping[str, Any]) -> dict[str, Any]:
+    renamed = {
+        "promises" if key == "promise" else key: [value] if key == "promise" else value for key, value in data.items()
+    }
+    return {**renamed, "format": FORMAT}
+
+
+def _promised(entries: tuple[dict[str, Scalar], ...], file: DeclaredFile) -> tuple[Promise, ...]:
+    """Promises from their names and numbers; what a sidecar says in words is not looked at."""
+    promises = []
+    for number, entry in enumerate(entries):
+        inside = ("promises", number)
+        words = as_declared({key: entry[key] for key in keys_of(_Words) if key in entry}, _Words, file, inside)
+        numbers = {key: value for key, value in entry.items() if key not in keys_of(_Words)}
+        promises.append(as_declared(numbers, promise_class(words.name), file, inside))
+    return tuple(promises)

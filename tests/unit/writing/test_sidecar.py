@@ -1,0 +1,270 @@
+"""The public sidecar: what it says, what is refused, and that older ones are read."""
+
+import json
+from dataclasses import fields, replace
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import coterie
+from coterie.core.promise import Check
+from coterie.errors import InputError, ParameterError, UnknownNameError
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.promises.k_theta_affinity import KThetaAffinity
+from coterie.promises.query_k_anonymity import QueryKAnonymity
+from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.testing import queries_log
+from coterie.writing.sidecar import FORMAT, Sidecar, read_sidecar, sidecar_of, sidecar_path, write_sidecar
+
+# As Coterie wrote it before the format had versions: one promise, checks without counts.
+FORMAT_1 = {
+    "coterie": "0.1.0",
+    "method": "suppress_rare",
+    "parameters": {"k": 3, "users": "drop", "attrs": "common"},
+    "promise": {
+        "name": "query_k_anonymity",
+        "k": 3,
+        "users": "drop",
+        "attrs": "common",
+        "sentence": "Every released query was issued by at least 3 different users.",
+    },
+    "limits": ["The promise is about this release alone."],
+    "warnings": [],
+    "checks": [
+        {
+            "name": "crowd.query",
+            "status": "passed",
+            "detail": "at least 3 users behind each released query; 17 looked at",
+            "carries_promise": True,
+            "needs_original": True,
+            "broken": 0,
+            "largest_k": 3,
+        }
+    ],
+    "shape": "QUERIES",
+    "prepare": ["normalize", "drop_empty"],
+    "sha256": "0" * 64,
+}
+
+
+def _tea():
+    return coterie.prepare(coterie.log(pl.DataFrame({"user": ["1", "2", "3"], "query": ["tea"] * 3})))
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A released file and what its sidecar holds."""
+    path = tmp_path / "safe.tsv"
+    coterie.write(coterie.anonymize(_tea(), SuppressRare(k=3), seed=1), path)
+    return path, json.loads(sidecar_path(path).read_text())
+
+
+def test_what_it_says(written):
+    path, data = written
+    promise = QueryKAnonymity(k=3)
+    keys = "coterie format method parameters promises limits warnings checks shape prepare sha256"
+    assert list(data) == keys.split()
+    assert data["format"] == FORMAT
+    assert data["coterie"] == coterie.__version__
+    assert data["promises"] == [
+        {
+            "name": "query_k_anonymity",
+            "k": 3,
+            "users": "drop",
+            "attrs": "common",
+            "sentence": promise.sentence,
+            "headline": "k = 3",
+        }
+    ]
+    assert all(set(check) == {field.name for field in fields(Check)} for check in data["checks"])
+    assert any(check["looked_at"] for check in data["checks"])
+    assert data["prepare"] == ["normalize", "drop_empty"]
+    loaded = coterie.load_release(path)
+    assert loaded.promises == (promise,)
+    assert loaded.headline == "k = 3"
+    assert [check.name for check in loaded.checks] == [check["name"] for check in data["checks"]]
+
+
+def test_the_same_release_gives_the_same_bytes_and_no_seed(tmp_path):
+    seed = 987654321987654321
+    for name in ("a.tsv", "b.tsv"):
+        coterie.write(coterie.anonymize(_tea(), SuppressRare(k=3), seed=seed), tmp_path / name)
+    first, second = ((tmp_path / name).with_suffix(".tsv.json").read_bytes() for name in ("a.tsv", "b.tsv"))
+    assert first == second
+    assert str(seed).encode() not in first
+    assert b"tea" not in first
+    assert first.startswith(b'{\n  "coterie"')
+
+
+def test_limits_of_several_promises_stand_there_once():
+    release = coterie.anonymize(queries_log(), SuppressRare(k=3), seed=1)
+    several = replace(release, promises=(*release.promises, QueryKAnonymity(k=3), UserKAnonymity(k=3)))
+    sidecar = sidecar_of(several, "0" * 64)
+    assert len(sidecar.promises) == 3
+    assert len(set(sidecar.limits)) == len(sidecar.limits)
+    assert sidecar.promised == several.promises
+
+
+def test_a_sidecar_of_format_1_is_read(written):
+    path, data = written
+    sidecar_path(path).write_text(json.dumps({**FORMAT_1, "sha256": data["sha256"]}, indent=2))
+    sidecar = read_sidecar(path)
+    assert sidecar.promised == (QueryKAnonymity(k=3),)
+    assert sidecar.checks[0].text == "at least 3 users behind each released query; 17 looked at"
+    assert sidecar.checks[0].looked_at is None
+    assert coterie.verify(path, _tea()).exit_code == 0
+    assert coterie.load_release(path).headline == "k = 3"
+
+
+def test_a_file_without_a_sidecar(tmp_path):
+    assert read_sidecar(tmp_path / "safe.tsv") is None
+
+
+def _put(path, data):
+    sidecar_path(path).write_text(json.dumps(data))
+
+
+def test_a_newer_format_is_refused(written):
+    path, data = written
+    _put(path, {**data, "format": FORMAT + 1, "proofs": []})
+    for use in (coterie.verify, coterie.load_release):
+        with pytest.raises(InputError, match=r"safe.tsv.json was made by a newer version of Coterie.*Update"):
+            use(path)
+
+
+def _mistakes():
+    yield {"promises": None}, "'promises' must be a list, not null"
+    yield {"promises": []}, "'promises' must be a list of at least 1"
+    yield {"promises": ["x"]}, "'promises' (item 1) must be a table, not text"
+    yield {"promises": [{"k": 3}]}, "'name' is missing in promises[0]"
+    yield {"promises": [{"name": "query_k_anonymity", "k": 3}]}, "'sentence' is missing in promises[0]"
+    words = {"name": "query_k_anonymity", "sentence": "x", "headline": "x"}
+    yield {"promises": [{**words, "k": "3"}]}, "'k' in promises[0] must be a whole number, not text"
+    yield {"promises": [{**words, "k": 3, "kk": 4}]}, "unknown key 'kk' in promises[0]; did you mean 'k'?"
+    yield {"promises": [words]}, "'k' is missing in promises[0]"
+    yield {"promises": [{**words, "headline": 3, "k": 3}]}, "'headline' in promises[0] must be text"
+    yield {"promises": [{**words, "k": [3]}]}, "'promises' (item 1) (a value in it) must be"
+    yield {"shape": "QUERRIES"}, "'shape' must be one of QUERIES"
+    yield {"sha256": "x"}, "'sha256' must be text of the form [0-9a-f]{64}"
+    yield {"checks": [{"name": "a", "status": "ok", "detail": ""}]}, "'status' in checks[0] must be 'failed' or"
+    yield {"checks": [{"name": "a", "status": "passed", "detail": "", "borken": 1}]}, "did you mean 'broken'?"
+    yield {"checks": [{"name": "a", "status": "passed", "detail": "", "looked_at": "1"}]}, "'looked_at' in checks[0]"
+    yield {"parameters": {"k": {"deep": 1}}}, "'parameters' (a value in it) must be"
+    yield {"promise": {}}, "unknown key 'promise'; did you mean 'promises'?"
+    yield {"seed": 7}, "unknown key 'seed'"
+    for key in Sidecar.__annotations__:
+        if key != "format":
+            yield {key: 5}, f"'{key}' must be "
+            yield {key: True}, f"'{key}' must be "
+
+
+@pytest.mark.parametrize(("change", "message"), list(_mistakes()), ids=lambda value: str(value)[:60])
+def test_mistakes(written, change, message):
+    path, data = written
+    _put(path, {**data, **change})
+    for use in (coterie.verify, coterie.load_release):
+        with pytest.raises(InputError) as refused:
+            use(path)
+        assert str(refused.value).startswith("safe.tsv.json is not a sidecar of Coterie: ")
+        assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("key", [name for name in Sidecar.__annotations__ if name != "format"])
+def test_every_key_is_needed(written, key):
+    path, data = written
+    del data[key]
+    _put(path, data)
+    with pytest.raises(InputError, match=f"'{key}' is missing"):
+        coterie.verify(path)
+
+
+def test_numbers_and_names_that_a_promise_cannot_have(written):
+    path, data = written
+    _put(path, {**data, "promises": [{**data["promises"][0], "k": 1}]})
+    with pytest.raises(ParameterError, match="at least 2"):
+        coterie.verify(path)
+    _put(path, {**data, "promises": [{**data["promises"][0], "name": "query_k_anonymty"}]})
+    with pytest.raises(UnknownNameError, match="Did you mean 'query_k_anonymity'"):
+        coterie.verify(path)
+
+
+def test_duplicate_keys_are_refused(written):
+    """Readers disagree about which of two equal keys counts, so somebody could be shown another promise."""
+    path, _ = written
+    text = sidecar_path(path).read_text()
+    for before, twice in (('"method":', '"method": "affinity", "method":'), ('"k": 3', '"k": 50, "k": 3')):
+        sidecar_path(path).write_text(text.replace(before, twice, 1))
+        with pytest.raises(InputError, match="a key stands in it twice"):
+            coterie.verify(path)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\xff\x00junk", b"[]", b"null", b"{", b'{"format": 1e999}', b'{"a": NaN}', b"[" * 100_000, b"{}"]
+)
+def test_junk(written, data):
+    path, _ = written
+    sidecar_path(path).write_bytes(data)
+    with pytest.raises(InputError, match="is not a sidecar of Coterie"):
+        coterie.verify(path)
+
+
+def test_a_folder_in_its_place(tmp_path):
+    sidecar_path(tmp_path / "safe.tsv").mkdir()
+    with pytest.raises(InputError, match="cannot be read"):
+        read_sidecar(tmp_path / "safe.tsv")
+
+
+_scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+_counts = st.none() | st.integers(0)
+_checks = st.builds(
+    Check,
+    name=st.text(),
+    status=st.sampled_from(["passed", "failed", "not checked"]),
+    detail=st.text(),
+    looked_at=_counts,
+    broken=st.integers(0),
+    concerns=_counts,
+    largest_k=_counts,
+    carries_promise=st.booleans(),
+)
+_promises = st.one_of(
+    st.builds(QueryKAnonymity, k=st.integers(2, 2**70), users=st.sampled_from(["drop", "pseudonym"])),
+    st.builds(UserKAnonymity, k=st.integers(2, 99)),
+    st.builds(KThetaAffinity, k=st.integers(2, 99), theta=st.sampled_from([0.5, 0.9, 1.0])),
+)
+
+
+@given(
+    params=st.dictionaries(st.text(), _scalars | st.lists(_scalars).map(tuple)),
+    promises=st.lists(_promises, min_size=1, max_size=3).map(tuple),
+    checks=st.lists(_checks, max_size=3).map(tuple),
+    warnings=st.lists(st.text(), max_size=3).map(tuple),
+)
+def test_what_is_written_is_read(tmp_path, params, promises, checks, warnings):
+    release = coterie.anonymize(_tea(), SuppressRare(k=3))
+    release = replace(release, params=params, promises=promises, checks=checks, warnings=warnings)
+    sidecar = sidecar_of(release, "a" * 64)
+    side = sidecar_path(tmp_path / "x.tsv")
+    write_sidecar(sidecar, side)
+    again = read_sidecar(tmp_path / "x.tsv")
+    assert again == sidecar
+    assert again.promised == promises
+    first = side.read_bytes()
+    write_sidecar(again, side)
+    assert side.read_bytes() == first
+
+
+_JSON = st.recursive(_scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5)
+
+
+@given(st.sampled_from(list(Sidecar.__annotations__)), _JSON)
+def test_any_value_in_any_place_is_read_or_refused(tmp_path, key, value):
+    _put(tmp_path / "x.tsv", {**FORMAT_1, key: value})
+    answer = "x.tsv.json"
+    try:
+        assert isinstance(read_sidecar(tmp_path / "x.tsv"), Sidecar)
+    except InputError as refused:
+        answer = str(refused)
+    assert answer.startswith("x.tsv.json")
