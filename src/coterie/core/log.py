@@ -1,8 +1,8 @@
 """Log and Release: a table with its shape and what has happened to it.
 
-Frames are lazy. The lines of a log are parsed once; where they are many, their rows are in a private file that goes with
-the log, and each verb streams from there, so that 36 million lines never have to fit into memory. Representations show
-counts and names, never a value.
+Frames are lazy. The lines of a log are parsed once; where there are many, their rows are in a private file that goes
+with the log, and each verb streams from there, so that 36 million lines never have to fit into memory. Representations
+show counts and names, never a value.
 """
 
 from __future__ import annotations
