@@ -74,6 +74,7 @@ def test_what_it_says(written):
             "k": 3,
             "users": "drop",
             "attrs": "common",
+            "session_minutes": 30,
             "sentence": promise.sentence,
             "headline": "k = 3",
         }
