@@ -102,6 +102,9 @@ class Shape:
 
 
 _ROW = Column(name="row", dtype=pl.UInt64, doc="running number over all input lines")
+NORMAL = "normal"
+"""A private column of large logs: whether the item needs no normalizing, found out once instead of in every pass."""
+_NORMAL = Column(name=NORMAL, dtype=pl.Boolean, doc="whether the query needs no normalizing")
 _SESSION = Column(name="session", dtype=pl.UInt32, doc="number of the session within its user")
 
 QUERIES = Shape(
@@ -115,13 +118,14 @@ QUERIES = Shape(
         Column(name="rank", dtype=pl.Int32, nullable=True, doc="position of the clicked result"),
         Column(name="url", dtype=pl.String, nullable=True, doc="clicked result"),
         _SESSION,
+        _NORMAL,
     ),
     subject="user",
     item="query",
     time="time",
     rank="rank",
     page="url",
-    private=("row", "session"),
+    private=("row", "session", NORMAL),
     details=("url",),
     riders=(("rank", "url"),),
 )

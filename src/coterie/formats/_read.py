@@ -12,11 +12,12 @@ import polars as pl
 from coterie.core import registry
 from coterie.core.log import Log, Step
 from coterie.core.scratch import disk_is_full
-from coterie.core.shapes import QUERIES, Shape
+from coterie.core.shapes import NORMAL, QUERIES, Shape
 from coterie.errors import InputError
 from coterie.formats import table
 from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Source, expand
+from coterie.text.spelling import is_normal
 
 BAD_SHARE = 0.01  # more bad lines than this and the format is probably wrong
 _SHOWN = 5  # bad lines that a message names
@@ -74,7 +75,7 @@ def read_release(
         schema = {name: shape.schema[name] for name in shape.released}
         return pl.LazyFrame(schema=schema | {"bad": pl.String}), shape, list(shape.released), ()
     parsed = _settle(table, "table", source, Options(shape=shape))
-    return parsed.frame.drop("row", strict=False), parsed.loaded.shape, names, (source.folder,)
+    return parsed.frame.drop("row", NORMAL, strict=False), parsed.loaded.shape, names, (source.folder,)
 
 
 def table_log(data: Any, columns: Mapping[str, str] | None = None) -> Log:
@@ -162,6 +163,8 @@ def _load(module: ModuleType, source: Source, options: Options) -> Parsed:
         frame = frame.collect(engine="streaming").lazy()
     else:
         spool = source.spool("rows.parquet")
+        if NORMAL in loaded.shape.schema:
+            frame = frame.with_columns(is_normal(pl.col(loaded.shape.item)).alias(NORMAL))
         frame.sink_parquet(spool, compression="uncompressed", statistics=False, engine="streaming")
         frame = pl.scan_parquet(spool, glob=False)
     counts = frame.select(pl.len().alias("_lines"), pl.col("bad").count(), *every)

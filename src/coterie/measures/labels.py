@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from coterie.errors import InputError, MissingError
-from coterie.steps.normalize import spell
+from coterie.text.spelling import spell
 
 COLUMNS = ("sensitive", "label", "is_pii")
 _YES = ("yes", "true", "1", "sensitive", "maybe")

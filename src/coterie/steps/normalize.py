@@ -11,11 +11,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from coterie.core.log import Log, Step
-from coterie.core.shapes import QUERIES
+from coterie.core.shapes import NORMAL, QUERIES
 from coterie.steps._spelling import spelled
-
-# Printable ASCII without capitals, words separated by single spaces: nothing to do.
-_NORMAL = r"^[!-@\[-~]+(?: [!-@\[-~]+)*$"
+from coterie.text.spelling import is_normal, spell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,15 +24,10 @@ class Normalize:
         """The log with its items in one spelling."""
         item = pl.col(log.shape.item)
         if log.shape is QUERIES:
-            # Most lines need no work, and telling so is four times cheaper than doing it.
-            done = pl.when(item.str.contains(_NORMAL)).then(item).otherwise(spell(item))
+            # Most lines need no work. Which ones is told where the log was read, if it is large.
+            marked = NORMAL in log.frame.collect_schema()
+            done = pl.when(pl.col(NORMAL) if marked else is_normal(item)).then(item).otherwise(spell(item))
         else:
             done = item.str.strip_chars()
-        return log.then(log.frame.with_columns(done.alias(log.shape.item)), Step(name=spelled(self)))
-
-
-def spell(text: pl.Expr) -> pl.Expr:
-    """The one spelling of a text."""
-    # NFKC once more after lower-casing: a few capitals fall apart into letter and accent.
-    folded = text.str.normalize("NFKC").str.to_lowercase().str.normalize("NFKC")
-    return folded.str.replace_all(r"\s+", " ").str.strip_chars()
+        frame = log.frame.with_columns(done.alias(log.shape.item)).drop(NORMAL, strict=False)
+        return log.then(frame, Step(name=spelled(self)))

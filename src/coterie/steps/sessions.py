@@ -34,7 +34,7 @@ class Sessions:
             pause = pl.col(shape.time).diff() > timedelta(minutes=self.minutes)
             number = pause.fill_null(False).cum_sum().cast(pl.UInt32).over(shape.subject, order_by=shape.time)
         session = pl.when(subject.is_not_null()).then(number).alias("session")
-        columns = [name for name in shape.schema if name != "session"]
+        columns = [name for name in log.frame.collect_schema() if name != "session"]
         return log.then(log.frame.select(*columns, session), Step(name=spelled(self)))
 
 

@@ -1,0 +1,20 @@
+"""The one spelling of a text (SPEC 1.2): NFKC, lower case, trimmed, runs of white space to one space."""
+
+from __future__ import annotations
+
+import polars as pl
+
+# Printable ASCII without capitals, words separated by single spaces: nothing to do.
+_NORMAL = r"^[!-@\[-~]+(?: [!-@\[-~]+)*$"
+
+
+def is_normal(text: pl.Expr) -> pl.Expr:
+    """Whether a text is plain enough to be in its one spelling for sure. Telling so is cheaper than spelling it."""
+    return text.str.contains(_NORMAL)
+
+
+def spell(text: pl.Expr) -> pl.Expr:
+    """The one spelling of a text."""
+    # NFKC once more after lower-casing: a few capitals fall apart into letter and accent.
+    folded = text.str.normalize("NFKC").str.to_lowercase().str.normalize("NFKC")
+    return folded.str.replace_all(r"\s+", " ").str.strip_chars()

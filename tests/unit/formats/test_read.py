@@ -1,0 +1,85 @@
+"""Lines are parsed once: rows of large files are read again from a private copy, and say the same.
+
+Covers: formats/_read.py
+"""
+
+import stat
+from collections.abc import Iterator
+
+import polars as pl
+import pytest
+
+import coterie
+from coterie.core.shapes import NORMAL
+from coterie.formats import _source
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.synth import write_aol
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A log with queries that need normalizing, and some that are empty."""
+    path = tmp_path / "log.tsv"
+    write_aol(path, 60, 3)
+    with path.open("a", encoding="utf-8") as out:
+        for user in range(9):
+            for query in ("  Ünïcode  STRASSE ", "a-b", "-", "Ｆｕｌｌ width"):
+                out.write(f"x{user}\t{query}\t2006-03-01 00:00:0{user}\t\t\n")
+    return path
+
+
+@pytest.fixture(params=["small", "large"])
+def size(request, monkeypatch) -> Iterator[str]:
+    """Whether files count as small, so that their rows stay in memory."""
+    if request.param == "large":
+        monkeypatch.setattr(_source, "_SMALL", -1)
+    return request.param
+
+
+def _released(path, steps, tmp_path, name):
+    release = coterie.anonymize(coterie.prepare(coterie.read(path), steps), SuppressRare(k=3), seed=1, record=False)
+    coterie.write(release, tmp_path / name)
+    return (tmp_path / name).read_bytes()
+
+
+@pytest.mark.parametrize("steps", [["normalize", "drop_empty"], ["sessions", "normalize", "events"], ["events"], []])
+def test_large_files_give_the_same_release(file, steps, tmp_path, monkeypatch):
+    small = _released(file, steps, tmp_path, "small.tsv")
+    monkeypatch.setattr(_source, "_SMALL", -1)
+    assert _released(file, steps, tmp_path, "large.tsv") == small
+    assert coterie.verify(tmp_path / "large.tsv", coterie.read(file)).exit_code == 0
+
+
+def test_what_is_normal_is_marked_once_and_gone_after_normalizing(file, size):
+    log = coterie.read(file)
+    assert (NORMAL in log.frame.collect_schema()) == (size == "large")
+    assert NORMAL not in coterie.prepare(log, ["normalize"]).frame.collect_schema()
+    assert NORMAL not in log.to_polars().columns
+
+
+def test_normalizing_is_the_same_with_and_without_marks(file, monkeypatch):
+    plain = coterie.prepare(coterie.read(file)).to_polars()
+    monkeypatch.setattr(_source, "_SMALL", -1)
+    assert coterie.prepare(coterie.read(file)).to_polars().equals(plain)
+    assert "ünïcode strasse" in plain["query"]
+    assert "full width" in plain["query"]
+
+
+def test_the_copy_is_private_and_goes_with_the_log(file, monkeypatch):
+    monkeypatch.setattr(_source, "_SMALL", -1)
+    log = coterie.read(file)
+    folder = log.resources[0].path
+    copy = folder / "rows.parquet"
+    assert copy.exists()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    del log
+    assert not folder.exists()
+
+
+def test_lines_are_parsed_once(file, size, monkeypatch):
+    log = coterie.prepare(coterie.read(file))
+    rows = log.frame.select(pl.len()).collect().item()
+    file.write_text("something else\n")  # nobody looks at the file again
+    assert log.frame.select(pl.len()).collect().item() == rows
+    release = coterie.anonymize(log, SuppressRare(k=3), seed=1, record=False)
+    assert release.checks
