@@ -24,7 +24,7 @@ from coterie.errors import InputError, MissingError, ParameterError
 from coterie.measures.inputs import INPUTS, files_of, from_study, read_inputs
 from coterie.reports import RANDOM
 from coterie.reports.drawing import Drawing, check_drawing
-from coterie.steps import DEFAULT
+from coterie.steps import DEFAULT, spelled, steps_of
 
 FORMAT = 1
 
@@ -43,7 +43,8 @@ class ReadTable(Declared, frozen=True, kw_only=True):
 class PrepareTable(Declared, frozen=True, kw_only=True):
     """[prepare]: steps, and whether releases are judged by what came later."""
 
-    steps: tuple[str, ...] = DEFAULT
+    steps: tuple[str | dict[str, Any], ...] = DEFAULT
+    """Texts, or tables such as {name = "sessions", minutes = 10}."""
     split: Literal["chronological"] | None = None
     split_rows: Annotated[int, Meta(ge=0)] = 0
 
@@ -137,7 +138,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         data["read"] = {**read, "source": [_located(source, Path.cwd()) for source in read["source"]]}
     format_of(data, FORMAT, file)
     study = as_declared(data, StudyFile, file)
-    _check_prepare(study.prepare, file)
+    prepare = _checked_prepare(study.prepare, file)
     names, inputs = _measuring(study, path.parent, file)
     _check_figures(study.figure, names, file)
     to = study.report.to
@@ -147,7 +148,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
     return Study(
         path=path,
         read=_reading(study.read, path.parent),
-        prepare=study.prepare,
+        prepare=prepare,
         cells=tuple(cell for number, entry in entries for cell in _cells(entry, number, path.parent, file)),
         measures=names,
         inputs=inputs,
@@ -166,9 +167,11 @@ def _table(path: Path, file: DeclaredFile) -> dict[str, Any]:
         raise InputError(f"{path} cannot be read. Give a study file.") from None
 
 
-def _check_prepare(prepare: PrepareTable, file: DeclaredFile) -> None:
+def _checked_prepare(prepare: PrepareTable, file: DeclaredFile) -> PrepareTable:
+    """The table with its steps as texts."""
     if prepare.split_rows and prepare.split is None:
         raise file.error("'split_rows' in [prepare] goes with 'split'; add it")
+    return msgspec.structs.replace(prepare, steps=tuple(map(spelled, steps_of(prepare.steps))))
 
 
 def _measuring(study: StudyFile, folder: Path, file: DeclaredFile) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
