@@ -87,4 +87,4 @@ def test_a_study_takes_steps_with_parameters(tmp_path):
         '[read]\nsource = "synth:users=10"\n[prepare]\nsteps = ["normalize", {name = "sessions", minutes = 10}]\n'
         '[[anonymize]]\nmethod = "suppress_rare"\nk = 2\n'
     )
-    assert load_study(path).steps == ("normalize", "sessions(minutes=10)")
+    assert load_study(path).prepare.steps == ("normalize", "sessions(minutes=10)")
