@@ -4,6 +4,7 @@ import json
 from collections import Counter
 
 import pytest
+from polars.testing import assert_frame_equal
 
 from coterie import verbs
 from coterie.errors import InputError
@@ -74,7 +75,7 @@ def test_only_missing_cells_are_learnt_for(study, learnt):
     for path in loaded.folder.glob("*.json"):
         if json.loads(path.read_text())["params"]["k"] in (3, 4):
             path.unlink()
-    assert run_study(loaded).equals(first)
+    assert_frame_equal(run_study(loaded), first, rel_tol=1e-12)  # threads may add up numbers in another order
     assert learnt == [2, 2]
 
 
