@@ -114,7 +114,7 @@ class Promise(Protocol):
 
     @property
     def linkage_bound(self) -> float | None:
-        """The largest share of subjects that anyone who links names to people can be right about; None: no bound."""
+        """The largest share of subjects, in percent, that anyone who links names is right about; None: no bound."""
 
     @property
     def evidence(self) -> tuple[str, ...]:

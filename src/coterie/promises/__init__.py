@@ -9,7 +9,7 @@ CamelCase of it. A promise is a frozen keyword-only dataclass whose fields are i
     sentence          what a person signs
     limits            what it does not say
     releases          what released items are: "text" of the log, "concepts" in place of it, or "counts"
-    linkage_bound     the largest share of subjects that anybody who links names to people is right about, or None
+    linkage_bound     the largest share of subjects, in percent, that anyone who links names is right about, or None
     evidence          the tables of the private run record that its judge looks into
     check(case)       its judge: yields Checks
     of_foreign(...)   what to check of rows without a sidecar, or a ParameterError where that makes no sense

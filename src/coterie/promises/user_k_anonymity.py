@@ -98,7 +98,7 @@ class UserKAnonymity:
     @property
     def linkage_bound(self) -> float | None:
         """One in k: those who share a profile cannot be told apart."""
-        return 1 / self.k
+        return 100 / self.k
 
     @property
     def evidence(self) -> tuple[str, ...]:

@@ -176,7 +176,7 @@ def test_what_it_says():
     assert "topic" not in plain.sentence
     assert (promise.releases, plain.releases) == ("concepts", "text")
     assert plain.about == "subjects"
-    assert plain.linkage_bound == 1 / 4
+    assert plain.linkage_bound == 100 / 4
     assert plain.evidence == ()
     assert promise.evidence == ("topics", "subjects")
     assert UserKAnonymity(k=4, labels=DIGEST).evidence == ("labels",)

@@ -19,4 +19,4 @@ def interval(share: float, n: int) -> tuple[float, float]:
 def bound(release: Release) -> float | None:
     """The success in percent that a release promises nobody exceeds on average; None where it promises none."""
     bounds = [promise.linkage_bound for promise in release.promises if promise.linkage_bound is not None]
-    return 100 * min(bounds) if bounds else None
+    return min(bounds) if bounds else None

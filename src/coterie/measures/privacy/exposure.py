@@ -92,10 +92,12 @@ def exposure_levels(profiles: pl.DataFrame) -> pl.DataFrame:
     r = (pl.col("after") / pl.col("before")).clip(upper_bound=1.0)
     terms = profiles.lazy().filter(pl.col("before") > 0).select("subject", p.alias("p"), r.alias("r"))
     lost = pl.col("p") * (1 - pl.col("r"))
-    erased = lost.sum().over("subject")
-    absent = pl.when(lost > 0).then(lost * ((1 - pl.col("r")) / erased).log(2)).otherwise(0.0)
+    # Not `over`, which adds the parts of a subject in an order that changes from run to run.
+    erased = terms.group_by("subject", maintain_order=True).agg(lost.sum().alias("erased"))
+    absent = pl.when(lost > 0).then(lost * ((1 - pl.col("r")) / pl.col("erased")).log(2)).otherwise(0.0)
     sums = (
-        terms.with_columns(absent.alias("absent"))
+        terms.join(erased, on="subject", how="left", maintain_order="left")
+        .with_columns(absent.alias("absent"))
         .group_by("subject", maintain_order=True)
         .agg(
             (-pl.col("p") * pl.col("p").log(2)).sum().alias("entropy"),
