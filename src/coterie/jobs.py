@@ -238,7 +238,11 @@ def anonymize_each(
     for place, method in enumerate(methods):
         if learnt is None or not learnt.serves(log, method):
             alike = _alike(methods[place:])
-            learnt = verbs.learn(log, alike, seed=seed, blocks=blocks, record=record, progress=progress)
+            if len(alike) == 1:  # then nobody else needs it, and one seed serves the whole run
+                learnt = None
+                yield verbs.anonymize(log, method, seed=seed, blocks=blocks, record=record, progress=progress)
+                continue
+            learnt = verbs.learn(log, alike, seed=seed, blocks=blocks, progress=progress)
         yield verbs.anonymize(log, method, seed=seed, record=record, progress=progress, learnt=learnt)
 
 

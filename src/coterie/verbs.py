@@ -38,8 +38,6 @@ from coterie.writing.targets import placed, refuse_output
 
 Progress = Callable[..., None]
 """Told the name of each step and, while it lasts, its share that is done."""
-_BEGINNING = 100_000  # rows that tell whether a log has many subjects
-_MANY = 1_000  # subjects in the beginning that make counting all of them needless
 _NO_BASELINE = "Random groups of the same k are shown only where the run record is given (--record DIR)."
 
 
@@ -84,14 +82,14 @@ class Learnt:
     facts: Facts
     engine: Engine
     seed: int = field(repr=False)
-    of: tuple[type, Mapping[str, Any]]
+    learner: tuple[type, Mapping[str, Any]]
     """The method, but for its late parameters."""
     value: Any
     """What the method itself learnt."""
 
     def serves(self, log: Log, method: Method) -> bool:
         """Whether this is what `learn` would give."""
-        return log is self.source and early_params(method) == self.of
+        return log is self.source and early_params(method) == self.learner
 
 
 def learn(
@@ -100,7 +98,6 @@ def learn(
     *,
     seed: int | None = None,
     blocks: int | None = None,
-    record: bool = True,
     progress: Progress = _silent,
 ) -> Learnt:
     """What does not depend on k, computed once for methods that differ in k alone.
@@ -115,8 +112,7 @@ def learn(
         accepted = ", ".join(shape.name for shape in first.accepts)
         raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}.")
     engine = Local(blocks_for(log, holds_rows(first)) if blocks is None else blocks)
-    largest = max(getattr(method, "k", 0) for method in methods)
-    facts = _facts(log, exact=record, enough=max(_MANY, largest))
+    facts = _facts(log)
     for method in methods:
         method.promises(facts)
     run = Run(seed=randomness.new_seed() if seed is None else seed, engine=engine)
@@ -126,7 +122,9 @@ def learn(
         rows = replace(log, frame=run.collect(log.frame), resources=(log.resources, engine))
     progress("learn")
     value = learn_by(first, rows, replace(run, tell=partial(progress, "learn")))
-    return Learnt(source=log, log=rows, facts=facts, engine=engine, seed=run.seed, of=early_params(first), value=value)
+    return Learnt(
+        source=log, log=rows, facts=facts, engine=engine, seed=run.seed, learner=early_params(first), value=value
+    )
 
 
 def anonymize(
@@ -145,10 +143,12 @@ def anonymize(
     `learnt`.
     """
     if learnt is None:
-        learnt = learn(log, [method], seed=seed, blocks=blocks, record=record, progress=progress)
+        learnt = learn(log, [method], seed=seed, blocks=blocks, progress=progress)
         seed_of_run = learnt.seed
     elif not learnt.serves(log, method):
         raise ParameterError("What was learnt belongs to another log, or to a method that differs in more than k.")
+    elif blocks is not None:
+        raise ParameterError("What was learnt has its blocks already: give them to learn, not here.")
     else:
         seed_of_run = randomness.new_seed() if seed is None else seed
     name, log = registry.name_of(method), learnt.log
@@ -192,19 +192,17 @@ def anonymize(
     )
 
 
-def _facts(log: Log, exact: bool, enough: int = _MANY) -> Facts:
-    """Rows and subjects; unless `exact`, only those of the beginning of a large log where these are `enough`."""
+def _facts(log: Log) -> Facts:
+    """Rows and subjects."""
     subject, item = pl.col(log.shape.subject), pl.col(log.shape.item)
     numbers = (
         pl.len().alias("rows"),
         subject.drop_nulls().n_unique().alias("subjects"),
         item.null_count().alias("empty"),
     )
-    counts = log.frame.head(_BEGINNING).select(numbers).collect(engine="streaming").row(0, named=True)
+    counts = log.frame.select(numbers).collect(engine="streaming").row(0, named=True)
     if counts["rows"] == 0:
         raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
-    if counts["rows"] == _BEGINNING and (exact or counts["subjects"] < enough):
-        counts = log.frame.select(numbers).collect(engine="streaming").row(0, named=True)
     if empty := counts.pop("empty"):
         raise InputError(f"{empty:,} rows have no {log.shape.item}. Leave them out before anonymizing.")
     return Facts(**counts, session_minutes=session_minutes(log))
@@ -232,6 +230,8 @@ def verify(
             f"holds it: --original-columns user=NAME (in Python: columns=...)."
         )
     if isinstance(release, Release):
+        if not (promise is None and steps is None and record is None):
+            raise ParameterError("A release knows its promises, steps and record: give only the original, and k.")
         return _verify_release(release, original, k)
     if isinstance(release, Log):
         return _verify_foreign(release, steps, original, promise, k)

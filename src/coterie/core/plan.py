@@ -19,7 +19,7 @@ from coterie.core.log import Log
 from coterie.core.promise import Promise
 from coterie.core.run import Run
 from coterie.core.shapes import Shape
-from coterie.errors import InputError
+from coterie.errors import InputError, ParameterError
 
 _TABLE, _TABLES, _EVIDENCE, _NOTES = "table", "tables", "evidence", "notes.json"
 
@@ -48,13 +48,19 @@ class Plan:
     """What the decision costs, for people; without a value of the log."""
 
     def write(self, folder: Path) -> None:
-        """Store the plan in a folder, which must be as private as the log."""
+        """Store the plan in an empty folder, readable by its owner only: it is as private as the log."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.table.sink_parquet(folder / f"{_TABLE}.parquet")
+        if any(folder.iterdir()):
+            raise ParameterError(f"{folder} is not empty. Choose another folder for the plan.")
+        folder.chmod(0o700)
+        files = {Path(f"{_TABLE}.parquet"): self.table}
         for kind, tables in ((_TABLES, self.tables), (_EVIDENCE, self.evidence)):
-            (folder / kind).mkdir(mode=0o700, exist_ok=True)
-            for name, table in tables.items():
-                table.sink_parquet(folder / kind / f"{name}.parquet")
+            (folder / kind).mkdir(mode=0o700)
+            files |= {Path(kind) / f"{name}.parquet": table for name, table in tables.items()}
+        for path, table in files.items():
+            (folder / path).touch(mode=0o600)  # before there is anything to read in it
+            table.sink_parquet(folder / path)
+        (folder / _NOTES).touch(mode=0o600)
         (folder / _NOTES).write_text(json.dumps(self.notes), encoding="utf-8")
 
     @classmethod

@@ -151,6 +151,12 @@ def from_dict(data: Mapping[str, Any]) -> Promise:
         raise InputError(f"The promise {name!r} has a number too many, or lacks one.") from None
 
 
+def k_of(promises: tuple[Promise, ...]) -> int | None:
+    """The number called k of the first promise that has one."""
+    numbers = (to_dict(promise).get("k") for promise in promises)
+    return next((k for k in numbers if isinstance(k, int)), None)
+
+
 def with_k(promises: tuple[Promise, ...], k: int) -> tuple[Promise, ...]:
     """The same promises with another k, in place of that of each promise that has one."""
     changed = tuple(with_values(promise, k=k) for promise in promises)

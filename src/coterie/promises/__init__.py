@@ -37,6 +37,8 @@ from coterie.promises import _rules
 
 __all__ = ["judge"]
 
+_NO_PROMISE = "a release promises something"
+
 
 def judge(case: Case, promises: Sequence[Promise]) -> Verdict:
     """Check a case against the rules of every release, then against each promise.
@@ -50,6 +52,8 @@ def judge(case: Case, promises: Sequence[Promise]) -> Verdict:
         if columns.status == "failed":
             return Verdict(promises=tuple(promises), checks=(columns,))
         checks = [columns, *_rules.others(case)]
+    if not promises:
+        checks.append(Check(name="promises", status="failed", detail=_NO_PROMISE, broken=1, fault="is missing"))
     seen = set(checks)
     for check in _judged(case, promises):
         anonymous = replace(check, promise="")
@@ -61,5 +65,16 @@ def judge(case: Case, promises: Sequence[Promise]) -> Verdict:
 
 def _judged(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
     for promise in promises:
+        carried = False
         for check in promise.check(case):
+            carried = carried or check.carries_promise
             yield replace(check, promise=promise.name)
+        if not carried:  # a judge that looked at nothing has not judged
+            yield Check(
+                name=f"judged.{promise.name}",
+                status="not checked",
+                detail=f"what the promise {promise.name} rests on was looked at",
+                needs="a judge that looks at it",
+                carries_promise=True,
+                promise=promise.name,
+            )

@@ -114,12 +114,13 @@ def _owned_items(
 
 
 def _numbered_as_promised(original: Log, session_minutes: int) -> bool:
-    """Whether no step numbered sessions with another pause.
+    """Whether sessions were numbered by a step, and by none with another pause.
 
     Numbers are looked at because rows that were left out after the step may have bridged a pause.
     """
     promised = _STEP if session_minutes == _STEP_MINUTES else f"{_STEP}(minutes={session_minutes})"
-    return all(step == promised for step in original.steps if step.partition("(")[0] == _STEP)
+    numbering = [step for step in original.steps if step.partition("(")[0] == _STEP]
+    return bool(numbering) and all(step == promised for step in numbering)
 
 
 def details(case: Case, attrs: str, k: int, *, named: bool, needs: str = ORIGINAL) -> Iterator[Check]:
@@ -132,6 +133,12 @@ def details(case: Case, attrs: str, k: int, *, named: bool, needs: str = ORIGINA
         detail = f"no detail accompanies a {shape.item}"
         yield judged("details", broken, detail, fault="rows have one", looked_at=rows)
         return
+    judged_below = {shape.subject, shape.item, *shape.details, *shape.identifying, *time_columns(shape)}
+    judged_below |= {rider for rider, _ in shape.riders}
+    if others := [name for name in shape.released if name not in judged_below]:
+        broken, rows = rows_broken(case.rows, any_given(tuple(others)))
+        only = f"nothing accompanies a {shape.item} but what was counted; {', '.join(others)} must be empty"
+        yield judged("details", broken, only, fault="rows have a value there", looked_at=rows, carries_promise=True)
     if times := time_columns(shape):
         inexact = pl.any_horizontal(pl.col(name).cast(pl.Int64) % _DAY != 0 for name in times)
         broken, rows = rows_broken(case.rows, inexact)

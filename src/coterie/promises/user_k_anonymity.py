@@ -167,6 +167,9 @@ class UserKAnonymity:
         equal = profiles.rename({case.shape.subject: "released"}).group_by(pl.exclude("released")).agg("released")
         equal = equal.with_row_index("group").select("group", "released").explode("released")
         became = case.evidence["subjects"].select(pl.col("original").alias("user"), "released")
+        if unaccounted := _unaccounted(became, case):
+            fault = "people or names are not what the run record says"
+            return judged("topics", unaccounted, detail, fault=fault, needs_original=True, carries_promise=True)
         groups = became.join(equal, on="released", how="left").select("user", "group").collect(engine="streaming")
         shape = case.original.shape
         typed = case.original.frame.select(pl.col(shape.subject).alias("user"), pl.col(shape.item).alias("query"))
@@ -175,7 +178,7 @@ class UserKAnonymity:
             "topics",
             shared_by_all(having, groups, self.topic_share),
             detail,
-            fault="times they do",
+            fault="topics are shared by all users behind some profile",
             needs_original=True,
             carries_promise=True,
         )
@@ -195,6 +198,27 @@ class UserKAnonymity:
         strange, _ = strange_items(published, case.shape, labels.to_frame().lazy())
         accompanied, _ = rows_broken(published, any_given(others))
         return judged("labels", strange + accompanied, detail, fault="labels or rows break this", carries_promise=True)
+
+
+def _unaccounted(became: pl.LazyFrame, case: Case) -> int:
+    """How many people of the original, or names of the release, a table (user, released) misses, invents or repeats.
+
+    A table that left people out, or gave a name to several, would hide who is behind a profile.
+    """
+    original = case.original
+    if original is None:
+        return 0
+    people = original.frame.select(pl.col(original.shape.subject).alias("user")).drop_nulls().unique()
+    names = case.rows.select(pl.col(case.shape.subject).alias("released")).drop_nulls().unique()
+    given = became.select("user"), became.select("released").drop_nulls()
+    faults = [
+        people.join(given[0], on="user", how="anti"),
+        given[0].join(people, on="user", how="anti", nulls_equal=True),
+        given[0].filter(pl.col("user").is_duplicated()),
+        names.join(given[1], on="released", how="anti"),
+        given[1].filter(pl.col("released").is_duplicated()),
+    ]
+    return sum(count(table.select(pl.len())) for table in faults)
 
 
 def _nameless(rows: pl.LazyFrame, shape: Shape) -> tuple[int, int]:

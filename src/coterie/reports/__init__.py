@@ -94,7 +94,7 @@ def merge(
     for release, name in zip(releases, names or short_labels(releases), strict=True):
         for text in texts(release):
             parts = tuple(_NUMBER.split(text))
-            k = str(release.params.get("k"))
+            k = str(release.k)
             groups.setdefault(parts, []).append((name, k, _NUMBER.findall(text)))
     merged = []
     for parts, alike in groups.items():

@@ -10,7 +10,7 @@ import polars as pl
 
 from coterie.core import randomness
 from coterie.core.log import Log, Release
-from coterie.core.promise import Check, Promise
+from coterie.core.promise import Check, Promise, k_of
 from coterie.core.scores import score_table
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.privacy.uniqueness import uniqueness
@@ -67,9 +67,8 @@ class ReleaseView:
 
     @property
     def k(self) -> int | None:
-        """Where it stands on an axis of k; None for a method without k."""
-        k = self.params.get("k")
-        return k if isinstance(k, int) and not isinstance(k, bool) else None
+        """Where it stands on an axis of k, by what was promised and judged; None where no promise has a k."""
+        return k_of(self.promises)
 
 
 def log_view(log: Log) -> LogView:
