@@ -1,4 +1,7 @@
-"""Judging: the rules of every release first, then each promise by its own judge."""
+"""Judging: the rules of every release first, then each promise by its own judge.
+
+Covers: promises/__init__.py
+"""
 
 import ast
 from collections.abc import Iterator, Mapping
