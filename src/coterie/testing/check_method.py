@@ -152,7 +152,7 @@ def _has_decided_all_in_its_plan(log: Log, method: Any, release: Release) -> Non
 
 
 def _told_otherwise(plan: Plan) -> Plan:
-    """The same plan backwards, which leaves no row of a small table where it was, and with its groups renumbered."""
+    """The same plan with its rows backwards and its groups renumbered."""
 
     def backwards(table: pl.LazyFrame) -> pl.LazyFrame:
         rows = table.collect().reverse()
