@@ -1,4 +1,7 @@
-"""The report in a real browser: it draws, on a screen and on paper. Needs Chromium."""
+"""The report in a real browser: it draws, on a screen and on paper. Needs Chromium.
+
+Covers: demo.py
+"""
 
 import shutil
 import subprocess

@@ -1,4 +1,8 @@
-"""The command line from a log to a report, and what bad input gets."""
+"""The command line from a log to a report, and what bad input gets.
+
+Covers: cli/anonymize.py, cli/completion.py, cli/console.py, cli/demo.py, cli/doctor.py, cli/inspect.py, cli/lists.py,
+cli/main.py, cli/measure.py, cli/options.py, cli/report.py, cli/synth.py, cli/verify.py
+"""
 
 import json
 import os

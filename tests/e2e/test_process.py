@@ -1,4 +1,7 @@
-"""What only a real process shows: Ctrl-C, a full disk, start-up time's causes, a wheel in a clean place."""
+"""What only a real process shows: Ctrl-C, a full disk, start-up time's causes, a wheel in a clean place.
+
+Covers: cli/errors.py
+"""
 
 import os
 import signal

@@ -1,4 +1,7 @@
-"""`coterie taxonomy` from the command line."""
+"""`coterie taxonomy` from the command line.
+
+Covers: cli/taxonomy.py
+"""
 
 import json
 

@@ -1,4 +1,7 @@
-"""Worked examples of paper 003 and of SPEC 5: copies of a query, quotas, and a partition by hand."""
+"""Worked examples of paper 003 and of SPEC 5: copies of a query, quotas, and a partition by hand.
+
+Covers: kernels/linkage.py, kernels/quotas.py
+"""
 
 import numpy as np
 import pytest

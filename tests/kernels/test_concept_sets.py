@@ -1,4 +1,7 @@
-"""The kernels of concept microaggregation are their plain versions, to the last bit."""
+"""The kernels of concept microaggregation are their plain versions, to the last bit.
+
+Covers: models/concepts.py
+"""
 
 from itertools import pairwise
 

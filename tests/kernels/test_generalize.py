@@ -1,4 +1,7 @@
-"""Generalization on small random trees agrees with its plain version."""
+"""Generalization on small random trees agrees with its plain version.
+
+Covers: kernels/tree.py
+"""
 
 from collections import Counter
 from itertools import pairwise

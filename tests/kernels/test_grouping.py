@@ -1,4 +1,7 @@
-"""Groups of similar vectors: the plain version to the last bit, sizes always, and topics that no group shares."""
+"""Groups of similar vectors: the plain version to the last bit, sizes always, and topics that no group shares.
+
+Covers: kernels/diversity.py
+"""
 
 import numpy as np
 import pytest

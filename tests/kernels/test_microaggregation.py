@@ -1,4 +1,7 @@
-"""The kernels of user microaggregation are their plain versions, to the last bit."""
+"""The kernels of user microaggregation are their plain versions, to the last bit.
+
+Covers: kernels/hausdorff.py, kernels/levenshtein.py, kernels/mdav.py, models/events.py, models/profiles.py
+"""
 
 from datetime import timedelta
 from itertools import pairwise

@@ -1,4 +1,7 @@
-"""generalize and generalize_users on random logs: what comes out is what the plain versions say, and is verified."""
+"""generalize and generalize_users on random logs: what comes out is what the plain versions say, and is verified.
+
+Covers: methods/generalize_users.py
+"""
 
 import tempfile
 from collections import Counter

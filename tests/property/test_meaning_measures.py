@@ -1,4 +1,7 @@
-"""later_queries and interest_disclosure against plain Python, and the split in time they are used with."""
+"""later_queries and interest_disclosure against plain Python, and the split in time they are used with.
+
+Covers: measures/category_shares.py, measures/privacy/interest_disclosure.py, measures/utility/later_queries.py
+"""
 
 from collections import Counter, defaultdict
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Measures agree with their plain references on random logs."""
+"""Measures agree with their plain references on random logs.
+
+Covers: measures/privacy/exposure.py
+"""
 
 from collections import Counter, defaultdict
 

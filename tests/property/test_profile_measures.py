@@ -1,4 +1,7 @@
-"""partition_agreement and homogeneity agree with their plain references on random logs."""
+"""partition_agreement and homogeneity agree with their plain references on random logs.
+
+Covers: measures/users.py, measures/utility/homogeneity.py, measures/utility/partition_agreement.py
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,7 @@
-"""Trees and lookups against slow, obvious ones."""
+"""Trees and lookups against slow, obvious ones.
+
+Covers: taxonomies/lexicon.py, taxonomies/tree.py
+"""
 
 import math
 from collections import Counter

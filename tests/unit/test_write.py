@@ -1,4 +1,7 @@
-"""Files, sidecars and records."""
+"""Files, sidecars and records.
+
+Covers: writing/files.py
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""Worked examples of the attacks, small enough to check by hand."""
+"""Worked examples of the attacks, small enough to check by hand.
+
+Covers: measures/attacks/simattack.py
+"""
 
 import polars as pl
 import pytest

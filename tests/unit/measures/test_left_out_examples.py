@@ -1,4 +1,7 @@
-"""Worked examples of certainty_penalty, f_beta and witness, small enough to check by hand; labels and their errors."""
+"""Worked examples of certainty_penalty, f_beta and witness, small enough to check by hand; labels and their errors.
+
+Covers: measures/labels.py, measures/utility/certainty_penalty.py, measures/utility/f_beta.py
+"""
 
 import polars as pl
 import pytest

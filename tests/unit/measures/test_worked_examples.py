@@ -1,4 +1,8 @@
-"""Worked examples of the measures, small enough to check by hand."""
+"""Worked examples of the measures, small enough to check by hand.
+
+Covers: measures/privacy/uniqueness.py, measures/utility/frequency.py, measures/utility/information_loss.py,
+measures/utility/release_share.py
+"""
 
 import polars as pl
 import pytest

@@ -4,13 +4,13 @@ from datetime import datetime, timedelta
 
 import polars as pl
 import pytest
-from hand_made import DIGEST, NAMES, case_of, check_of, log_of
 
 from coterie import taxonomies
 from coterie.core.promise import ORIGINAL
 from coterie.errors import ParameterError
 from coterie.promises import judge
 from coterie.promises.concept_k_anonymity import ConceptKAnonymity
+from tests.helpers.hand_made import DIGEST, NAMES, case_of, check_of, log_of
 
 START = datetime(2020, 2, 3, 9)
 TYPED = [

@@ -1,4 +1,7 @@
-"""Judging: the rules of every release first, then each promise by its own judge."""
+"""Judging: the rules of every release first, then each promise by its own judge.
+
+Covers: promises/__init__.py
+"""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -9,7 +12,6 @@ from typing import Any, ClassVar
 
 import polars as pl
 import pytest
-from hand_made import DIGEST, NAMES, case_of, check_of, frame_of, log_of
 
 import coterie.promises
 from coterie.core import registry
@@ -22,6 +24,7 @@ from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
+from tests.helpers.hand_made import DIGEST, NAMES, case_of, check_of, frame_of, log_of
 
 PROMISES = [
     QueryKAnonymity(k=5),

@@ -2,12 +2,12 @@
 
 import polars as pl
 import pytest
-from hand_made import DIGEST, case_of, check_of, log_of
 
 from coterie.promises import judge
 from coterie.promises import k_theta_affinity as module
 from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.text.function_words import name_of_words
+from tests.helpers.hand_made import DIGEST, case_of, check_of, log_of
 
 # Three users typed nearly the same, each of them alone; four typed something common.
 RING = {"p": "one two three four five six", "q": "one two three four five", "r": "two three four five six"}

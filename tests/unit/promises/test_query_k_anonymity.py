@@ -2,11 +2,11 @@
 
 import polars as pl
 import pytest
-from hand_made import NAMES, case_of, check_of, log_of
 
 from coterie.core.promise import ORIGINAL
 from coterie.promises import judge
 from coterie.promises.query_k_anonymity import QueryKAnonymity
+from tests.helpers.hand_made import NAMES, case_of, check_of, log_of
 
 TYPED = [
     *({"user": user, "query": "tea"} for user in "abc"),

@@ -2,13 +2,13 @@
 
 import polars as pl
 import pytest
-from hand_made import DIGEST, NAMES, case_of, check_of, log_of
 
 from coterie import taxonomies
 from coterie.core.shapes import QUERIES
 from coterie.promises import judge
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.text.words import digest_of, name_of_topics
+from tests.helpers.hand_made import DIGEST, NAMES, case_of, check_of, log_of
 
 
 def _profiles(*sizes):

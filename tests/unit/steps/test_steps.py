@@ -1,4 +1,7 @@
-"""The small steps: normalize, drop_empty, events, sessions."""
+"""The small steps: normalize, drop_empty, events, sessions.
+
+Covers: steps/drop_empty.py, steps/events.py, steps/normalize.py, steps/sessions.py
+"""
 
 import unicodedata
 from dataclasses import dataclass, replace

@@ -1,4 +1,7 @@
-"""Trees from tables and dumps, and what is wrong with a file."""
+"""Trees from tables and dumps, and what is wrong with a file.
+
+Covers: taxonomies/lines.py, taxonomies/odp.py, taxonomies/packed.py, taxonomies/table.py
+"""
 
 import gzip
 import json

@@ -1,4 +1,7 @@
-"""Language is one value: stems, stop words, function words and what a word is."""
+"""Language is one value: stems, stop words, function words and what a word is.
+
+Covers: text/function_words.py
+"""
 
 import subprocess
 import sys

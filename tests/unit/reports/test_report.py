@@ -1,4 +1,7 @@
-"""The report: what it must say, what it must never show, and that it is the same every time."""
+"""The report: what it must say, what it must never show, and that it is the same every time.
+
+Covers: reports/__init__.py
+"""
 
 import json
 import re

@@ -1,4 +1,7 @@
-"""Vectors of interests: the plain formula, any language, models of others, and sensitive topics."""
+"""Vectors of interests: the plain formula, any language, models of others, and sensitive topics.
+
+Covers: embeddings/wordllama.py
+"""
 
 from collections import Counter
 from math import cos, log, log2, pi, sin, sqrt

@@ -1,0 +1,69 @@
+"""Groups in a row, by size and in blocks: who is in them, how large they are, and that numbers follow the names."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import coterie
+from coterie.core.shapes import GROUPS
+from coterie.models import groups
+from tests.helpers.runs import a_run
+
+# Users with 1, 2, 3 ... rows; the eighth row in nine belongs to nobody.
+ROWS = [(f"user{n:02}", f"word{n % 3} item{i}") for n in range(11) for i in range(n + 1)]
+LOG = coterie.log(pl.DataFrame([*ROWS, (None, "lost")], schema=["user", "query"], orient="row"))
+
+
+def _sizes(table):
+    return sorted(table.collect().group_by("group").len()["len"])
+
+
+@pytest.mark.parametrize("make", [groups.random_groups, groups.size_groups])
+@pytest.mark.parametrize(("k", "sizes"), [(2, [2, 2, 2, 2, 3]), (4, [4, 7]), (5, [5, 6]), (11, [11])])
+def test_groups_in_a_row_have_k_members_and_the_last_up_to_2k_minus_1(make, k, sizes):
+    table = make(LOG, a_run(), k)
+    GROUPS.check(table)
+    assert _sizes(table) == sizes
+    assert table.collect()["subject"].to_list() == groups.user_names(LOG).to_list()
+
+
+def test_random_groups_depend_on_the_seed_and_on_nothing_else():
+    first = groups.random_groups(LOG, a_run(seed=1), 3).collect()
+    assert groups.random_groups(LOG, a_run(seed=1), 3).collect().equals(first)
+    assert not groups.random_groups(LOG, a_run(seed=2), 3).collect().equals(first)
+
+
+def test_groups_by_size_are_stretches_of_sizes():
+    table = groups.size_groups(LOG, a_run(), 3).collect()
+    assert [sorted(part["subject"]) for part in table.partition_by("group")] == [
+        [f"user{n:02}" for n in part] for part in (range(3), range(3, 6), range(6, 11))
+    ]
+
+
+def test_nobody_is_no_user():
+    assert groups.user_rows(LOG).collect()["user"].null_count() == 0
+    assert groups.user_names(LOG).len() == 11
+
+
+def test_numbers_run_from_0_and_follow_the_groups():
+    given = pl.DataFrame({"subject": ["c", "a", "b"], "group": pl.Series([40, 7, 40], dtype=pl.UInt32)})
+    assert groups.numbered(given).rows() == [("a", 0), ("b", 1), ("c", 1)]
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+@pytest.mark.parametrize(("block_users", "most"), [(0, 11), (4, 4), (1, 4)])
+def test_groups_in_blocks_see_one_block_at_a_time(blocks, block_users, most):
+    """With k = 2 a block has at least 4 users; each becomes one group here."""
+    seen, shares = [], []
+
+    def one_group(block):
+        users = block["user"].unique().sort()
+        seen.append(users.len())
+        return users, np.arange(users.len()), np.array([0, users.len()])
+
+    run = a_run(blocks=blocks, tell=shares.append)
+    table = groups.groups_in_blocks(LOG, run, 2, block_users, one_group).collect()
+    assert sum(seen) == 11
+    assert most <= max(seen) < 2 * most
+    assert table["group"].unique().sort().to_list() == list(range(len(seen)))
+    assert shares[-1] == 1.0

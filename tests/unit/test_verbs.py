@@ -1,0 +1,145 @@
+"""The public functions where no file is involved: what is learnt and shared, seeds, facts, synthetic sources."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import polars as pl
+import pytest
+
+import coterie
+from coterie import verbs
+from coterie.core.params import Choice
+from coterie.errors import BrokenPromiseError, InputError, ParameterError
+from coterie.methods.microaggregate import Microaggregate
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.testing import queries_log, visits_log
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learns(SuppressRare):
+    """Counts how often it learns."""
+
+    word: Annotated[str, Choice("a", "b"), "anything that is not late"] = "a"
+    learnt: ClassVar[list[int]] = []
+
+    def learn(self, log, run):
+        self.learnt.append(run.seed)
+        return log.frame.select(pl.len()).collect().item()
+
+    def plan(self, learnt, log, run):
+        assert learnt == 24
+        return super().plan(None, log, run)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_learnt():
+    Learns.learnt.clear()
+
+
+def test_several_k_share_what_is_learnt():
+    log, methods = queries_log(), [Learns(k=k) for k in (2, 3, 5)]
+    learnt = verbs.learn(log, methods, seed=9)
+    heights = [coterie.anonymize(log, method, seed=9, learnt=learnt).to_polars().height for method in methods]
+    assert Learns.learnt == [9]
+    assert heights == sorted(heights, reverse=True)
+    alone = [coterie.anonymize(log, method, seed=9).to_polars().height for method in methods]
+    assert heights == alone, "the same as if each had learnt for itself"
+    assert len(Learns.learnt) == 4
+
+
+@pytest.mark.parametrize(("log", "method"), [
+    (queries_log(), Learns(k=3)),
+    (None, Learns(k=3, word="b")),
+    (None, Learns(k=3, users="pseudonym")),
+    (None, SuppressRare(k=3)),
+])  # fmt: skip
+def test_what_was_learnt_serves_its_log_and_its_method_alone(log, method):
+    own = queries_log()
+    learnt = verbs.learn(own, [Learns(k=3)])
+    assert learnt.serves(own, Learns(k=7))
+    with pytest.raises(ParameterError, match="another log, or to a method that differs in more than k"):
+        coterie.anonymize(log or own, method, learnt=learnt)
+
+
+def test_methods_that_differ_in_more_than_k_do_not_learn_together():
+    with pytest.raises(ParameterError, match="differ in k alone"):
+        verbs.learn(queries_log(), [Learns(k=2), Learns(k=3, word="b")])
+
+
+def test_learning_refuses_the_largest_k_before_it_starts():
+    with pytest.raises(InputError, match="k = 7 needs at least 7 users, and the log has 6"):
+        verbs.learn(queries_log(), [Learns(k=2), Learns(k=7)])
+    assert Learns.learnt == []
+
+
+def test_seeds():
+    log, method = queries_log(), SuppressRare(k=3, users="pseudonym")
+    first, again, other = (coterie.anonymize(log, method, seed=seed) for seed in (1, 1, 2))
+    assert first.to_polars().equals(again.to_polars())
+    assert not first.to_polars().equals(other.to_polars())
+    assert (first.record.run["seed"], first.record.run["seed_chosen"]) == (1, True)
+    unsaid = coterie.anonymize(log, method).record.run
+    assert not unsaid["seed_chosen"]
+    assert unsaid["seed"] != coterie.anonymize(log, method).record.run["seed"]
+
+
+def test_the_seed_of_learning_is_in_the_record():
+    log = queries_log()
+    learnt = verbs.learn(log, [Learns(k=3)], seed=9)
+    run = coterie.anonymize(log, Learns(k=3), seed=1, learnt=learnt).record.run
+    assert (run["learning_seed"], run["seed"]) == (9, 1)
+
+
+def test_progress_is_told_step_by_step():
+    steps = []
+    coterie.anonymize(queries_log(), Learns(k=3), progress=lambda step, share=None: steps.append(step))
+    assert list(dict.fromkeys(steps)) == ["learn", "plan", "release", "verify"]
+
+
+def test_a_method_gets_only_shapes_that_it_accepts():
+    with pytest.raises(InputError, match="microaggregate works on QUERIES, and this log is VISITS"):
+        coterie.anonymize(visits_log(), Microaggregate(k=3))
+
+
+def test_logs_without_rows_or_queries_are_refused():
+    log = queries_log()
+    with pytest.raises(InputError, match=r"no rows left to anonymize\. Check the prepare steps"):
+        coterie.anonymize(replace(log, frame=log.frame.clear()), SuppressRare(k=2))
+    query = pl.when(pl.col("row") < 21).then("query").alias("query")
+    with pytest.raises(InputError, match=r"3 rows have no query\. Leave them out"):
+        coterie.anonymize(replace(log, frame=log.frame.with_columns(query)), SuppressRare(k=2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lies(SuppressRare):
+    """Plans for one user less than it promises."""
+
+    def plan(self, learnt, log, run):
+        return SuppressRare(k=self.k - 1).plan(learnt, log, run)
+
+
+def test_a_broken_promise_is_an_error_that_says_which_check_failed():
+    with pytest.raises(BrokenPromiseError, match=r"so nothing was written\. .* have fewer"):
+        coterie.anonymize(queries_log(), Lies(k=3))
+
+
+@pytest.mark.parametrize("text", [
+    "synth:users", "synth:users=x", "synth:people=3", "synth:users=0", "synth:users=3,seed=1=2",
+])  # fmt: skip
+def test_a_synthetic_source_is_written_in_one_way(text):
+    with pytest.raises(ParameterError, match="synth:users=1000,seed=7"):
+        coterie.read(text)
+
+
+def test_a_synthetic_source_with_and_without_settings():
+    log = coterie.read(["synth:users=3"])
+    assert log.history[0].name == "synth"
+    assert log.frame.select(pl.col("user").n_unique()).collect().item() == 3
+    assert log.to_polars().equals(coterie.read("synth:users=3,seed=7").to_polars())
+
+
+@pytest.mark.parametrize("name", ["page.pdf", "page", "page.HTML"])
+def test_a_report_has_a_kind(name):
+    with pytest.raises(ParameterError, match=r"written as \.html, \.md or \.json"):
+        verbs.report_kind(Path(name))
