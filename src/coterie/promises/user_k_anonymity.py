@@ -178,7 +178,7 @@ class UserKAnonymity:
             "topics",
             shared_by_all(having, groups, self.topic_share),
             detail,
-            fault="topics are shared by all users behind some profile",
+            fault="such cases",
             needs_original=True,
             carries_promise=True,
         )

@@ -15,6 +15,7 @@ import pytest
 
 import coterie.promises
 from coterie.core import registry
+from coterie.core.log import Step
 from coterie.core.params import params_of
 from coterie.core.promise import Case, Check, Promise, from_dict, promise_class, to_dict, with_k
 from coterie.core.shapes import COUNTS, QUERIES, VISITS
@@ -227,10 +228,12 @@ def test_counts_without_subjects_and_a_promise_without_k():
 
 def test_counts_can_promise_k_users_behind_each_item():
     rows = pl.DataFrame({"item": ["tea"], "count": [3]}, schema=COUNTS.schema)
-    assert judge(case_of(rows, log_of(TEA), COUNTS), (QueryKAnonymity(k=3, attrs="common"),)).exit_code == 0
-    few = judge(case_of(rows, log_of(TEA), COUNTS), (QueryKAnonymity(k=4, attrs="common"),))
+    assert judge(case_of(rows, log_of(TEA), COUNTS), (QueryKAnonymity(k=3, attrs="keep"),)).exit_code == 0
+    few = judge(case_of(rows, log_of(TEA), COUNTS), (QueryKAnonymity(k=4, attrs="keep"),))
     assert [check.name for check in few.broken] == ["crowd.item"]
-    unseen = judge(case_of(rows, None, COUNTS), (QueryKAnonymity(k=3, users="pseudonym"),))
+    ridden = judge(case_of(rows, log_of(TEA), COUNTS), (QueryKAnonymity(k=3, attrs="common"),))
+    assert [check.name for check in ridden.broken] == ["details"], "nobody counted what stands in count"
+    unseen = judge(case_of(rows, None, COUNTS), (QueryKAnonymity(k=3, users="pseudonym", attrs="keep"),))
     assert unseen.exit_code == 3
 
 
@@ -324,11 +327,14 @@ def test_a_pause_of_more_than_half_an_hour_ends_a_session():
 
 def test_sessions_that_were_numbered_are_taken_as_they_are():
     original = log_of([{"user": "a", "query": "tea"}, {"user": "a", "query": "tea"}, {"user": "b", "query": "tea"}])
-    numbered = replace(original, frame=original.frame.with_columns(pl.Series("session", [0, 1, 0], pl.UInt32)))
+    sessions = pl.Series("session", [0, 1, 0], pl.UInt32)
+    numbered = original.then(original.frame.with_columns(sessions), Step(name="sessions"))
+    unnumbered = replace(numbered, history=())
     rows = [{"query": "tea", "user": name} for name in NAMES[:3]]
     promise = QueryKAnonymity(k=2, users="session", attrs="keep")
     assert check_of(judge(case_of(rows, numbered), (promise,)), "links").status == "passed"
-    assert check_of(judge(case_of(rows, original), (promise,)), "links").broken == 3 - 1
+    for other in (original, unnumbered):  # where no step says so, nobody believes the numbers
+        assert check_of(judge(case_of(rows, other), (promise,)), "links").broken == 3 - 1
 
 
 def test_nothing_accompanies_a_query_where_that_is_promised():

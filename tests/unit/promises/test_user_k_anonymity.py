@@ -147,7 +147,7 @@ def _topics(typed, share=1.0, **evidence):
 def test_all_behind_a_profile_share_a_topic():
     check = _topics(["red rose", "tulips", "maps", "car"])
     assert (check.status, check.broken) == ("failed", 1)
-    assert check.text == "the users behind a profile never all have one and the same sensitive topic: 1 times they do"
+    assert check.text == "the users behind a profile never all have one and the same sensitive topic: 1 such cases"
     assert _topics(["red rose", "car", "maps", "car"]).status == "passed"
     assert _topics(["rose", "rose", "cars", "car"]).broken == 2
 
