@@ -8,6 +8,7 @@ import pytest
 
 import coterie
 from coterie.core.log import Log, Record, Release
+from coterie.core.plan import Plan
 from coterie.measures.attacks import linkage, simattack
 from coterie.measures.comparison import Comparison
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
@@ -27,9 +28,9 @@ ATTACKS = ["linkage", "simattack"]
 class GroupsOfOne(Microaggregate):
     """Promises k and leaves everybody alone."""
 
-    def plan(self, log, run):  # noqa: ARG002
+    def plan(self, learnt, log, run):  # noqa: ARG002
         people = log.frame.select(subject="user").drop_nulls().unique().collect().sort("subject")
-        return people.with_row_index("group").select("subject", "group").lazy()
+        return Plan(table=people.with_row_index("group").select("subject", "group").lazy())
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def unchecked(log: Log, method) -> Release:
     record = Record(run={}, subjects=draft.subjects)
     frame = draft.frame.select("user", "time", "query", "rank", "url")
     return Release(
-        log=replace(log, frame=frame), promise=UserKAnonymity(k=K), method="broken", params={}, record=record
+        log=replace(log, frame=frame), promises=(UserKAnonymity(k=K),), method="broken", params={}, record=record
     )
 
 
