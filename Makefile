@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export COTERIE_DATA ?= $(wildcard ../shared/data)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types format docs bench bench-small clean
+.PHONY: help setup demo test check lint types format docs bench bench-small mutants clean
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ bench-small: setup ## The same on one million rows
 	$(BIN)/python benchmarks/bench_interest.py
 	$(BIN)/python benchmarks/bench_concept.py
 	$(BIN)/python benchmarks/bench_generalize.py --queries 100000
+
+mutants: setup ## Change the code of promises, apply and randomness in many places, and list the changes no test notices
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,mutants]'
+	$(BIN)/python tools/mutants.py
 
 clean: ## Remove what make made
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache

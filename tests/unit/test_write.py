@@ -217,6 +217,7 @@ def test_the_sidecar_is_public(tmp_path):
 
 def test_the_record_is_private(release, tmp_path):
     coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record")
+    assert stat.S_IMODE((tmp_path / "record").stat().st_mode) == 0o700
     for path in (tmp_path / "record").iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     record = coterie.load_release(tmp_path / "safe.tsv", tmp_path / "record").record

@@ -1,0 +1,138 @@
+"""Who asked: nobody, a fresh name for each session, or one for each person."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import polars as pl
+import pytest
+
+from coterie.apply.names import rename_subjects
+from coterie.core.shapes import QUERIES
+from tests.helpers.hand_made_logs import NOON, log_of, rows_of
+from tests.helpers.runs import a_run
+
+COLUMNS = ["row", "user", "time", "query", "rank", "url"]
+SUBJECTS = {"original": pl.String, "released": pl.String, "group": pl.UInt32}
+PERSON_COST = (
+    "Rows are linked by person: everything one person asked can be read together. This is how people were found in "
+    "the AOL log of 2006. Use users=drop unless you cannot."
+)
+SESSION_COST = (
+    "Rows are linked within sessions: what one person asked without a pause of more than {} minutes can be read "
+    "together."
+)
+
+
+def _at(minutes):
+    return None if minutes is None else NOON + timedelta(minutes=minutes)
+
+
+def _log(*rows, **more):
+    return log_of(("user", "time", "query"), *((user, _at(minutes), query) for user, minutes, query in rows), **more)
+
+
+LOG = _log(
+    ("b", 0, "tea"),
+    ("a", 0, "tea"),
+    ("a", 30, "rum"),
+    ("a", 61, "beer"),
+    (None, 5, "tea"),
+    ("b", None, "wine"),
+    ("c", 0, "gin"),
+)
+KEPT = replace(LOG, frame=LOG.frame.filter(pl.col("query") != "gin"))
+
+
+def _names(labels, seed=1, taken="abc"):
+    return a_run(seed=seed).pseudonyms(pl.Series(labels), pl.Series(list(taken))).to_list()
+
+
+def test_nobody():
+    draft = rename_subjects(KEPT, LOG, "drop", a_run())
+    assert draft.frame.collect_schema().names() == COLUMNS
+    assert dict(draft.frame.collect_schema()) == {name: QUERIES.schema[name] for name in COLUMNS}
+    assert rows_of(draft.frame, "row", "user", "query") == [
+        (row, None, query) for row, query in enumerate(["tea", "tea", "rum", "beer", "tea", "wine"])
+    ]
+    assert dict(draft.subjects.collect_schema()) == SUBJECTS
+    assert rows_of(draft.subjects) == [(user, None, None) for user in "abc"]
+    assert draft.warnings == ()
+
+
+def test_one_name_for_each_person():
+    draft = rename_subjects(KEPT, LOG, "pseudonym", a_run())
+    a, b = _names(["a", "b"])
+    assert draft.frame.collect_schema().names() == COLUMNS
+    assert rows_of(draft.frame, "user") == [(b,), (a,), (a,), (a,), (None,), (b,)]
+    assert rows_of(draft.frame, "query") == rows_of(KEPT, "query")
+    assert dict(draft.subjects.collect_schema()) == SUBJECTS
+    # Somebody of whom nothing is released is in the record, without a name.
+    assert rows_of(draft.subjects) == [("a", a, None), ("b", b, None), ("c", None, None)]
+    assert draft.warnings == (PERSON_COST,)
+
+
+def test_one_name_for_each_session():
+    draft = rename_subjects(KEPT, LOG, "session", a_run())
+    a0, a1, b0 = _names(["a\0" + "0", "a\0" + "1", "b\0" + "0"])
+    assert draft.frame.collect_schema().names() == COLUMNS
+    # A pause of 30 minutes is survived, one of 31 is not; a row without a time is in the first session.
+    assert rows_of(draft.frame, "user") == [(b0,), (a0,), (a0,), (a1,), (None,), (b0,)]
+    assert dict(draft.subjects.collect_schema()) == SUBJECTS
+    assert sorted(rows_of(draft.subjects), key=str) == sorted(
+        [("a", a0, None), ("a", a1, None), ("b", b0, None), ("c", None, None)], key=str
+    )
+    assert draft.warnings == (SESSION_COST.format(30),)
+
+
+def test_sessions_are_those_before_rows_were_left_out():
+    log = _log(("a", 0, "tea"), ("a", 25, "rum"), ("a", 50, "tea"), ("a", 81, "tea"))
+    kept = replace(log, frame=log.frame.filter(pl.col("query") == "tea"))
+    a0, a1 = _names(["a\0" + "0", "a\0" + "1"])
+    assert rows_of(rename_subjects(kept, log, "session", a_run()).frame, "row", "user") == [(0, a0), (2, a0), (3, a1)]
+
+
+def test_sessions_that_were_numbered_are_kept():
+    log = log_of(
+        ("user", "time", "query", "session"),
+        *(("a", _at(minutes), "tea", session) for minutes, session in ((0, 3), (1, 4), (500, 4))),
+        ("b", NOON, "tea", 3),
+        steps=("lowercase", "sessions(minutes=10)"),
+    )
+    draft = rename_subjects(log, log, "session", a_run())
+    a3, a4, b3 = _names(["a\0" + "3", "a\0" + "4", "b\0" + "3"])
+    assert rows_of(draft.frame, "user") == [(a3,), (a4,), (a4,), (b3,)]
+    assert draft.frame.collect_schema().names() == COLUMNS
+    assert draft.warnings == (SESSION_COST.format(10),)
+
+
+def test_the_minutes_are_those_of_the_whole_log():
+    numbered = _log(("a", 0, "tea"), steps=("sessions(minutes=7)",))
+    draft = rename_subjects(replace(numbered, history=()), numbered, "session", a_run())
+    assert draft.warnings == (SESSION_COST.format(7),)
+
+
+@pytest.mark.parametrize("users", ["session", "pseudonym"])
+def test_no_new_name_is_that_of_somebody_in_the_whole_log(users):
+    label = {"session": "a\0" + "0", "pseudonym": "a"}[users]
+    (drawn,) = _names([label], taken="")
+    log = _log(("a", 0, "tea"), (drawn, 0, "rum"))
+    kept = replace(log, frame=log.frame.filter(pl.col("query") == "tea"))
+    draft = rename_subjects(kept, log, users, a_run())
+    ((name,),) = rows_of(draft.frame, "user")
+    assert name != drawn
+    assert [name] == _names([label], taken=["a", drawn])
+
+
+def test_names_do_not_depend_on_the_order_of_rows():
+    backwards = replace(LOG, frame=LOG.frame.reverse())
+    for users in ("session", "pseudonym"):
+        there, back = (rename_subjects(log, log, users, a_run(seed=5)) for log in (LOG, backwards))
+        assert rows_of(there.frame) == rows_of(back.frame)
+
+
+def test_a_log_of_nobody():
+    log = _log((None, 0, "tea"))
+    for users in ("drop", "session", "pseudonym"):
+        draft = rename_subjects(log, log, users, a_run())
+        assert rows_of(draft.frame, "user", "query") == [(None, "tea")]
+        assert draft.subjects.collect().height == 0
