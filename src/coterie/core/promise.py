@@ -87,6 +87,25 @@ class Case:
     published: pl.LazyFrame | None = None
     """Foreign rows as they were published, before they were prepared like the original."""
 
+    def table(
+        self, name: str, columns: Mapping[str, pl.DataType | type[pl.DataType]], nullable: tuple[str, ...] = ()
+    ) -> pl.DataFrame | None:
+        """These columns, of these types, of a table of the evidence; None where it was not given.
+
+        A table that cannot be read, lacks a column, or holds what cannot be of its type (also nulls, in columns that
+        are not `nullable`) is as good as none: whoever damages evidence gets a check that could not be made.
+        """
+        given = self.evidence.get(name)
+        if given is None:
+            return None
+        try:
+            typed = given.select(pl.col(column).cast(dtype, strict=False) for column, dtype in columns.items())
+            table = typed.collect(engine="streaming")
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+            return None
+        incomplete = any(table[column].null_count() for column in columns if column not in nullable)
+        return None if incomplete else table
+
 
 @runtime_checkable
 class Promise(Protocol):

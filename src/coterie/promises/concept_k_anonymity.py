@@ -114,7 +114,8 @@ class ConceptKAnonymity:
     def check(self, case: Case) -> Iterator[Check]:
         """Recount which concept each query leads to, then compare rows and count who is behind each concept."""
         yield from _rules.names(case, self.users)
-        tree = taxonomies.promised(self.taxonomy, case.evidence)
+        paths = case.table("taxonomy", {"path": pl.String})
+        tree = taxonomies.promised(self.taxonomy, () if paths is None else paths["path"].to_list())
         needs = ORIGINAL if tree else _TAXONOMY
         yield _concept_names(case, tree)
         concept_of = None

@@ -33,6 +33,7 @@ from coterie.text.function_words import FUNCTION_LISTS, name_of_words
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
 _FUNCTION_WORDS = "the function words, which are in the run record (--record DIR)"
 _CERTIFICATE = "the run record (--record DIR): there are too many pairs to compare them all"
+_CLAIMS = dict.fromkeys(("item", "by", "user"), pl.String)  # who covers whom: it saves a search and is not believed
 _UNCOMPARED = "Words on a list of function words that was given are released without having been compared."
 
 
@@ -157,14 +158,14 @@ class KThetaAffinity:
     def _words_and_cover(self, case: Case, original: Log, table: pl.DataFrame) -> Iterator[Check]:
         """No rare word, where that is promised, and k users behind each item of `table` (item, crowd)."""
         item = case.shape.item
-        function_words = self._function_words(case.evidence.get("function_words"))
+        function_words = self._function_words(case.table("function_words", {"word": pl.String}))
         small = table.height <= _SMALL_ITEMS and table["crowd"].sum() <= _SMALL_CROWDS
         claims, needs = None, ""
         alone = bool((table["crowd"] >= self.k).all())  # each item has its k users without the others
         if not alone and function_words is None:
             needs = _FUNCTION_WORDS
         elif not alone and not small:
-            claims = _claims(case.evidence.get("certificate"))
+            claims = case.table("certificate", _CLAIMS, nullable=("user",))
             needs = _CERTIFICATE if claims is None else ""
         # The original is recounted once, for every item that one of the two checks looks at.
         compares = not alone and not needs
@@ -216,11 +217,11 @@ class KThetaAffinity:
         covered = proved(recounted, claims, table, self.theta, self.k)
         return covered, f"{concepts}; {claims.height:,} lines of the certificate compared, which prove no larger k"
 
-    def _function_words(self, given: pl.LazyFrame | None) -> frozenset[str] | None:
+    def _function_words(self, given: pl.DataFrame | None) -> frozenset[str] | None:
         """The function words that the promise names; None where they have no name and were not given."""
         if self.function_words in FUNCTION_LISTS:
             return FUNCTION_LISTS[self.function_words]
-        words = frozenset[str]() if given is None else frozenset(given.select("word").collect()["word"])
+        words = frozenset[str]() if given is None else frozenset(given["word"])
         return words if name_of_words(words) == self.function_words else None
 
 
@@ -230,10 +231,3 @@ def _released(case: Case, original: Log) -> pl.DataFrame:
     released = case.rows.select(item).drop_nulls().group_by(item).len("released")
     owned = with_owner(original, item, [item]).join(released, on=item, how="semi")
     return sizes(released, owned, [item]).collect(engine="streaming").rename({item: "item"})
-
-
-def _claims(certificate: pl.LazyFrame | None) -> pl.DataFrame | None:
-    """item, by, user: who covers whom. It saves a search and is not believed."""
-    if certificate is None:
-        return None
-    return certificate.select(pl.col("item", "by", "user").cast(pl.String)).collect(engine="streaming")

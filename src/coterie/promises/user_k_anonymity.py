@@ -161,12 +161,13 @@ class UserKAnonymity:
         detail = "the users behind a profile never all have one and the same sensitive topic"
         if case.original is None:
             return not_checked("topics", detail, carries_promise=True)
-        topics = case.evidence["topics"].collect() if "topics" in case.evidence else None
-        if topics is None or "subjects" not in case.evidence or name_of_topics(topics) != self.topics:
+        topics = case.table("topics", {"topic": pl.Int64, "word": pl.String})
+        subjects = case.table("subjects", {"original": pl.String, "released": pl.String}, nullable=("released",))
+        if topics is None or subjects is None or name_of_topics(topics) != self.topics:
             return not_checked("topics", detail, carries_promise=True, needs=_TOPICS)
         equal = profiles.rename({case.shape.subject: "released"}).group_by(pl.exclude("released")).agg("released")
         equal = equal.with_row_index("group").select("group", "released").explode("released")
-        became = case.evidence["subjects"].select(pl.col("original").alias("user"), "released")
+        became = subjects.lazy().select(pl.col("original").alias("user"), "released")
         if unaccounted := _unaccounted(became, case):
             fault = "people or names are not what the run record says"
             return judged("topics", unaccounted, detail, fault=fault, needs_original=True, carries_promise=True)
@@ -191,8 +192,8 @@ class UserKAnonymity:
             tree = taxonomies.load(taxonomies.WORDNET)
             labels = pl.concat([tree.labels.rename("label"), tree.names.rename("label")])
         else:
-            given = case.evidence.get("labels")
-            labels = pl.Series(dtype=pl.String) if given is None else given.select("label").collect()["label"]
+            given = case.table("labels", {"label": pl.String})
+            labels = pl.Series("label", dtype=pl.String) if given is None else given["label"]
             if digest_of(labels) != self.labels:
                 return not_checked("labels", detail, carries_promise=True, needs=_LABELS)
         strange, _ = strange_items(published, case.shape, labels.to_frame().lazy())

@@ -11,7 +11,7 @@ the Open Directory (`odp`), with `ranking` for what words mean. `summary` tells 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -231,14 +231,18 @@ def own_file(source: str) -> dict[str, pl.LazyFrame]:
     return {} if source == WORDNET else {"taxonomy": pl.LazyFrame({"path": [str(Path(source).absolute())]})}
 
 
-def promised(name: str, tables: Mapping[str, pl.LazyFrame]) -> Taxonomy | None:
-    """The taxonomy that a promise names; None where it is a file and the tables of a record do not say where."""
+def promised(name: str, paths: Sequence[str]) -> Taxonomy | None:
+    """The taxonomy that a promise names; None where it is a file and none of `paths`, which a record tells, is it."""
     if name == WORDNET:
         return load(WORDNET)
-    if "taxonomy" not in tables:
-        return None
-    path = tables["taxonomy"].select("path").collect().item()
-    return load(path) if Path(path).is_file() and public_name(path) == name else None
+    return next((load(path) for path in paths if _is_file_named(path, name)), None)
+
+
+def _is_file_named(path: str, name: str) -> bool:
+    try:
+        return Path(path).is_file() and public_name(path) == name
+    except (OSError, ValueError):  # a path that no file can have, or one that we may not read
+        return False
 
 
 @lru_cache(maxsize=1)
