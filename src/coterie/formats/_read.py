@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +20,7 @@ from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Source, expand
 from coterie.text.spelling import is_normal
 
+_LOGGER = logging.getLogger("coterie")
 BAD_SHARE = 0.01  # more bad lines than this and the format is probably wrong
 _SHOWN = 5  # bad lines that a message names
 _FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -116,7 +118,7 @@ def _sniff(source: Source, options: Options) -> str:
     if options.columns:
         return "table"
     head = source.head()
-    sure = {name: float(registry.module("formats", name).sniff(head)) for name in registry.names("formats")}
+    sure = {name: _sureness(name, head) for name in registry.names("formats")}
     most = max(sure.values())
     surest = [name for name, value in sure.items() if value == most]
     if most > 0 and len(surest) == 1:
@@ -130,6 +132,19 @@ def _sniff(source: Source, options: Options) -> str:
         f"({', '.join(registry.names('formats'))}). Name it with --format, or say which columns of "
         f"a table hold what with --columns user=NAME,query=NAME."
     )
+
+
+def _sureness(name: str, head: list[str]) -> float:
+    """How sure a format is; 0 for one that fails, for a format of a third party must not break those of others."""
+    try:
+        sure = registry.module("formats", name).sniff(head)
+    except Exception:  # whatever it says may hold a line of the log
+        _LOGGER.warning("The format %s failed when it was asked about a file, and was left out.", name)
+        return 0.0
+    if isinstance(sure, (int, float)) and 0 <= sure <= 1:
+        return float(sure)
+    _LOGGER.warning("The format %s did not say how sure it is by a number from 0 to 1, and was left out.", name)
+    return 0.0
 
 
 def _settle(module: ModuleType, name: str, source: Source, options: Options) -> Parsed:

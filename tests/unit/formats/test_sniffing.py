@@ -1,5 +1,8 @@
 """Every format says how sure it is; the surest one reads the file, whoever ships it."""
 
+import sys
+import types
+
 import pytest
 
 import coterie
@@ -70,3 +73,22 @@ def test_a_table_is_the_last_resort(write):
     """A line of AOL's log in which somebody searched for the word that tables have in their header."""
     path = write("log.txt", "17\tquery\t2006-03-01 10:00:00\t\t\n17\ttea\t2006-03-01 10:00:01\t\t\n")
     assert coterie.read(path).to_polars()["query"].to_list() == ["query", "tea"]
+
+
+@pytest.mark.parametrize("answer", [KeyError("blue,teapot"), "blue,teapot", None, 2, -1, float("nan")])
+def test_a_format_that_fails_is_left_out_and_breaks_no_other(answer, third_party, write, monkeypatch, caplog):
+    def sniff(head):
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    broken = types.ModuleType("broken")
+    broken.sniff = sniff
+    monkeypatch.setitem(sys.modules, "broken", broken)
+    third_party(session_lines="tests.helpers.session_lines", broken="broken", missing="there.is.no.such.module")
+    log = coterie.read(write("log.txt", "1\tQ\t17\t0\tblue,teapot\n"))
+    assert log.to_polars().height == 1
+    assert [record.name for record in caplog.records] == ["coterie", "coterie"]
+    assert "format broken" in caplog.text
+    assert "format missing" in caplog.text
+    assert "teapot" not in caplog.text
