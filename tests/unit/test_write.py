@@ -15,6 +15,7 @@ import pytest
 
 import coterie
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
+from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log, visits_log
 from coterie.writing.files import kind_of, refuse_targets
@@ -252,6 +253,35 @@ def test_nothing_is_left_when_writing_fails(release, tmp_path, monkeypatch, wher
     with pytest.raises(_BoomError):
         coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("where", ["put_in_place", "write_record", "write_sidecar"])
+@pytest.mark.parametrize("links", [True, False])
+def test_what_was_replaced_comes_back_when_writing_fails(release, tmp_path, monkeypatch, where, links):
+    coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record")
+    (tmp_path / "record" / "run.json").chmod(0o600)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert len(before) == 5
+    real = getattr(WRITE, where)
+
+    def fail(*args, **kwargs):
+        if where == "write_record":
+            real(*args, **kwargs)
+        raise _BoomError
+
+    def no_links(*args, **kwargs):
+        raise PermissionError
+
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    monkeypatch.setattr(WRITE, where, fail)
+    other = coterie.anonymize(queries_log(), Microaggregate(k=3), seed=2)
+    with pytest.raises(_BoomError):
+        coterie.write(other, tmp_path / "safe.tsv", record=tmp_path / "record", force=True)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    monkeypatch.undo()
+    coterie.write(other, tmp_path / "safe.tsv", record=tmp_path / "record", force=True)
+    assert len(list(tmp_path.rglob("*.*"))) == len(before) - (other.record.rows is None)
 
 
 def test_a_full_disk(release, tmp_path, monkeypatch):

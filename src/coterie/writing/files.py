@@ -1,7 +1,7 @@
 """Files: a verified release -> its file, with the sidecar and the record beside it.
 
 Nothing half-written is ever left: rows go to a temporary name, are read back and compared with what was verified; the
-sidecar is put in place first, the file last. A release whose checks did not all pass is refused.
+sidecar is put in place first, the file last. Where that fails, files that were replaced come back. A release whose checks did not all pass is refused.
 """
 
 from __future__ import annotations
@@ -15,13 +15,21 @@ from pathlib import Path
 
 import polars as pl
 
-from coterie.core.log import Release
+from coterie.core.log import Record, Release
 from coterie.core.scratch import Scratch
 from coterie.errors import BrokenPromiseError, ParameterError
 from coterie.formats._read import read_release
 from coterie.writing.record import is_of_record, record_files, remove_record, write_record
 from coterie.writing.sidecar import sidecar_of, sidecar_path, write_sidecar
-from coterie.writing.targets import is_same_file, put_in_place, refuse_output, refuse_record, temporary
+from coterie.writing.targets import (
+    is_same_file,
+    kept_aside,
+    put_back,
+    put_in_place,
+    refuse_output,
+    refuse_record,
+    temporary,
+)
 
 STDOUT = "-"
 KINDS = ("tsv", "csv", "parquet", "jsonl")
@@ -89,18 +97,27 @@ def write_release(
         digest = sha256(rows)
         write_sidecar(sidecar_of(release, digest), meta)
         refuse()  # once more: the names may have been taken meanwhile
-        with ExitStack() as undo:
+        with ExitStack() as former, ExitStack() as undo:
             if record is not None and release.record is not None:
+                for there in _replaced(release.record, record):
+                    undo.callback(put_back, former.enter_context(kept_aside(there)), there)
                 undo.callback(remove_record, write_record(release.record, record, digest, force))
             if side is not None:
                 refuse_output(side, force, inputs)
-                undo.callback(side.unlink, missing_ok=True)  # before it is there: a signal may come in between
+                aside = former.enter_context(kept_aside(side))
+                undo.callback(put_back, aside, side)  # before it is there: a signal may come in between
                 meta.replace(side)
             if to_stdout:
                 _pour(rows)
             else:
                 put_in_place(rows, target, force, inputs)
             undo.pop_all()  # all of it is in place
+
+
+def _replaced(record: Record, folder: Path) -> list[Path]:
+    """The files in a folder that a record would replace or remove."""
+    names = dict.fromkeys((*record_files(folder), *(f"{name}.parquet" for name in record.tables)))
+    return [folder / name for name in names if (folder / name).is_file()]
 
 
 def refuse_targets(

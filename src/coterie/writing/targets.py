@@ -8,6 +8,7 @@ once more at the moment of replacing, which may be hours later.
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -89,6 +90,26 @@ def placed(target: Path, force: bool, inputs: Sequence[Path] = ()) -> Iterator[P
     with temporary(target.parent, target.name) as part:
         yield part
         put_in_place(part, target, force, inputs)
+
+
+@contextmanager
+def kept_aside(target: Path) -> Iterator[Path]:
+    """A temporary path where a file that may be replaced is kept, for `put_back`; nothing is there if it is new."""
+    with temporary(target.parent, target.name) as aside:
+        if target.is_file():
+            try:
+                os.link(target, aside)
+            except OSError:  # a disk without hard links
+                shutil.copy2(target, aside)
+        yield aside
+
+
+def put_back(aside: Path, target: Path) -> None:
+    """Undo a replacement: the file that was kept aside gets its name back, and what is new is removed."""
+    if aside.exists():
+        aside.replace(target)
+    else:
+        target.unlink(missing_ok=True)
 
 
 @contextmanager
