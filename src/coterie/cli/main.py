@@ -66,10 +66,9 @@ class Commands(click.Group):
 
 
 def _no_such_command(ctx: click.Context, name: str) -> NoReturn:
-    from difflib import get_close_matches
+    from coterie.core.nearest import did_you_mean
 
-    close = get_close_matches(name, COMMANDS, n=1)
-    ctx.fail(f"No such command {name!r}." + (f" Did you mean {close[0]!r}?" if close else ""))
+    ctx.fail(f"No such command {name!r}.{did_you_mean(name, COMMANDS)}")
 
 
 @click.group(cls=Commands, context_settings=CONTEXT)

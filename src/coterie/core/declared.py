@@ -13,7 +13,6 @@ types; they show no value of a JSON file.
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import re
@@ -25,6 +24,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
+from coterie.core.nearest import nearest
 from coterie.errors import InputError
 
 T = TypeVar("T")
@@ -157,10 +157,10 @@ def keys_of(kind: type) -> tuple[str, ...]:
     return tuple(field.encode_name for field in _fields(declared))
 
 
-def nearest(word: str, known: tuple[str, ...]) -> str:
+def known_keys(word: str, known: tuple[str, ...]) -> str:
     """The end of a sentence about an unknown key: the nearest known one, or all of them."""
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known here: {', '.join(sorted(known))}"
+    close = nearest(word, known)
+    return f"; known here: {', '.join(sorted(known))}" if close is None else f"; did you mean {close!r}?"
 
 
 def _text(data: bytes, file: DeclaredFile) -> str:
@@ -208,8 +208,8 @@ def _options(declared: inspect.Type | None) -> tuple[object, ...]:
 def _unknown(place: Place, known: tuple[str, ...], file: DeclaredFile) -> str:
     key, where = str(place[-1]), _thing_and_where(place, file)[1]
     if not file.toml and not _NAME.fullmatch(key):  # whatever got into it, we do not repeat it
-        return f"unknown key{where}{nearest('', known)}"
-    return f"unknown key {key!r}{where}{nearest(key, known)}"
+        return f"unknown key{where}{known_keys('', known)}"
+    return f"unknown key {key!r}{where}{known_keys(key, known)}"
 
 
 def _parsed(at: str) -> Place:

@@ -66,10 +66,6 @@ class Check:
         people = "" if self.concerns is None else f", which concerns {self.concerns:,} users"
         return f"{words}: {share} {self.fault}{people}"
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for the sidecar and for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Case:

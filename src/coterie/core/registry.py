@@ -6,13 +6,13 @@ add theirs through an entry point of the group `coterie.<kind>`. Nothing registe
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from importlib.metadata import entry_points
 from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
+from coterie.core.nearest import did_you_mean
 from coterie.errors import UnknownNameError
 
 _FOLDERS = {
@@ -38,9 +38,9 @@ def module(kind: str, name: str) -> ModuleType:
     for point in _entry_points(kind):
         if point.name == name:
             return importlib.import_module(point.module)
-    close = difflib.get_close_matches(name, names(kind), n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise UnknownNameError(f"No {kind[:-1]} is called {name!r}.{hint} Known: {', '.join(names(kind))}.")
+    raise UnknownNameError(
+        f"No {kind[:-1]} is called {name!r}.{did_you_mean(name, names(kind))} Known: {', '.join(names(kind))}."
+    )
 
 
 def member(kind: str, name: str) -> Any:

@@ -9,12 +9,12 @@ Importing this module is cheap; what reads a file is loaded where it is read.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from coterie.core.nearest import did_you_mean
 from coterie.errors import InputError, MissingError, ParameterError
 
 if TYPE_CHECKING:
@@ -183,6 +183,5 @@ def _refuse_unknown(given: Mapping[str, Any], allowed: list[str] | None = None) 
     names = list(INPUTS) if allowed is None else allowed
     for name in given:
         if name not in names:
-            close = difflib.get_close_matches(name, names, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(name, names)
             raise ParameterError(f"No measure has an input {name!r}.{hint} Inputs: {', '.join(names)}.")

@@ -6,7 +6,6 @@ verify, measure and report prepare the original in the same way.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 
 from coterie.core import registry
 from coterie.core.log import Log
+from coterie.core.nearest import did_you_mean
 from coterie.core.params import Param, params_of
 from coterie.errors import ParameterError
 
@@ -122,6 +122,4 @@ def _value_text(value: Any) -> str:
 def _unknown(step: str, name: str, names: list[str]) -> str:
     if not names:
         return f"The step {step} has no parameters. Write it as {step}."
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return f"The step {step} has no parameter {name!r}.{hint} It has: {', '.join(names)}."
+    return f"The step {step} has no parameter {name!r}.{did_you_mean(name, names)} It has: {', '.join(names)}."

@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from coterie import taxonomies, verbs
 from coterie.core import registry
-from coterie.core.declared import Declared, DeclaredFile, as_declared, format_of, keys_of, nearest, toml_table
+from coterie.core.declared import Declared, DeclaredFile, as_declared, format_of, keys_of, known_keys, toml_table
 from coterie.core.params import params_of, with_files_in
 from coterie.core.plan import baseline_of
 from coterie.errors import InputError, MissingError, ParameterError
@@ -218,7 +218,7 @@ def _cells(entry: Mapping[str, Any], number: int, folder: Path, file: DeclaredFi
         if key not in known:
             raise file.error(
                 f"unknown key {key!r} in [[anonymize]] number {number + 1}, which is about {table.method}"
-                f"{nearest(key, known)}"
+                f"{known_keys(key, known)}"
             )
     grid = {key: value if isinstance(value, list) else [value] for key, value in entry.items() if key not in own}
     if empty := [key for key, values in grid.items() if not values]:

@@ -11,6 +11,7 @@ import polars as pl
 from coterie import verbs
 from coterie.core import registry
 from coterie.core.log import Log
+from coterie.core.shapes import NORMAL
 from coterie.errors import CoterieError
 
 
@@ -37,7 +38,7 @@ def check_format(name: str, sample: str | None = None) -> None:
 def _rows(log: Log) -> pl.DataFrame:
     counts = log.history[0].counts
     assert counts["bad"] == 0, "no bad line in a valid file"
-    return log.frame.collect()
+    return log.frame.drop(NORMAL, strict=False).collect()  # which only large or compressed logs have
 
 
 def _reads_variants(path: Path, sample: str, encoding: str, name: str, expected: pl.DataFrame) -> None:

@@ -130,7 +130,7 @@ def _depends_on_nothing_but_values(log: Log, method: Any, release: Release) -> N
 
 
 def _has_decided_all_in_its_plan(log: Log, method: Any, release: Release) -> None:
-    """A stored plan, in a run that knows nothing else, gives the same release; so does one told in another order."""
+    """A stored plan, in a run that knows nothing else, gives the same release; so does one in another order."""
     run = Run(seed=_SEED, engine=Local())
     plan = method.plan(learn(method, log, run), log, run)
 
@@ -148,10 +148,10 @@ def _has_decided_all_in_its_plan(log: Log, method: Any, release: Release) -> Non
             "a stored plan gives the same release: it is the whole decision"
         )
         assert stored.notes == plan.notes, "notes are part of a plan"
-        assert rows(_told_otherwise(stored)).equals(release.to_polars()), "order and numbers of groups mean nothing"
+        assert rows(_reordered(stored)).equals(release.to_polars()), "order and numbers of groups mean nothing"
 
 
-def _told_otherwise(plan: Plan) -> Plan:
+def _reordered(plan: Plan) -> Plan:
     """The same plan with its rows backwards and its groups renumbered."""
 
     def backwards(table: pl.LazyFrame) -> pl.LazyFrame:

@@ -14,7 +14,6 @@ of such letters are cut into pairs of letters, so that people can have parts of 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -22,6 +21,7 @@ from typing import Any
 
 import polars as pl
 
+from coterie.core.nearest import did_you_mean
 from coterie.errors import MissingError, UnknownNameError
 from coterie.text.function_words import FUNCTION_WORDS
 from coterie.text.words import cut_runs, folded, folded_latin, only_without_spaces, runs, without_spaces, words
@@ -153,8 +153,7 @@ def language(name: str) -> Language:
     full = _NAMES.get(name.lower(), name.lower())
     if full in LANGUAGES:
         return Language(full)
-    close = difflib.get_close_matches(full, LANGUAGES, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    hint = did_you_mean(full, LANGUAGES)
     raise UnknownNameError(f"There is no language {name!r}.{hint} Known: {', '.join(sorted(LANGUAGES))}.")
 
 

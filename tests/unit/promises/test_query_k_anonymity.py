@@ -30,7 +30,7 @@ def test_counts_are_numbers_and_the_text_is_made_of_them():
     check = check_of(verdict, "crowd.query")
     assert check.detail == "at least 3 users behind each released query"
     assert check.text == "at least 3 users behind each released query: 1 of 2 have fewer, which concerns 2 users"
-    assert check.as_dict()["broken"] == 1
+    assert check.broken == 1
     rows = check_of(verdict, "rows.query")
     assert rows.text == "no query has more rows than in the original; 2 looked at"
 
