@@ -95,13 +95,32 @@ def test_models_and_apply_take_column_names_from_the_shape():
     spelled = []
     for path in _files():
         if _room(path) in ("models", "apply"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Subscript | ast.Call):
-                    parts = [node.slice] if isinstance(node, ast.Subscript) else node.args
-                    for part in parts:
-                        if isinstance(part, ast.Constant) and part.value in columns:
-                            spelled.append(f"{path.relative_to(SRC)}:{node.lineno}: {part.value}")
+            spelled += [
+                f"{path.relative_to(SRC)}:{part.lineno}: {part.value}"
+                for part in _strings_used(ast.parse(path.read_text(encoding="utf-8")))
+                if part.value in columns
+            ]
     assert not spelled
+
+
+def _strings_used(tree: ast.AST) -> set[ast.Constant]:
+    """Texts that are given to calls, by position or by name, stand in subscripts or are keys; also in lists of them."""
+    places: list[ast.AST] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call():
+                places += [*node.args, *(keyword.value for keyword in node.keywords)]
+            case ast.Subscript():
+                places.append(node.slice)
+            case ast.Dict():
+                places += [key for key in node.keys if key is not None]
+    parts = [part for place in places for part in (place.elts if isinstance(place, ast.List | ast.Tuple) else [place])]
+    return {part for part in parts if isinstance(part, ast.Constant)}
+
+
+def test_how_column_names_are_found():
+    code = "f('a', on='b', by=['c', 'd']); x['e']; {'g': 1}; {**x}; h = 'no'"
+    assert {part.value for part in _strings_used(ast.parse(code))} == {"a", "b", "c", "d", "e", "g"}
 
 
 def test_modules_are_small_enough_to_read():

@@ -28,12 +28,12 @@ from coterie.reports import RANDOM, render
 from coterie.reports.views import log_view as log_view
 from coterie.reports.views import overview, personal_data, singled_out
 from coterie.reports.views import release_view as release_view
-from coterie.steps import DEFAULT, StepLike
+from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps.sessions import session_minutes
 from coterie.writing.files import fingerprint, sha256, write_release
 from coterie.writing.record import read_record
-from coterie.writing.sidecar import read_sidecar, sidecar_path
+from coterie.writing.sidecar import prepare_steps, read_sidecar, sidecar_path
 from coterie.writing.targets import placed, refuse_output
 
 Progress = Callable[..., None]
@@ -245,7 +245,7 @@ def verify(
         raise ParameterError(f"{path.name} promises {', '.join(each.name for each in promises)}, not {promise}.")
     _same_shape(shape, original)
     if original is not None and not original.steps:
-        original = prepare(original, sidecar.prepare if steps is None else steps)
+        original = prepare(original, prepare_steps(sidecar, path) if steps is None else steps)
     extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
     if private is not None and private.run.get("released_sha256", sidecar.sha256) != sidecar.sha256:
@@ -300,7 +300,7 @@ def load_release(path: str | Path, record: str | Path | None = None) -> Release:
             f"{path.name}.json, the sidecar of the release, is missing. `coterie anonymize` writes it beside a release."
         )
     frame, shape, _, resources = formats.read_release(path, SHAPES[sidecar.shape])
-    history = tuple(Step(name=name) for name in sidecar.prepare)
+    history = tuple(Step(name=spelled(step)) for step in prepare_steps(sidecar, path))
     private = read_record(Path(record)) if record is not None else None
     if private is not None and private.run.get("released_sha256") != sha256(path):
         raise InputError(f"The run record in {record} belongs to another release than {path.name}.")

@@ -213,3 +213,5 @@ COUNTS = Shape(
 )
 
 SHAPES = {s.name: s for s in (QUERIES, VISITS, TERMS, GROUPS, KEEP, REPLACE, COUNTS)}
+RELEASED_SHAPES = {s.name: s for s in (QUERIES, VISITS, TERMS, COUNTS)}
+"""Those a release can have; the others are plans."""

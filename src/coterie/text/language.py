@@ -22,7 +22,7 @@ from typing import Any
 import polars as pl
 
 from coterie.core.nearest import did_you_mean
-from coterie.errors import MissingError, UnknownNameError
+from coterie.errors import InputError, MissingError, UnknownNameError
 from coterie.text.function_words import FUNCTION_WORDS
 from coterie.text.words import cut_runs, folded, folded_latin, only_without_spaces, runs, without_spaces, words
 
@@ -159,4 +159,9 @@ def language(name: str) -> Language:
 
 def language_in(params: Mapping[str, Any]) -> Language:
     """The language that the parameters of a method name; English where they name none."""
-    return language(str(params.get("language", ENGLISH)))
+    try:
+        return language(str(params.get("language", ENGLISH)))
+    except UnknownNameError:  # the parameters of a sidecar are not repeated
+        raise InputError(
+            "The release was made with a language that is not known here. Use its sidecar as it was written with it."
+        ) from None

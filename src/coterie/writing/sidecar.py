@@ -5,12 +5,13 @@ Format 1, before there were versions of the format, had one `promise`, and check
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta
 
+from coterie.core import registry
 from coterie.core.declared import (
     Declared,
     DeclaredFile,
@@ -22,8 +23,11 @@ from coterie.core.declared import (
     keys_of,
 )
 from coterie.core.log import Release
+from coterie.core.params import params_of
 from coterie.core.promise import Check, Promise, promise_class, to_dict
-from coterie.core.shapes import SHAPES
+from coterie.core.shapes import RELEASED_SHAPES
+from coterie.errors import CoterieError, ParameterError, UnknownNameError
+from coterie.steps import PrepareStep, step_of
 
 FORMAT = 2
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
@@ -95,28 +99,48 @@ def write_sidecar(sidecar: Sidecar, path: Path) -> None:
 
 def read_sidecar(path: Path) -> Sidecar | None:
     """The sidecar beside a released file, or None."""
-    side = sidecar_path(path)
-    file = DeclaredFile(
-        name=side.name,
-        verdict="is not a sidecar of Coterie",
-        end="Use the sidecar as it was written with the release.",
-    )
+    file = _file(path)
     try:
-        data = json_object(side.read_bytes(), file)
+        data = json_object(sidecar_path(path).read_bytes(), file)
     except FileNotFoundError:
         return None
     except OSError:
         raise file.error("it cannot be read") from None
     if format_of(data, FORMAT, file) == 1:
-        data = _from_format_1(data)
+        data = _from_format_1(data, file)
     sidecar = as_declared(data, Sidecar, file)
-    if sidecar.shape not in SHAPES:
-        raise file.error(f"'shape' must be one of {', '.join(SHAPES)}")
+    if sidecar.shape not in RELEASED_SHAPES:
+        raise file.error(f"'shape' must be one of {', '.join(RELEASED_SHAPES)}, the shapes of releases")
     _promised(sidecar.promises, file)
     return sidecar
 
 
-def _from_format_1(data: Mapping[str, Any]) -> dict[str, Any]:
+def prepare_steps(sidecar: Sidecar, path: Path) -> tuple[PrepareStep, ...]:
+    """The steps that the log of a released file was prepared with; InputError where one of them is not known here."""
+    return tuple(_steps(sidecar.prepare, _file(path)))
+
+
+def _steps(texts: tuple[str, ...], file: DeclaredFile) -> Iterator[PrepareStep]:
+    known = ", ".join(registry.names("steps"))
+    for number, text in enumerate(texts, 1):
+        try:
+            yield step_of(text)
+        except CoterieError:  # it repeats the text
+            fault = f"'prepare' (item {number}) is no step that is known here ({known}), or its parameters are wrong"
+            raise file.error(fault) from None
+
+
+def _file(path: Path) -> DeclaredFile:
+    return DeclaredFile(
+        name=sidecar_path(path).name,
+        verdict="is not a sidecar of Coterie",
+        end="Use the sidecar as it was written with the release.",
+    )
+
+
+def _from_format_1(data: Mapping[str, Any], file: DeclaredFile) -> dict[str, Any]:
+    if "promises" in data:  # whoever reads another key than we do would be shown another promise
+        raise file.error("'promises' stands in it without 'format', or beside 'promise'")
     renamed = {
         "promises" if key == "promise" else key: [value] if key == "promise" else value for key, value in data.items()
     }
@@ -130,5 +154,20 @@ def _promised(entries: tuple[dict[str, Scalar], ...], file: DeclaredFile) -> tup
         inside = ("promises", number)
         words = as_declared({key: entry[key] for key in keys_of(_Words) if key in entry}, _Words, file, inside)
         numbers = {key: value for key, value in entry.items() if key not in keys_of(_Words)}
-        promises.append(as_declared(numbers, promise_class(words.name), file, inside))
+        try:
+            cls = promise_class(words.name)
+            promises.append(as_declared(numbers, cls, file, inside))
+        except UnknownNameError:
+            known = ", ".join(registry.names("promises"))
+            raise file.error(f"'name' in promises[{number}] is no promise that is known here ({known})") from None
+        except ParameterError:
+            raise file.error(_wrong_numbers(cls, numbers, number)) from None
     return tuple(promises)
+
+
+def _wrong_numbers(cls: type[Promise], numbers: Mapping[str, Scalar], number: int) -> str:
+    """Which number of a promise is wrong, and what it must be; not what it is."""
+    for param in params_of(cls):
+        if param.name in numbers and not param.rule.accepts(numbers[param.name], param.kind):
+            return f"{param.name!r} in promises[{number}] must be {param.rule.describe(param.kind)}"
+    return f"the numbers of promises[{number}] do not go together"

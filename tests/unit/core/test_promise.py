@@ -1,5 +1,7 @@
 """What a check says in words, and what follows from checks; tests/unit/promises has the judges."""
 
+from dataclasses import asdict
+
 import pytest
 
 from coterie.core.promise import Check, Verdict, from_dict, promise_class, to_dict, with_k
@@ -32,7 +34,7 @@ def test_a_check_in_words(check, text):
 
 def test_a_check_as_plain_data_is_the_same_check():
     check = Check(name="k", status="failed", detail="d", looked_at=3, broken=1, largest_k=2, promise="p")
-    assert Check(**check.as_dict()) == check
+    assert Check(**asdict(check)) == check
 
 
 def _check(status, *, carries=False, largest_k=None):

@@ -256,5 +256,5 @@ def test_a_promise_with_damaged_function_words_is_refused(tmp_path, damaged):
     data = json.loads(side.read_text())
     data["promises"][0]["function_words"] = damaged
     side.write_text(json.dumps(data))
-    with pytest.raises(ParameterError, match="function_words"):
+    with pytest.raises(InputError, match=r"function_words|promises"):
         coterie.verify(path, affine_log())

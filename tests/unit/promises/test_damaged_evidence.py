@@ -2,13 +2,13 @@
 
 import polars as pl
 import pytest
-from tests.helpers.hand_made import DIGEST, NAMES, case_of, check_of, log_of
 
 from coterie.promises import judge, k_theta_affinity
 from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.text.words import digest_of, name_of_topics
+from tests.helpers.hand_made import DIGEST, NAMES, case_of, check_of, log_of
 
 TYPED = [{"user": user, "query": f"{user} two three four"} for user in "pqrs"]
 ROWS = [{"query": row["query"]} for row in TYPED]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie.core.promise import Check
-from coterie.errors import InputError, ParameterError, UnknownNameError
+from coterie.errors import InputError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.promises.query_k_anonymity import QueryKAnonymity
@@ -49,8 +49,12 @@ FORMAT_1 = {
 }
 
 
+def _raw():
+    return coterie.log(pl.DataFrame({"user": ["1", "2", "3"], "query": ["tea"] * 3}))
+
+
 def _tea():
-    return coterie.prepare(coterie.log(pl.DataFrame({"user": ["1", "2", "3"], "query": ["tea"] * 3})))
+    return coterie.prepare(_raw())
 
 
 @pytest.fixture
@@ -184,10 +188,62 @@ def test_every_key_is_needed(written, key):
 def test_numbers_and_names_that_a_promise_cannot_have(written):
     path, data = written
     _put(path, {**data, "promises": [{**data["promises"][0], "k": 1}]})
-    with pytest.raises(ParameterError, match="at least 2"):
+    with pytest.raises(InputError, match=r"safe.tsv.json .*'k' in promises\[0\] must be a whole number of at least 2"):
         coterie.verify(path)
     _put(path, {**data, "promises": [{**data["promises"][0], "name": "query_k_anonymty"}]})
-    with pytest.raises(UnknownNameError, match="Did you mean 'query_k_anonymity'"):
+    with pytest.raises(InputError, match=r"safe.tsv.json .*'name' in promises\[0\] is no promise that is known here"):
+        coterie.verify(path)
+
+
+CANARY = "zqcanary"
+
+
+def _canaries(promise):
+    yield {"promises": [{**promise, "name": CANARY}]}
+    yield {"promises": [{**promise, "k": -98765}]}
+    yield {"promises": [{**promise, "attrs": CANARY}]}
+    yield {"promises": [{**promise, "users": CANARY}]}
+    yield {"prepare": [CANARY]}
+    yield {"prepare": [f"sessions(minutes={CANARY})"]}
+    yield {"prepare": [f"sessions({CANARY}=1)"]}
+    yield {"prepare": [f"no {CANARY} step"]}
+    yield {"shape": CANARY}
+
+
+@pytest.mark.parametrize("number", range(9))
+def test_what_a_sidecar_says_is_not_repeated(written, number):
+    path, data = written
+    _put(path, {**data, **list(_canaries(data["promises"][0]))[number]})
+    for use in (lambda: coterie.verify(path, _raw()), lambda: coterie.load_release(path)):
+        with pytest.raises(
+            InputError, match=r"safe.tsv.json is not a sidecar of Coterie: .* as it was written"
+        ) as error:
+            use()
+        assert CANARY not in str(error.value)
+        assert "98765" not in str(error.value)
+        assert error.value.__context__ is None or error.value.__suppress_context__
+
+
+def test_steps_that_are_given_replace_those_of_the_sidecar(written):
+    path, data = written
+    _put(path, {**data, "prepare": ["of_another_package"]})
+    assert coterie.verify(path, _raw(), steps=data["prepare"]).exit_code == 0
+
+
+@pytest.mark.parametrize("shape", ["GROUPS", "KEEP", "REPLACE"])
+def test_a_plan_is_no_release(written, shape):
+    path, data = written
+    _put(path, {**data, "shape": shape})
+    with pytest.raises(InputError, match="'shape' must be one of QUERIES, VISITS, TERMS, COUNTS, the shapes of rel"):
+        coterie.verify(path)
+
+
+@pytest.mark.parametrize("beside", [{}, {"promise": {"name": "query_k_anonymity", "k": 2, "sentence": "x"}}])
+def test_promises_without_a_format_are_refused(written, beside):
+    path, data = written
+    del data["format"]
+    _put(path, {**data, **beside})
+    with pytest.raises(InputError, match="'promises' stands in it without 'format', or beside 'promise'"):
         coterie.verify(path)
 
 
