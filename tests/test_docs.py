@@ -1,5 +1,7 @@
 """The docs say what the code does: generated parts are fresh, links lead somewhere, examples run."""
 
+import doctest
+import importlib
 import re
 import subprocess
 import sys
@@ -68,3 +70,11 @@ def test_the_study_example_is_valid():
 
     for path in (ROOT / "studies").glob("*.toml"):
         assert load_study(path).cells
+
+
+@pytest.mark.parametrize("name", [*registry.names("methods"), "_template"])
+def test_the_example_of_a_method_runs(name):
+    module = importlib.import_module(f"coterie.methods.{name}")
+    result = doctest.testmod(module)
+    assert result.attempted > 0, "every method has an example"
+    assert result.failed == 0

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from coterie.cli import console
 from coterie.errors import ParameterError
+
+if TYPE_CHECKING:
+    _Numbers = click.ParamType[list[int]]
+else:
+    _Numbers = click.ParamType  # takes no type before click 8.4
 
 CONTEXT = console.CONTEXT
 F = TypeVar("F", bound=Callable[..., Any])
@@ -168,7 +173,7 @@ def params(method: str) -> list[Any]:
     return list(params_of(registry.method(method)))
 
 
-class Whole(click.ParamType[list[int]]):
+class Whole(_Numbers):
     """Whole numbers separated by commas."""
 
     name = "integer[,integer...]"
