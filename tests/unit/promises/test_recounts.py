@@ -6,7 +6,6 @@ from math import log2, sqrt
 
 import polars as pl
 import pytest
-from hand_made import NAMES, case_of, check_of, log_of
 
 from coterie.core.shapes import QUERIES, Column
 from coterie.promises import _affinity_recount, _crowds, judge
@@ -14,6 +13,7 @@ from coterie.promises._affinity_recount import affine, covered_by_all, proved, r
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.text.language import ENGLISH, language
+from tests.helpers.hand_made import NAMES, case_of, check_of, log_of
 
 # --- multisets ----------------------------------------------------------------------------------
 

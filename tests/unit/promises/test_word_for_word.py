@@ -11,7 +11,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hand_made import DIGEST, NAMES, case_of, log_of
 
 from coterie.core.promise import Check
 from coterie.core.shapes import COUNTS, VISITS
@@ -22,6 +21,7 @@ from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.text.words import digest_of, name_of_topics
+from tests.helpers.hand_made import DIGEST, NAMES, case_of, log_of
 
 WORDS = Path(__file__).with_name("word_for_word.txt")
 DAY = datetime(2020, 2, 3)
