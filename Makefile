@@ -1,12 +1,13 @@
 # Coterie. `make` alone prints this help.
 PYTHON ?= python3
 VENV := .venv
+OLDEST := .venv-oldest
 BIN := $(VENV)/bin
 # Real logs for tests and benchmarks that can use them; they skip, saying so, where there are none.
 export COTERIE_DATA ?= $(wildcard ../shared/data)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types format docs bench bench-small mutants clean
+.PHONY: help setup demo test coverage test-oldest check lint types format docs bench bench-small mutants clean
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +25,19 @@ demo: setup ## Run the main job on a synthetic log; open demo/report.html afterw
 
 test: setup ## Run all tests
 	$(BIN)/python -m pytest -n auto
+
+coverage: setup ## Run all tests and print the branches they leave out; fails below the floor
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term:skip-covered --cov-fail-under=90
+
+# The lowest versions that pyproject allows; made with `uv pip compile --resolution lowest-direct`.
+$(OLDEST)/installed: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python -c constraints-oldest.txt -e '.[dev]'
+	@touch $@
+
+test-oldest: $(OLDEST)/installed ## Run the quicker tests with the oldest versions of everything
+	$(OLDEST)/bin/python -m pytest -n auto -m "not slow" tests/unit tests/golden tests/test_conformance.py
 
 lint: setup ## Check format and lint
 	$(BIN)/ruff format --check .
@@ -66,4 +80,4 @@ mutants: setup ## Change the code of promises, apply and randomness in many plac
 	$(BIN)/python tools/mutants.py
 
 clean: ## Remove what make made
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) demo .pytest_cache .mypy_cache .ruff_cache
