@@ -1,7 +1,8 @@
 """Files: a verified release -> its file, with the sidecar and the record beside it.
 
 Nothing half-written is ever left: rows go to a temporary name, are read back and compared with what was verified; the
-sidecar is put in place first, the file last. Where that fails, files that were replaced come back. A release whose checks did not all pass is refused.
+sidecar is put in place first, the file last. Where that fails, files that were replaced come back. A release whose
+checks did not all pass is refused.
 """
 
 from __future__ import annotations
