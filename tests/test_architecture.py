@@ -92,13 +92,19 @@ def test_promises_are_judged_without_models_of_methods():
 
 def test_models_and_apply_take_column_names_from_the_shape():
     columns = {"user", "query", "time", "rank", "url", "path"}
+    others = {  # what bears the same name and is no column of a log
+        ("models/concepts.py", "query"),  # a unit of taxonomies
+        ("models/events.py", "time"),  # fields of Scales
+        ("models/events.py", "rank"),
+        ("models/queries.py", "user"),  # a column of the certificate, which judges read
+    }
     spelled = []
     for path in _files():
         if _room(path) in ("models", "apply"):
             spelled += [
                 f"{path.relative_to(SRC)}:{part.lineno}: {part.value}"
                 for part in _strings_used(ast.parse(path.read_text(encoding="utf-8")))
-                if part.value in columns
+                if part.value in columns and (str(path.relative_to(SRC)), part.value) not in others
             ]
     assert not spelled
 

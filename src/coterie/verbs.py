@@ -104,7 +104,7 @@ def learn(
 
     Raises InputError where one of them cannot keep its promise for this log.
     """
-    first = methods[0]
+    first = registry.complete("methods", registry.name_of(methods[0]), methods[0])
     if any(early_params(method) != early_params(first) for method in methods):
         raise ParameterError("What is learnt serves methods that differ in k alone.")
     name = registry.name_of(first)

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from coterie.core.nearest import did_you_mean
-from coterie.errors import UnknownNameError
+from coterie.errors import InputError, UnknownNameError
 
 _FOLDERS = {
     "methods": ("methods",),
@@ -22,6 +22,21 @@ _FOLDERS = {
     "steps": ("steps",),
     "embeddings": ("embeddings",),
     "measures": ("measures/privacy", "measures/utility", "measures/attacks"),
+}
+
+
+_PARTS = {
+    "methods": ("accepts", "promises", "plan", "release"),
+    "promises": ("headline", "sentence", "limits", "releases", "evidence", "check", "of_foreign"),
+    "formats": ("shape", "expected", "sniff", "load"),
+    "steps": ("__call__",),
+}
+"""What a member must have to be used at all; the testing kit asks for more."""
+_EXAMPLES = {
+    "methods": "methods/_template.py",
+    "promises": "promises/query_k_anonymity.py",
+    "formats": "formats/excite.py",
+    "steps": "steps/drop_empty.py",
 }
 
 
@@ -45,7 +60,25 @@ def module(kind: str, name: str) -> ModuleType:
 
 def member(kind: str, name: str) -> Any:
     """The class of that kind and name: the CamelCase of its file name."""
-    return getattr(module(kind, name), class_name(name))
+    cls = getattr(module(kind, name), class_name(name), None)
+    if cls is None:
+        raise _incomplete(kind, name, f"has no class {class_name(name)}")
+    return complete(kind, name, cls)
+
+
+def complete(kind: str, name: str, given: Any) -> Any:
+    """What is given if it has all that its kind needs; InputError where it was made for another version of Coterie."""
+    missing = [part for part in _PARTS.get(kind, ()) if not hasattr(given, part)]
+    if missing:
+        raise _incomplete(kind, name, f"lacks {', '.join(missing)}")
+    return given
+
+
+def _incomplete(kind: str, name: str, fault: str) -> InputError:
+    return InputError(
+        f"The {kind[:-1]} {name} {fault}: it was made for another version of Coterie. Ask those who made it for a "
+        f"newer one; coterie/{_EXAMPLES.get(kind, kind)} shows what a {kind[:-1]} has."
+    )
 
 
 def method(name: str) -> Any:

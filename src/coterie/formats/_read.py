@@ -50,7 +50,7 @@ def read(
         verb = "is" if len(source.names) == 1 else "are"
         raise InputError(f"{source.label} {verb} empty: there is no log to read.")
     name = format or _sniff(source, options)
-    module = registry.module("formats", name)
+    module = registry.complete("formats", name, registry.module("formats", name))
     parsed = _settle(module, name, source, options)
     notes = _judge(parsed, module.expected, name, source, allow_bad)
     # Where no line is bad, later passes need not parse the columns that could make one bad.
@@ -155,7 +155,7 @@ def _settle(module: ModuleType, name: str, source: Source, options: Options) -> 
     """
     for _attempt in ("fast", "damaged"):
         try:
-            return _load(module, source, options)
+            return _load(module.load(source, options), name, source)
         except _FAILURES as error:
             if disk_is_full(error):
                 raise InputError(
@@ -166,9 +166,13 @@ def _settle(module: ModuleType, name: str, source: Source, options: Options) -> 
     raise InputError(f"{source.label} cannot be read as {name}. Check the file and --format.")
 
 
-def _load(module: ModuleType, source: Source, options: Options) -> Parsed:
+def _load(loaded: object, name: str, source: Source) -> Parsed:
     """Lines are parsed here and never again: every later pass, of which there are many, reads the copy."""
-    loaded: Loaded = module.load(source, options)
+    if not isinstance(loaded, Loaded):
+        raise InputError(
+            f"The format {name} gave no Loaded table: it was made for another version of Coterie. Ask those who made "
+            f"it for a newer one; coterie/formats/excite.py shows what a format gives."
+        )
     frame = _complete(loaded)
     every: list[pl.Expr] = []
     if loaded.columnar:

@@ -148,7 +148,7 @@ def numbers_of(values: pl.Series) -> Ints:
 def _words(queries: pl.Series) -> tuple[Ints, Ints, pl.Series]:
     """Distinct words of each query, sorted, as numbers; and the words."""
     pairs = (
-        pl.DataFrame({"query": np.arange(len(queries)), "word": queries.str.split(" ")})
+        pl.DataFrame({QUERY: np.arange(len(queries)), "word": queries.str.split(" ")})
         .explode("word")
         .filter(pl.col("word") != "")
         .unique()

@@ -74,7 +74,7 @@ def groups_in_blocks(log: Log, run: Run, k: int, block_users: int, group: Groupi
     A block has about `block_users` users, at least 2k; 0: all users up to 2,000, blocks of 200 above.
     """
     users = _with_blocks(_users(log), k, block_users)
-    user_rows_with_block = user_rows(log).join(users.lazy().select(USER, "block"), on="user")
+    user_rows_with_block = user_rows(log).join(users.lazy().select(USER, "block"), on=USER)
     done = DoneSoFar(int(users["size"].sum()), run.tell)
 
     def work(frame: pl.LazyFrame) -> pl.LazyFrame:

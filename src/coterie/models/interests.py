@@ -84,7 +84,7 @@ def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
     users = users.with_row_index("place")
     run.tell(0.1)
     places = users.lazy().select(USER, "place")
-    words = run.collect(run.map(rows.join(places, on="user"), partial(_count_words, spoken=spoken), by=["place"]))
+    words = run.collect(run.map(rows.join(places, on=USER), partial(_count_words, spoken=spoken), by=["place"]))
     run.tell(0.5)
     order = np.argsort(run.keys("interests", users[USER]), kind="stable")
     sample = np.sort(order[:SAMPLE_USERS])
@@ -96,7 +96,7 @@ def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
     run.tell(0.8)
     if uses_model:
         chosen = rows.join(
-            places.join(pl.LazyFrame({"place": sample}, schema={"place": pl.UInt32}), on="place", how="semi"), on="user"
+            places.join(pl.LazyFrame({"place": sample}, schema={"place": pl.UInt32}), on="place", how="semi"), on=USER
         )
         table = _embed(settings.embedding, _spelled(chosen, vocabulary, spoken))
         parts.append(_means(counts, idf, table))
@@ -189,7 +189,7 @@ def _places_of_owners(log: Log, interests: Interests, topic: pl.Series) -> Ints:
         user_rows(log).filter(interests.language.folded(pl.col(QUERY)).str.contains_any(parts)).select(USER).unique()
     )
     users = interests.users.alias(USER).to_frame().with_row_index("place").lazy()
-    by_part = users.join(containing, on="user", how="semi").collect(engine="streaming")["place"].to_numpy()
+    by_part = users.join(containing, on=USER, how="semi").collect(engine="streaming")["place"].to_numpy()
     return np.union1d(places, by_part.astype(np.int64))
 
 
@@ -219,7 +219,7 @@ def _count_words(frame: pl.LazyFrame, spoken: Language) -> pl.LazyFrame:
     table = pl.DataFrame([spelled, _hashed(spoken.stems(spelled))])
     pairs = pieces_of.lazy().join(table.lazy(), on="piece").select(QUERY, "word")
     n = pl.col("n").sum().cast(pl.UInt32)
-    return counts.lazy().join(pairs, on="query").group_by("place", "word").agg(n)
+    return counts.lazy().join(pairs, on=QUERY).group_by("place", "word").agg(n)
 
 
 def _vocabulary(words: pl.LazyFrame, sample: Ints, least: int) -> pl.DataFrame:

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from coterie.core import registry
 from coterie.core.log import Log
-from coterie.errors import ParameterError
+from coterie.errors import InputError, ParameterError
 from coterie.steps._spelling import PrepareStep, StepLike, name_in, spelled, step_of, steps_of
 
 __all__ = ["DEFAULT", "PrepareStep", "StepLike", "name_in", "parse_steps", "prepare", "spelled", "step_of", "steps_of"]
@@ -25,7 +26,13 @@ DEFAULT = ("normalize", "drop_empty")
 def prepare(log: Log, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
     """The log after the steps, in the given order."""
     for step in steps_of(steps):
-        log = step(log)
+        after = step(log)
+        if not isinstance(after, Log):
+            raise InputError(
+                f"The step {registry.name_of(step)} gave no Log: it was made for another version of Coterie. Ask those "
+                f"who made it for a newer one; coterie/steps/drop_empty.py shows what a step gives."
+            )
+        log = after
     return log
 
 

@@ -52,8 +52,13 @@ def step_of(given: StepLike) -> PrepareStep:
         name, settings = _parsed(given)
     elif isinstance(given, Mapping):
         name, settings = str(given.get("name", "")), {key: value for key, value in given.items() if key != "name"}
-    else:
+    elif callable(given):
         return given
+    else:
+        raise ParameterError(
+            f"A prepare step is a text, a table or a step, not {type(given).__name__}. Write it like normalize or "
+            f"sessions(minutes=30)."
+        )
     cls = registry.member("steps", name)
     known = {param.name: param for param in params_of(cls)}
     values = {}

@@ -215,9 +215,7 @@ def test_what_a_sidecar_says_is_not_repeated(written, number):
     path, data = written
     _put(path, {**data, **list(_canaries(data["promises"][0]))[number]})
     for use in (lambda: coterie.verify(path, _raw()), lambda: coterie.load_release(path)):
-        with pytest.raises(
-            InputError, match=r"safe.tsv.json is not a sidecar of Coterie: .* as it was written"
-        ) as error:
+        with pytest.raises(InputError, match=r"^safe.tsv.json is not a sidecar of Coterie: .*written") as error:
             use()
         assert CANARY not in str(error.value)
         assert "98765" not in str(error.value)
