@@ -44,7 +44,7 @@ EQUIVALENT = ROOT / "tests" / "mutants.md"
 ROOMS = {
     "promises": (["src/coterie/promises"], ["tests/unit/promises"]),
     "apply": (["src/coterie/apply"], ["tests/unit/apply"]),
-    "randomness": (["src/coterie/core/randomness.py"], ["tests/unit/test_randomness.py"]),
+    "randomness": (["src/coterie/core/randomness.py"], ["tests/unit/core/test_randomness.py"]),
 }
 EVERY_TEST = ""
 SPARE_SECONDS = 60  # beyond five times what the tests take without a mutant

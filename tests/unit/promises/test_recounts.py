@@ -7,12 +7,15 @@ from math import log2, sqrt
 import polars as pl
 import pytest
 
+from coterie.core.promise import Check
 from coterie.core.shapes import QUERIES, Column
 from coterie.promises import _affinity_recount, _crowds, judge
 from coterie.promises._affinity_recount import affine, covered_by_all, proved, recount
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
 from coterie.promises.query_k_anonymity import QueryKAnonymity
+from coterie.promises.user_k_anonymity import UserKAnonymity, _unaccounted
 from coterie.text.language import ENGLISH, language
+from coterie.text.words import name_of_topics
 from tests.helpers.hand_made import NAMES, case_of, check_of, log_of
 
 # --- multisets ----------------------------------------------------------------------------------
@@ -211,6 +214,79 @@ def test_topics_that_all_of_a_group_have():
     groups = pl.DataFrame({"user": list("abcdef"), "group": [0, 0, 1, 2, 1, None]})
     for share, pairs in ((1.0, 3), (0.51, 3), (0.5, 2), (0.34, 2), (1 / 3, 1), (0.17, 1), (0.0, 0)):
         assert shared_by_all(having, groups, share) == pairs, share
+
+
+@pytest.mark.parametrize(
+    ("rows", "faults"),
+    [
+        ([("a", NAMES[0]), ("b", NAMES[1]), ("c", None)], 0),
+        ([("a", NAMES[0]), ("b", NAMES[1])], 1),  # c is left out
+        ([("a", NAMES[0]), ("b", NAMES[1]), ("c", None), ("d", None)], 1),  # nobody is called d
+        ([("a", NAMES[0]), ("b", NAMES[1]), ("c", None), (None, None)], 1),
+        ([("a", NAMES[0]), ("b", NAMES[1]), ("c", None), ("c", NAMES[2])], 2),  # twice
+        ([("a", NAMES[0]), ("b", None), ("c", None)], 1),  # a released name is left out
+        ([("a", NAMES[0]), ("b", NAMES[1]), ("c", NAMES[1])], 2),  # one name for two
+        ([], 5),
+    ],
+)
+def test_a_table_of_names_must_account_for_everybody(rows, faults):
+    became = pl.LazyFrame(rows, schema={"user": pl.String, "released": pl.String}, orient="row")
+    released = [{"user": name, "query": "tea"} for name in (NAMES[0], NAMES[0], NAMES[1], None)]
+    case = case_of(released, _asked(("a", "tea"), ("a", "tea"), ("b", "tea"), ("c", "tea"), (None, "tea")))
+    assert _unaccounted(became, case) == faults
+    assert _unaccounted(became, replace(case, original=None)) == 0
+
+
+def test_a_table_that_does_not_account_for_everybody_breaks_the_promise():
+    topics = pl.DataFrame({"topic": [0], "word": ["rose"]})
+    promise = UserKAnonymity(k=2, topics=name_of_topics(topics))
+    released = [{"user": name, "query": "tea"} for name in NAMES[:2]]
+    subjects = pl.LazyFrame({"original": ["a", "b"], "released": NAMES[:2]})
+    evidence = {"topics": topics.lazy(), "subjects": subjects}
+    case = case_of(released, _asked(("a", "tea"), ("b", "tea"), ("c", "tea")), evidence=evidence)
+    assert check_of(judge(case, (promise,)), "topics") == Check(
+        name="topics",
+        status="failed",
+        detail="the users behind a profile never all have one and the same sensitive topic",
+        broken=1,
+        fault="people or names are not what the run record says",
+        needs_original=True,
+        carries_promise=True,
+        promise="user_k_anonymity",
+    )
+
+
+# --- promises that nobody judges ------------------------------------------------------------------
+
+
+def test_a_release_without_a_promise_is_broken():
+    verdict = judge(case_of([{"query": "tea"}]), ())
+    assert verdict.exit_code == 1
+    assert verdict.checks[-1] == Check(
+        name="promises", status="failed", detail="a release promises something", broken=1, fault="is missing"
+    )
+
+
+def test_a_judge_that_looks_at_nothing_has_not_judged(monkeypatch):
+    promise = QueryKAnonymity(k=2)
+    idle = Check(name="idle", status="passed", detail="nothing")
+    monkeypatch.setattr(QueryKAnonymity, "check", lambda self, case: iter([idle]))
+    verdict = judge(case_of([{"query": "tea"}]), (promise,))
+    assert verdict.exit_code == 3
+    assert verdict.checks[-2:] == (
+        replace(idle, promise=promise.name),
+        Check(
+            name="judged.query_k_anonymity",
+            status="not checked",
+            detail="what the promise query_k_anonymity rests on was looked at",
+            needs="a judge that looks at it",
+            carries_promise=True,
+            promise="query_k_anonymity",
+        ),
+    )
+    first = [replace(idle, carries_promise=True), idle]
+    monkeypatch.setattr(QueryKAnonymity, "check", lambda self, case: iter(first))
+    assert judge(case_of([{"query": "tea"}]), (promise,)).exit_code == 0
 
 
 # --- sessions --------------------------------------------------------------------------------------
