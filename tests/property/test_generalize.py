@@ -273,6 +273,6 @@ def test_measures_say_that_they_do_not_apply():
         coterie.measure(log, release, ["certainty_penalty"])
     for name in ("exposure", "homogeneity", "linkage", "simattack", "witness"):
         for method in (Generalize(k=3, users="pseudonym"), GeneralizeUsers(k=3)):
-            with pytest.raises(NotApplicableError, match="concepts in their place"):
+            with pytest.raises(NotApplicableError, match="concepts in place of queries"):
                 coterie.measure(log, coterie.anonymize(log, method, seed=1), [name])
     assert "queries" not in coterie.measure(log, replace(release, record=None), ["release_share"])["key"]

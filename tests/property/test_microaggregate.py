@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import synth
+from coterie.apply import profiles as shared_profiles
+from coterie.core import threads
 from coterie.core.arrays import splitmix64
 from coterie.core.shapes import QUERIES
 from coterie.errors import BrokenPromiseError, InputError
 from coterie.methods.microaggregate import Microaggregate
-from coterie.models import events as aggregate
 from coterie.models import groups
 from coterie.models.events import EVENT, EVENT_ORDER
+from coterie.models.words import word_hashes
 from coterie.testing.strategies import logs
 from coterie.text.hosts import host_of
 from tests.helpers import reference
@@ -108,8 +110,8 @@ def test_threads_and_slices_do_not_matter(monkeypatch):
     log = coterie.prepare(coterie.read("synth:users=120,seed=2"))
     method = Microaggregate(k=3, block_users=10)
     expected = coterie.anonymize(log, method, seed=3).to_polars()
-    monkeypatch.setattr(groups.os, "cpu_count", lambda: 7)
-    monkeypatch.setattr(groups, "_ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(threads.os, "cpu_count", lambda: 7)
+    monkeypatch.setattr(shared_profiles, "_ROWS_AT_ONCE", 1)
     assert coterie.anonymize(log, method, seed=3).to_polars().equals(expected)
 
 
@@ -199,7 +201,7 @@ def test_the_smallest_hash_of_words(texts):
             value = (value ^ byte) * 0x100000001B3 % 2**64
         return int(splitmix64(np.array([value], dtype=np.uint64))[0])
 
-    got = aggregate.word_hashes(pl.Series(["zzz", *texts])[1:]).to_list()
+    got = word_hashes(pl.Series(["zzz", *texts])[1:]).to_list()
     assert got == [min((hashed(w) for w in text.split(" ") if w), default=2**64 - 1) for text in texts]
 
 
