@@ -6,7 +6,7 @@ import pytest
 
 from coterie.core import registry
 from coterie.methods._template import Template
-from coterie.testing import check_format, check_measure, check_method
+from coterie.testing import check_format, check_measure, check_method, check_promise
 
 
 @pytest.mark.parametrize("name", registry.names("methods"))
@@ -49,6 +49,21 @@ def test_generalize_in_other_modes() -> None:
 
 def test_the_template_is_a_method() -> None:
     check_method(Template)
+
+
+@pytest.mark.parametrize("name", registry.names("promises"))
+def test_promise(name: str) -> None:
+    check_promise(registry.member("promises", name))
+
+
+@pytest.mark.parametrize(("name", "numbers"), [
+    ("user_k_anonymity", {"topics": "sha256:" + "0" * 64}),
+    ("user_k_anonymity", {"labels": "sha256:" + "0" * 64}),
+    ("k_theta_affinity", {"function_words": "sha256:" + "0" * 64, "strict": True, "users": "pseudonym"}),
+    ("concept_k_anonymity", {"taxonomy": "sha256:" + "0" * 64, "size": "queries", "users": "session"}),
+])  # fmt: skip
+def test_promise_with_other_numbers(name: str, numbers: dict[str, Any]) -> None:
+    check_promise(registry.member("promises", name), numbers)
 
 
 @pytest.mark.parametrize("name", registry.names("measures"))

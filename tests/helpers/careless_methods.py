@@ -107,6 +107,17 @@ class PromisesToAnyone(Template):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LearnsItsK(Template):
+    """What it learns depends on k, which it says is late."""
+
+    def learn(self, log: Log, run: Run) -> int:  # noqa: ARG002
+        return self.k
+
+    def plan(self, learnt: int, log: Log, run: Run) -> Plan:  # type: ignore[override]
+        return Template(k=max(self.k, 2 * learnt)).plan(None, log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ComparesWithAnother(Template):
     """Its baseline promises less."""
 

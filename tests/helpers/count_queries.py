@@ -1,6 +1,9 @@
 """A method whose release has another shape than its log: queries of at least k users, and how often they were issued.
 
 It stands here as a third party would ship it.
+
+Paper: none. Symbols: k = smallest number of users behind a count. Promise: cell_k. Differs: in
+nothing. Cost: one pass.
 """
 
 from __future__ import annotations
@@ -46,3 +49,21 @@ class CountQueries:
         people = log.frame.select(pl.col(log.shape.subject).alias("original")).drop_nulls().unique()
         nobody = (pl.lit(None, pl.String).alias("released"), pl.lit(None, pl.UInt32).alias("group"))
         return Draft(frame=plan.table, subjects=people.with_columns(nobody))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommonQueries:
+    """The same without a k: counts of what two users or more issued."""
+
+    accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
+    gives: ClassVar[Shape] = COUNTS
+    status: ClassVar[str] = "example"
+
+    def promises(self, facts: Facts) -> tuple[CellK, ...]:
+        return CountQueries(k=2).promises(facts)
+
+    def plan(self, learnt: None, log: Log, run: Run) -> Plan:
+        return CountQueries(k=2).plan(learnt, log, run)
+
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
+        return CountQueries(k=2).release(log, plan, run)

@@ -1,4 +1,4 @@
-"""The testing kit: what every method, measure and format must pass, also those of third parties.
+"""The testing kit: what every method, promise, measure and format must pass, also those of third parties.
 
 from coterie.testing import check_method
 check_method(MyMethod)
@@ -8,5 +8,6 @@ from coterie.testing._logs import queries_log, visits_log
 from coterie.testing.check_format import check_format
 from coterie.testing.check_measure import check_measure
 from coterie.testing.check_method import check_method
+from coterie.testing.check_promise import check_promise
 
-__all__ = ["check_format", "check_measure", "check_method", "queries_log", "visits_log"]
+__all__ = ["check_format", "check_measure", "check_method", "check_promise", "queries_log", "visits_log"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,25 +25,28 @@ from coterie.testing._logs import queries_log, visits_log
 SECTIONS = ("Paper:", "Symbols:", "Promise:", "Differs:", "Cost:")
 _LOGS: dict[str, Callable[[], Log]] = {QUERIES.name: queries_log, VISITS.name: visits_log}
 _SEED = 11
+_K = "k"
 
 
 def check_method(cls: Any, params: Mapping[str, Any] | None = None) -> None:
     """Raise AssertionError if the method breaks the contract; `params` suit logs of six people."""
-    given = {"k": 3, **(params or {})}
     _is_well_formed(cls)
-    _rejects_wrong_parameters(cls)
+    has_k = any(param.name == _K for param in params_of(cls))
+    given = {**({_K: 3} if has_k else {}), **(params or {})}
+    rejects_wrong_parameters(cls)
     for shape in cls.accepts:
         if shape.name not in _LOGS:
             continue
         log = _LOGS[shape.name]()
         method = cls(**given)
         release = verbs.anonymize(log, method, seed=_SEED)
-        _keeps_the_shape(log, release)
+        _has_the_shape_it_gives(log, method, release)
         _names_no_original(log, release)
         _leaves_the_input_alone(log, method)
         _has_decided_all_in_its_plan(log, method, release)
         _depends_on_nothing_but_values(log, method, release)
         _refuses_small_logs(log, method)
+        _learns_what_serves_every_late_value(log, method, release)
         _has_a_baseline_like_itself(log, method, release)
 
 
@@ -63,7 +66,8 @@ def _is_well_formed(method: Any) -> None:
         assert callable(getattr(cls, verb, None)), f"a method has {verb}()"
 
 
-def _rejects_wrong_parameters(cls: Any) -> None:
+def rejects_wrong_parameters(cls: Any, others: Mapping[str, Any] | None = None) -> None:
+    """Raise AssertionError if a parameter takes a wrong value; `others` are values that must be given."""
     for param in params_of(cls):
         wrong: list[Any] = [None, "no such value", [1]]
         if isinstance(param.rule, Range):
@@ -73,24 +77,26 @@ def _rejects_wrong_parameters(cls: Any) -> None:
         elif isinstance(param.rule, Choice):
             wrong += [param.rule.options[0].upper() + "x"]
         for value in wrong:
-            message = _refusal(cls, param.name, value)
+            message = _refusal(cls, param.name, value, others or {})
             assert f"The {param.name!r} parameter of" in message, "the standard sentence"
             expected = f"must be {param.rule.describe(param.kind)}. Got {value!r} instead."
             assert expected in message, "the standard sentence"
 
 
-def _refusal(cls: Any, name: str, value: Any) -> str:
+def _refusal(cls: Any, name: str, value: Any, others: Mapping[str, Any]) -> str:
     """The message with which a wrong value is refused."""
     try:
-        cls(**{name: value})
+        cls(**{**others, name: value})
     except ParameterError as error:
         return str(error)
     raise AssertionError(f"{name}={value!r} was accepted")
 
 
-def _keeps_the_shape(log: Log, release: Release) -> None:
+def _has_the_shape_it_gives(log: Log, method: Any, release: Release) -> None:
+    shape = shape_given(method, log)
+    assert release.log.shape is shape, "the shape that it gives"
     rows = release.to_polars()
-    assert rows.columns == list(log.shape.released), "the columns of the shape, without private ones"
+    assert rows.columns == list(shape.released), "the columns of the shape, without private ones"
     names = [promise.name for promise in release.promises]
     assert names, "a release promises something"
     assert set(names) <= set(registry.names("promises")), "promises whose judges are known"
@@ -104,9 +110,10 @@ def _keeps_the_shape(log: Log, release: Release) -> None:
 
 
 def _names_no_original(log: Log, release: Release) -> None:
-    subject = log.shape.subject
-    before = set(log.frame.select(subject).drop_nulls().collect().to_series())
-    after = set(release.to_polars()[subject].drop_nulls())
+    if not release.log.shape.subject:  # numbers of no one person
+        return
+    before = set(log.frame.select(log.shape.subject).drop_nulls().collect().to_series())
+    after = set(release.to_polars()[release.log.shape.subject].drop_nulls())
     assert not before & after, "original subjects are never released"
 
 
@@ -168,17 +175,32 @@ def _reordered(plan: Plan) -> Plan:
 def _refuses_small_logs(log: Log, method: Any) -> None:
     subject = pl.col(log.shape.subject)
     names = log.frame.select(subject).drop_nulls().unique().collect().to_series().sort()
-    small = {
-        "an empty log": log.frame.clear(),
-        "one user": log.frame.filter(subject == names[0]),
-        "fewer users than k": log.frame.filter(subject.is_in(names[: method.k - 1].to_list())),
-    }
+    small = {"an empty log": log.frame.clear()}
+    k = asdict(method).get(_K)
+    if k is not None:
+        small["one user"] = log.frame.filter(subject == names[0])
+        small["fewer users than k"] = log.frame.filter(subject.is_in(names[: k - 1].to_list()))
     for what, frame in small.items():
         try:
             verbs.anonymize(replace(log, frame=frame), method, seed=_SEED)
         except CoterieError:
             continue
         raise AssertionError(f"{what} was not refused")
+
+
+def _learns_what_serves_every_late_value(log: Log, method: Any, release: Release) -> None:
+    """What was learnt for another value of a late parameter gives the release that learning alone gives."""
+    for param in params_of(type(method)):
+        if not (param.late and isinstance(param.rule, Range)):
+            continue
+        value = asdict(method)[param.name]
+        for other in (value - 1, value + 1):
+            if param.rule.accepts(other, param.kind):
+                learnt = verbs.learn(log, [replace(method, **{param.name: other}), method], seed=_SEED)
+                rows = verbs.anonymize(log, method, seed=_SEED, learnt=learnt).to_polars()
+                assert rows.equals(release.to_polars()), (
+                    f"what is learnt does not depend on {param.name}, which is Late"
+                )
 
 
 def _has_a_baseline_like_itself(log: Log, method: Any, release: Release) -> None:

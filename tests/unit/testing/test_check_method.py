@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import pytest
 
+from coterie.core import registry
 from coterie.methods._template import Template
 from coterie.testing import check_method
 from tests.helpers import careless_methods as careless
+from tests.helpers.count_queries import CommonQueries, CountQueries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,7 @@ class WithoutDocs(Template):
     (careless.DrawsWithoutTheSeed, "it is the whole decision|the same seed gives the same release"),
     (careless.AcceptsAnything, "k=None was accepted"),
     (careless.PromisesToAnyone, "was not refused"),
+    (careless.LearnsItsK, "what is learnt does not depend on k"),
     (careless.ComparesWithAnother, "the baseline promises the same"),
     (careless.Changes, "a method is frozen"),
     (careless.SaysNothingOfItsParameter, "lacks a text"),
@@ -36,3 +39,18 @@ def test_a_mistake_is_caught(method, said):
 
 def test_a_method_without_mistakes_passes():
     check_method(Template, {"k": 2})
+
+
+def _ships(monkeypatch, kind, name):
+    point = type("Point", (), {"name": name, "module": f"tests.helpers.{name}"})
+    monkeypatch.setattr(registry, "_entry_points", lambda asked: [point] if asked == kind else [])
+
+
+def test_a_method_that_gives_another_shape(monkeypatch):
+    _ships(monkeypatch, "promises", "cell_k")
+    check_method(CountQueries)
+
+
+def test_a_method_without_a_k(monkeypatch):
+    _ships(monkeypatch, "promises", "cell_k")
+    check_method(CommonQueries)
