@@ -388,13 +388,9 @@ def test_a_compressed_file_that_was_changed(release, tmp_path):
     assert {"digest", "crowd.query"} <= _failed(coterie.verify(path, queries_log()))
 
 
-def test_a_k_above_the_users_of_the_beginning_is_not_refused(monkeypatch):
-    """Of a large log only the beginning is counted, unless that leaves a doubt."""
-    from coterie import verbs
-
-    monkeypatch.setattr(verbs, "_BEGINNING", 5)
-    monkeypatch.setattr(verbs, "_MANY", 1)
-    log = queries_log()  # the first five rows have two users, the log has six
-    assert coterie.anonymize(log, SuppressRare(k=6), seed=1, record=False).to_polars().height > 0
-    with pytest.raises(InputError, match="needs at least 7 users, and the log has 6"):
-        coterie.anonymize(log, SuppressRare(k=7), seed=1, record=False)
+def test_a_k_of_all_users_is_kept_and_one_more_refused():
+    log = queries_log()  # of six users
+    for record in (True, False):
+        assert coterie.anonymize(log, SuppressRare(k=6), seed=1, record=record).to_polars().height > 0
+        with pytest.raises(InputError, match="needs at least 7 users, and the log has 6"):
+            coterie.anonymize(log, SuppressRare(k=7), seed=1, record=record)
