@@ -252,6 +252,7 @@ def _survivors(mutants: Sequence[Mutant], choose: Callable[[Mutant], dict[str, f
                 del running[pid]
                 if status == 0:
                     survivors.append(mutant)
+                    print(f"  - {mutant}" if mutant.code != mutant.original else "  unchanged: fine", flush=True)
                 if len(waiting) % 50 == 0 and waiting:
                     print(f"  {len(waiting):,} to go, {len(survivors):,} survived so far", flush=True)
             elif time.monotonic() > deadline:
