@@ -22,7 +22,7 @@ def page(tmp_path_factory):
     from coterie.demo import run_demo
 
     folder = tmp_path_factory.mktemp("browser") / "demo"
-    run_demo(folder, 200, lambda step: None)
+    run_demo(folder, 200, lambda *_: None)
     return folder / "report.html"
 
 
