@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import get_args
 
 import polars as pl
 import pytest
 
-from coterie.apply.names import rename_subjects
+from coterie.apply.details import Attrs
+from coterie.apply.names import Users, rename_subjects
 from coterie.core.shapes import QUERIES
 from tests.helpers.hand_made_logs import NOON, log_of, rows_of
 from tests.helpers.runs import a_run
@@ -136,3 +138,12 @@ def test_a_log_of_nobody():
         draft = rename_subjects(log, log, users, a_run())
         assert rows_of(draft.frame, "user", "query") == [(None, "tea")]
         assert draft.subjects.collect().height == 0
+
+
+def test_what_methods_may_be_asked_for():
+    for kind, names in ((Users, ("drop", "session", "pseudonym")), (Attrs, ("common", "keep", "drop"))):
+        base, choice, words = get_args(kind)
+        assert base is str
+        assert all(choice.accepts(name, str) for name in names)
+        assert not choice.accepts("other", str)
+        assert words
