@@ -12,7 +12,7 @@ from coterie.cli.console import progress
 
 @click.command(context_settings=opt.CONTEXT)
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("demo"), help="Folder to write.")
-@click.option("--users", type=click.IntRange(20), default=1000, help="Users of the synthetic log.")
+@click.option("--users", type=click.IntRange(20), default=300, help="Users of the synthetic log.")
 @opt.quiet
 def demo(output: Path, users: int, quiet: bool) -> None:
     """Synthetic log -> several releases -> verify -> report."""
