@@ -14,7 +14,7 @@ from coterie.core import registry
 from coterie.core.log import Log, Step
 from coterie.core.scratch import disk_is_full
 from coterie.core.shapes import NORMAL, QUERIES, Shape
-from coterie.errors import InputError
+from coterie.errors import CoterieError, InputError
 from coterie.formats import table
 from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Source, expand
@@ -163,6 +163,15 @@ def _settle(module: ModuleType, name: str, source: Source, options: Options) -> 
                     f"files, or set TMPDIR to a larger disk."
                 ) from None
             source.expect_damage()
+        except CoterieError:
+            raise
+        except Exception:
+            if module.__name__.startswith("coterie."):
+                raise
+            raise InputError(
+                f"{source.label} cannot be read: the format {name}, which is not part of Coterie, failed. Tell those "
+                f"who made it, or name another with --format."
+            ) from None
     raise InputError(f"{source.label} cannot be read as {name}. Check the file and --format.")
 
 

@@ -19,7 +19,7 @@ TABLE = pl.LazyFrame({"item": ["maps", "weather"], "degree": [3, 5]})
 GROUPS = pl.LazyFrame({"subject": ["ann"], "group": pl.Series([7], dtype=pl.UInt32)})
 PLAN = Plan(
     table=TABLE,
-    tables={"centers": GROUPS, "empty": GROUPS.clear()},
+    tables={"[x]*": GROUPS, "centers": GROUPS, "empty": GROUPS.clear()},
     evidence={"certificate": GROUPS},
     notes=("2 of 9 users lose everything.", "Größe: ½"),
 )
@@ -44,7 +44,7 @@ def test_a_plan_may_be_a_table_and_nothing_else(tmp_path):
 
 
 def test_folders_of_a_plan_are_private(tmp_path):
-    folder = tmp_path / "plan"
+    folder = tmp_path / "new" / "plan"
     PLAN.write(folder)
     folders = [folder, *(path for path in folder.iterdir() if path.is_dir())]
     assert len(folders) == 3

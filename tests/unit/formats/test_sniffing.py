@@ -7,6 +7,7 @@ import pytest
 
 import coterie
 from coterie.core import registry
+from coterie.core.shapes import QUERIES
 from coterie.errors import InputError
 from coterie.formats import sureness
 from coterie.testing import check_format
@@ -92,3 +93,16 @@ def test_a_format_that_fails_is_left_out_and_breaks_no_other(answer, third_party
     assert "format broken" in caplog.text
     assert "format missing" in caplog.text
     assert "teapot" not in caplog.text
+
+
+def test_a_format_of_others_that_fails_while_it_reads_is_not_our_fault(third_party, write, monkeypatch):
+    def load(source, options):
+        raise KeyError("teapot")
+
+    broken = types.ModuleType("broken")
+    broken.__dict__.update(sniff=lambda head: 1.0, load=load, shape=QUERIES, expected={}, sample="x\n")
+    monkeypatch.setitem(sys.modules, "broken", broken)
+    third_party(broken="broken")
+    with pytest.raises(InputError, match="the format broken, which is not part of Coterie, failed") as raised:
+        coterie.read(write("log.txt", "teapot\n"))
+    assert "teapot" not in str(raised.value)
