@@ -22,7 +22,7 @@ import sys
 import time
 from pathlib import Path
 
-from steps import a_run, drafted, planned
+from steps import a_run, drafted, drafted_for_each, planned
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -120,11 +120,8 @@ def fast(users: int) -> dict:
     rows = _rows(users)
     log, run = coterie.log(rows), a_run(SEED)
     start, cpu = time.perf_counter(), time.process_time()
-    drafts = []
-    for k in KS:
-        method = _method(k=k)
-        draft = drafted(method, log, run)
-        drafts.append((draft.frame.collect(), draft.subjects.collect()))
+    each = drafted_for_each([_method(k=k) for k in KS], log, run)
+    drafts = [(draft.frame.collect(), draft.subjects.collect()) for draft in each]
     took = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
     profiles = [_by_user(*draft) for draft in drafts] if users < 1000 else []
     return {**took, "rows": rows.height, "profiles": profiles}

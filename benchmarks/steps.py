@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 
@@ -23,3 +24,12 @@ def planned(method: Any, log: Any, run: Any) -> Any:
 def drafted(method: Any, log: Any, run: Any) -> Any:
     """Learn, plan and release."""
     return method.release(log, planned(method, log, run), run)
+
+
+def drafted_for_each(methods: Sequence[Any], log: Any, run: Any) -> Iterator[Any]:
+    """Learn once, then plan and release for methods that differ in k alone."""
+    from coterie.core.plan import learn
+
+    learnt = learn(methods[0], log, run)
+    for method in methods:
+        yield method.release(log, method.plan(learnt, log, run), run)
