@@ -101,8 +101,6 @@ def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
             value, dtype = value.cast(pl.String), pl.String()
         if target == pl.String:
             text = as_text(value, dtype)
-            if name == shape.subject:  # else `7` and `7 ` would be two people, and a space one more
-                text = text.str.strip_chars()
             columns[name] = text.fill_null("") if name == shape.item else pl.when(text != "").then(text)
             continue
         columns[name] = as_time(value, dtype) if name == "time" else as_integer(value, dtype, target)

@@ -58,8 +58,8 @@ def load(source: Source, options: Options) -> Loaded:
             if str(_get(document, "action_name")).lower() in _CLICKS:
                 clicks.add((row, *_click(document)))
         elif (query := _get(document, "user_query")) is not None:
-            user = _text(_get(document, options.user_field or "client_id")) or ""
-            queries.add((row, _text(_get(document, "query_id")), user.strip() or None, _text(query) or "",
+            user = _text(_get(document, options.user_field or "client_id"))
+            queries.add((row, _text(_get(document, "query_id")), user, _text(query) or "",
                          _text(_get(document, "timestamp")), None))  # fmt: skip
     # A query that was logged twice gets its clicks once.
     first = pl.when(pl.col("query_id").is_first_distinct()).then(pl.col("query_id"))
