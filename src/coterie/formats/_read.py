@@ -17,7 +17,7 @@ from coterie.core.shapes import NORMAL, QUERIES, Shape
 from coterie.errors import InputError
 from coterie.formats import table
 from coterie.formats._options import Options
-from coterie.formats._source import Loaded, Source, expand
+from coterie.formats._source import Loaded, Source, expand, full_disk
 from coterie.text.spelling import is_normal
 
 _LOGGER = logging.getLogger("coterie")
@@ -55,6 +55,7 @@ def read(
     module = registry.complete("formats", name, registry.module("formats", name))
     parsed = _settle(module, name, source, options)
     notes = _judge(parsed, module.expected, name, source, allow_bad)
+    source.forget_unpacked()
     # Where no line is bad, later passes need not parse the columns that could make one bad.
     good = parsed.frame.filter(pl.col("bad").is_null()) if parsed.bad else parsed.frame
     shape = parsed.loaded.shape
@@ -64,7 +65,7 @@ def read(
         shape=shape,
         history=(Step(name="read", counts={"lines": parsed.lines, "bad": parsed.bad}, notes=notes),),
         resources=(source.folder,),
-        sources=tuple(path.absolute() for path in source.paths),
+        sources=source.given,
     )
 
 
@@ -81,6 +82,7 @@ def read_release(
         schema = {name: shape.schema[name] for name in shape.released}
         return pl.LazyFrame(schema=schema | {"bad": pl.String}), shape, list(shape.released), ()
     parsed = _settle(table, "table", source, Options(shape=shape))
+    source.forget_unpacked()
     return parsed.frame.drop("row", NORMAL, strict=False), parsed.loaded.shape, names, (source.folder,)
 
 
@@ -163,10 +165,7 @@ def _settle(module: ModuleType, name: str, source: Source, options: Options) -> 
             return _load(module.load(source, options), name, source)
         except _FAILURES as error:
             if disk_is_full(error):
-                raise InputError(
-                    f"The disk of {source.folder.path.parent} is full. Make room for temporary "
-                    f"files, or set TMPDIR to a larger disk."
-                ) from None
+                raise full_disk(source.folder.path) from None
             source.expect_damage()
     raise InputError(f"{source.label} cannot be read as {name}. Check the file and --format.")
 
