@@ -21,6 +21,7 @@ import polars as pl
 from coterie.core.shapes import QUERIES, VISITS, Shape
 from coterie.errors import InputError
 from coterie.formats._options import Options
+from coterie.formats._pages import pages_agree
 from coterie.formats._source import (
     DAMAGE,
     Loaded,
@@ -140,6 +141,9 @@ def column_names(source: Source, thorough: bool = True) -> list[str]:
 
 
 def _parquet_names(source: Source) -> list[str]:
+    for path in source.paths:
+        if _kind(head(path)) == "parquet" and not pages_agree(path):
+            raise InputError(f"{source.names[path]} is not a whole parquet file.")
     try:
         names = pl.scan_parquet(str(source.paths[0]), glob=False).collect_schema().names()
     except (pl.exceptions.PolarsError, OSError):

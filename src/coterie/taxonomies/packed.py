@@ -59,7 +59,7 @@ def read(path: Path) -> Taxonomy:
         raise MissingError(
             f"There is no taxonomy {path}: give `wordnet` or a file of `coterie taxonomy build`."
         ) from None
-    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error, MemoryError):
+    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error, MemoryError, RuntimeError):
         raise _not_packed(path, "it cannot be read as one") from None
     return _checked(given, path)
 
