@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export COTERIE_DATA ?= $(wildcard ../shared/data)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage test-oldest check lint types format docs bench bench-small mutants clean
+.PHONY: help setup demo test coverage test-oldest check lint types format docs bench bench-small fuzz mutants clean
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ bench-small: setup ## The same on one million rows
 	$(BIN)/python benchmarks/bench_interest.py
 	$(BIN)/python benchmarks/bench_concept.py
 	$(BIN)/python benchmarks/bench_generalize.py --queries 100000
+
+fuzz: setup ## Feed each parser 100,000 damaged files (hours; FUZZ="--count 5000 jsonl" for fewer)
+	$(BIN)/python tools/fuzz.py $(FUZZ)
 
 mutants: setup ## Change the code of promises, apply and randomness in many places, and list the changes no test notices
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,mutants]'

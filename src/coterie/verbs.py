@@ -342,6 +342,7 @@ def measure(
         show_values=show_values or original.synthetic,
         inputs=inputs,
     )
+    comparison.refuse_other_log()
     return scores_of(comparison, names, lambda name, reason: left_out(f"{name}: {reason}"))
 
 

@@ -458,7 +458,7 @@ def test_a_report_checks_again(coterie, log, tmp_path):
     safe = tmp_path / "safe.tsv"
     coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
     safe.write_text(safe.read_text() + "\t2006-03-05 00:00:00\tzz top secret\t\t\n")
-    assert "BROKEN" in coterie("report", safe, "-O", log, "-o", tmp_path / "r.json", "-q").err
+    assert "BROKEN" in coterie("report", safe, "-O", log, "-o", tmp_path / "r.json", "-q", code=1).err
     assert json.loads((tmp_path / "r.json").read_text())["releases"][0]["verdict"] == "broken"
 
 
@@ -547,3 +547,13 @@ def test_a_stop_that_a_library_wraps_is_still_a_stop(monkeypatch, capsys):
 
     assert errors.exit_code(wrapped, signals) == 128 + 15
     assert capsys.readouterr().err == "Stopped. Nothing was written.\n"
+
+
+def test_measures_without_a_record_refuse_another_log(coterie, log, tmp_path):
+    safe, other = tmp_path / "safe.tsv", tmp_path / "other.tsv"
+    coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
+    coterie("synth", "-o", other, "--users", "50", "--seed", "8", "-q")
+    assert coterie("measure", safe, "frequency", "-O", log, "-q").out
+    assert "made from another log" in " ".join(
+        coterie("measure", safe, "frequency", "-O", other, "-q", code=2).err.split()
+    )

@@ -145,3 +145,21 @@ def test_the_wheel_runs_in_a_clean_environment(tmp_path):
                          capture_output=True, text=True)  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "d" / "report.html").exists()
+
+
+@pytest.mark.slow
+def test_a_report_shows_queries_with_control_characters(tmp_path):
+    """The renderer of charts aborts on an escape character, and left the rows of the log in TMPDIR."""
+    typed = [f"tea {character}red" for character in "\x00\x01\x08\x0b\x0c\x1b\x1f\x7f\x85\x9f\ufdd0\ufffe\uffff"]
+    lines = [f"{user}\t{query}\t2006-03-01 12:00:00\t\t" for query in typed for user in range(1, 9)]
+    log, safe, page = tmp_path / "log.tsv", tmp_path / "safe.tsv", tmp_path / "report.html"
+    log.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + "\n".join(lines) + "\n")
+    env, scratch = _environment(tmp_path)
+    for command in (
+        ["anonymize", "suppress_rare", log, "-o", safe, "--k", "5"],
+        ["report", safe, "--original", log, "-o", page, "--show-values"],
+    ):
+        done = subprocess.run([sys.executable, "-m", "coterie", *command], env=env, capture_output=True, check=False)
+        assert done.returncode == 0, (command[0], done.returncode)
+    assert "tea [U+001B]red" in page.read_text()
+    assert not list(scratch.iterdir())

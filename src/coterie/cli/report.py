@@ -31,7 +31,10 @@ from coterie.cli.console import progress, say
 @opt.force
 @opt.quiet
 @opt.config
+@click.pass_context
 def report(
+    ctx: click.Context,
+    /,
     out: tuple[str, ...],
     original: tuple[str, ...],
     record: tuple[Path, ...],
@@ -60,5 +63,6 @@ def report(
             note=note,
         )
     say(f"Report: {output}", quiet)
-    for path in broken:
+    for path in broken:  # the page is there all the same, and says so
         say(f"{path}: the promise is BROKEN, or this is not the log it was made from.", style="red")
+    ctx.exit(1 if broken else 0)

@@ -96,6 +96,10 @@ def json_object(data: bytes, file: DeclaredFile) -> dict[str, Any]:
         raise file.error("it is nested too deeply") from None
     if not isinstance(value, dict):
         raise file.error("it holds no object")
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # JSON can spell halves of characters, which no text has
+        raise file.error("a text in it holds half a character") from None
     return value
 
 

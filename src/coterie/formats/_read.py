@@ -17,12 +17,14 @@ from coterie.core.shapes import NORMAL, QUERIES, Shape
 from coterie.errors import CoterieError, InputError
 from coterie.formats import table
 from coterie.formats._options import Options
-from coterie.formats._source import Loaded, Source, expand
+from coterie.formats._source import Loaded, Source, expand, full_disk
 from coterie.text.spelling import is_normal
 
 _LOGGER = logging.getLogger("coterie")
 BAD_SHARE = 0.01  # more bad lines than this and the format is probably wrong
 _SHOWN = 5  # bad lines that a message names
+_INVISIBLE = r"\p{Cf}+"  # zero-width and other format characters
+_WHOLE_NUMBER = r"^0*([0-9]+)(?:\.0+)?$"
 _FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
@@ -53,14 +55,17 @@ def read(
     module = registry.complete("formats", name, registry.module("formats", name))
     parsed = _settle(module, name, source, options)
     notes = _judge(parsed, module.expected, name, source, allow_bad)
+    source.forget_unpacked()
     # Where no line is bad, later passes need not parse the columns that could make one bad.
     good = parsed.frame.filter(pl.col("bad").is_null()) if parsed.bad else parsed.frame
+    shape = parsed.loaded.shape
+    notes += look_alikes(good.select(shape.subject).unique().collect(engine="streaming")[shape.subject], shape.subject)
     return Log(
         frame=good.drop("bad"),
-        shape=parsed.loaded.shape,
+        shape=shape,
         history=(Step(name="read", counts={"lines": parsed.lines, "bad": parsed.bad}, notes=notes),),
         resources=(source.folder,),
-        sources=tuple(path.absolute() for path in source.paths),
+        sources=source.given,
     )
 
 
@@ -77,6 +82,7 @@ def read_release(
         schema = {name: shape.schema[name] for name in shape.released}
         return pl.LazyFrame(schema=schema | {"bad": pl.String}), shape, list(shape.released), ()
     parsed = _settle(table, "table", source, Options(shape=shape))
+    source.forget_unpacked()
     return parsed.frame.drop("row", NORMAL, strict=False), parsed.loaded.shape, names, (source.folder,)
 
 
@@ -95,7 +101,8 @@ def table_log(data: Any, columns: Mapping[str, str] | None = None) -> Log:
             f"{bad.height} of {frame.height} rows cannot become a {shape.name} row; the first is "
             f"row {row}, column {column!r} ({table.expected.get(column, 'not readable')})."
         )
-    step = Step(name="read", counts={"lines": frame.height, "bad": 0})
+    notes = look_alikes(frame[shape.subject].unique(), shape.subject)
+    step = Step(name="read", counts={"lines": frame.height, "bad": 0}, notes=notes)
     return Log(frame=frame.drop("bad").lazy(), shape=shape, history=(step,))
 
 
@@ -158,10 +165,7 @@ def _settle(module: ModuleType, name: str, source: Source, options: Options) -> 
             return _load(module.load(source, options), name, source)
         except _FAILURES as error:
             if disk_is_full(error):
-                raise InputError(
-                    f"The disk of {source.folder.path.parent} is full. Make room for temporary "
-                    f"files, or set TMPDIR to a larger disk."
-                ) from None
+                raise full_disk(source.folder.path) from None
             source.expect_damage()
         except CoterieError:
             raise
@@ -200,8 +204,26 @@ def _load(loaded: object, name: str, source: Source) -> Parsed:
     return Parsed(loaded, frame, lines, bad)
 
 
+def look_alikes(names: pl.Series, subject: str) -> tuple[str, ...]:
+    """Nothing, or a note that some of these distinct names may be the same people, who would be counted twice."""
+    bare = names.drop_nulls().str.replace_all(_INVISIBLE, "")
+    folded = bare.str.normalize("NFKC").str.to_lowercase().str.strip_chars().str.replace(_WHOLE_NUMBER, "${1}")
+    alike = int(folded.is_duplicated().sum())
+    if not alike:
+        return ()
+    return (
+        f"{alike:,} of {len(folded):,} {subject} names look like another one: they differ only in capitals, characters "
+        f"that cannot be seen, the width of characters, leading zeros or a .0 at the end. Each counts as a person. "
+        f"Where they are the same people, give each of them one name before you anonymize: otherwise fewer than k "
+        f"people may stand behind k names.",
+    )
+
+
 def _complete(loaded: Loaded) -> pl.LazyFrame:
-    """All columns of the shape in their order; those that the format lacks are null."""
+    """All columns of the shape in their order; those that the format lacks are null.
+
+    Names of people are trimmed: else `7` and `7 ` would be two people, and a space one more.
+    """
     frame, shape = loaded.frame, loaded.shape
     have = frame.collect_schema().names()
     missing = [
@@ -210,7 +232,11 @@ def _complete(loaded: Loaded) -> pl.LazyFrame:
         if name not in have and name not in shape.private
     ]
     names = [name for name in shape.schema if name in have or name not in shape.private]
-    return frame.with_columns(missing).select(*names, "bad")
+    frame = frame.with_columns(missing)
+    if shape.subject:
+        name = pl.col(shape.subject).str.strip_chars()
+        frame = frame.with_columns(pl.when(name != "").then(name).alias(shape.subject))
+    return frame.select(*names, "bad")
 
 
 def _judge(

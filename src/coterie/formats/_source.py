@@ -17,7 +17,7 @@ from typing import IO, Any, TypeAlias
 
 import polars as pl
 
-from coterie.core.scratch import Scratch
+from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import Shape
 from coterie.errors import InputError, MissingError, ParameterError
 
@@ -29,6 +29,11 @@ _HEAD_LIMIT = 1 << 24  # how far to look for the end of the first line
 _CHUNK = 1 << 22
 _SMALL = 1 << 23  # bytes of plain files whose rows are kept in memory
 _LOOKED_AT = 20  # lines that tell how sure a format is
+LONGEST_LINE = 1 << 24
+"""Bytes of a line; whatever has more of them is no log, and its lines would not fit into memory."""
+MOST_UNPACKED, MOST_TIMES = 1 << 30, 300
+"""Bytes that a compressed file may always have, and how many times its size beyond; logs have 5 to 50 times."""
+_PARQUET = b"PAR1"
 _COMPRESSIONS = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst"}
 
 codecs.register_error("coterie-damage", lambda error: (DAMAGE, error.end))  # type: ignore[attr-defined]
@@ -44,10 +49,18 @@ class Source:
         self.folder = Scratch()
         self._damaged = False
         self.names: dict[Path, str] = {}
+        self._given: dict[Path, Path] = {}
         for path in paths:
-            with _openable(path):
-                self.names |= self._settled(path)
+            with _openable(path, self.folder.path):
+                settled, name = self._settled(path)
+                plain = self._unpacked(settled, name)
+                self.names[plain], self._given[plain] = name, settled
         self.paths = [path for path in self.names if _starts(path) != b""] or list(self.names)
+
+    @property
+    def given(self) -> tuple[Path, ...]:
+        """The files as they were given, those that are compressed as well."""
+        return tuple(self._given[path].absolute() for path in self.paths)
 
     @property
     def label(self) -> str:
@@ -65,9 +78,8 @@ class Source:
 
     @property
     def is_small(self) -> bool:
-        """Whether all rows fit into little memory; for compressed files nobody knows before they are read."""
-        plain = all(compression(path) is None for path in self.paths)
-        return plain and sum(path.stat().st_size for path in self.paths) <= _SMALL
+        """Whether all rows fit into little memory."""
+        return sum(path.stat().st_size for path in self.paths) <= _SMALL
 
     def spool(self, name: str) -> Path:
         """A path for rows that are kept beside the log while it lives."""
@@ -125,14 +137,34 @@ class Source:
             part.replace(target)
         return target
 
-    def _settled(self, path: Path) -> dict[Path, str]:
+    def forget_unpacked(self) -> None:
+        """Remove the unpacked copies of compressed files, once their rows are in memory or in a copy of their own."""
+        for plain, given in self._given.items():
+            if plain != given:
+                plain.unlink(missing_ok=True)
+
+    def _settled(self, path: Path) -> tuple[Path, str]:
         """A file that can be read again, and its name: input that flows is spooled."""
         if str(path) == STDIN:
-            return {self._pour(sys.stdin.buffer): "standard input"}
+            return self._pour(sys.stdin.buffer), "standard input"
         if path.is_file():
-            return {path: path.name}
+            return path, path.name
         with path.open("rb") as stream:
-            return {self._pour(stream): path.name}
+            return self._pour(stream), path.name
+
+    def _unpacked(self, path: Path, name: str) -> Path:
+        """The file as plain text, whose lines have a bearable length."""
+        if compression(path) is None:
+            _refuse_long_lines(path, name)
+            return path
+        target = self.spool(f"unpacked-{len(self.names)}")
+        most = _most_unpacked(path)
+        with open_bytes(path) as stream, target.open("wb") as out:
+            for chunk in _bearable(stream, name):
+                out.write(chunk)
+                if out.tell() > most:
+                    raise _unpacks_too_much(name)
+        return target
 
     def _pour(self, stream: IO[bytes]) -> Path:
         target = self.spool(f"input-{len(self.names)}")
@@ -196,11 +228,71 @@ def _starts(path: Path) -> bytes:
         return stream.read(4)
 
 
+def _bearable(stream: IO[bytes], name: str) -> Iterator[bytes]:
+    """The bytes of a stream in chunks; raises where a line is too long."""
+    run = 0
+    while chunk := stream.read(_CHUNK):
+        end = chunk.find(b"\n")
+        if run + (len(chunk) if end < 0 else end) > LONGEST_LINE:
+            raise _too_long(name)
+        run = run + len(chunk) if end < 0 else len(chunk) - 1 - chunk.rfind(b"\n")
+        yield chunk
+
+
+def _refuse_long_lines(path: Path, name: str) -> None:
+    """Raise InputError where a line is too long, without reading much of a file that has none.
+
+    Such a line goes on without an end from some multiple of half its length to the next.
+    """
+    half = LONGEST_LINE // 2
+    with path.open("rb") as stream:
+        if stream.read(len(_PARQUET)) == _PARQUET:
+            return
+        for start in range(0, path.stat().st_size - half, half):
+            stream.seek(start)
+            left = half
+            while left > 0 and b"\n" not in (piece := stream.read(min(left, _HEAD_BYTES))):
+                left -= len(piece) or left
+            if left <= 0:
+                stream.seek(0)
+                for _ in _bearable(stream, name):
+                    pass
+                return
+
+
+def _too_long(name: str) -> InputError:
+    return InputError(
+        f"{name} has a line of more than {LONGEST_LINE >> 20} MB, so it is no log that can be read. Check what the "
+        f"file is; JSON that stands on one line has to become JSON lines."
+    )
+
+
+def _most_unpacked(path: Path) -> float:
+    """How many bytes a file may have when it is unpacked."""
+    return float("inf") if compression(path) is None else max(MOST_UNPACKED, MOST_TIMES * path.stat().st_size)
+
+
+def _unpacks_too_much(name: str) -> InputError:
+    return InputError(
+        f"{name} unpacks to more than {MOST_UNPACKED >> 30} GB and {MOST_TIMES} times its size, which logs do not. If "
+        f"you trust it, unpack it yourself and give the plain file."
+    )
+
+
+def full_disk(folder: Path) -> InputError:
+    """What to say where temporary files do not fit."""
+    return InputError(
+        f"The disk of {folder.parent} is full. Make room for temporary files, or set TMPDIR to a larger disk."
+    )
+
+
 @contextmanager
-def _openable(path: Path) -> Iterator[None]:
+def _openable(path: Path, folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if disk_is_full(error):
+            raise full_disk(folder) from None
         raise InputError(f"{path} cannot be opened: {error.strerror or 'no reason given'}.") from None
 
 
@@ -240,9 +332,15 @@ def starts_with_bom(path: Path) -> bool:
 
 def byte_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Number (from 1) and bytes of each line."""
+    total, most = 0, _most_unpacked(path)
     with open_bytes(path) as stream:
         reader = io.BufferedReader(stream, _CHUNK)  # type: ignore[type-var]
-        for number, line in enumerate(reader, start=1):
+        for number, line in enumerate(iter(lambda: reader.readline(LONGEST_LINE + 1), b""), start=1):
+            total += len(line)
+            if len(line) > LONGEST_LINE:
+                raise _too_long(path.name)
+            if total > most:
+                raise _unpacks_too_much(path.name)
             yield number, line.removeprefix(_BOM.encode()) if number == 1 else line
 
 

@@ -42,7 +42,7 @@ def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for a
     rank = pl.col("_rank").cast(pl.Int32, strict=False)
     frame = parts.select(
         "row",
-        blank_to_null("user"),
+        "user",
         time.alias("time"),
         "query",
         rank.alias("rank"),

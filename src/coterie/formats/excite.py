@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from coterie.core.shapes import QUERIES
-from coterie.formats._source import Loaded, Source, blank_to_null, reason, split_tabs, sureness
+from coterie.formats._source import Loaded, Source, reason, split_tabs, sureness
 
 shape = QUERIES
 expected = {
@@ -30,7 +30,7 @@ def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for a
     time = pl.col("_time").str.to_datetime("%y%m%d%H%M%S", time_unit="us", strict=False)
     frame = parts.select(
         "row",
-        blank_to_null("user"),
+        "user",
         time.alias("time"),
         pl.col("query").fill_null(""),
         reason(

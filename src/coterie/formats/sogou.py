@@ -41,7 +41,7 @@ def load(source: Source, options: Options) -> Loaded:
     time = clock.str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us", strict=False)
     frame = parts.select(
         "row",
-        blank_to_null("user"),
+        "user",
         (time if options.date else pl.lit(None, dtype=pl.Datetime("us"))).alias("time"),
         breaks_to_spaces(pl.col("query").fill_null("")).alias("query"),
         rank.alias("rank"),

@@ -21,6 +21,7 @@ import polars as pl
 from coterie.core.shapes import QUERIES, VISITS, Shape
 from coterie.errors import InputError
 from coterie.formats._options import Options
+from coterie.formats._pages import pages_agree
 from coterie.formats._source import (
     DAMAGE,
     Loaded,
@@ -48,6 +49,8 @@ sample = """user,time,query,rank,url
 17,2020-02-03 09:00:00,blue teapot,,
 18,2020-02-03 09:01:00,"a, b",2,http://b.example
 """
+MOST_COLUMNS = 10_000
+"""A table with more of them is no log, and each would cost memory."""
 Record: TypeAlias = tuple[int, Sequence[str | None], str | None]
 """Line, the values that are wanted, and why they could not be read."""
 Records: TypeAlias = Callable[[Path], Iterator[Record]]
@@ -101,8 +104,6 @@ def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
             value, dtype = value.cast(pl.String), pl.String()
         if target == pl.String:
             text = as_text(value, dtype)
-            if name == shape.subject:  # else `7` and `7 ` would be two people, and a space one more
-                text = text.str.strip_chars()
             columns[name] = text.fill_null("") if name == shape.item else pl.when(text != "").then(text)
             continue
         columns[name] = as_time(value, dtype) if name == "time" else as_integer(value, dtype, target)
@@ -126,14 +127,37 @@ def column_names(source: Source, thorough: bool = True) -> list[str]:
     A field of JSON lines may first appear in the last line; looking there takes time.
     """
     first = source.head()
-    if thorough and _kind(first) == "jsonl":
-        return list(dict.fromkeys((*_names(first), *_json_fields(source))))
-    if _kind(first) != "parquet":
-        return _names(first)
+    if _kind(first) == "parquet":
+        return _parquet_names(source)
+    names = _names(first)
+    _refuse_wide(len(names), source)
+    if not thorough or _kind(first) != "jsonl":
+        return names
+    fields = dict.fromkeys(names)
+    for name in _json_fields(source):
+        fields[name] = None
+        _refuse_wide(len(fields), source)
+    return list(fields)
+
+
+def _parquet_names(source: Source) -> list[str]:
+    for path in source.paths:
+        if _kind(head(path)) == "parquet" and not pages_agree(path):
+            raise InputError(f"{source.names[path]} is not a whole parquet file.")
     try:
-        return pl.scan_parquet(str(source.paths[0]), glob=False).collect_schema().names()
+        names = pl.scan_parquet(str(source.paths[0]), glob=False).collect_schema().names()
     except (pl.exceptions.PolarsError, OSError):
         raise InputError(f"{source.label} is not a whole parquet file.") from None
+    _refuse_wide(len(names), source)
+    return names
+
+
+def _refuse_wide(columns: int, source: Source) -> None:
+    if columns > MOST_COLUMNS:
+        raise InputError(
+            f"{source.label} has more than {MOST_COLUMNS:,} columns, so it is no log. Write those that a log has "
+            f"(user, time, query, rank, url) to a file of their own."
+        )
 
 
 def _json_fields(source: Source) -> Iterator[str]:

@@ -19,6 +19,7 @@ import orjson
 import polars as pl
 
 from coterie.core.shapes import QUERIES
+from coterie.errors import InputError
 from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Section, Source, Spool, byte_lines, open_bytes, reason
 from coterie.formats._values import as_time
@@ -33,6 +34,8 @@ sample = """\
 {"action_name": "click", "query_id": "q1", "client_id": "c1", "timestamp": "2020-02-03T09:00:05.5Z", \
 "event_attributes": {"position": {"ordinal": 3}, "object": {"object_id": "pot-7"}}}
 """
+MOST_AT_ONCE = 1 << 28
+"""Bytes of JSON over several lines, which has to be read at once."""
 _MARKS = ('"user_query"', '"userQuery"', '"ubi_queries"', '"ubi_events"', '"action_name"')
 _CLICKS = ("click", "item_click", "product_click", "result_click", "search_click")
 _ACTIONS = ({"index"}, {"create"}, {"update"}, {"delete"})
@@ -58,8 +61,8 @@ def load(source: Source, options: Options) -> Loaded:
             if str(_get(document, "action_name")).lower() in _CLICKS:
                 clicks.add((row, *_click(document)))
         elif (query := _get(document, "user_query")) is not None:
-            user = _text(_get(document, options.user_field or "client_id")) or ""
-            queries.add((row, _text(_get(document, "query_id")), user.strip() or None, _text(query) or "",
+            user = _text(_get(document, options.user_field or "client_id"))
+            queries.add((row, _text(_get(document, "query_id")), user, _text(query) or "",
                          _text(_get(document, "timestamp")), None))  # fmt: skip
     # A query that was logged twice gets its clicks once.
     first = pl.when(pl.col("query_id").is_first_distinct()).then(pl.col("query_id"))
@@ -88,7 +91,7 @@ def _sections(source: Source) -> Iterator[Section]:
 def _documents(source: Source) -> Iterator[tuple[Section, dict[str, Any] | None]]:
     """Where a document is, and the document; None for what is not one; bulk actions left out."""
     for path in source.paths:
-        for unit, number, value in _values(path):
+        for unit, number, value in _values(path, source.names[path]):
             if isinstance(value, dict) and set(value) in _ACTIONS:
                 continue
             for item in _items(value):
@@ -97,13 +100,19 @@ def _documents(source: Source) -> Iterator[tuple[Section, dict[str, Any] | None]
                 yield section, inner if isinstance(inner, dict) else None
 
 
-def _values(path: Path) -> Iterator[tuple[str, int, Any]]:
+def _values(path: Path, name: str) -> Iterator[tuple[str, int, Any]]:
     """The JSON values of a file: of its lines, or of the whole if they run over several lines."""
     lines = ((number, line) for number, line in byte_lines(path) if line.strip())
     _, first = next(lines, (0, b"null"))
     if _parse(first) is None and first.lstrip()[:1] in (b"[", b"{"):
         with open_bytes(path) as stream:
-            values = _whole(stream.read())
+            data = stream.read(MOST_AT_ONCE + 1)
+        if len(data) > MOST_AT_ONCE:
+            raise InputError(
+                f"{name} holds JSON over several lines, and more than {MOST_AT_ONCE >> 20} MB of it. Write it as JSON "
+                f"lines, one document a line."
+            )
+        values = _whole(data)
         for number, value in enumerate(values, start=1):
             yield "item", number, value
         if values:

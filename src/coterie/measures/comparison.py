@@ -61,6 +61,23 @@ class Comparison:
             original = prepare(original, release.log.steps)
         return cls(log=original, release=release, seed=seed, show_values=show_values, inputs=read_inputs(inputs or {}))
 
+    def refuse_other_log(self) -> None:
+        """Raise InputError where the release cannot come from this log. With a record its digests have told already."""
+        if self.release.record is not None or any(promise.releases != "text" for promise in self.release.promises):
+            return
+        before = self.items_before.rename({"n": "before"})
+        both = self.items_after.join(before, on="item", how="left", nulls_equal=True).with_columns(
+            pl.col("before").fill_null(0)
+        )
+        # Rows are left out and none is added; profiles may repeat a query, but invent none.
+        foreign = pl.col("before") == 0 if self.about_subjects else pl.col("n") > pl.col("before")
+        if strangers := both.filter(foreign).height:
+            raise InputError(
+                f"{strangers:,} of the {both.height:,} different values of {self.log.shape.item!r} in the release are "
+                f"not in the original, or not as often: the release was made from another log, or prepared otherwise "
+                f"({', '.join(self.release.log.steps) or 'no steps'}). Give the log that it was made from."
+            )
+
     # --- what the release is like --------------------------------------------------------------------
 
     @property

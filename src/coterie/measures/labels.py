@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from coterie.errors import InputError, MissingError
+from coterie.formats._source import Source
 from coterie.text.spelling import spell
 
 COLUMNS = ("sensitive", "label", "is_pii")
@@ -55,6 +56,8 @@ def _read(path: Path) -> pl.DataFrame:
         raise MissingError(f"{path}: no such file of labelled queries.")
     quote = None if separator == "\t" else '"'
     try:
-        return pl.read_csv(path, separator=separator, quote_char=quote, infer_schema=False)
+        source = Source([path])
+        (plain,) = source.paths
+        return pl.read_csv(plain, separator=separator, quote_char=quote, infer_schema=False)
     except (pl.exceptions.PolarsError, UnicodeDecodeError):  # whose messages show values
         raise InputError(f"{path.name} cannot be read as a table of labelled queries.") from None

@@ -24,6 +24,9 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5548a", "#56b4e9", "#e69f00")
 SHADES = ("#86bfe3", "#3f97cc", "#0072b2", "#00578a", "#003d61", "#00253b")
 MARKS = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 SMALL, WIDE = 300, 440
+# What XML cannot hold, and controls that no reader could see: on some of them the renderer aborts the whole process.
+_NOT_DRAWN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]|" + "|".join(
+    f"[{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}]" for plane in range(1, 17)))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -234,9 +237,27 @@ def _drawn(chart: Any, width: int, height: int, background: str) -> str:
             gridColor=LINE, ticks=False, domainColor=GREY,
         ),
         legend=alt.LegendConfig(labelColor=INK, labelFontSize=12),
-    ).to_dict()  # fmt: skip
-    svg: str = vl_convert.vegalite_to_svg(spec)
+    )  # fmt: skip
+    svg: str = vl_convert.vegalite_to_svg(spec_of(spec))
     return svg
+
+
+def spec_of(chart: Any) -> dict[str, Any]:
+    """A chart as the renderer takes it. Everything that is drawn goes through here."""
+    spec: dict[str, Any] = _drawable(chart.to_dict())
+    return spec
+
+
+def _drawable(value: Any) -> Any:
+    """The same with each character that cannot be drawn spelled out: an escape character becomes `[U+001B]`."""
+    match value:
+        case str():
+            return _NOT_DRAWN.sub(lambda found: f"[U+{ord(found[0]):04X}]", value)
+        case dict():
+            return {key: _drawable(each) for key, each in value.items()}
+        case list():
+            return [_drawable(each) for each in value]
+    return value
 
 
 def slim(svg: str) -> str:

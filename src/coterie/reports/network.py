@@ -54,7 +54,9 @@ def draw(network: Network, texts: Sequence[str], title: str, kind: str) -> bytes
     """The picture as svg, png or html, with a text beside each point."""
     import vl_convert
 
-    spec = _chart(network, texts, title).to_dict()
+    from coterie.reports._charts import spec_of
+
+    spec = spec_of(_chart(network, texts, title))
     if kind == "png":
         png: bytes = vl_convert.vegalite_to_png(spec, scale=2)
         return png

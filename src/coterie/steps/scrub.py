@@ -22,6 +22,11 @@ from stdnum.util import get_cc_module
 from coterie.core.log import Log, Step
 from coterie.steps._spelling import spelled
 
+LONGEST = 2_000
+"""Characters of a text that is looked at. The exact checks are slow on text made to be slow (a second for 40,000
+characters like bank accounts), so longer ones are taken for personal data, of the kind `too_long`, without a look."""
+TOO_LONG = "too_long"
+
 Check: TypeAlias = Callable[[str], bool]
 
 _FLAGS = re.IGNORECASE | re.ASCII
@@ -305,7 +310,9 @@ _ANY = r"[0-9@?&;:(\[]"
 
 
 def kinds(text: str) -> tuple[str, ...]:
-    """The names of all recognizers that fire on ``text``, in the order of ``RECOGNIZERS``."""
+    """The names of all recognizers that fire on ``text``, in the order of ``RECOGNIZERS``; or ``too_long``."""
+    if len(text) > LONGEST:
+        return (TOO_LONG,)
     return tuple(
         r.name
         for r in RECOGNIZERS
@@ -317,8 +324,9 @@ def find(texts: pl.Series) -> pl.Series:
     """The first kind of ``kinds`` for each string, or null where none fires."""
     name = texts.name
     texts = texts.cast(pl.String).alias("text")
-    left = texts.filter(texts.str.contains(_ANY).fill_null(False)).unique()
-    kinds_of = [pl.DataFrame(schema={"text": pl.String, "kind": pl.String})]
+    long = texts.str.len_chars().fill_null(0) > LONGEST
+    kinds_of = [pl.DataFrame({"text": texts.filter(long).unique()}).with_columns(pl.lit(TOO_LONG).alias("kind"))]
+    left = texts.filter(~long & texts.str.contains(_ANY).fill_null(False)).unique()
     for recognizer in RECOGNIZERS:
         hit = left.str.contains(recognizer.pattern)
         if recognizer.check is not None:

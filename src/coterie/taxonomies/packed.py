@@ -20,6 +20,11 @@ from coterie.taxonomies.lexicon import Lexicon
 FORMAT = "coterie taxonomy"
 VERSION = 1
 
+MOST_BYTES = 1 << 32
+"""Bytes of all arrays; WordNet has 6 million, the Open Directory some hundred million."""
+MOST_UNPACKED, MOST_TIMES = 1 << 26, 100
+"""Bytes that they may always have, and how many times the size of the file beyond."""
+
 _NUMBERS = ("parent", "form_size", "form_words", "sense_size", "senses", "irregular_base")
 _TEXTS = ("about", "labels", "words", "irregular")
 
@@ -47,15 +52,24 @@ def write(tree: Taxonomy, path: Path) -> None:
 def read(path: Path) -> Taxonomy:
     """The taxonomy in a packed file."""
     try:
+        _refuse_bomb(path)
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             given = {name: file[name] for name in file.files if name in _NUMBERS + _TEXTS}
     except FileNotFoundError:
         raise MissingError(
             f"There is no taxonomy {path}: give `wordnet` or a file of `coterie taxonomy build`."
         ) from None
-    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error, MemoryError):
+    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error, MemoryError, RuntimeError):
         raise _not_packed(path, "it cannot be read as one") from None
     return _checked(given, path)
+
+
+def _refuse_bomb(path: Path) -> None:
+    """Raise InputError where the arrays of a file would take more memory than those of any taxonomy."""
+    with zipfile.ZipFile(path) as file:
+        unpacked = sum(entry.file_size for entry in file.infolist())
+    if unpacked > MOST_BYTES or unpacked > max(MOST_UNPACKED, MOST_TIMES * path.stat().st_size):
+        raise _not_packed(path, f"its arrays would take {unpacked / 2**20:,.0f} MB of memory")
 
 
 def _checked(given: dict[str, NDArray[Any]], path: Path) -> Taxonomy:

@@ -119,7 +119,7 @@ def _columns(rows: list[Row]) -> tuple[_Columns, int]:
             return columns, 1
     # No header: a path, then a number, then titles.
     width = max((len(row) for _, row in rows), default=0)
-    if width > 1 and not rows[0][1][1].strip().isdigit():
+    if width > 1 and not next(row[1] for _, row in rows if len(row) > 1).strip().isdigit():
         return _Columns(path=0, title=1), 0
     return _Columns(path=0, pages=1 if width > 1 else None, title=2 if width > 2 else None), 0
 

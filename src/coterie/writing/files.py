@@ -1,8 +1,9 @@
 """Files: a verified release -> its file, with the sidecar and the record beside it.
 
-Nothing half-written is ever left: rows go to a temporary name, are read back and compared with what was verified; the
-sidecar is put in place first, the file last. Where that fails, files that were replaced come back. A release whose
-checks did not all pass is refused.
+Nothing half-written is ever left: rows go to a temporary name, are read back and compared with what was verified. Then
+a release that is to be replaced is removed; record and sidecar are put in place, and the file last. So whenever the
+process is killed, a file that is there has its own sidecar and record. Where something fails, files that were replaced
+come back. A release whose checks did not all pass is refused.
 """
 
 from __future__ import annotations
@@ -99,10 +100,20 @@ def write_release(
         write_sidecar(sidecar_of(release, digest), meta)
         refuse()  # once more: the names may have been taken meanwhile
         with ExitStack() as former, ExitStack() as undo:
+
+            def make_way() -> None:
+                """Remove a release that is to be replaced: no moment, after SIGKILL, may show it beside what is new."""
+                if force and not to_stdout and target.is_file():
+                    refuse_output(target, force, inputs)
+                    undo.callback(put_back, former.enter_context(kept_aside(target)), target)
+                    target.unlink()
+
             if record is not None and release.record is not None:
                 for there in _replaced(release.record, record):
                     undo.callback(put_back, former.enter_context(kept_aside(there)), there)
-                undo.callback(remove_record, write_record(release.record, record, digest, force))
+                undo.callback(remove_record, write_record(release.record, record, digest, force, make_way))
+            else:
+                make_way()
             if side is not None:
                 refuse_output(side, force, inputs)
                 aside = former.enter_context(kept_aside(side))

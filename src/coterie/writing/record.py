@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -61,11 +61,18 @@ def is_of_record(path: Path, folder: Path) -> bool:
     return bool(named) and is_same_file(path.parent, folder)
 
 
-def write_record(record: Record, folder: Path, sha256: str = "", force: bool = False) -> list[Path]:
+def write_record(
+    record: Record,
+    folder: Path,
+    sha256: str = "",
+    force: bool = False,
+    when_complete: Callable[[], object] = lambda: None,
+) -> list[Path]:
     """Write the record of the release with that digest; returns what `remove_record` takes back.
 
-    All files are complete before the first one takes its place. Where a record is replaced, tables that only the
-    former one has are removed.
+    All files are complete before the first one takes its place, which `when_complete` is told. Where a record is
+    replaced, its `run.json` goes first and the new one comes last, so that what is found in between, after SIGKILL, is
+    no record rather than half of two. Tables that only the former one has are removed.
     """
     tables = _tables(record)
     run = _run_file(record, tables, sha256)
@@ -84,14 +91,15 @@ def write_record(record: Record, folder: Path, sha256: str = "", force: bool = F
             _make_private(part)
             part.write_bytes(json_bytes(run))
             staged[folder / RUN] = part
+            when_complete()
+            for stale in (folder / RUN, *(former - set(staged))):
+                stale.unlink(missing_ok=True)
             for target, part in staged.items():
                 put_in_place(part, target, force)
                 written.append(target)
     except BaseException:
         remove_record(written)
         raise
-    for stale in former - set(written):
-        stale.unlink(missing_ok=True)
     return written
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from coterie.core.scratch import disk_is_full
+from coterie.core.scratch import Scratch, disk_is_full, sweep
 from coterie.errors import InputError, MissingError, ParameterError
 
 _ANOTHER = "Choose another name."
@@ -58,6 +58,7 @@ def refuse_record(folder: Path, names: Sequence[str], force: bool, inputs: Seque
         raise ParameterError(f"{folder} is not a folder. Choose another --record folder.")
     if not folder.exists():
         return
+    sweep(folder)  # what a run that was killed left there is no reason to refuse
     if any(folder.iterdir()) and not force:
         raise ParameterError(f"{folder} is not empty. Choose another --record folder or use --force.")
     for name in names:
@@ -114,15 +115,16 @@ def put_back(aside: Path, target: Path) -> None:
 
 @contextmanager
 def temporary(folder: Path, name: str) -> Iterator[Path]:
-    """A temporary path beside its final place, removed whatever happens."""
+    """A temporary path beside its final place, removed whatever happens; after SIGKILL by the next run there."""
     if not folder.is_dir():
         raise MissingError(f"The folder {folder} does not exist. Make it first.")
-    path = folder / f".coterie-{os.getpid()}-{os.urandom(4).hex()}.{name}"
     try:
-        yield path
+        scratch = Scratch(beside=folder)
+        try:
+            yield scratch.path / name
+        finally:
+            scratch.remove()
     except (OSError, pl.exceptions.ComputeError) as error:
         if not disk_is_full(error):
             raise
         raise InputError(f"The disk of {folder} is full. Nothing was written; make room and try again.") from None
-    finally:
-        path.unlink(missing_ok=True)

@@ -298,7 +298,8 @@ def test_a_long_first_line(write, rows):
         assert rows(log, item)[0] == (long,), kind
 
 
-def test_temporary_files_go_with_the_log(write):
+def test_temporary_files_go_with_the_log(write, monkeypatch):
+    monkeypatch.setattr("coterie.formats._source._SMALL", -1)  # rows of small files stay in memory
     log = coterie.read(write("x.gz", lines("aol", 3)))
     (folder,) = log.resources
     path = folder.path

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from types import ModuleType
 
+import polars as pl
 import pytest
 
 import coterie
@@ -12,6 +13,7 @@ from coterie.core.scores import Figure, Score
 from coterie.errors import InputError, MissingError, NotApplicableError, ParameterError
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.methods.generalize import Generalize
+from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log, visits_log
 
@@ -121,3 +123,38 @@ def test_figures_of_third_parties_stand_after_ours(monkeypatch):
     private = [figure for figure in every if figure.section == "privacy"]
     assert private[-1].measure == "theirs"
     assert private[-1].needs == {"record"}
+
+
+@pytest.mark.parametrize("method", [SuppressRare(k=3), Microaggregate(k=3)], ids=["queries", "profiles"])
+def test_without_a_record_another_log_is_refused(method, tmp_path):
+    log = coterie.prepare(coterie.read("synth:users=60,seed=7"))
+    release = coterie.anonymize(log, method, seed=1)
+    coterie.write(release, tmp_path / "safe.tsv")
+    loaded = coterie.verbs.load_release(tmp_path / "safe.tsv")
+    assert coterie.measure(log, loaded, ["frequency"]).height
+    other = coterie.read("synth:users=60,seed=8")
+    with pytest.raises(InputError, match=r"different values of 'query' in the release .* from another log"):
+        coterie.measure(other, loaded, ["frequency"])
+    with pytest.raises(InputError, match="normalize, drop_empty"):
+        coterie.measure(other, loaded)
+    # One query that the release has, and nobody typed: a single stranger is enough.
+    first = loaded.to_polars()["query"][0]
+    less = replace(log, frame=log.frame.filter(pl.col("query") != first))
+    with pytest.raises(InputError, match=r"^1 of the "):
+        coterie.measure(less, loaded, ["frequency"])
+
+
+def test_rows_that_are_kept_are_counted(tmp_path):
+    """Three people typed it, the release says it four times."""
+    table = pl.DataFrame({"user": ["1", "2", "3", "3"], "query": "tea"})
+    coterie.write(coterie.anonymize(coterie.log(table), SuppressRare(k=3)), tmp_path / "safe.tsv")
+    loaded = coterie.verbs.load_release(tmp_path / "safe.tsv")
+    assert coterie.measure(coterie.log(table), loaded, ["frequency"]).height
+    with pytest.raises(InputError, match="not as often"):
+        coterie.measure(coterie.log(table.head(3)), loaded, ["frequency"])
+
+
+def test_concepts_are_not_looked_for_in_the_original(tmp_path):
+    log = coterie.prepare(coterie.read("synth:users=60,seed=7"))
+    coterie.write(coterie.anonymize(log, Generalize(k=3), seed=1), tmp_path / "safe.tsv")
+    assert coterie.measure(log, coterie.verbs.load_release(tmp_path / "safe.tsv")).height

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import coterie
+from coterie.steps import scrub
 from coterie.steps.scrub import RECOGNIZERS, find, kinds
 
 YES = {
@@ -193,10 +195,32 @@ def test_kinds_never_raises_and_keeps_the_fixed_order(text: str) -> None:
     ["1 ", "1", "1-", "12 a ", "a@a.", "a.", "1:", "::", "p o ", "&token", "a://:", "de89 ",
      "12 main ", "(0)", "calle a ", "strasse ", "aa11", "012-345-", "+12 34 "],
 )  # fmt: skip
-def test_cost_does_not_explode_with_length(unit: str) -> None:
+def test_cost_does_not_explode_with_length(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An expression that tries all ways to split such text would not come to an end on this one."""
+    monkeypatch.setattr(scrub, "LONGEST", 20_000)
     text = unit * (20_000 // len(unit))
     assert kinds(text) == kinds(text[: len(text) // 2 // len(unit) * len(unit)])
+
+
+@pytest.mark.parametrize("unit", ["de89 3704 0044 0532 0130 01 ", "00 1(2)3/4 ", "aa11 ", "cheap flights ", "ß "])
+def test_longer_texts_are_left_out_without_a_look(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = unit * 40_000
+    longest, longer = text[: scrub.LONGEST], text[: scrub.LONGEST + 1]
+
+    def look(_: str) -> bool:
+        raise AssertionError("it was looked at")
+
+    assert find(pl.Series([longest])).to_list() == [first(longest)] != ["too_long"]
+    monkeypatch.setattr(scrub, "RECOGNIZERS", [scrub.Recognizer("any", "any text", ".", look)])
+    assert find(pl.Series("query", [text, None, longer, text])).to_list() == ["too_long", None, "too_long", "too_long"]
+    assert kinds(longer) == kinds(text) == ("too_long",)
+
+
+def test_the_step_counts_them() -> None:
+    log = coterie.log(pl.DataFrame({"user": ["1", "2", "3"], "query": ["x " * 40_000, "tea", "tea"]}))
+    scrubbed = coterie.prepare(log, ["scrub"])
+    assert scrubbed.to_polars()["query"].to_list() == ["tea", "tea"]
+    assert scrubbed.history[-1].counts == {"too_long": 1}
 
 
 def test_quality_on_the_labelled_sample(real_data: Path) -> None:

@@ -1,0 +1,202 @@
+"""Every parser with valid files that hold canaries, and how it is called."""
+
+import gzip
+import io
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import zstandard
+
+import coterie
+from coterie.core import registry
+from coterie.measures.labels import read_labels
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.study.file import load_study
+from coterie.taxonomies import build, packed
+from coterie.writing.record import read_record
+from coterie.writing.sidecar import read_sidecar
+
+CANARIES = ("qzuserq", "qzqueryq", "qzurlq", "qztextq")
+
+
+@dataclass(frozen=True)
+class Parser:
+    """A parser: the file it reads, valid contents of it, and the call."""
+
+    file: str
+    samples: list[bytes]
+    parse: Callable[[Path], object]
+    """Takes the file, which is the only one in its folder but for those that `beside` made."""
+    beside: Callable[[Path], object] = lambda _: None
+    by_line: bool = False
+    """Whether lines are parsed one by one, so that several files can be tried as one."""
+
+
+def _log(path: Path, format: str) -> None:
+    """Read a log; every third time its bad lines are reported rather than left out."""
+    coterie.read(path, format=format, allow_bad=path.stat().st_size % 3 > 0).to_polars()
+
+
+def _format(name: str, *samples: str, encoding: str = "utf-8") -> Parser:
+    own = registry.module("formats", name).sample
+    texts = [text.encode(encoding) for text in (own, *samples)]
+    packs = [gzip.compress(texts[-1], mtime=0), zstandard.compress(texts[-1])]
+    return Parser("log", [*texts, *texts, *packs], partial(_log, format=name), by_line=True)
+
+
+_USERS = [f"qzuserq{n}" for n in range(6)]
+_AOL = "".join(f"{u}\tqzqueryq {n}\t2006-03-01 12:00:0{n}\t{n}\thttp://qzurlq.example\n" for n, u in enumerate(_USERS))
+_EXCITE = "".join(f"{n:016X}\t97091610543{n}\tqzqueryq {n}\n" for n in range(6))
+_SOGOU = "".join(f"00:00:0{n}\t{u}\t[qzqueryq 茶]\t8 3\tqzurlq.example/a\n" for n, u in enumerate(_USERS))
+_CLF = "".join(
+    f'192.0.2.{n} - {u} [03/Feb/2020:09:00:0{n} +0100] "GET /qzqueryq HTTP/1.1" 200 512 "http://qzurlq/" "qztextq/1"\n'
+    for n, u in enumerate(_USERS)
+)
+_NINE = "2020-02-03T09:00:00Z"
+_UBI = "".join(
+    json.dumps({"query_id": f"q{n}", "client_id": u, "user_query": "qzqueryq", "timestamp": _NINE}) + "\n"
+    + json.dumps({"action_name": "click", "query_id": f"q{n}", "event_attributes": {"position": {"ordinal": n},
+                  "object": {"object_id": "qzurlq"}}}) + "\n"
+    for n, u in enumerate(_USERS)
+)  # fmt: skip
+_UBI_ARRAY = json.dumps([json.loads(line) for line in _UBI.splitlines()], indent=1)
+
+
+@cache
+def _table() -> pl.DataFrame:
+    n = len(_USERS)
+    return pl.DataFrame({
+        "user": _USERS, "time": ["2006-03-01 12:00:00"] * n, "query": ["qzqueryq, a"] * n,
+        "rank": [None, *range(n - 1)], "url": ["http://qzurlq.example", *[None] * (n - 1)],
+    })  # fmt: skip
+
+
+def _parquet() -> list[bytes]:
+    frames = [_table(), _table().with_columns(pl.col("time").str.to_datetime(), pl.col("user").cast(pl.Categorical))]
+    samples = []
+    for frame in frames:
+        for compression in ("uncompressed", "zstd", "snappy"):
+            out = io.BytesIO()
+            frame.write_parquet(out, compression=compression)  # type: ignore[arg-type]
+            samples.append(out.getvalue())
+    return samples
+
+
+def _csv() -> Parser:
+    quoted = _table().with_columns(pl.lit('say "qzqueryq"\nhere').alias("query"))
+    samples = [table.write_csv().encode() for table in (_table(), quoted)]
+    return Parser("log.csv", samples, partial(_log, format="table"), by_line=True)
+
+
+def _tsv() -> Parser:
+    sample = _table().write_csv(separator="\t", quote_style="never").encode()
+    return Parser("log.tsv", [sample], partial(_log, format="table"), by_line=True)
+
+
+def _jsonl() -> Parser:
+    return Parser("log.jsonl", [_table().write_ndjson().encode()], partial(_log, format="table"), by_line=True)
+
+
+def _parquet_file() -> Parser:
+    return Parser("log.parquet", _parquet(), partial(_log, format="table"))
+
+
+@cache
+def _release() -> coterie.Release:
+    return coterie.anonymize(coterie.prepare(coterie.read("synth:users=30,seed=7")), SuppressRare(k=3), seed=1)
+
+
+def _written(folder: Path) -> None:
+    coterie.write(_release(), folder / "safe.tsv", record=folder / "record")
+
+
+def _sidecar(path: Path) -> None:
+    sidecar = read_sidecar(path.with_suffix(""))
+    assert sidecar is not None
+    _ = sidecar.promised
+
+
+def _record(path: Path) -> None:
+    record = read_record(path.parent)
+    record.subjects.collect()
+
+
+_STUDY = b"""format = 1
+[read]
+source = "synth:users=30,seed=7"
+[prepare]
+steps = ["normalize", "drop_empty", "sessions(minutes=10)"]
+[[anonymize]]
+method = "suppress_rare"
+k = [3, 5]
+users = "drop"
+[[anonymize]]
+method = "affinity"
+k = 3
+theta = [0.5, 0.9]
+[measure]
+names = ["frequency", "exposure"]
+[report]
+to = "report.html"
+[[figure]]
+file = "a.svg"
+title = "A"
+measure = "exposure"
+keys = ["exposed.mean"]
+"""
+_PATHS = b"path\tcount\ttitle\nTop/Arts/qztextq\t3\ttea pots\nTop/Arts/Film\t2\tqztextq\nTop/Home\t1\t\n"
+_PARENTS = b"id,parent,label\n1,,Top\n2,1,qztextq\n3,2,Tea\n4,2,Pots\n"
+_LABELS = b"query\tsensitive\nqzqueryq one\tyes\nqzqueryq two\tno\nqzqueryq three\tmaybe\n"
+
+
+@cache
+def _packed() -> list[bytes]:
+    """A small tree, compressed as it is written and plain, so that what is inside can be hit as well."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, path = Path(folder) / "paths.tsv", Path(folder) / "tree.npz"
+        source.write_bytes(_PATHS)
+        packed.write(build.build([source], name="small").tree, path)
+        with np.load(path) as arrays:
+            plain = io.BytesIO()
+            np.savez(plain, allow_pickle=False, **dict(arrays))
+        return [path.read_bytes(), plain.getvalue(), plain.getvalue()]
+
+
+def _built(path: Path) -> object:
+    return build.build([path], name="fuzzed")
+
+
+def _of_release(
+    file: str, parse: Callable[[Path], object], beside: Callable[[Path], object] = lambda _: None
+) -> Parser:
+    """A parser of a file that is written with a release."""
+    with tempfile.TemporaryDirectory() as folder:
+        _written(Path(folder))
+        return Parser(file, [(Path(folder) / file).read_bytes()], parse, beside)
+
+
+PARSERS: dict[str, Callable[[], Parser]] = {
+    "aol": partial(_format, "aol", _AOL),
+    "excite": partial(_format, "excite", _EXCITE),
+    "sogou": partial(_format, "sogou", _SOGOU, encoding="gb18030"),
+    "clf": partial(_format, "clf", _CLF),
+    "ubi": partial(_format, "ubi", _UBI, _UBI_ARRAY),
+    "csv": _csv,
+    "tsv": _tsv,
+    "jsonl": _jsonl,
+    "parquet": _parquet_file,
+    "sidecar": partial(_of_release, "safe.tsv.json", _sidecar),
+    "record": partial(_of_release, "record/run.json", _record, _written),
+    "study": lambda: Parser("study.toml", [_STUDY], load_study),
+    "taxonomy": lambda: Parser("tree.npz", _packed(), packed.read),
+    "paths": lambda: Parser("tree.tsv", [_PATHS], _built),
+    "parents": lambda: Parser("tree.csv", [_PARENTS], _built),
+    "labels": lambda: Parser("labels.tsv", [_LABELS], read_labels),
+}
+"""All of them, made when they are asked for."""
