@@ -250,7 +250,12 @@ class Attack:
         table = table.join(theirs, on=["user", "item"], how="left")
         stems = known.join(view.stems, on="item").select("id", "stem").unique()
         shared = users.select("id", "profile").join(stems, on="id").join(view.weights, on=["profile", "stem"])
-        shared = shared.group_by(*pair).agg(pl.col("weight").sum().alias("shared"), pl.col("weight").max().alias("best"))
+        shared = shared.group_by(*pair).agg(
+            pl.col("weight").sum().alias("shared"),
+            pl.col("weight").max().alias("best"),
+            pl.col("rarity").sum().alias("shared_rarity"),
+            pl.col("rarity").max().alias("best_rarity"),
+        )
         table = table.join(shared, on=pair, how="left")
         if self.days:
             on = self.profiles.typed_days.join(users, on="user").join(known, on=pair, how="semi")
@@ -258,7 +263,7 @@ class Attack:
             table = table.join(on.group_by(*pair).agg(pl.col("day_weight").max()), on=pair, how="left")
         else:
             table = table.with_columns(day_weight=pl.lit(0))
-        table = table.with_columns(pl.col("shared", "best", "day_weight").fill_null(0), pl.col("theirs").fill_null(False))
+        table = table.with_columns(pl.col("shared", "best", "shared_rarity", "best_rarity", "day_weight").fill_null(0), pl.col("theirs").fill_null(False))
         novel = pl.col("shared") == 0
         rare = pl.col("item").is_in(relations.specific.implode())
         return table.with_columns(novel=novel, specific=novel & rare).sort(*pair)
@@ -285,6 +290,9 @@ class _View:
         in_profiles = rows.select("profile", "item").join(stems, on="item")
         having = in_profiles.group_by("profile", "stem").len("having").join(sizes, on="profile")
         weights = in_profiles.join(_weighted(having, "weight"), on=["profile", "stem"])
+        spread = profiles.rows.select("group", "item").join(stems, on="item").select("group", "stem").unique()
+        spread = spread.group_by("stem").len("having").with_columns(strings=pl.lit(profiles.groups))
+        weights = weights.join(_weighted(spread, "rarity"), on="stem", how="left")
         totals = weights.group_by("profile", "item").agg(pl.col("weight").sum().alias("total"), pl.len().alias("length"))
         groups = profiles.rows.group_by("item").len("groups")
         strings = rows.join(totals, on=["profile", "item"], how="left").join(groups, on="item", how="left")
@@ -428,6 +436,8 @@ def _columns(table: pl.DataFrame) -> NDArray[np.float64]:
         shared / np.maximum(total, 1e-9),
         table["best"].to_numpy() / PARTS,
         (shared > 0).astype(float),
+        table["shared_rarity"].to_numpy() / PARTS,
+        table["best_rarity"].to_numpy() / PARTS,
         table["rare"].to_numpy(),
         table["often"].to_numpy(),
         table["length"].to_numpy().astype(float),
