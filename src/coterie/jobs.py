@@ -344,11 +344,12 @@ def measure_file(
 
 
 def _loaded(given: Mapping[str, Any], reading: Reading | None, note: Note) -> dict[str, Any]:
-    """What measures need, with logs in place of their paths."""
-    return {
-        name: read_logs(value, reading, note=note) if INPUTS[name].kind == "log" else value
-        for name, value in given.items()
+    """What measures need, with logs and releases in place of their paths."""
+    readers: dict[str, Callable[[Any], Any]] = {
+        "log": lambda paths: read_logs(paths, reading, note=note),
+        "release": verbs.load_release,
     }
+    return {name: readers.get(INPUTS[name].kind, lambda same: same)(value) for name, value in given.items()}
 
 
 def report_files(
@@ -371,7 +372,7 @@ def report_files(
         raise ParameterError(f"Give one --record for each of the {len(outs)} files, or none.")
     verbs.report_kind(to)
     released = [Path(out) for out in outs]
-    named = [Path(value) for name, value in given.items() if INPUTS[name].kind == "file"]
+    named = [Path(value) for name, value in given.items() if INPUTS[name].kind in ("file", "release")]
     inside = [folder / name for folder in records for name in record_files(folder)]
     others = [_files(value) for name, value in given.items() if INPUTS[name].kind == "log"]
     logs = [*_files(original), *(path for files in others for path in files)]

@@ -51,8 +51,8 @@ class Profiles:
         return int(self.members["group"].n_unique())
 
 
-def profiles_of(comparison: Comparison) -> Profiles:
-    """The profiles of a release, by the groups of its run record."""
+def profiles_of(comparison: Comparison, besides: pl.Series | None = None) -> Profiles:
+    """The profiles of a release, by the groups of its run record; `besides`: further strings that get numbers."""
     record = comparison.record.subjects.drop_nulls(["released", "group"]).collect(engine="streaming")
     grouped = record.select(user="original", name="released", group="group")
     if grouped.is_empty():
@@ -65,7 +65,7 @@ def profiles_of(comparison: Comparison) -> Profiles:
     members = grouped.join(numbers, on="group").select("user", "name", pl.col("number").alias("group")).sort("user")
     names = members.group_by("group").agg(pl.col("name").min())
     released = comparison.released.join(names, left_on="subject", right_on="name").select("group", "item", "time")
-    return _numbered(comparison, members.select("user", "group"), released)
+    return _numbered(comparison, members.select("user", "group"), released, besides)
 
 
 def everybody_alone(comparison: Comparison) -> Profiles:
@@ -77,10 +77,12 @@ def everybody_alone(comparison: Comparison) -> Profiles:
     return _numbered(comparison, members.sort("user"), rows)
 
 
-def _numbered(comparison: Comparison, members: pl.DataFrame, released: pl.DataFrame) -> Profiles:
+def _numbered(
+    comparison: Comparison, members: pl.DataFrame, released: pl.DataFrame, besides: pl.Series | None = None
+) -> Profiles:
     typed = comparison.original.select("item", "time", user="subject").drop_nulls("user")
-    both = pl.concat([typed.select("item"), released.select("item")]).unique().sort("item")
-    texts = both.rename({"item": "text"}).with_row_index("item")
+    strings = [typed["item"], released["item"], *([] if besides is None else [besides])]
+    texts = pl.concat(strings).unique().sort().alias("text").to_frame().with_row_index("item")
 
     def by_number(rows: pl.DataFrame) -> pl.DataFrame:
         return rows.rename({"item": "text"}).join(texts, on="text").drop("text")
@@ -111,7 +113,7 @@ class Known:
     """What an adversary knows of the attacked users."""
 
     users: pl.DataFrame
-    """id, user, group, fold, and how many queries are known by each key of KNOWLEDGE."""
+    """id, user, group, distinct (queries they typed), fold, and how many are known by each key of KNOWLEDGE."""
     queries: pl.DataFrame
     """id, position, item: in the order in which they are learnt."""
 
@@ -143,7 +145,7 @@ def draw_known(profiles: Profiles, seed: int, most: int) -> Known:
     place = pl.int_range(1, pl.len() + 1).over("id")
     queries = theirs.sort("id", "drawn", "item").select("id", place.alias("position"), "item")
     half_of = queries.join(users.select("id", most=pl.col("half")), on="id")
-    return Known(users=users.drop("drawn", "distinct"), queries=half_of.filter(pl.col("position") <= pl.col("most")))
+    return Known(users=users.drop("drawn"), queries=half_of.filter(pl.col("position") <= pl.col("most")))
 
 
 def spelled(texts: pl.DataFrame, spoken: Language) -> tuple[pl.DataFrame, pl.DataFrame]:
