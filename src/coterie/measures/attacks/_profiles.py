@@ -22,7 +22,7 @@ from coterie.measures.comparison import Comparison
 from coterie.text.language import Language
 
 KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
-"""How many distinct queries of a person are known; never more than half of theirs, so that something is left to learn."""
+"""How many distinct queries of a person are known; never more than half of theirs, so that some are left to learn."""
 FIVE = "five_queries"
 POINTS = "% points"
 _MOST_WORDS = 40  # of a query that are looked through for shorter texts
@@ -149,7 +149,7 @@ def draw_known(profiles: Profiles, seed: int, most: int) -> Known:
 
 
 def spelled(texts: pl.DataFrame, spoken: Language) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """(item, word) and (item, stem) of texts (item, text): distinct words without stop words, and what they stem from."""
+    """(item, word) and (item, stem) of texts (item, text): distinct words without stop words, and their stems."""
     words = texts.select("item", word=spoken.keywords(pl.col("text"))).explode("word").drop_nulls("word")
     distinct = words["word"].unique().sort()
     stems = pl.DataFrame({"word": distinct, "stem": spoken.stems(distinct)})
@@ -192,7 +192,10 @@ def find_groups(
     the size of the profile.
     """
     words, stems = spelled(profiles.texts, spoken)
-    texts = [profiles.texts.select("item", "text"), *(each.rename({each.columns[1]: "text"}) for each in (words, stems))]
+    texts = [
+        profiles.texts.select("item", "text"),
+        *(each.rename({each.columns[1]: "text"}) for each in (words, stems)),
+    ]
     own = profiles.rows.select("group", "item")
     clues = [_clues(own, known.queries, each, known.users) for each in texts]
     if days:

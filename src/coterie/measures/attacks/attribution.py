@@ -33,8 +33,8 @@ filled with further strings of the other members, drawn in proportion to how oft
 not hold whole queries: with released strings that stand in their queries). Who is in the group stays as it was.
 
 Up to 1,000 users with two distinct queries or more, drawn by the seed, are attacked, one draw of known queries each;
-intervals are of 95 % over users. `2 % of the users` is counted among up to 5,000. An adversary with vectors of words, or
-with other knowledge of a person, finds more. It is about releases of common profiles; others have no groups.
+intervals are of 95 % over users. `2 % of the users` is counted among up to 5,000. An adversary with vectors of words,
+or with other knowledge of a person, finds more. It is about releases of common profiles; others have no groups.
 """
 
 from __future__ import annotations
@@ -211,9 +211,7 @@ class Attack:
             outcomes |= self._guesses(key, places, view, relations)
         return outcomes
 
-    def _guesses(
-        self, key: str, places: dict[str, NDArray[np.int64]], view: _View, relations: _Relations
-    ) -> Outcomes:
+    def _guesses(self, key: str, places: dict[str, NDArray[np.int64]], view: _View, relations: _Relations) -> Outcomes:
         """Fit the model where the group is given, on one half of the users, and let it guess about the other half."""
         known = self.known.by(key)
         tables = {name: self._candidates(known, place, view, relations) for name, place in places.items()}
@@ -263,7 +261,10 @@ class Attack:
             table = table.join(on.group_by(*pair).agg(pl.col("day_weight").max()), on=pair, how="left")
         else:
             table = table.with_columns(day_weight=pl.lit(0))
-        table = table.with_columns(pl.col("shared", "best", "shared_rarity", "best_rarity", "day_weight").fill_null(0), pl.col("theirs").fill_null(False))
+        table = table.with_columns(
+            pl.col("shared", "best", "shared_rarity", "best_rarity", "day_weight").fill_null(0),
+            pl.col("theirs").fill_null(False),
+        )
         novel = pl.col("shared") == 0
         rare = pl.col("item").is_in(relations.specific.implode())
         return table.with_columns(novel=novel, specific=novel & rare).sort(*pair)
@@ -293,7 +294,9 @@ class _View:
         spread = profiles.rows.select("group", "item").join(stems, on="item").select("group", "stem").unique()
         spread = spread.group_by("stem").len("having").with_columns(strings=pl.lit(profiles.groups))
         weights = weights.join(_weighted(spread, "rarity"), on="stem", how="left")
-        totals = weights.group_by("profile", "item").agg(pl.col("weight").sum().alias("total"), pl.len().alias("length"))
+        totals = weights.group_by("profile", "item").agg(
+            pl.col("weight").sum().alias("total"), pl.len().alias("length")
+        )
         groups = profiles.rows.group_by("item").len("groups")
         strings = rows.join(totals, on=["profile", "item"], how="left").join(groups, on="item", how="left")
         rarity = _log1p(strings.select(profiles.groups / pl.col("groups").fill_null(1)).to_series())
@@ -365,9 +368,7 @@ def _some(users: pl.DataFrame, attacked: pl.DataFrame, most: int) -> pl.DataFram
 # --- profiles without the person -----------------------------------------------------------------
 
 
-def _without(
-    profiles: Profiles, known: Known, relations: _Relations, seed: int
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _without(profiles: Profiles, known: Known, relations: _Relations, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """(profile, item, n) and (profile, item, day) of each attacked user's group without the user: profile = -1 - id."""
     users = known.users.select("id", "user", "group").with_columns(profile=-1 - pl.col("id").cast(pl.Int64))
     own = relations.theirs.rename({"n": "own"})
@@ -465,7 +466,7 @@ def _apply(weights: NDArray[np.float64], table: pl.DataFrame) -> NDArray[np.floa
 
 def _sum(columns: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """The weighted sum of the lines, without a library whose order of additions depends on threads."""
-    total = np.zeros(columns.shape[1])
+    total: NDArray[np.float64] = np.zeros(columns.shape[1])
     for column, weight in zip(columns, weights, strict=True):
         total += column * weight
     return total

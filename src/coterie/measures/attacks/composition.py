@@ -68,8 +68,8 @@ figures = (
         order=60,
         key="both.theirs",
         title="Two releases: strings in both that are the person's",
-        reading="Of the rare strings that stand in both profiles which somebody who knows five queries finds, those that "
-        "the person typed.",
+        reading="Of the rare strings that stand in both profiles which somebody who knows five queries finds, those "
+        "that the person typed.",
         before="before.theirs",
     ),
     Figure(

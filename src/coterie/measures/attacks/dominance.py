@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import polars as pl
 
 from coterie.core.scores import Figure, Score
@@ -30,7 +31,8 @@ figures = (
         order=50,
         key="largest.median",
         title="Largest contributor of a profile, median",
-        reading="The share of a profile that comes from one member of its group. Lower is safer; one in k is the least.",
+        reading="The share of a profile that comes from one member of its group. Lower is safer; one in k is "
+        "the least.",
         before="before.largest.median",
     ),
     Figure(section="attacks", order=50, key="largest.max", title="Largest contributor of a profile, at most"),
@@ -39,7 +41,7 @@ figures = (
         order=50,
         key="alone",
         title="Rows of profiles that one member alone typed",
-        reading="Whoever can tell that such a row is of one person knows that no other member of the group is behind it.",
+        reading="No other member of the group is behind such a row, so whoever can tell whose it is learns it.",
         before="before.alone",
     ),
 )
@@ -51,16 +53,18 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     yield from (Score(f"before.{key}", 100.0, "% of rows") for key in ("largest.median", "alone"))
     yield Score("profiles", profiles.groups, "profiles")
     sizes = profiles.members.group_by("group").len("members").with_columns(equal=100 / pl.col("members"))
-    yield Score("equal.median", sizes["equal"].median(), "% of rows")  # type: ignore[arg-type]
+    yield Score("equal.median", float(np.median(sizes["equal"].to_numpy())), "% of rows")
     shares = contributions(profiles)
     totals = profiles.rows.group_by("group").agg(rows=pl.col("n").sum())
-    largest = shares.group_by("group").agg(part=pl.col("part").max()).join(totals, on="group")
-    percent = (100 * largest["part"] / largest["rows"]).round(9).sort()
-    yield Score("largest.median", percent.median(), "% of rows")  # type: ignore[arg-type]
-    yield Score("largest.max", percent.max(), "% of rows")  # type: ignore[arg-type]
-    yield Score("largest.above_half", (percent > 50).sum(), "profiles")
-    rows, alone = totals["rows"].sum(), shares["alone"].sum()
-    yield Score("alone", 100 * alone / rows if rows else None, "% of rows")
+    largest = shares.group_by("group").agg(part=pl.col("part").max()).join(totals, on="group").sort("group")
+    percent = np.round(100 * largest["part"].to_numpy() / largest["rows"].to_numpy(), 9)
+    if percent.size == 0:  # no row of a profile is of a member
+        yield from (Score(key, None, "% of rows") for key in ("largest.median", "largest.max", "alone"))
+        return
+    yield Score("largest.median", float(np.median(percent)), "% of rows")
+    yield Score("largest.max", float(percent.max()), "% of rows")
+    yield Score("largest.above_half", int((percent > 50).sum()), "profiles")
+    yield Score("alone", 100 * float(shares["alone"].to_numpy().sum() / totals["rows"].to_numpy().sum()), "% of rows")
 
 
 def contributions(profiles: Profiles) -> pl.DataFrame:
@@ -71,7 +75,9 @@ def contributions(profiles: Profiles) -> pl.DataFrame:
     has = having(typed.select("user", "item", "n"), parts_of(released, wholes)).rename({"n": "own"})
     has = has.join(profiles.members, on="user").join(profiles.rows, on=["group", "item"])
     key = ["group", "item"]
-    has = has.with_columns(total=pl.col("own").sum().over(key), holders=pl.len().over(key)).sort("group", "user", "item")
+    has = has.with_columns(total=pl.col("own").sum().over(key), holders=pl.len().over(key)).sort(
+        "group", "user", "item"
+    )
     part = pl.col("n") * pl.col("own") / pl.col("total")
     alone = pl.col("n").filter(pl.col("holders") == 1)
     return has.group_by("group", "user", maintain_order=True).agg(part=part.sum(), alone=alone.sum())

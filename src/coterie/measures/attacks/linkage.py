@@ -91,6 +91,7 @@ figures = (
     ),
 )
 
+
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The share of users found for each knowledge, in the original and in the release."""
     original, released = comparison.pairs_before, comparison.pairs_after
