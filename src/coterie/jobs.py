@@ -20,7 +20,9 @@ from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method
 from coterie.core.promise import Verdict
 from coterie.errors import ParameterError
+from coterie.measures import findings, names_of_all, needing
 from coterie.measures.inputs import INPUTS
+from coterie.reports.figures import headlines
 from coterie.steps import StepLike
 from coterie.verbs import Learnt, Progress
 from coterie.writing.files import STDOUT, refuse_targets
@@ -336,10 +338,12 @@ def measure_file(
         log, release, list(names) or None, seed=seed, show_values=show_values, left_out=no_meaning.append, **loaded
     )
     if not names and record is None:
-        left_out = [name for name in registry.names("measures") if "record" in registry.module("measures", name).needs]
+        left_out = [name for name in names_of_all() if name in needing("record")]
         note(f"Left out, because they need --record DIR: {', '.join(left_out)}.")
     for reason in no_meaning:
         note(f"Left out: {reason}")
+    for cost in headlines(scores, findings()):
+        note(cost)
     return scores
 
 
@@ -383,7 +387,7 @@ def report_files(
     also = _loaded(given, reading, note)
     progress("report")
     releases = [verbs.verified_again(release, log) for release in loaded]
-    verbs.report_verified(log, releases, to, show_values=show_values, seed=seed, force=force, **also)
+    verbs.report_verified(log, releases, to, show_values=show_values, seed=seed, force=force, tell=note, **also)
     return [out for out, release in zip(outs, releases, strict=True) if release.verdict.broken]
 
 

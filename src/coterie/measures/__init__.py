@@ -24,7 +24,7 @@ from coterie.core import registry
 from coterie.errors import ParameterError
 
 if TYPE_CHECKING:
-    from coterie.core.scores import Figure, Score
+    from coterie.core.scores import Figure, Finding, Score
     from coterie.measures.comparison import Comparison
 
 
@@ -63,6 +63,15 @@ def names_of_all() -> list[str]:
 def needing(need: str) -> list[str]:
     """The names of the measures that cannot do without something, such as "record"."""
     return [name for name in registry.names("measures") if need in load(name).needs]
+
+
+def findings() -> tuple[Finding, ...]:
+    """What the measures say about attackers, each with its measure."""
+    return tuple(
+        replace(finding, measure=name)
+        for name in registry.names("measures")
+        for finding in getattr(load(name), "findings", ())
+    )
 
 
 def figures() -> tuple[Figure, ...]:

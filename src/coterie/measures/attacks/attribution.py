@@ -47,7 +47,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Figure, Finding, Score
 from coterie.measures.attacks import bound
 from coterie.measures.attacks._clues import PARTS
 from coterie.measures.attacks._profiles import (
@@ -73,6 +73,28 @@ ATTACKED = 1_000
 COUNTED = 5_000
 """Users among whom it is counted how many have a string."""
 SPECIFIC = 0.02
+findings = (
+    Finding(
+        risk="inference",
+        headline=True,
+        text="Attribution excess {excess}, beside 1/k = {bound}: so much more often does somebody who knows five "
+        "queries of a person, and the person's group, name a further one correctly than if the person were not in the "
+        "log.",
+        options="--record DIR",
+    ),
+    Finding(
+        risk="inference",
+        text="With the person such a guess is right in {given} of cases, without in {absent}; a guess at random among "
+        "the strings of the profile gains {excess.random}.",
+        options="--record DIR",
+    ),
+    Finding(
+        risk="inference",
+        text="Whoever has to find the group first is right in {after.five_queries} of cases, and in "
+        "{after.five_queries.novel} if the guess must have no word in common with what was known.",
+        options="--record DIR",
+    ),
+)
 _ROUNDS = 12  # of Newton's method; more change nothing that is shown
 _RIDGE = 1e-3
 _DIGITS = 9  # of a score, so that equal strings are equally likely
@@ -317,7 +339,8 @@ def _weighted(having: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _log1p(numbers: pl.Series) -> NDArray[np.float64]:
-    return np.log1p(numbers.to_numpy())
+    logarithms: NDArray[np.float64] = np.log1p(numbers.to_numpy())
+    return logarithms
 
 
 @dataclass(frozen=True, eq=False, repr=False)

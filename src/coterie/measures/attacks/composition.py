@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from coterie.core import randomness
 from coterie.core.log import Release
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Figure, Finding, Score
 from coterie.errors import InputError
 from coterie.measures.attacks import Z
 from coterie.measures.attacks._profiles import (
@@ -78,6 +78,15 @@ figures = (
         key="excess",
         title="Two releases: more than one alone gives away",
         reading="How much higher that share is than with one release alone.",
+    ),
+)
+findings = (
+    Finding(
+        risk="linkability",
+        text="Together with the second release, {single} of users are the only person whom their two groups have in "
+        "common, and of the rare strings that both profiles have {both.theirs} are that person's; with one release "
+        "alone {one.theirs}.",
+        options="--record DIR --second OUT --second-record DIR",
     ),
 )
 

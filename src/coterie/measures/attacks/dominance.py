@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Figure, Finding, Score
 from coterie.measures.attacks._profiles import Profiles, having, parts_of, profiles_of
 from coterie.measures.comparison import Comparison
 
@@ -43,6 +43,14 @@ figures = (
         title="Rows of profiles that one member alone typed",
         reading="No other member of the group is behind such a row, so whoever can tell whose it is learns it.",
         before="before.alone",
+    ),
+)
+findings = (
+    Finding(
+        risk="inference",
+        text="One member of the group alone typed {alone} of the rows of profiles; the largest contributor stands "
+        "behind {largest.median} of a profile in the median, and behind {largest.max} at most.",
+        options="--record DIR",
     ),
 )
 

@@ -38,7 +38,7 @@ from coterie.core import randomness, registry
 from coterie.core.log import Log
 from coterie.core.plan import Draft, learn
 from coterie.core.run import Run
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Figure, Finding, Score
 from coterie.engines.local import Local
 from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures.attacks._profiles import share
@@ -68,6 +68,18 @@ figures = (
         before="before.detected",
     ),
     Figure(section="attacks", order=80, key="false_alarms", title="Strings that nobody typed, and that appear"),
+)
+findings = (
+    Finding(
+        risk="singling out",
+        text="Somebody who plants k - 1 accounts around a person of whom they know five queries is alone with that "
+        "person in {isolated} of cases, and then reads {read.share} of the person's other queries.",
+    ),
+    Finding(
+        risk="singling out",
+        text="Somebody who plants k - 1 accounts that type a guessed query learns whether one person typed it: "
+        "{detected} of such queries appear, and {false_alarms} of those that nobody typed.",
+    ),
 )
 
 

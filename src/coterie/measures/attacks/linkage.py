@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Figure, Finding, Score
 from coterie.measures.attacks import bound, interval
 from coterie.measures.attacks._clues import Clues, starts
 from coterie.measures.comparison import Comparison
@@ -88,6 +88,20 @@ figures = (
         key="after.names",
         title="Names in the release",
         if_zero="Nobody can be found by name: no row of the release carries one.",
+    ),
+)
+findings = (
+    Finding(
+        risk="singling out",
+        text="Somebody who knows half of a person's queries finds the person's name in {after.half} of cases; in the "
+        "original under other names in {before.half}.",
+        options="--record DIR",
+    ),
+    Finding(
+        risk="singling out",
+        text="That is bounded by 1/k = {bound} by construction, because the names of a group have the same profile: "
+        "the figure says nothing about what can be learnt from the profile.",
+        options="--record DIR",
     ),
 )
 

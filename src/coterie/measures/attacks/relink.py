@@ -34,7 +34,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Figure, Finding, Score
 from coterie.core.shapes import Shape
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import Z
@@ -64,6 +64,14 @@ figures = (
         title="Sessions put together by chance",
         reading="The same for a pick at random.",
         before="before.chance",
+    ),
+)
+findings = (
+    Finding(
+        risk="linkability",
+        text="Somebody who compares what stands under each name picks another name of the same person in {after.best} "
+        "of cases; by chance in {after.chance}, among the sessions of the original in {before.best}.",
+        options="--record DIR",
     ),
 )
 
