@@ -6,7 +6,7 @@ original, drawn by the seed, are anonymized with the parameters of the release a
 Where users share profiles, k - 1 accounts are planted around each of up to 20 targets. They know five queries of the
 target (half of them, where there are fewer than ten), and repeat them as often as users have rows on average:
 
-    isolated            targets whose group is the target and accounts of the adversary, and nobody else
+    isolated            targets whose group is the target and accounts that were planted for them, and nobody else
     control.isolated    the same where the accounts repeat queries of people who are no targets
     read                queries of such a target, besides those that were known, that stand in the profile: they are
                         read with certainty (mean over isolated targets)
@@ -212,14 +212,16 @@ def _accounts(trial: _Trial, known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _isolated(draft: Draft, known: pl.DataFrame) -> pl.DataFrame:
-    """target, user, released, alone: whether nobody but accounts is in the target's group."""
+    """target, user, released, alone: whether nobody but accounts that were planted for them is in the target's group."""
     subjects = draft.subjects.drop_nulls(["released", "group"]).collect()
-    people = (~pl.col("original").str.starts_with(_AWAY)).sum().over("group")
-    size = pl.len().over("group")
-    groups = subjects.with_columns(alone=(people == 1) & (size > 1)).rename({"original": "user"})
     targets = known.select("target", "user").unique().sort("target")
-    joined = targets.join(groups.select("user", "released", "alone"), on="user", how="left", maintain_order="left")
-    return joined.with_columns(pl.col("alone").fill_null(False))
+    groups = targets.join(subjects, left_on="user", right_on="original", how="left", maintain_order="left")
+    others = groups.select("target", "user", "group").join(subjects.select("original", "group"), on="group")
+    others = others.filter(pl.col("original") != pl.col("user"))
+    planted = pl.col("original").str.starts_with(pl.concat_str(pl.lit(f"{_AWAY} "), pl.col("target"), pl.lit(" ")))
+    alone = others.group_by("target").agg(alone=planted.all())
+    joined = groups.join(alone, on="target", how="left", maintain_order="left")
+    return joined.select("target", "user", "released", pl.col("alone").fill_null(False))
 
 
 def _read(trial: _Trial, draft: Draft, isolated: pl.DataFrame, targets: pl.DataFrame) -> Iterator[Score]:
