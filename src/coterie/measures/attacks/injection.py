@@ -212,7 +212,7 @@ def _accounts(trial: _Trial, known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _isolated(draft: Draft, known: pl.DataFrame) -> pl.DataFrame:
-    """target, user, released, alone: whether nobody but accounts that were planted for them is in the target's group."""
+    """target, user, released, alone: whether nobody but accounts that were planted for the target is in the group."""
     subjects = draft.subjects.drop_nulls(["released", "group"]).collect()
     targets = known.select("target", "user").unique().sort("target")
     groups = targets.join(subjects, left_on="user", right_on="original", how="left", maintain_order="left")
