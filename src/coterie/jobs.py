@@ -376,8 +376,10 @@ def report_files(
         raise ParameterError(f"Give one --record for each of the {len(outs)} files, or none.")
     verbs.report_kind(to)
     released = [Path(out) for out in outs]
-    named = [Path(value) for name, value in given.items() if INPUTS[name].kind in ("file", "release")]
-    inside = [folder / name for folder in records for name in record_files(folder)]
+    named = [Path(value) for name, value in given.items() if INPUTS[name].kind == "file"]
+    released += [Path(value) for name, value in given.items() if INPUTS[name].kind == "release"]
+    folders = [*records, *(Path(value) for name, value in given.items() if INPUTS[name].kind == "record")]
+    inside = [folder / name for folder in folders for name in record_files(folder)]
     others = [_files(value) for name, value in given.items() if INPUTS[name].kind == "log"]
     logs = [*_files(original), *(path for files in others for path in files)]
     refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])

@@ -20,6 +20,7 @@ from coterie.reports import (
     RANDOM_READING,
     LogView,
     ReleaseView,
+    attacker,
     merge,
     series,
     short_labels,
@@ -33,7 +34,6 @@ from coterie.reports.figures import (
     ATTACKER_SAYS,
     EMPTY,
     NONE,
-    RISKS,
     THIN,
     Figures,
     any_number,
@@ -83,7 +83,7 @@ def html(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> str
         attacks_say=ATTACKS_SAY,
         headlines=figures.headlines,
         attacker_says=ATTACKER_SAYS,
-        attacker=_attacker(releases, figures),
+        attacker=list(attacker(releases, figures)),
         dashes=any(NONE in r for t in tables.values() for _, rows in t for _, _, r in rows),
         empty=EMPTY,
         compare=[group for group in (_overview(releases, figures), _over_k(releases, figures)) if group],
@@ -126,16 +126,6 @@ def _sections(releases: Sequence[ReleaseView], figures: Figures) -> Iterator[tup
     yield "attacks", figures.tabled("attacks", releases)
     yield "utility", figures.tabled("utility", releases)
     yield "others", figures.others(releases)
-
-
-def _attacker(releases: Sequence[ReleaseView], figures: Figures) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Each risk, its question, and what there is to say, with the name of the release where there are several."""
-    names = [""] if len(releases) == 1 else short_labels(releases)
-    said = [figures.attacker(release) for release in releases]
-    return [
-        (risk, question, [(name, text) for name, each in zip(names, said, strict=True) for text in each[risk]])
-        for risk, question in RISKS.items()
-    ]
 
 
 def _largest(releases: Sequence[ReleaseView]) -> list[int | None]:

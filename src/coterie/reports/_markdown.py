@@ -23,6 +23,7 @@ from coterie.reports import (
     RANDOM_READING,
     LogView,
     ReleaseView,
+    attacker,
     merge,
     short_labels,
     side_by_side,
@@ -33,7 +34,6 @@ from coterie.reports.figures import (
     ATTACKER_SAYS,
     EMPTY,
     NONE,
-    RISKS,
     THIN,
     Figures,
     any_number,
@@ -245,11 +245,9 @@ def _privacy(log: LogView, releases: Sequence[ReleaseView], figures: Figures) ->
 
 def _attacker(releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str]:
     yield from ("## What an attacker can and cannot do", "", ATTACKER_SAYS)
-    names = [()] if len(releases) == 1 else [(name,) for name in short_labels(releases)]
-    for risk, question in RISKS.items():
+    for risk, question, said in attacker(releases, figures):
         yield from ("", f"### {risk.capitalize()}: {question}", "")
-        for release, name in zip(releases, names, strict=True):
-            yield from (f"- {_about(name)}{_plain(text)}" for text in figures.attacker(release)[risk])
+        yield from (f"- {_about(names)}{_plain(text)}" for text, names in said)
 
 
 def _utility(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str]:

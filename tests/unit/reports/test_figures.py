@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from coterie.core.scores import Figure, Finding, Glance, Picture, score_table
+from coterie.reports import attacker
 from coterie.reports.figures import Figures, any_number, before, cell, number, number_before, shown, value
 from coterie.reports.views import LogView, ReleaseView
 
@@ -146,8 +147,8 @@ READ = Finding(measure="q", risk="inference", text="{b} against {c}.")
 
 def test_what_an_attacker_can_do():
     figures = Figures((), (FOUND, READ))
-    release = _release(("m", "after.a", 12.34, "% of users"), ("m", "after.a.low", 10.0, "% of users"),
-                       ("m", "after.a.high", 15.0, "% of users"), ("q", "b", -3.0, "% points"), ("q", "c", 1.0, ""))  # fmt: skip
+    limits = [("m", "after.a", 12.34, "%"), ("m", "after.a.low", 10.0, "%"), ("m", "after.a.high", 15.0, "%")]
+    release = _release(*limits, ("q", "b", -3.0, "% points"), ("q", "c", 1.0, ""))
     assert figures.headlines(release) == ["Found in 12.3% (10.0% to 15.0%) of cases."]
     assert figures.attacker(release) == {
         "singling out": [],
@@ -166,3 +167,13 @@ def test_what_was_not_measured_says_how_to():
     assert figures.attacker(release)["inference"] == []  # it was measured, and has no number
     release = _release(left_out={"m": "No row has a name."})
     assert figures.attacker(release)["linkability"] == ["Not measured: m. No row has a name."]
+
+
+def test_what_is_said_of_all_releases_names_none():
+    figures = Figures((), (FOUND, READ))
+    some = [_release(("q", "b", 1.0, "")), _release(("q", "b", 1.0, ""), ("m", "after.a", 5.0, "%")), _release()]
+    said = {risk: texts for risk, _, texts in attacker(some, figures)}
+    missing = "Not measured: m. To measure it: coterie measure OUT --original LOG --record DIR m"
+    assert said["linkability"] == [(missing, ("x", "x (3)")), ("Found in 5.0% of cases.", ("x (2)",))]
+    assert said["inference"] == [("Not measured: q. To measure it: coterie measure OUT --original LOG q", ("x (3)",))]
+    assert [texts for _, _, texts in attacker(some[:1], figures)][1] == [(missing, ())]
