@@ -14,7 +14,6 @@ from coterie.measures.comparison import Comparison
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.text.language import language
 from tests.helpers.own_words import own_words, scores_of, unchecked_release
 
 
@@ -175,7 +174,7 @@ def test_the_group_is_found_by_stems():
     release = unchecked_release(log, {"p0": 0, "p1": 0, "p2": 1, "p3": 1}, [(0, "garden cat"), (1, "train ship")])
     profiles = profiles_of(Comparison.of(log, release, 1, show_values=False))
     known = draw_known(profiles, 1, 10)
-    found = find_groups(profiles, known, language("english"), ["one_query"])["one_query"]
+    found = find_groups(profiles, known, ["one_query"])["one_query"]
     assert (found == known.users["group"].to_numpy()).mean() >= 0.5
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -19,7 +20,7 @@ from coterie.errors import NotApplicableError
 from coterie.measures.attacks import Z, interval
 from coterie.measures.attacks._clues import Clues
 from coterie.measures.comparison import Comparison
-from coterie.text.language import Language
+from coterie.text.language import Language, language_in
 
 KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
 """How many distinct queries of a person are known; never more than half of theirs, so that some are left to learn."""
@@ -44,6 +45,20 @@ class Profiles:
     """user, item, n: how often each user of the original typed a string."""
     typed_days: pl.DataFrame
     """user, item, day."""
+    spoken: Language
+
+    @cached_property
+    def words(self) -> pl.DataFrame:
+        """item, word: the distinct words of all strings, without stop words."""
+        keywords = self.spoken.keywords(pl.col("text"))
+        return self.texts.select("item", word=keywords).explode("word").drop_nulls("word")
+
+    @cached_property
+    def stems(self) -> pl.DataFrame:
+        """item, stem: their distinct stems."""
+        distinct = self.words["word"].unique().sort()
+        stems = pl.DataFrame({"word": distinct, "stem": self.spoken.stems(distinct)})
+        return self.words.join(stems, on="word").select("item", "stem").unique()
 
     @property
     def groups(self) -> int:
@@ -102,6 +117,7 @@ def _numbered(
         days=dated(released, "group"),
         typed=counted(typed, "user"),
         typed_days=dated(typed, "user"),
+        spoken=language_in(comparison.release.params),
     )
 
 
@@ -148,14 +164,6 @@ def draw_known(profiles: Profiles, seed: int, most: int) -> Known:
     return Known(users=users.drop("drawn"), queries=half_of.filter(pl.col("position") <= pl.col("most")))
 
 
-def spelled(texts: pl.DataFrame, spoken: Language) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """(item, word) and (item, stem) of texts (item, text): distinct words without stop words, and their stems."""
-    words = texts.select("item", word=spoken.keywords(pl.col("text"))).explode("word").drop_nulls("word")
-    distinct = words["word"].unique().sort()
-    stems = pl.DataFrame({"word": distinct, "stem": spoken.stems(distinct)})
-    return words, words.join(stems, on="word").select("item", "stem").unique()
-
-
 def parts_of(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
     """part, whole: items of `parts` that stand in items of `wholes`, word for word and one after the other.
 
@@ -182,7 +190,7 @@ def having(typed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_groups(
-    profiles: Profiles, known: Known, spoken: Language, keys: Sequence[str], days: bool = False
+    profiles: Profiles, known: Known, keys: Sequence[str], days: bool = False
 ) -> dict[str, NDArray[np.int64]]:
     """For each knowledge the group that each attacked user is believed to be in.
 
@@ -191,13 +199,9 @@ def find_groups(
     scores is used was found out on other users (the other fold); ties are broken by the sum of all scores and then by
     the size of the profile.
     """
-    words, stems = spelled(profiles.texts, spoken)
-    texts = [
-        profiles.texts.select("item", "text"),
-        *(each.rename({each.columns[1]: "text"}) for each in (words, stems)),
-    ]
+    words, stems = (each.rename({each.columns[1]: "text"}) for each in (profiles.words, profiles.stems))
     own = profiles.rows.select("group", "item")
-    clues = [_clues(own, known.queries, each, known.users) for each in texts]
+    clues = [_clues(own, known.queries, each, known.users) for each in (profiles.texts, words, stems)]
     if days:
         clues.append(_dated_clues(profiles, known))
     size = np.zeros(profiles.groups, np.int64)

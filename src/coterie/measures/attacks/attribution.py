@@ -63,10 +63,8 @@ from coterie.measures.attacks._profiles import (
     parts_of,
     profiles_of,
     share,
-    spelled,
 )
 from coterie.measures.comparison import Comparison
-from coterie.text.language import Language, language_in
 
 needs = frozenset({"record", "text"})
 ATTACKED = 1_000
@@ -155,19 +153,18 @@ figures = (
 def measure(comparison: Comparison) -> Iterator[Score]:
     """How often guesses are right, in the original and in the release, and how much of it the person's rows add."""
     profiles = profiles_of(comparison)
-    spoken = language_in(comparison.release.params)
     known = draw_known(profiles, comparison.seed, ATTACKED)
     yield Score("users", known.n, "users attacked")
     if (most := bound(comparison.release)) is not None:
         yield Score("bound", most, "%")
     alone = everybody_alone(comparison)
     for prefix, days in (("", False), ("days.", True)):
-        raw = Attack(alone, draw_known(alone, comparison.seed, ATTACKED), spoken, comparison.seed, days).outcomes()
+        raw = Attack(alone, draw_known(alone, comparison.seed, ATTACKED), comparison.seed, days).outcomes()
         yield from _successes(f"{prefix}before", raw)
         if days and profiles.days.is_empty():
             yield Score(f"{prefix}excess", None, "does not apply: no times in the release")
             return
-        attack = Attack(profiles, known, spoken, comparison.seed, days, absent=True)
+        attack = Attack(profiles, known, comparison.seed, days, absent=True)
         outcomes = attack.outcomes()
         yield from _successes(f"{prefix}after", outcomes)
         yield from _excess(prefix, outcomes)
@@ -203,7 +200,6 @@ class Attack:
 
     profiles: Profiles
     known: Known
-    spoken: Language
     seed: int
     days: bool = False
     absent: bool = False
@@ -212,7 +208,7 @@ class Attack:
     def outcomes(self) -> Outcomes:
         """How right the guesses about each user are."""
         users = self.known.users
-        found = find_groups(self.profiles, self.known, self.spoken, list(KNOWLEDGE), self.days)
+        found = find_groups(self.profiles, self.known, list(KNOWLEDGE), self.days)
         outcomes: Outcomes = {
             ("group", key, "all"): (found[key] == users["group"].to_numpy()).astype(float) for key in KNOWLEDGE
         }
@@ -225,7 +221,7 @@ class Attack:
         if self.absent:
             without, without_days = _without(self.profiles, self.known, relations, self.seed)
             rows, days = pl.concat([rows, without]), pl.concat([days, without_days])
-        view = _View.of(self.profiles, rows, days if self.days else days.clear(), self.spoken)
+        view = _View.of(self.profiles, rows, days if self.days else days.clear())
         for key in KNOWLEDGE:
             places = {"found": found[key], "given": users["group"].to_numpy()}
             if self.absent and key == FIVE:
@@ -306,9 +302,9 @@ class _View:
     """profile, item, day, day_weight: the same for days."""
 
     @classmethod
-    def of(cls, profiles: Profiles, rows: pl.DataFrame, days: pl.DataFrame, spoken: Language) -> _View:
+    def of(cls, profiles: Profiles, rows: pl.DataFrame, days: pl.DataFrame) -> _View:
         """`rows`: profile, item, n. `days`: profile, item, day."""
-        _, stems = spelled(profiles.texts, spoken)
+        stems = profiles.stems
         sizes = rows.group_by("profile").len("strings")
         in_profiles = rows.select("profile", "item").join(stems, on="item")
         having = in_profiles.group_by("profile", "stem").len("having").join(sizes, on="profile")

@@ -50,7 +50,6 @@ from coterie.measures.attacks._profiles import (
     share,
 )
 from coterie.measures.comparison import Comparison
-from coterie.text.language import Language, language_in
 
 needs = frozenset({"record", "text", "second"})
 ATTACKED = 1_000
@@ -111,7 +110,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     both = replace(profiles, members=profiles.members.join(meeting, on="user", how="semi"))
     known = draw_known(both, comparison.seed, ATTACKED)
     yield Score("users", known.n, "users attacked")
-    attack = _Attack.of(profiles, others, known, language_in(comparison.release.params))
+    attack = _Attack.of(profiles, others, known)
     together, one, control = attack.together(), attack.one(), attack.control(comparison.seed)
     yield Score("both.strings", float(together.strings.mean()) if known.n else None, "strings a user")
     yield from _ratio("both.theirs", together.theirs, together.strings)
@@ -152,11 +151,11 @@ class _Attack:
     """id, item: known queries, what stands in them, and what holds them."""
 
     @classmethod
-    def of(cls, first: Profiles, second: Profiles, known: Known, spoken: Language) -> _Attack:
+    def of(cls, first: Profiles, second: Profiles, known: Known) -> _Attack:
         """Find both profiles of each user. Both number strings alike."""
         in_second = known.users.drop("group").join(second.members, on="user", maintain_order="left")
         known_second = replace(known, users=in_second)
-        found = [find_groups(each, who, spoken, [FIVE])[FIVE] for each, who in ((first, known), (second, known_second))]
+        found = [find_groups(each, who, [FIVE])[FIVE] for each, who in ((first, known), (second, known_second))]
         released = pl.concat([first.rows.select("item"), second.rows.select("item")]).unique()
         strings = released.join(first.texts, on="item").sort("item")
         typed = first.typed.join(known.users, on="user", how="semi")
