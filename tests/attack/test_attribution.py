@@ -207,3 +207,13 @@ def test_real_people(real_data):
     assert 12 < found["excess.random"] < 20
     assert found["days.excess"] > found["excess"]
     assert found["after.one_query"] < found["after.two_queries"] < found["after.five_queries"]
+
+
+def test_parts_that_all_members_have_cost_nothing():
+    """Parts of queries in place of queries: everybody has them, so they are right about everybody, there or not."""
+    log = own_words(people=40, queries=8)
+    groups = {f"p{person:03}": person // 4 for person in range(40)}
+    parts = [(group, f"thing{letter}") for group in range(10) for letter in "abcdefgh"]
+    found = scores_of(log, unchecked_release(log, groups, parts, k=4), "attribution")
+    assert found["given"] == found["absent"] == 100
+    assert found["excess"] == found["excess.random"] == 0
