@@ -86,9 +86,13 @@ def _asked(folder):
     return folder / "asked.txt"
 
 
+_ATTACKS = ("attribution", "composition", "dominance", "injection")
+
+
 def test_every_command(log_path, tmp_path, capsys, monkeypatch, caplog):
     caplog.set_level(logging.DEBUG)
     safe, record = tmp_path / "safe.tsv", tmp_path / "record"
+    grouped, groups = tmp_path / "grouped.tsv", tmp_path / "groups"
     run = [
         ["inspect", log_path],
         ["inspect", log_path, "--json"],
@@ -98,6 +102,22 @@ def test_every_command(log_path, tmp_path, capsys, monkeypatch, caplog):
         ["verify", safe, "-O", log_path, "--k", "100"],
         ["measure", safe, "-O", log_path, "--record", record],
         ["measure", safe, "-O", log_path, "--json"],
+        ["measure", safe, "-O", log_path, "injection"],
+        ["anonymize", "microaggregate", log_path, "-o", grouped, "--record", groups, "--k", "3"],
+        [
+            "measure",
+            grouped,
+            "-O",
+            log_path,
+            "--record",
+            groups,
+            *_ATTACKS,
+            "--second",
+            grouped,
+            "--second-record",
+            groups,
+        ],
+        ["report", grouped, "-O", log_path, "--record", groups, "-o", tmp_path / "g.md"],
         ["measure", safe, "-O", log_path, "f_beta", "--labels", _labels(tmp_path)],
         ["explain", "affinity", log_path, "--query-file", _asked(tmp_path), "--picture", tmp_path / "p.svg"],
         ["report", safe, "-O", log_path, "--record", record, "-o", tmp_path / "r.html"],
@@ -106,7 +126,7 @@ def test_every_command(log_path, tmp_path, capsys, monkeypatch, caplog):
     ]
     for arguments in run:
         assert _run(capsys, monkeypatch, *arguments) in (0, 1, 3)
-    for name in ("r.html", "r.md", "r.json", "safe.tsv.json", "p.svg"):
+    for name in ("r.html", "r.md", "r.json", "g.md", "safe.tsv.json", "p.svg"):
         _clean((tmp_path / name).read_text())
     _clean(caplog.text)
     _clean(json.dumps(json.loads((record / "run.json").read_text())))

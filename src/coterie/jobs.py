@@ -20,7 +20,9 @@ from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method
 from coterie.core.promise import Verdict
 from coterie.errors import ParameterError
+from coterie.measures import findings, names_of_all, needing
 from coterie.measures.inputs import INPUTS
+from coterie.reports.figures import headlines
 from coterie.steps import StepLike
 from coterie.verbs import Learnt, Progress
 from coterie.writing.files import STDOUT, refuse_targets
@@ -336,19 +338,22 @@ def measure_file(
         log, release, list(names) or None, seed=seed, show_values=show_values, left_out=no_meaning.append, **loaded
     )
     if not names and record is None:
-        left_out = [name for name in registry.names("measures") if "record" in registry.module("measures", name).needs]
+        left_out = [name for name in names_of_all() if name in needing("record")]
         note(f"Left out, because they need --record DIR: {', '.join(left_out)}.")
     for reason in no_meaning:
         note(f"Left out: {reason}")
+    for cost in headlines(scores, findings()):
+        note(cost)
     return scores
 
 
 def _loaded(given: Mapping[str, Any], reading: Reading | None, note: Note) -> dict[str, Any]:
-    """What measures need, with logs in place of their paths."""
-    return {
-        name: read_logs(value, reading, note=note) if INPUTS[name].kind == "log" else value
-        for name, value in given.items()
+    """What measures need, with logs and releases in place of their paths."""
+    readers: dict[str, Callable[[Any], Any]] = {
+        "log": lambda paths: read_logs(paths, reading, note=note),
+        "release": verbs.load_release,
     }
+    return {name: readers.get(INPUTS[name].kind, lambda same: same)(value) for name, value in given.items()}
 
 
 def report_files(
@@ -372,7 +377,9 @@ def report_files(
     verbs.report_kind(to)
     released = [Path(out) for out in outs]
     named = [Path(value) for name, value in given.items() if INPUTS[name].kind == "file"]
-    inside = [folder / name for folder in records for name in record_files(folder)]
+    released += [Path(value) for name, value in given.items() if INPUTS[name].kind == "release"]
+    folders = [*records, *(Path(value) for name, value in given.items() if INPUTS[name].kind == "record")]
+    inside = [folder / name for folder in folders for name in record_files(folder)]
     others = [_files(value) for name, value in given.items() if INPUTS[name].kind == "log"]
     logs = [*_files(original), *(path for files in others for path in files)]
     refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
@@ -382,7 +389,7 @@ def report_files(
     also = _loaded(given, reading, note)
     progress("report")
     releases = [verbs.verified_again(release, log) for release in loaded]
-    verbs.report_verified(log, releases, to, show_values=show_values, seed=seed, force=force, **also)
+    verbs.report_verified(log, releases, to, show_values=show_values, seed=seed, force=force, tell=note, **also)
     return [out for out, release in zip(outs, releases, strict=True) if release.verdict.broken]
 
 

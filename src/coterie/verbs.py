@@ -22,9 +22,11 @@ from coterie.core.scores import score_table
 from coterie.core.shapes import SHAPES, Shape
 from coterie.engines.local import Local, blocks_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, UnknownNameError
+from coterie.measures import findings
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.promises import judge
 from coterie.reports import RANDOM, render
+from coterie.reports.figures import headlines
 from coterie.reports.views import log_view as log_view
 from coterie.reports.views import overview, personal_data, singled_out
 from coterie.reports.views import release_view as release_view
@@ -332,8 +334,9 @@ def measure(
     Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning
     for this release, and why. Some measures need `inputs`, which `coterie.measures.inputs` declares: `kappas`, numbers
     of clusters, for `partition_agreement`; `labels`, which queries are sensitive, a file or a table, for `f_beta`;
-    `later`, what the same users searched for afterwards, a log, for `later_queries`; `taxonomy`, where measures of
-    meaning look up queries, "wordnet" or a packed file.
+    `later`, what the same users searched for afterwards, a log, for `later_queries`; `second`, another release of the
+    same log, and `second_record`, its run record where it has none, for `composition`; `taxonomy`, where measures of
+    meaning look up queries, "wordnet" or a packed file. `injection` runs the method again, and only if it is named.
     """
     comparison = Comparison.of(
         original,
@@ -390,9 +393,10 @@ def report_verified(
     show_values: bool = False,
     seed: int | None = None,
     force: bool = False,
+    tell: Callable[[str], None] = _silent,
     **given: Any,
 ) -> Path:
-    """The same for releases whose checks were made just now."""
+    """The same for releases whose checks were made just now; `tell` hears what they cost, in a sentence."""
     seed = randomness.new_seed() if seed is None else seed  # the same draws for what stands side by side
     path = Path(to)
     kind = report_kind(path)
@@ -414,6 +418,9 @@ def report_verified(
         views.append(view)
     with placed(path, force, inputs) as part:
         part.write_text(render(log_view(original), views, kind), encoding="utf-8")
+    for view in views:
+        for cost in headlines(view.scores, findings()):
+            tell(f"{view.label}: {cost}")
     return path
 
 

@@ -33,7 +33,13 @@ def test_from_a_log_to_a_report(coterie, log, tmp_path):
     assert set(scores[0]) == {"name", "key", "value", "unit"}
     about_profiles = {"homogeneity", "partition_agreement", "semantic_distance"}
     others = {"f_beta", "later_queries", "interest_disclosure"}
-    assert {row["name"] for row in scores} == set(registry.names("measures")) - about_profiles - others
+    of_groups = {"attribution", "dominance", "composition", "relink"}  # which this release without names has not
+    by_name = {"injection"}
+    assert {row["name"] for row in scores} == set(
+        registry.names("measures")
+    ) - about_profiles - others - of_groups - by_name
+    for name in of_groups:
+        assert f"Left out: {name}: " in " ".join(measured.err.split())
     for name in others:
         assert f"Left out: {name}: It " in " ".join(measured.err.split())
     assert "Left out: f_beta: It compares with labelled queries" in " ".join(measured.err.split())
@@ -66,6 +72,33 @@ def test_measures_of_common_profiles(coterie, tmp_path):
     assert "jaccard_7" in some
     assert "rand_2 " not in some
     assert "does not apply: 30 users" in some  # κ = 40
+
+
+def test_two_releases_and_what_they_cost(coterie, tmp_path):
+    log = tmp_path / "log.tsv"
+    coterie("synth", "-o", log, "--users", "40", "-q")
+    for seed in (1, 2):
+        coterie("anonymize", "microaggregate", log, "-o", tmp_path / f"{seed}.tsv", "--record", tmp_path / f"r{seed}",
+                "--k", "4", "--partition", "random", "--seed", seed, "-q")  # fmt: skip
+    arguments = ("-O", log, "--record", tmp_path / "r1", "--seed", "5")
+    second = ("--second", tmp_path / "2.tsv", "--second-record", tmp_path / "r2")
+    measured = coterie("measure", tmp_path / "1.tsv", "attribution", "composition", *arguments, *second)
+    assert "Attribution excess +" in " ".join(measured.err.split())
+    assert "beside 1/k = 25.0%" in " ".join(measured.err.split())
+    assert "both.theirs" in measured.out
+    page = tmp_path / "report.md"
+    reported = coterie("report", tmp_path / "1.tsv", *arguments, *second, "-o", page)
+    assert "Attribution excess +" in reported.err
+    text = page.read_text()
+    assert "What an attacker can and cannot do" in text
+    assert "Together with the second release, " in text
+    assert "**Cost.** Attribution excess +" in text
+    refused = coterie("measure", tmp_path / "1.tsv", "composition", *arguments, *second[:2], code=2)
+    assert "--second-record DIR" in refused.err
+    wrong = coterie("measure", tmp_path / "1.tsv", "composition", *arguments, *second[:3], tmp_path / "r1", code=2)
+    assert "belongs to another release" in " ".join(wrong.err.split())
+    for read in (tmp_path / "2.tsv.json", tmp_path / "r2" / "run.json"):
+        coterie("report", tmp_path / "1.tsv", *arguments, *second, "-o", read, "--force", code=2)
 
 
 @pytest.mark.parametrize(("users", "k", "code", "words"), [

@@ -1,7 +1,7 @@
-"""Scores and figures: the numbers that measures give, and what a report says about them.
+"""Scores, figures and findings: the numbers that measures give, and what a report says about them.
 
 A Score is one number. A Figure is the part of a report that a measure owns: which of its scores is shown, where, under
-which title, and how to read it.
+which title, and how to read it. A Finding says in one sentence what an attacker can do.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ SCORES = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.S
 LABELLED = {**SCORES, "label": pl.String}
 Section = Literal["verdict", "notes", "privacy", "attacks", "utility"]
 """Where a figure stands: in the table of a section or, as a sentence, in the verdict or among the notes."""
+Risk = Literal["singling out", "linkability", "inference"]
+"""What regulators ask of anonymous data: Article 29 Working Party, Opinion 05/2014 on anonymisation techniques."""
 LAST = 1_000
 """The order of figures that stand after those of Coterie itself."""
 
@@ -77,6 +79,21 @@ class Figure:
     """Its title in the picture, where that is not its own."""
     measure: str = ""
     """The name of its measure; filled in when figures are collected."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What an attacker can or cannot do, in one sentence, with scores of its measure in it."""
+
+    risk: Risk
+    text: str
+    """With keys of scores in braces, as in "{after.half} of cases"; it is said where all of them have a value."""
+    headline: bool = False
+    """Whether it is also said beside the promise, and by the commands that measure."""
+    options: str = ""
+    """What must be given on the command line so that it is measured, besides the original."""
+    measure: str = ""
+    """The name of its measure; filled in when findings are collected."""
 
 
 def score_table(rows: Iterable[tuple[Any, ...]], *, labelled: bool = False) -> pl.DataFrame:

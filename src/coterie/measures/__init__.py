@@ -5,6 +5,8 @@ A measure is a module with
     needs                 the names of what it cannot do without: those of FACTS and INPUTS (measures/inputs.py)
     figures               what a report shows of it (core/scores.py); () where its numbers stand under "Other measures"
     measure(comparison)   yields Score(key, value, unit), or raises NotApplicableError with the reason
+    findings              optional: what it says under "What an attacker can and cannot do" (core/scores.py)
+    by_name_only          optional: True for one that is too costly to be taken unless it is asked for by its name
 
 Percentages are on 0..100. A label holds a string of the log and is given only where values may be shown.
 
@@ -22,7 +24,7 @@ from coterie.core import registry
 from coterie.errors import ParameterError
 
 if TYPE_CHECKING:
-    from coterie.core.scores import Figure, Score
+    from coterie.core.scores import Figure, Finding, Score
     from coterie.measures.comparison import Comparison
 
 
@@ -53,9 +55,23 @@ def load(name: str) -> Measure:
     return cast(Measure, module)
 
 
+def names_of_all() -> list[str]:
+    """The measures that are taken where none is named."""
+    return [name for name in registry.names("measures") if not getattr(load(name), "by_name_only", False)]
+
+
 def needing(need: str) -> list[str]:
     """The names of the measures that cannot do without something, such as "record"."""
     return [name for name in registry.names("measures") if need in load(name).needs]
+
+
+def findings() -> tuple[Finding, ...]:
+    """What the measures say about attackers, each with its measure."""
+    return tuple(
+        replace(finding, measure=name)
+        for name in registry.names("measures")
+        for finding in getattr(load(name), "findings", ())
+    )
 
 
 def figures() -> tuple[Figure, ...]:

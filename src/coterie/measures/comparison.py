@@ -19,7 +19,6 @@ from typing import Any
 import polars as pl
 
 from coterie import measures
-from coterie.core import registry
 from coterie.core.log import Log, Record, Release
 from coterie.core.scores import score_table
 from coterie.core.shapes import TIME, Shape
@@ -214,11 +213,11 @@ def scores_of(
 ) -> pl.DataFrame:
     """Scores as a table: name, key, value, unit (and label, where values may be shown).
 
-    Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning for
-    this release, and why.
+    Without `names` all measures are taken that what is given allows, but for those that must be asked for by name;
+    `left_out` is told which ones have no meaning for this release, and why.
     """
     rows: list[tuple[str, str, float | None, str, str | None]] = []
-    for name in names if names is not None else registry.names("measures"):
+    for name in names if names is not None else measures.names_of_all():
         module = measures.load(name)
         if "record" in module.needs and comparison.release.record is None:
             if names is None:

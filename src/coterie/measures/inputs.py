@@ -18,7 +18,7 @@ from coterie.core.nearest import did_you_mean
 from coterie.errors import InputError, MissingError, ParameterError
 
 if TYPE_CHECKING:
-    from coterie.core.log import Log
+    from coterie.core.log import Log, Release
 
 FACTS = {
     "record": "who became whom (the private run record)",
@@ -43,8 +43,9 @@ class Input:
     name: str
     """The keyword in Python and the key in a study."""
     option: str
-    kind: Literal["numbers", "file", "log"]
-    """What is given: whole numbers, the path of a file, or a log (on the command line: the files it is read from)."""
+    kind: Literal["numbers", "file", "log", "release", "record"]
+    """What is given: whole numbers, the path of a file, or a log, a release or a run record (on the command line: the
+    files or the folder it is read from)."""
     metavar: str | None = None
     help: str
     default: Any = None
@@ -97,6 +98,22 @@ def _fit_later(later: Log, original: Log) -> Any:
     return rows.frame.select(subject=pl.col(shape.subject), item=pl.col(shape.item)).collect(engine="streaming")
 
 
+def _read_second(value: Any) -> Release:
+    from coterie.core.log import Release
+
+    if not isinstance(value, Release):
+        raise ParameterError(
+            f"second is a release, as anonymize and load_release give them, not {type(value).__name__}."
+        )
+    return value
+
+
+def _read_second_record(value: Any) -> Any:
+    from coterie.writing.record import read_record
+
+    return read_record(Path(value)) if isinstance(value, (str, Path)) else value
+
+
 def _read_taxonomy(value: Any) -> str:
     if not isinstance(value, (str, Path)):
         raise ParameterError(f"taxonomy is 'wordnet' or the path of a packed file, not {type(value).__name__}.")
@@ -133,6 +150,26 @@ _DECLARED = (
         if_missing="It needs later queries of the same users: --later LOG, or split = 'chronological' in a study.",
         in_study=False,
         fit=_fit_later,
+    ),
+    Input(
+        name="second",
+        option="--second",
+        kind="release",
+        metavar="OUT",
+        help="Another release of the same log, for composition.",
+        if_missing="It looks at two releases of one log. Give the other one: --second OUT --second-record DIR.",
+        in_study=False,
+        read=_read_second,
+    ),
+    Input(
+        name="second_record",
+        option="--second-record",
+        kind="record",
+        metavar="DIR",
+        help="The private run record of that other release.",
+        if_missing="It must know who became whom in the second release as well. Give its record: --second-record DIR.",
+        in_study=False,
+        read=_read_second_record,
     ),
     Input(
         name="taxonomy",

@@ -9,10 +9,10 @@ measures show and works out what is missing; the rest of what a page says is wor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
-from coterie.reports.figures import NONE, Figures, shown, value
+from coterie.reports.figures import NONE, RISKS, Figures, shown, value
 from coterie.reports.views import LogView, ReleaseView
 
 __all__ = ["LogView", "ReleaseView", "render", "shown", "value"]
@@ -108,6 +108,20 @@ def merge(
         about = tuple(name for name, _, _ in alike)
         merged.append((text, () if len(about) == len(releases) else about))
     return merged
+
+
+def attacker(
+    releases: Sequence[ReleaseView], figures: Figures
+) -> Iterator[tuple[str, str, list[tuple[str, tuple[str, ...]]]]]:
+    """Each risk, its question, and what there is to say, each text once with the releases it is about."""
+    names = short_labels(releases)
+    said = [figures.attacker(release) for release in releases]
+    for risk, question in RISKS.items():
+        texts: dict[str, list[str]] = {}
+        for name, each in zip(names, said, strict=True):
+            for text in each[risk]:
+                texts.setdefault(text, []).append(name)
+        yield risk, question, [(t, () if len(about) == len(names) else tuple(about)) for t, about in texts.items()]
 
 
 def short_labels(releases: Sequence[ReleaseView]) -> list[str]:

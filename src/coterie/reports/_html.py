@@ -20,6 +20,7 @@ from coterie.reports import (
     RANDOM_READING,
     LogView,
     ReleaseView,
+    attacker,
     merge,
     series,
     short_labels,
@@ -30,6 +31,7 @@ from coterie.reports import (
 from coterie.reports._charts import FONT, Panel, bars, curves, dots, trade_off
 from coterie.reports._markdown import ATTACKS_SAY, check_rows, ranked, ranking
 from coterie.reports.figures import (
+    ATTACKER_SAYS,
     EMPTY,
     NONE,
     THIN,
@@ -79,6 +81,9 @@ def html(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> str
         checks=[(some, check_rows(batch, some), _largest(batch)) for some, batch in batches],
         tables=tables,
         attacks_say=ATTACKS_SAY,
+        headlines=figures.headlines,
+        attacker_says=ATTACKER_SAYS,
+        attacker=list(attacker(releases, figures)),
         dashes=any(NONE in r for t in tables.values() for _, rows in t for _, _, r in rows),
         empty=EMPTY,
         compare=[group for group in (_overview(releases, figures), _over_k(releases, figures)) if group],

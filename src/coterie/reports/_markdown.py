@@ -23,13 +23,25 @@ from coterie.reports import (
     RANDOM_READING,
     LogView,
     ReleaseView,
+    attacker,
     merge,
     short_labels,
     side_by_side,
     state,
     verdict,
 )
-from coterie.reports.figures import EMPTY, NONE, THIN, Figures, any_number, before, cell, shown, value
+from coterie.reports.figures import (
+    ATTACKER_SAYS,
+    EMPTY,
+    NONE,
+    THIN,
+    Figures,
+    any_number,
+    before,
+    cell,
+    shown,
+    value,
+)
 
 ATTACKS_SAY = (
     "Adversaries tried to find people in the original under other names, and in the release. What they did not find, "
@@ -45,6 +57,7 @@ def markdown(log: LogView, releases: Sequence[ReleaseView], figures: Figures) ->
         _log(log),
         _checks(releases),
         _privacy(log, releases, figures),
+        _attacker(releases, figures),
         _utility(log, releases, figures),
         _limits(releases),
         _again(releases),
@@ -80,6 +93,7 @@ def _release_data(release: ReleaseView, figures: Figures) -> dict[str, Any]:
         "checks": [asdict(check) for check in release.checks],
         "warnings": list(release.warnings),
         "missing": list(figures.missing(release)),
+        "attacker": figures.attacker(release),
         "scores": _scores(release.scores),
         "random_groups": None if release.baseline is None else _random_data(release.baseline),
     }
@@ -179,6 +193,8 @@ def _verdicts(releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str
     for release in releases:
         yield from ("", f"### {_mark(state(release))}: {_plain(release.label)}")
         yield from ("", _plain(release.sentence), "", _plain(verdict(release, figures)))
+        for cost in figures.headlines(release):
+            yield from ("", f"**Cost.** {_plain(cost)}")
         for warning in release.warnings:
             yield from ("", f"**Note.** {_plain(warning)}")
 
@@ -225,6 +241,13 @@ def _privacy(log: LogView, releases: Sequence[ReleaseView], figures: Figures) ->
     yield from _table_of_figures(log, releases, figures.tabled("privacy", releases))
     yield from ("", "### Attacks", "", ATTACKS_SAY, "")
     yield from _table_of_figures(log, releases, figures.tabled("attacks", releases))
+
+
+def _attacker(releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str]:
+    yield from ("## What an attacker can and cannot do", "", ATTACKER_SAYS)
+    for risk, question, said in attacker(releases, figures):
+        yield from ("", f"### {risk.capitalize()}: {question}", "")
+        yield from (f"- {_about(names)}{_plain(text)}" for text, names in said)
 
 
 def _utility(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str]:

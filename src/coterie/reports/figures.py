@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from coterie import measures
-from coterie.core.scores import Figure, Picture, Section
+from coterie.core.scores import Figure, Finding, Picture, Risk, Section
 from coterie.reports.views import LogView, ReleaseView
 
 THIN = "\u202f"  # narrow no-break space between thousands
 NONE = "–"
 EMPTY = "Nothing of this was measured."
+_KEYS = re.compile(r"{([a-z0-9_.]+)}")
+_POINTS = "% points"
 
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of all measures, in order."""
+    """The figures of all measures, in order, and what they find out about attackers."""
 
     every: tuple[Figure, ...]
+    findings: tuple[Finding, ...] = ()
 
     @classmethod
     def collect(cls) -> Figures:
         """Those of all measures that are there."""
-        return cls(measures.figures())
+        return cls(measures.figures(), measures.findings())
 
     def tabled(self, section: Section, releases: Sequence[ReleaseView]) -> list[Figure]:
         """The figures of a section: the expected ones, and others where they were measured."""
@@ -74,6 +78,25 @@ class Figures:
             yield f"{_listed(of_rows)} exist only for methods that keep original rows."
         yield from self.if_zero("notes", release)
 
+    def headlines(self, release: ReleaseView) -> list[str]:
+        """What must be said beside the promise."""
+        return list(headlines(release.scores, self.findings))
+
+    def attacker(self, release: ReleaseView) -> dict[Risk, list[str]]:
+        """What an attacker can do and cannot do, risk by risk; also what was not measured, and how to."""
+        said: dict[Risk, list[str]] = {risk: [] for risk in RISKS}
+        measured = set(release.scores["name"])
+        for finding in self.findings:
+            if (text := said_of(release.scores, finding)) is not None:
+                said[finding.risk].append(text)
+        for (risk, name), finding in {(each.risk, each.measure): each for each in self.findings}.items():
+            if name in release.left_out:
+                said[risk].append(f"Not measured: {name}. {release.left_out[name]}")
+            elif name not in measured:
+                command = " ".join(f"coterie measure OUT --original LOG {finding.options} {name}".split())
+                said[risk].append(f"Not measured: {name}. To measure it: {command}")
+        return said
+
     def at_a_glance(self) -> list[Figure]:
         """What is drawn at the top of the page: safety first."""
         return [figure for figure in self.every if figure.glance is not None]
@@ -89,6 +112,30 @@ class Figures:
             if figure.picture is not None and figure.picture.kind == kind:
                 pictures.setdefault(figure.picture, []).append(figure)
         return pictures
+
+
+RISKS: dict[Risk, str] = {
+    "singling out": "Can a person be picked out?",
+    "linkability": "Can what belongs to one person be put together?",
+    "inference": "What can be told about a person?",
+}
+ATTACKER_SAYS = (
+    "In the three questions that data protection authorities ask of anonymous data. What was not measured is not "
+    "therefore impossible, and a stronger attacker finds more."
+)
+
+
+def headlines(scores: pl.DataFrame, findings: Sequence[Finding]) -> Iterator[str]:
+    """The findings that are said beside the promise, as far as they were measured."""
+    return (text for each in findings if each.headline and (text := said_of(scores, each)) is not None)
+
+
+def said_of(scores: pl.DataFrame, finding: Finding) -> str | None:
+    """The sentence with its numbers; None where one of them is not there."""
+    keys = _KEYS.findall(finding.text)
+    if any(_look(scores, finding.measure, key)[0] is None for key in keys):
+        return None
+    return _KEYS.sub(lambda key: _text(scores, finding.measure, key[1]), finding.text)
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -160,6 +207,8 @@ def shown(number: float | None, unit: str, digits: int = 1) -> str:
     """A number with its unit; shares that are nearly, but not quite, 0% or 100% say so."""
     if number is None or not math.isfinite(number):
         return NONE
+    if unit == _POINTS:
+        return f"{number:+.{digits}f} points"
     if unit.startswith("%"):
         step = 10**-digits
         if 0 < number < step / 2:

@@ -3,7 +3,8 @@
 import polars as pl
 import pytest
 
-from coterie.core.scores import Figure, Glance, Picture, score_table
+from coterie.core.scores import Figure, Finding, Glance, Picture, score_table
+from coterie.reports import attacker
 from coterie.reports.figures import Figures, any_number, before, cell, number, number_before, shown, value
 from coterie.reports.views import LogView, ReleaseView
 
@@ -38,6 +39,7 @@ def _log(*exposure):
     (float("nan"), "%", "–"),
     (float("inf"), "", "–"),
     (0.0, "%", "0.0%"),
+    (12.34, "% points", "+12.3 points"),
     (0.04, "%", "<0.1%"),
     (0.05, "%", "0.1%"),
     (12.34, "% of users", "12.3%"),
@@ -135,3 +137,43 @@ def test_the_figures_of_all_measures_are_in_order():
     every = Figures.collect().every
     assert [figure.order for figure in every] == sorted(figure.order for figure in every)
     assert pl.Series([figure.measure for figure in every]).str.len_chars().min() > 0
+
+
+FOUND = Finding(
+    measure="m", risk="linkability", text="Found in {after.a} of cases.", headline=True, options="--record DIR"
+)
+READ = Finding(measure="q", risk="inference", text="{b} against {c}.")
+
+
+def test_what_an_attacker_can_do():
+    figures = Figures((), (FOUND, READ))
+    limits = [("m", "after.a", 12.34, "%"), ("m", "after.a.low", 10.0, "%"), ("m", "after.a.high", 15.0, "%")]
+    release = _release(*limits, ("q", "b", -3.0, "% points"), ("q", "c", 1.0, ""))
+    assert figures.headlines(release) == ["Found in 12.3% (10.0% to 15.0%) of cases."]
+    assert figures.attacker(release) == {
+        "singling out": [],
+        "linkability": ["Found in 12.3% (10.0% to 15.0%) of cases."],
+        "inference": ["-3.0 points against 1."],
+    }
+
+
+def test_what_was_not_measured_says_how_to():
+    figures = Figures((), (FOUND, FOUND, READ))
+    release = _release(("q", "b", None, ""), left_out={})
+    assert figures.headlines(release) == []
+    assert figures.attacker(release)["linkability"] == [
+        "Not measured: m. To measure it: coterie measure OUT --original LOG --record DIR m"
+    ]
+    assert figures.attacker(release)["inference"] == []  # it was measured, and has no number
+    release = _release(left_out={"m": "No row has a name."})
+    assert figures.attacker(release)["linkability"] == ["Not measured: m. No row has a name."]
+
+
+def test_what_is_said_of_all_releases_names_none():
+    figures = Figures((), (FOUND, READ))
+    some = [_release(("q", "b", 1.0, "")), _release(("q", "b", 1.0, ""), ("m", "after.a", 5.0, "%")), _release()]
+    said = {risk: texts for risk, _, texts in attacker(some, figures)}
+    missing = "Not measured: m. To measure it: coterie measure OUT --original LOG --record DIR m"
+    assert said["linkability"] == [(missing, ("x", "x (3)")), ("Found in 5.0% of cases.", ("x (2)",))]
+    assert said["inference"] == [("Not measured: q. To measure it: coterie measure OUT --original LOG q", ("x (3)",))]
+    assert [texts for _, _, texts in attacker(some[:1], figures)][1] == [(missing, ())]

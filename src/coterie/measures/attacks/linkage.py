@@ -21,15 +21,14 @@ knows the taxonomy finds more (`semantic_distance` has such a `linkage`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Figure, Finding, Score
 from coterie.measures.attacks import bound, interval
+from coterie.measures.attacks._clues import Clues, starts
 from coterie.measures.comparison import Comparison
 from coterie.text.language import ENGLISH, Language, language, language_in
 
@@ -91,7 +90,20 @@ figures = (
         if_zero="Nobody can be found by name: no row of the release carries one.",
     ),
 )
-_PARTS = 1_000_000  # weights are whole millionths, so that equal sums are equal in whatever order they are added
+findings = (
+    Finding(
+        risk="singling out",
+        text="Somebody who knows half of a person's queries finds the person's name in {after.half} of cases; in the "
+        "original under other names in {before.half}.",
+        options="--record DIR",
+    ),
+    Finding(
+        risk="singling out",
+        text="That is bounded by 1/k = {bound} by construction, because the names of a group have the same profile: "
+        "the figure says nothing about what can be learnt from the profile.",
+        options="--record DIR",
+    ),
+)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
@@ -157,14 +169,14 @@ def attack(
     pairs = profiles.lazy().join(number.lazy(), on="subject").select("name", "item")
     items = profiles.lazy().select("item").unique()
     clues = known.join(users.select("id", "user"), on="user").select("id", "position", "item")
-    queries = _Clues.of(clues.select("id", "position", text="item"), items.with_columns(text="item"), pairs, users)
+    queries = Clues.of(clues.select("id", "position", text="item"), items.with_columns(text="item"), pairs, users)
     split = clues.with_columns(text=spoken.keywords(pl.col("item"))).explode("text").drop_nulls("text")
     first = split.group_by("id", "text").agg(pl.col("position").min())
     spelled = items.with_columns(text=spoken.keywords(pl.col("item"))).explode("text").drop_nulls("text")
-    words = _Clues.of(first, spelled, pairs, users)
+    words = Clues.of(first, spelled, pairs, users)
     own = users.join(names, left_on="user", right_on="original").join(number, left_on="released", right_on="subject")
     own = own.unique(["id", "name"]).sort("id", "name")
-    starts, mine = _starts(own["id"], users.height), own["name"].to_numpy()
+    first_own, mine = starts(own["id"], users.height), own["name"].to_numpy()
     size = sizes["size"].to_numpy()
     success = np.zeros((users.height, len(KNOWLEDGE)))
     for user, half in enumerate(users["half"].to_list()):
@@ -178,49 +190,5 @@ def attack(
             best = np.flatnonzero(by_query == by_query.max())
             best = best[by_word[best] == by_word[best].max()]
             best = best[size[best] == size[best].min()]
-            success[user, column] = np.isin(mine[starts[user] : starts[user + 1]], best).sum() / best.size
+            success[user, column] = np.isin(mine[first_own[user] : first_own[user + 1]], best).sum() / best.size
     return users.select("user").with_columns(pl.Series(key, success[:, column]) for column, key in enumerate(KNOWLEDGE))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Clues:
-    """Known texts (queries or words) by user, and the names that have them."""
-
-    of_user: NDArray[np.int64]
-    """Where the clues of each user begin in `position` and `text`."""
-    position: NDArray[np.int64]
-    text: NDArray[np.uint32]
-    of_text: NDArray[np.int64]
-    """Where the names that have a text begin in `name`."""
-    name: NDArray[np.uint32]
-    weight: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, known: pl.DataFrame, spelled: pl.LazyFrame, pairs: pl.LazyFrame, users: pl.DataFrame) -> _Clues:
-        """`known`: id, position, text. `spelled`: the texts of each released item. `pairs`: name, item."""
-        texts = known.select("text").unique().sort("text").with_row_index("number")
-        having = spelled.join(texts.lazy(), on="text").select("item", "number").join(pairs, on="item")
-        owned = having.select("number", "name").unique().collect(engine="streaming").sort("number", "name")
-        clues = known.join(texts, on="text").sort("id", "position", "number")
-        of_text = _starts(owned["number"], texts.height)
-        owners = np.maximum(np.diff(of_text), 1)  # a text that no name has adds its weight to nobody
-        n = pairs.select(pl.col("name").n_unique()).collect(engine="streaming").item()
-        return cls(
-            of_user=_starts(clues["id"], users.height),
-            position=clues["position"].to_numpy(),
-            text=clues["number"].to_numpy(),
-            of_text=of_text,
-            name=owned["name"].to_numpy(),
-            weight=np.rint(_PARTS * np.log1p(n / owners)).astype(np.int64),
-        )
-
-    def add(self, user: int, above: int, upto: int, scores: NDArray[np.int64]) -> None:
-        """Add the weights of what the user's clues above < position <= upto tell to the scores of names."""
-        begin, end = self.of_user[user], self.of_user[user + 1]
-        low, high = begin + np.searchsorted(self.position[begin:end], [above, upto], side="right")
-        for text in self.text[low:high]:
-            scores[self.name[self.of_text[text] : self.of_text[text + 1]]] += self.weight[text]
-
-
-def _starts(ids: pl.Series, n: int) -> NDArray[np.int64]:
-    return np.searchsorted(ids.to_numpy(), np.arange(n + 1))

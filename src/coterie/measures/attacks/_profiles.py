@@ -1,0 +1,268 @@
+"""Profiles of groups as attacks see them: what stands in each, who is behind it, and which one fits what is known.
+
+Items and users are numbers here: items those of `texts`, users and groups their places in the order of a table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.core import randomness
+from coterie.core.scores import Score
+from coterie.errors import NotApplicableError
+from coterie.measures.attacks import Z, interval
+from coterie.measures.attacks._clues import Clues
+from coterie.measures.comparison import Comparison
+from coterie.text.language import Language, language_in
+
+KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
+"""How many distinct queries of a person are known; never more than half of theirs, so that some are left to learn."""
+FIVE = "five_queries"
+POINTS = "% points"
+_MOST_WORDS = 40  # of a query that are looked through for shorter texts
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Profiles:
+    """Groups of users, the profile that each group shares, and what its members typed."""
+
+    texts: pl.DataFrame
+    """item, text: all strings of the original and of the release."""
+    members: pl.DataFrame
+    """user, group; `user` is the name in the original."""
+    rows: pl.DataFrame
+    """group, item, n: how often each string stands in the profile of a group."""
+    days: pl.DataFrame
+    """group, item, day: on which days; none where the release has no times."""
+    typed: pl.DataFrame
+    """user, item, n: how often each user of the original typed a string."""
+    typed_days: pl.DataFrame
+    """user, item, day."""
+    spoken: Language
+
+    @cached_property
+    def words(self) -> pl.DataFrame:
+        """item, word: the distinct words of all strings, without stop words."""
+        keywords = self.spoken.keywords(pl.col("text"))
+        return self.texts.select("item", word=keywords).explode("word").drop_nulls("word")
+
+    @cached_property
+    def stems(self) -> pl.DataFrame:
+        """item, stem: their distinct stems."""
+        distinct = self.words["word"].unique().sort()
+        stems = pl.DataFrame({"word": distinct, "stem": self.spoken.stems(distinct)})
+        return self.words.join(stems, on="word").select("item", "stem").unique()
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return int(self.members["group"].n_unique())
+
+
+def profiles_of(comparison: Comparison, besides: pl.Series | None = None) -> Profiles:
+    """The profiles of a release, by the groups of its run record; `besides`: further strings that get numbers."""
+    record = comparison.record.subjects.drop_nulls(["released", "group"]).collect(engine="streaming")
+    grouped = record.select(user="original", name="released", group="group")
+    if grouped.is_empty():
+        raise NotApplicableError("No users of this release share a profile, so there is no group to look into.")
+    if grouped["user"].n_unique() < grouped.height:
+        raise NotApplicableError("Some users have several names in this release; it looks at releases with one each.")
+    order = randomness.keys(comparison.seed, "groups", grouped["group"].unique().sort())
+    numbers = grouped.select("group").unique().sort("group").with_columns(pl.Series("order", order))
+    numbers = numbers.sort("order", "group").with_row_index("number")  # no order of groups that an adversary lacks
+    members = grouped.join(numbers, on="group").select("user", "name", pl.col("number").alias("group")).sort("user")
+    names = members.group_by("group").agg(pl.col("name").min())
+    released = comparison.released.join(names, left_on="subject", right_on="name").select("group", "item", "time")
+    return _numbered(comparison, members.select("user", "group"), released, besides)
+
+
+def everybody_alone(comparison: Comparison) -> Profiles:
+    """The original under other names: each user is a group."""
+    users = comparison.original.select(user="subject").drop_nulls().unique().sort("user")
+    order = pl.Series("order", randomness.keys(comparison.seed, "alone", users["user"]))
+    members = users.with_columns(order).sort("order", "user").with_row_index("group").select("user", "group")
+    rows = comparison.original.join(members, left_on="subject", right_on="user").select("group", "item", "time")
+    return _numbered(comparison, members.sort("user"), rows)
+
+
+def _numbered(
+    comparison: Comparison, members: pl.DataFrame, released: pl.DataFrame, besides: pl.Series | None = None
+) -> Profiles:
+    typed = comparison.original.select("item", "time", user="subject").drop_nulls("user")
+    strings = [typed["item"], released["item"], *([] if besides is None else [besides])]
+    texts = pl.concat(strings).unique().sort().alias("text").to_frame().with_row_index("item")
+
+    def by_number(rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.rename({"item": "text"}).join(texts, on="text").drop("text")
+
+    def counted(rows: pl.DataFrame, who: str) -> pl.DataFrame:
+        return rows.group_by(who, "item").agg(pl.len().cast(pl.Int64).alias("n")).sort(who, "item")
+
+    def dated(rows: pl.DataFrame, who: str) -> pl.DataFrame:
+        days = rows.drop_nulls("time").select(who, "item", day=pl.col("time").dt.date().cast(pl.Int32))
+        return days.unique().sort(who, "item", "day")
+
+    typed, released = by_number(typed), by_number(released)
+    return Profiles(
+        texts=texts,
+        members=members,
+        rows=counted(released, "group"),
+        days=dated(released, "group"),
+        typed=counted(typed, "user"),
+        typed_days=dated(typed, "user"),
+        spoken=language_in(comparison.release.params),
+    )
+
+
+# --- what is known ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Known:
+    """What an adversary knows of the attacked users."""
+
+    users: pl.DataFrame
+    """id, user, group, distinct (queries they typed), fold, and how many are known by each key of KNOWLEDGE."""
+    queries: pl.DataFrame
+    """id, position, item: in the order in which they are learnt."""
+
+    @property
+    def n(self) -> int:
+        """How many users are attacked."""
+        return self.users.height
+
+    def by(self, key: str) -> pl.DataFrame:
+        """id, item: what is known with so much knowledge."""
+        amounts = self.users.select("id", pl.col(key).alias("amount"))
+        known = self.queries.join(amounts, on="id").filter(pl.col("position") <= pl.col("amount"))
+        return known.select("id", "item").sort("id", "item")
+
+
+def draw_known(profiles: Profiles, seed: int, most: int) -> Known:
+    """Up to `most` users with two queries or more, and the queries of theirs that are known, drawn by the seed."""
+    owned = profiles.typed.with_columns(distinct=pl.len().over("user")).filter(pl.col("distinct") > 1)
+    owned = owned.join(profiles.members, on="user")
+    users = owned.select("user", "group", "distinct").unique().sort("user")
+    users = users.with_columns(pl.Series("drawn", randomness.keys(seed, "attacked users", users["user"])))
+    users = users.sort("drawn", "user").head(most).sort("user").with_row_index("id")
+    half = pl.col("distinct") // 2
+    amounts = [(half if n is None else pl.min_horizontal(half, pl.lit(n))).alias(key) for key, n in KNOWLEDGE.items()]
+    users = users.with_columns((pl.col("drawn") // 2**32 % 2).cast(pl.Int64).alias("fold"), *amounts)
+    theirs = owned.join(users.select("user", "id"), on="user").join(profiles.texts, on="item")
+    label = theirs.select(pl.concat_str("user", "text", separator="\0")).to_series()
+    theirs = theirs.with_columns(pl.Series("drawn", randomness.keys(seed, "known queries", label)))
+    place = pl.int_range(1, pl.len() + 1).over("id")
+    queries = theirs.sort("id", "drawn", "item").select("id", place.alias("position"), "item")
+    half_of = queries.join(users.select("id", most=pl.col("half")), on="id")
+    return Known(users=users.drop("drawn"), queries=half_of.filter(pl.col("position") <= pl.col("most")))
+
+
+def parts_of(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
+    """part, whole: items of `parts` that stand in items of `wholes`, word for word and one after the other.
+
+    Both tables have item and text. A text stands in itself.
+    """
+    numbers = dict(parts.select("text", "item").iter_rows())
+    longest = max((text.count(" ") + 1 for text in numbers), default=0)
+    found: list[tuple[int, int]] = []
+    for whole, text in wholes.select("item", "text").iter_rows():
+        words = text.split(" ")[:_MOST_WORDS]
+        ends = range(1, len(words) + 1)
+        runs = {" ".join(words[begin:end]) for end in ends for begin in range(max(0, end - longest), end)}
+        found += [(numbers[run], whole) for run in runs | {text} if run in numbers]
+    return pl.DataFrame(found, schema={"part": pl.UInt32, "whole": pl.UInt32}, orient="row").sort("part", "whole")
+
+
+def having(typed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
+    """user, item, n: which items stand in what users typed (user, item, n), and in how many rows."""
+    theirs = typed.join(parts, left_on="item", right_on="whole").group_by("user", "part").agg(pl.col("n").sum())
+    return theirs.rename({"part": "item"}).sort("user", "item")
+
+
+# --- which group fits -------------------------------------------------------------------------------
+
+
+def find_groups(
+    profiles: Profiles, known: Known, keys: Sequence[str], days: bool = False
+) -> dict[str, NDArray[np.int64]]:
+    """For each knowledge the group that each attacked user is believed to be in.
+
+    A group is scored by known queries that stand in its profile, by their words, by their stems, and, where days are
+    known, by queries on the same day; the weight of a text is ln(1 + groups / groups that have it). Which of these
+    scores is used was found out on other users (the other fold); ties are broken by the sum of all scores and then by
+    the size of the profile.
+    """
+    words, stems = (each.rename({each.columns[1]: "text"}) for each in (profiles.words, profiles.stems))
+    own = profiles.rows.select("group", "item")
+    clues = [_clues(own, known.queries, each, known.users) for each in (profiles.texts, words, stems)]
+    if days:
+        clues.append(_dated_clues(profiles, known))
+    size = np.zeros(profiles.groups, np.int64)
+    np.add.at(size, own["group"].to_numpy(), 1)
+    amounts = known.users.select(keys).to_numpy()
+    chosen = np.zeros((len(clues), known.n, len(keys)), np.int64)
+    for user in range(known.n):
+        scores, learnt = np.zeros((len(clues), size.size), np.int64), 0
+        for column in np.argsort(amounts[user], kind="stable"):
+            for clue, score in zip(clues, scores, strict=True):
+                clue.add(user, learnt, amounts[user, column], score)
+            learnt = amounts[user, column]
+            total = scores.sum(axis=0)
+            for scoring, score in enumerate(scores):
+                best = np.flatnonzero(score == score.max())
+                best = best[total[best] == total[best].max()]
+                chosen[scoring, user, column] = best[np.argmin(size[best])]
+    right = chosen == known.users["group"].to_numpy()[None, :, None]
+    fold = known.users["fold"].to_numpy()
+    found = np.zeros((known.n, len(keys)), np.int64)
+    for each in (0, 1):
+        scoring = right[:, fold != each].sum(axis=1).argmax(axis=0)  # of equals the first
+        for column, use in enumerate(scoring):
+            found[fold == each, column] = chosen[use, fold == each, column]
+    return {key: found[:, column] for column, key in enumerate(keys)}
+
+
+def _clues(own: pl.DataFrame, queries: pl.DataFrame, texts: pl.DataFrame, users: pl.DataFrame) -> Clues:
+    """The texts (item, text) of known queries, each from where it is first learnt."""
+    known = queries.join(texts, on="item").group_by("id", "text").agg(pl.col("position").min())
+    return Clues.of(known, texts.lazy(), own.lazy().rename({"group": "name"}), users)
+
+
+def _dated_clues(profiles: Profiles, known: Known) -> Clues:
+    """Known queries with the days on which they were typed."""
+    dated = pl.concat_str("item", "day", separator=" ")
+    days = known.queries.join(known.users.select("id", "user"), on="id").join(profiles.typed_days, on=["user", "item"])
+    own = profiles.days.select("group", item=dated)
+    texts = pl.concat([days.select(item=dated), own.select("item")]).unique().with_columns(text="item")
+    return _clues(own, days.select("id", "position", item=dated), texts, known.users)
+
+
+# --- numbers ----------------------------------------------------------------------------------------
+
+
+def share(key: str, outcomes: NDArray[np.float64], unit: str = "% of users") -> Iterator[Score]:
+    """The mean of outcomes in 0..1, one for each user, in percent with its 95 % interval (Wilson)."""
+    if outcomes.size == 0:
+        yield Score(key, None, unit)
+        return
+    mean = float(outcomes.mean())
+    yield Score(key, 100 * mean, unit)
+    for end, limit in zip(("low", "high"), interval(mean, outcomes.size), strict=True):
+        yield Score(f"{key}.{end}", 100 * limit, unit)
+
+
+def difference(key: str, values: NDArray[np.float64]) -> Iterator[Score]:
+    """The mean of differences, one for each user, in percentage points with its 95 % interval (normal)."""
+    if values.size < 2:
+        yield Score(key, None, POINTS)
+        return
+    mean, half = float(values.mean()), Z * float(values.std(ddof=1)) / math.sqrt(values.size)
+    for end, limit in (("", mean), (".low", mean - half), (".high", mean + half)):
+        yield Score(f"{key}{end}", 100 * limit, POINTS)

@@ -1,0 +1,491 @@
+"""Attribution: somebody who knows a few queries of a person tells which others in the common profile are theirs.
+
+A promise of k users behind each profile bounds how surely a person is given a name (`linkage`). It does not bound what
+is learnt about them: strings of a profile that one member alone typed can often be told apart. The adversary
+
+    1. knows 1, 2 or 5 distinct queries of a person, drawn at random, or half of them (never more than half, so that
+       something is left to learn); with `days`, also on which days they were typed;
+    2. finds the group: the profile that fits best by known queries, by their words or by their stems, weighted as in
+       `linkage`; which of these scores is used was found out on other people;
+    3. ranks the other strings of that profile by a logistic model, and guesses the first (among equals, any of them).
+       The model looks at stems that the string shares with known queries (rare ones of the profile weigh more), how
+       many profiles have it, how often it stands there, its length and, with `days`, whether it stands on a day that
+       is known. It was fitted on the other half of the people: whoever attacks may rehearse on those whose answers
+       are known.
+
+Strings that are known, that stand in a known query or that hold one are no guesses. A guess is right if the person
+typed it, or a longer query in which it stands word for word; where no guess is left, that is a failure.
+
+    after.five_queries             users for whom the first guess is right; `before`: the same on the original under
+                                   other names, where each person is a group
+    after.five_queries.found       users whose group is found
+    after.five_queries.novel       right, if only strings may be guessed that share no stem with what is known
+    after.five_queries.specific    the same, if besides 2 % of the users at most (or one of them) have the string
+    given, absent                  with five known queries: right if the group is told; right by the same attack on the
+                                   profile of the group without the person
+    excess                         given - absent: what it costs a person to be in the log; also `.novel`, `.specific`
+    excess.random                  the same difference for a random string of the profile
+    bound                          100 / k, to compare with: it bounds none of these figures
+
+The profile without the person is made from the run record and the original, not by running the method again: strings
+that no other member has leave it, strings that others have too stand there less often in proportion, and the gap is
+filled with further strings of the other members, drawn in proportion to how often they typed them (where profiles do
+not hold whole queries: with released strings that stand in their queries). Who is in the group stays as it was.
+
+Up to 1,000 users with two distinct queries or more, drawn by the seed, are attacked, one draw of known queries each;
+intervals are of 95 % over users. `2 % of the users` is counted among up to 5,000. An adversary with vectors of words,
+or with other knowledge of a person, finds more. It is about releases of common profiles; others have no groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.core import randomness
+from coterie.core.scores import Figure, Finding, Score
+from coterie.measures.attacks import bound
+from coterie.measures.attacks._clues import PARTS
+from coterie.measures.attacks._profiles import (
+    FIVE,
+    KNOWLEDGE,
+    Known,
+    Profiles,
+    difference,
+    draw_known,
+    everybody_alone,
+    find_groups,
+    having,
+    parts_of,
+    profiles_of,
+    share,
+)
+from coterie.measures.comparison import Comparison
+
+needs = frozenset({"record", "text"})
+ATTACKED = 1_000
+COUNTED = 5_000
+"""Users among whom it is counted how many have a string."""
+SPECIFIC = 0.02
+findings = (
+    Finding(
+        risk="inference",
+        headline=True,
+        text="Attribution excess {excess}, beside 1/k = {bound}: so much more often does somebody who knows five "
+        "queries of a person, and the person's group, name a further one correctly than if the person were not in the "
+        "log.",
+        options="--record DIR",
+    ),
+    Finding(
+        risk="inference",
+        text="With the person such a guess is right in {given} of cases, without in {absent}; a guess at random among "
+        "the strings of the profile gains {excess.random}.",
+        options="--record DIR",
+    ),
+    Finding(
+        risk="inference",
+        text="Whoever has to find the group first is right in {after.five_queries} of cases, and in "
+        "{after.five_queries.novel} if the guess must have no word in common with what was known.",
+        options="--record DIR",
+    ),
+)
+_ROUNDS = 12  # of Newton's method; more change nothing that is shown
+_RIDGE = 1e-3
+_DIGITS = 9  # of a score, so that equal strings are equally likely
+KINDS = ("all", "novel", "specific")
+figures = (
+    Figure(
+        section="attacks",
+        order=40,
+        key="after.one_query",
+        title="A further query attributed, knowing one",
+        reading="Users of whom somebody who knows one query names a further one in the profile of their group, and is "
+        "right. In brackets the 95% interval. One in k does not bound it.",
+        before="before.one_query",
+    ),
+    Figure(
+        section="attacks",
+        order=40,
+        key="after.five_queries",
+        title="A further query attributed, knowing five",
+        reading="The same for somebody who knows five.",
+        before="before.five_queries",
+    ),
+    Figure(
+        section="attacks",
+        order=40,
+        key="after.half",
+        title="A further query attributed, knowing half",
+        reading="The same for somebody who knows half of their queries.",
+        before="before.half",
+    ),
+    Figure(
+        section="attacks",
+        order=40,
+        key="after.five_queries.novel",
+        title="One that has nothing in common with the five",
+        reading="The same for guesses that share no word with what is known.",
+        before="before.five_queries.novel",
+    ),
+    Figure(
+        section="attacks",
+        order=40,
+        key="excess",
+        title="Attribution excess",
+        reading="What it costs a person to be in the log: how much more often such a guess is right, with five known "
+        "queries and the group told, than on the same profile made without the person. Compare it with one in k and "
+        "with the line below.",
+    ),
+    Figure(
+        section="attacks",
+        order=40,
+        key="excess.random",
+        title="Attribution excess of a random guess",
+        reading="The same for a guess at random among the strings of the profile.",
+    ),
+)
+
+
+def measure(comparison: Comparison) -> Iterator[Score]:
+    """How often guesses are right, in the original and in the release, and how much of it the person's rows add."""
+    profiles = profiles_of(comparison)
+    known = draw_known(profiles, comparison.seed, ATTACKED)
+    yield Score("users", known.n, "users attacked")
+    if (most := bound(comparison.release)) is not None:
+        yield Score("bound", most, "%")
+    alone = everybody_alone(comparison)
+    for prefix, days in (("", False), ("days.", True)):
+        raw = Attack(alone, draw_known(alone, comparison.seed, ATTACKED), comparison.seed, days).outcomes()
+        yield from _successes(f"{prefix}before", raw)
+        if days and profiles.days.is_empty():
+            yield Score(f"{prefix}excess", None, "does not apply: no times in the release")
+            return
+        attack = Attack(profiles, known, comparison.seed, days, absent=True)
+        outcomes = attack.outcomes()
+        yield from _successes(f"{prefix}after", outcomes)
+        yield from _excess(prefix, outcomes)
+
+
+def _successes(moment: str, outcomes: Outcomes) -> Iterator[Score]:
+    for key in KNOWLEDGE:
+        yield from share(f"{moment}.{key}", outcomes["found", key, "all"])
+        yield from share(f"{moment}.{key}.found", outcomes["group", key, "all"])
+        for kind in KINDS[1:]:
+            yield from share(f"{moment}.{key}.{kind}", outcomes["found", key, kind])
+
+
+def _excess(prefix: str, outcomes: Outcomes) -> Iterator[Score]:
+    for kind in (*KINDS, "random"):
+        end = "" if kind == "all" else f".{kind}"
+        given, absent = (outcomes[place, FIVE, kind] for place in ("given", "absent"))
+        yield from share(f"{prefix}given{end}", given)
+        yield from share(f"{prefix}absent{end}", absent)
+        yield from difference(f"{prefix}excess{end}", given - absent)
+
+
+Outcomes = dict[tuple[str, str, str], NDArray[np.float64]]
+"""place, knowledge, kind -> how right each user's guess is."""
+
+
+# --- the attack ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attack:
+    """One adversary, with or without days, against some users of some profiles."""
+
+    profiles: Profiles
+    known: Known
+    seed: int
+    days: bool = False
+    absent: bool = False
+    """Whether profiles without the person are attacked as well."""
+
+    def outcomes(self) -> Outcomes:
+        """How right the guesses about each user are."""
+        users = self.known.users
+        found = find_groups(self.profiles, self.known, list(KNOWLEDGE), self.days)
+        outcomes: Outcomes = {
+            ("group", key, "all"): (found[key] == users["group"].to_numpy()).astype(float) for key in KNOWLEDGE
+        }
+        seen = pl.concat([users["group"], *(pl.Series("group", each, pl.UInt32) for each in found.values())]).unique()
+        rows = self.profiles.rows.join(seen.to_frame(), on="group", how="semi").select(
+            pl.col("group").cast(pl.Int64).alias("profile"), "item", pl.col("n").cast(pl.Float64)
+        )
+        days = self.profiles.days.select(pl.col("group").cast(pl.Int64).alias("profile"), "item", "day")
+        relations = _Relations.of(self.profiles, self.known, rows)
+        if self.absent:
+            without, without_days = _without(self.profiles, self.known, relations, self.seed)
+            rows, days = pl.concat([rows, without]), pl.concat([days, without_days])
+        view = _View.of(self.profiles, rows, days if self.days else days.clear())
+        for key in KNOWLEDGE:
+            places = {"found": found[key], "given": users["group"].to_numpy()}
+            if self.absent and key == FIVE:
+                places["absent"] = -1 - np.arange(users.height)
+            outcomes |= self._guesses(key, places, view, relations)
+        return outcomes
+
+    def _guesses(self, key: str, places: dict[str, NDArray[np.int64]], view: _View, relations: _Relations) -> Outcomes:
+        """Fit the model where the group is given, on one half of the users, and let it guess about the other half."""
+        known = self.known.by(key)
+        tables = {name: self._candidates(known, place, view, relations) for name, place in places.items()}
+        rehearsal = tables["given"]
+        guesses: Outcomes = {}
+        for name, table in tables.items():
+            scores = np.zeros(table.height)
+            for fold in (0, 1):
+                model = _fit(rehearsal.filter(pl.col("fold") != fold))
+                here = (table["fold"] == fold).to_numpy()
+                scores[here] = _apply(model, table.filter(pl.col("fold") == fold))
+            judged = table.with_columns(pl.Series("score", np.round(scores, _DIGITS)))
+            for kind, eligible in zip(KINDS, (pl.lit(True), pl.col("novel"), pl.col("specific")), strict=True):
+                guesses[name, key, kind] = self._by_user(judged.filter(eligible), first=True)
+            guesses[name, key, "random"] = self._by_user(judged, first=False)
+        return guesses
+
+    def _by_user(self, judged: pl.DataFrame, first: bool) -> NDArray[np.float64]:
+        """The share of right ones among the strings with the best score, or among all; 0 where there are none."""
+        best = judged.filter(pl.col("score") == pl.col("score").max().over("id")) if first else judged
+        means = best.group_by("id").agg((pl.col("theirs").sum() / pl.len()).alias("right"))
+        users = self.known.users.select("id").join(means, on="id", how="left", maintain_order="left")
+        return users["right"].fill_null(0.0).to_numpy()
+
+    def _candidates(
+        self, known: pl.DataFrame, place: NDArray[np.int64], view: _View, relations: _Relations
+    ) -> pl.DataFrame:
+        """Strings that may be guessed, with what the model looks at, and whether they are right."""
+        users = self.known.users.select("id", "user", "fold").with_columns(pl.Series("profile", place, pl.Int64))
+        pair = ["id", "item"]
+        hints = known.join(relations.related, on="item").select("id", item="other").unique()
+        theirs = relations.theirs.with_columns(theirs=pl.lit(True))
+        table = users.join(view.strings, on="profile").join(hints, on=pair, how="anti")
+        table = table.join(theirs, on=["user", "item"], how="left")
+        stems = known.join(view.stems, on="item").select("id", "stem").unique()
+        shared = users.select("id", "profile").join(stems, on="id").join(view.weights, on=["profile", "stem"])
+        shared = shared.group_by(*pair).agg(
+            pl.col("weight").sum().alias("shared"),
+            pl.col("weight").max().alias("best"),
+            pl.col("rarity").sum().alias("shared_rarity"),
+            pl.col("rarity").max().alias("best_rarity"),
+        )
+        table = table.join(shared, on=pair, how="left")
+        if self.days:
+            on = self.profiles.typed_days.join(users, on="user").join(known, on=pair, how="semi")
+            on = on.select("id", "profile", "day").unique().join(view.days, on=["profile", "day"])
+            table = table.join(on.group_by(*pair).agg(pl.col("day_weight").max()), on=pair, how="left")
+        else:
+            table = table.with_columns(day_weight=pl.lit(0))
+        table = table.with_columns(
+            pl.col("shared", "best", "shared_rarity", "best_rarity", "day_weight").fill_null(0),
+            pl.col("theirs").fill_null(False),
+        )
+        novel = pl.col("shared") == 0
+        rare = pl.col("item").is_in(relations.specific.implode())
+        return table.with_columns(novel=novel, specific=novel & rare).sort(*pair)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _View:
+    """What an adversary sees of profiles."""
+
+    strings: pl.DataFrame
+    """profile, item, n, rare, length, total: of a string, the profiles that have it and the weight of its stems."""
+    stems: pl.DataFrame
+    """item, stem."""
+    weights: pl.DataFrame
+    """profile, stem, item, weight: ln(1 + strings of the profile / those with the stem), in millionths."""
+    days: pl.DataFrame
+    """profile, item, day, day_weight: the same for days."""
+
+    @classmethod
+    def of(cls, profiles: Profiles, rows: pl.DataFrame, days: pl.DataFrame) -> _View:
+        """`rows`: profile, item, n. `days`: profile, item, day."""
+        stems = profiles.stems
+        sizes = rows.group_by("profile").len("strings")
+        in_profiles = rows.select("profile", "item").join(stems, on="item")
+        having = in_profiles.group_by("profile", "stem").len("having").join(sizes, on="profile")
+        weights = in_profiles.join(_weighted(having, "weight"), on=["profile", "stem"])
+        spread = profiles.rows.select("group", "item").join(stems, on="item").select("group", "stem").unique()
+        spread = spread.group_by("stem").len("having").with_columns(strings=pl.lit(profiles.groups))
+        weights = weights.join(_weighted(spread, "rarity"), on="stem", how="left")
+        totals = weights.group_by("profile", "item").agg(
+            pl.col("weight").sum().alias("total"), pl.len().alias("length")
+        )
+        groups = profiles.rows.group_by("item").len("groups")
+        strings = rows.join(totals, on=["profile", "item"], how="left").join(groups, on="item", how="left")
+        rarity = _log1p(strings.select(profiles.groups / pl.col("groups").fill_null(1)).to_series())
+        often = _log1p(strings["n"])
+        strings = strings.with_columns(
+            pl.col("total", "length").fill_null(0), pl.Series("rare", rarity), pl.Series("often", often)
+        )
+        on_day = days.join(rows, on=["profile", "item"], how="semi")
+        of_day = on_day.group_by("profile", "day").len("having").join(sizes, on="profile")
+        dated = on_day.join(_weighted(of_day, "day_weight"), on=["profile", "day"])
+        return cls(strings.drop("n", "groups"), stems, weights, dated)
+
+
+def _weighted(having: pl.DataFrame, name: str) -> pl.DataFrame:
+    """A table with the columns strings and having in place of which stands a weight."""
+    weight = np.rint(PARTS * _log1p(having.select(pl.col("strings") / pl.col("having")).to_series())).astype(np.int64)
+    return having.drop("strings", "having").with_columns(pl.Series(name, weight))
+
+
+def _log1p(numbers: pl.Series) -> NDArray[np.float64]:
+    logarithms: NDArray[np.float64] = np.log1p(numbers.to_numpy())
+    return logarithms
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Relations:
+    """Who has which string, and which strings stand in which."""
+
+    theirs: pl.DataFrame
+    """user, item, n: strings of the profiles that stand in what attacked users and members of their groups typed."""
+    related: pl.DataFrame
+    """item, other: known queries and the strings that stand in them, or in which they stand."""
+    specific: pl.Series
+    """Strings that few users have."""
+
+    @classmethod
+    def of(cls, profiles: Profiles, known: Known, rows: pl.DataFrame) -> _Relations:
+        """`rows`: the profiles that are looked at (profile, item, n)."""
+        users = profiles.typed.select("user").unique().sort("user")
+        grouped = profiles.members.join(known.users.select("group").unique(), on="group", how="semi").select("user")
+        counted = _some(users, known.users.select("user"), COUNTED)
+        people = pl.concat([grouped, counted]).unique()
+        typed = profiles.typed.join(people, on="user", how="semi")
+        # Strings that the members of a group typed may come into its profile when a person is left out.
+        inside = typed.join(grouped, on="user", how="semi").select("item")
+        released = pl.concat([rows.select("item"), inside]).unique()
+        released = released.join(profiles.texts, on="item").sort("item")
+        wholes = typed.select("item").unique().join(profiles.texts, on="item").sort("item")
+        stands = parts_of(released, wholes)
+        queries = known.queries.select("item").unique().join(profiles.texts, on="item").sort("item")
+        within = stands.join(queries, left_on="whole", right_on="item", how="semi").select(item="whole", other="part")
+        around = parts_of(queries, released).select(item="part", other="whole")
+        theirs = having(typed, stands)
+        few = max(1.0, SPECIFIC * counted.height)
+        having_it = theirs.join(counted, on="user", how="semi").group_by("item").len("users")
+        many = having_it.filter(pl.col("users") > few)["item"]
+        return cls(
+            theirs=theirs,
+            related=pl.concat([within, around]).unique(),
+            specific=released.filter(~pl.col("item").is_in(many.implode()))["item"],
+        )
+
+
+def _some(users: pl.DataFrame, attacked: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Up to `most` users, the attacked ones (a random sample) first."""
+    others = users.join(attacked, on="user", how="anti") if users.height > most else users
+    return others if users.height <= most else pl.concat([attacked, others.head(most - attacked.height)])
+
+
+# --- profiles without the person -----------------------------------------------------------------
+
+
+def _without(profiles: Profiles, known: Known, relations: _Relations, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """(profile, item, n) and (profile, item, day) of each attacked user's group without the user: profile = -1 - id."""
+    users = known.users.select("id", "user", "group").with_columns(profile=-1 - pl.col("id").cast(pl.Int64))
+    own = relations.theirs.rename({"n": "own"})
+    by_group = relations.theirs.join(profiles.members, on="user").group_by("group", "item").agg(total=pl.col("n").sum())
+    rows = users.join(profiles.rows, on="group").join(by_group, on=["group", "item"], how="left")
+    rows = rows.join(own, on=["user", "item"], how="left").with_columns(pl.col("own", "total").fill_null(0))
+    part = pl.when(pl.col("own") > 0).then(1 - pl.col("own") / pl.col("total")).otherwise(1.0)
+    rows = rows.with_columns(left=pl.col("n") * part).sort("profile", "item")
+    kept = rows.filter(pl.col("left") > 0).select("profile", "item", n="left")
+    gaps = rows.group_by("profile", maintain_order=True).agg(
+        (pl.col("n") - pl.col("left")).sum().round(6).ceil().cast(pl.Int64).alias("gap")
+    )
+    others = users.select("profile", "user", "group").join(profiles.members.rename({"user": "other"}), on="group")
+    others = others.filter(pl.col("other") != pl.col("user")).select("profile", "group", "other")
+    refill = others.join(_units(profiles, relations), left_on=["group", "other"], right_on=["group", "user"])
+    refill = refill.join(profiles.rows, on=["group", "item"], how="anti")
+    drawn = _drawn(refill, gaps, profiles, seed)
+    days = _days_without(profiles, users, others, kept, drawn)
+    return pl.concat([kept, drawn.select("profile", "item", n=pl.lit(1.0))]), days
+
+
+def _units(profiles: Profiles, relations: _Relations) -> pl.DataFrame:
+    """group, user, item, n: what profiles are made of, for each member: whole queries or, where they are not, parts."""
+    typed = profiles.typed.join(profiles.members, on="user")
+    in_profiles = profiles.rows.join(typed.select("group", "item").unique(), on=["group", "item"], how="semi")
+    if in_profiles.height == profiles.rows.height:
+        return typed
+    released = profiles.rows.select("item").unique()
+    return relations.theirs.join(released, on="item", how="semi").join(profiles.members, on="user")
+
+
+def _drawn(refill: pl.DataFrame, gaps: pl.DataFrame, profiles: Profiles, seed: int) -> pl.DataFrame:
+    """profile, item: strings that fill the gaps, drawn without replacement in proportion to n."""
+    choices = refill.group_by("profile", "item").agg(pl.col("n").sum()).join(gaps, on="profile")
+    choices = choices.filter(pl.col("gap") > 0).join(profiles.texts, on="item").sort("profile", "item")
+    label = choices.select(pl.concat_str(pl.col("profile").cast(pl.String), "text", separator="\0")).to_series()
+    uniform = (randomness.keys(seed, "profiles without a person", label).astype(np.float64) + 1) / 2.0**64
+    waiting = -np.log(np.minimum(uniform, 1.0)) / choices["n"].to_numpy()  # the first to come are the sample
+    ordered = choices.with_columns(pl.Series("waiting", waiting)).sort("profile", "waiting", "item")
+    place = pl.int_range(pl.len()).over("profile")
+    return ordered.filter(place < pl.col("gap")).select("profile", "item")
+
+
+def _days_without(
+    profiles: Profiles, users: pl.DataFrame, others: pl.DataFrame, kept: pl.DataFrame, drawn: pl.DataFrame
+) -> pl.DataFrame:
+    """profile, item, day: those of strings that stayed, unless they were the person's alone, and of those that came."""
+    key = ["profile", "item", "day"]
+    stayed = users.select("profile", "user", "group").join(profiles.days, on="group")
+    stayed = stayed.join(kept, on=["profile", "item"], how="semi")
+    by_others = others.join(profiles.typed_days, left_on="other", right_on="user")
+    alone = stayed.join(profiles.typed_days, on=["user", "item", "day"], how="semi").join(by_others, on=key, how="anti")
+    stayed = stayed.join(alone, on=key, how="anti").select(key)
+    return pl.concat([stayed, by_others.join(drawn, on=["profile", "item"], how="semi").select(key).unique()])
+
+
+# --- the model -------------------------------------------------------------------------------------
+
+
+def _columns(table: pl.DataFrame) -> NDArray[np.float64]:
+    """What the model looks at, one line for each feature."""
+    total, shared = (table[name].to_numpy() / PARTS for name in ("total", "shared"))
+    return np.stack([
+        np.ones(table.height),
+        shared,
+        shared / np.maximum(total, 1e-9),
+        table["best"].to_numpy() / PARTS,
+        (shared > 0).astype(float),
+        table["shared_rarity"].to_numpy() / PARTS,
+        table["best_rarity"].to_numpy() / PARTS,
+        table["rare"].to_numpy(),
+        table["often"].to_numpy(),
+        table["length"].to_numpy().astype(float),
+        table["day_weight"].to_numpy() / PARTS,
+    ])  # fmt: skip
+
+
+def _fit(table: pl.DataFrame) -> NDArray[np.float64]:
+    """Weights of a logistic model with a small ridge, by Newton's method; sums are taken in one order."""
+    columns, right = _columns(table), table["theirs"].to_numpy().astype(float)
+    n = columns.shape[0]
+    weights = np.zeros(n)
+    for _ in range(_ROUNDS):
+        chance = 1 / (1 + np.exp(-np.clip(_sum(columns, weights), -30, 30)))
+        spread = chance * (1 - chance)
+        slope = np.array([(column * (right - chance)).sum() for column in columns]) - _RIDGE * weights
+        curve = np.array([[(columns[i] * columns[j] * spread).sum() for j in range(n)] for i in range(n)])
+        weights = weights + np.linalg.solve(curve + _RIDGE * np.eye(n), slope)
+    return weights
+
+
+def _apply(weights: NDArray[np.float64], table: pl.DataFrame) -> NDArray[np.float64]:
+    return _sum(_columns(table), weights)
+
+
+def _sum(columns: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weighted sum of the lines, without a library whose order of additions depends on threads."""
+    total: NDArray[np.float64] = np.zeros(columns.shape[1])
+    for column, weight in zip(columns, weights, strict=True):
+        total += column * weight
+    return total
