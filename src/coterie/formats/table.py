@@ -64,13 +64,13 @@ class Raw(NamedTuple):
 
 def sniff(head: list[str]) -> float:
     """A parquet file, JSON lines or a header line with `query` or `path`: names that other formats may have too."""
-    return 0.5 if {"query", "path"} & set(_names(head)) or _kind(head) == "parquet" else 0.0
+    return 0.5 if {"query", "path"} & set(_names(head)) or kind_of(head) == "parquet" else 0.0
 
 
 def load(source: Source, options: Options) -> Loaded:
     """Rows of the files, typed, with their shape."""
     first = source.head()
-    kind = _kind(first)
+    kind = kind_of(first)
     names = column_names(source)
     shape, picked = _picked(names, options, complete=kind != "jsonl")
     _require_same_columns(source, kind)
@@ -126,9 +126,9 @@ def column_names(source: Source, thorough: bool = True) -> list[str]:
     A field of JSON lines may first appear in the last line; looking there takes time.
     """
     first = source.head()
-    if thorough and _kind(first) == "jsonl":
+    if thorough and kind_of(first) == "jsonl":
         return list(dict.fromkeys((*_names(first), *_json_fields(source))))
-    if _kind(first) != "parquet":
+    if kind_of(first) != "parquet":
         return _names(first)
     try:
         return pl.scan_parquet(str(source.paths[0]), glob=False).collect_schema().names()
@@ -147,7 +147,8 @@ def _json_fields(source: Source) -> Iterator[str]:
             yield from record if isinstance(record, dict) else ()
 
 
-def _kind(head: list[str]) -> str:
+def kind_of(head: list[str]) -> str:
+    """What kind of file begins with these lines."""
     line = head[0] if head else ""
     if line.startswith("PAR1"):
         return "parquet"
@@ -158,7 +159,7 @@ def _kind(head: list[str]) -> str:
 
 def _names(head: list[str]) -> list[str]:
     """The columns of a text file by its first lines; in JSON lines a field may be absent."""
-    kind = _kind(head)
+    kind = kind_of(head)
     if not head or kind == "parquet":
         return []
     if kind == "tsv":
@@ -224,7 +225,7 @@ def _require_same_columns(source: Source, kind: str) -> None:
         lines = head(path)
         if not lines:
             continue
-        same_kind = _kind(lines) == kind
+        same_kind = kind_of(lines) == kind
         columns: Any = _names(lines)
         if kind == "parquet" and same_kind:
             columns = pl.scan_parquet(str(path), glob=False).collect_schema()
