@@ -22,7 +22,7 @@ _WRITTEN = ((19_000_101, 21_001_231), (19_000_101_000_000, 21_001_231_235_959))
 
 
 def with_apostrophe(text: pl.Expr) -> pl.Expr:
-    """Text that no spreadsheet takes for a formula: an apostrophe is put before what could be one, and before another."""
+    """Text that no spreadsheet takes for a formula: an apostrophe stands before what could be one."""
     return pl.when(text.str.contains(_FORMULA)).then(pl.lit("'") + text).otherwise(text).name.keep()
 
 

@@ -7,7 +7,6 @@ whether values are safe in a spreadsheet. Both are still read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -177,7 +176,7 @@ def _wrong_parameters(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator
     wrong = [param.name for param in known if not param.rule.accepts(given[param.name], param.kind)]
     yield from wrong
     if wrong or len(known) < len(given):
-        shared = {name for promise in promises for name, value in asdict(promise).items() if given.get(name) != value}
+        shared = {name for promise in promises for name, value in to_dict(promise).items() if given.get(name) != value}
         yield from (name for name in ("k", "users", "attrs") if name in shared and name in given)
         return
     minutes = next((n for n in (getattr(promise, "session_minutes", None) for promise in promises) if n), 30)
