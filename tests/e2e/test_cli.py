@@ -458,7 +458,7 @@ def test_a_report_checks_again(coterie, log, tmp_path):
     safe = tmp_path / "safe.tsv"
     coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
     safe.write_text(safe.read_text() + "\t2006-03-05 00:00:00\tzz top secret\t\t\n")
-    assert "BROKEN" in coterie("report", safe, "-O", log, "-o", tmp_path / "r.json", "-q").err
+    assert "BROKEN" in coterie("report", safe, "-O", log, "-o", tmp_path / "r.json", "-q", code=1).err
     assert json.loads((tmp_path / "r.json").read_text())["releases"][0]["verdict"] == "broken"
 
 

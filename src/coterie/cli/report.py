@@ -31,7 +31,10 @@ from coterie.cli.console import progress, say
 @opt.force
 @opt.quiet
 @opt.config
+@click.pass_context
 def report(
+    ctx: click.Context,
+    /,
     out: tuple[str, ...],
     original: tuple[str, ...],
     record: tuple[Path, ...],
@@ -42,7 +45,7 @@ def report(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """One page about released files OUT: promises, checks, figures and limits."""
+    """One page about released files OUT: promises, checks, figures and limits; exit 1 if a promise is broken."""
     from coterie import jobs
 
     with progress(quiet) as (step, note):
@@ -62,3 +65,4 @@ def report(
     say(f"Report: {output}", quiet)
     for path in broken:
         say(f"{path}: the promise is BROKEN, or this is not the log it was made from.", style="red")
+    ctx.exit(1 if broken else 0)

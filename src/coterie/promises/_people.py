@@ -29,7 +29,7 @@ from coterie.text.hosts import host_labels, host_of
 RECORD = "the run record (--record DIR)"
 BOTH = "the original log and the run record (--original LOG --record DIR)"
 _NOT_STEPS = ("read", "synth")  # entries of a history that are no prepare steps
-_SESSION = "session"
+_SESSION, _STEP = "session", "sessions"  # the private column, and the prepare step that fills it
 _MINUTES = 30
 _CHANCE = 6.0  # standard deviations
 _MOST_EXCESS = 1 / 3  # of the strings of all profiles together
@@ -98,7 +98,7 @@ def _sessions(original: Log) -> pl.Series:
     """The sessions of all users, as names are made from them."""
     shape = original.shape
     user, rows = pl.col(shape.subject), original.frame.drop_nulls(shape.subject)
-    if _SESSION not in rows.collect_schema():
+    if not any(step.partition("(")[0] == _STEP for step in original.steps):  # nobody else numbers them
         number = pl.lit(0, pl.UInt32)
         if shape.time:
             rows = rows.select(shape.subject, shape.time).sort(shape.subject, shape.time)
@@ -125,14 +125,14 @@ class _Groups:
     """group and the columns of the release."""
 
 
-def people(case: Case, k: int, profiles: pl.LazyFrame, *, typed: bool) -> Iterator[Check]:
+def people(case: Case, profiles: pl.LazyFrame, *, typed: bool) -> Iterator[Check]:
     """The names behind each profile (subject, and what stands for its rows) are people, and it is made of all of them.
 
     `typed`: what is released was typed by somebody, and is not put in place of it.
     """
     names = count(case.rows.select(pl.col(case.shape.subject).drop_nulls().n_unique()))
     if case.original is None or not _is_known(case):
-        yield _names_alone(case, k, names)
+        yield _names_alone(case, names)
         return
     groups = _groups(case, case.original, profiles)
     strangers = groups.people["user"].null_count()
@@ -166,7 +166,7 @@ def people(case: Case, k: int, profiles: pl.LazyFrame, *, typed: bool) -> Iterat
     yield from _averages(case, case.original, groups)
 
 
-def _names_alone(case: Case, k: int, names: int) -> Check:
+def _names_alone(case: Case, names: int) -> Check:
     if case.original is not None:
         users = count(case.original.frame.select(pl.col(case.original.shape.subject).drop_nulls().n_unique()))
         if names > users:
@@ -178,7 +178,7 @@ def _names_alone(case: Case, k: int, names: int) -> Check:
                 looked_at=names,
                 needs_original=True,
             )
-    detail = f"{k} names were counted, not {k} people"
+    detail = "k names were counted, not k people"
     if case.foreign:
         return not_checked("people", detail, needs="to know whose names these are, which such a file does not tell")
     return not_checked("people", detail, carries_promise=True, needs=RECORD if case.original is not None else BOTH)

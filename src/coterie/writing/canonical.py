@@ -23,7 +23,7 @@ from coterie.core.scratch import Scratch
 from coterie.core.shapes import Shape
 from coterie.formats._read import released_kind
 from coterie.formats._source import open_bytes
-from coterie.writing.files import CHUNK, compress, sink
+from coterie.writing.files import _CHUNK, _compress, _sink
 
 _DETAIL = "the file is, byte for byte, what Coterie writes for its rows"
 _GZIP_START = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"  # deflate, no flags (no name, no comment), no time
@@ -32,7 +32,8 @@ _GZIP_EFFORTS = (0, 2, 4)
 _GZIP_HEADER = 10
 _ZSTD_START = b"\x28\xb5\x2f\xfd"
 _ZSTD_SIZES = (0, 2, 4, 8)  # bytes that tell the size of what was compressed
-_EMPTY, _RAW, _REPEATED, _RESERVED = 0, 0, 1, 3
+_EMPTY, _REPEATED, _RESERVED = 0, 1, 3  # sizes and kinds of its blocks
+_ROOM = 16  # bytes by which descriptions in a Parquet file may differ between versions
 
 
 def canonical(path: Path, rows: pl.LazyFrame, shape: Shape, csv_safe: bool = False) -> Check:
@@ -53,7 +54,7 @@ def _difference(path: Path, rows: pl.LazyFrame, csv_safe: bool) -> str:
     kind, compression = released_kind(path)
     scratch = Scratch()
     again = scratch.path / f"again.{kind}"
-    sink(rows, again, kind, None, csv_safe)
+    _sink(rows, again, kind, None, csv_safe)
     if kind == "parquet":
         with path.open("rb") as given, again.open("rb") as ours:
             return _parquet_difference(path, again) if _first_difference(given, ours) >= 0 else ""
@@ -64,7 +65,7 @@ def _difference(path: Path, rows: pl.LazyFrame, csv_safe: bool) -> str:
     if compression is None:
         return ""
     packed = scratch.path / f"again.{kind}.{compression}"
-    compress(again, packed, compression)
+    _compress(again, packed, compression)
     with path.open("rb") as given, packed.open("rb") as ours:
         if _first_difference(given, ours) < 0:
             return ""
@@ -87,7 +88,7 @@ def _first_difference(given: IO[bytes], ours: IO[bytes]) -> int:
 def _filled(stream: IO[bytes]) -> bytes:
     """The next chunk, which is short at the end of the stream alone."""
     data = b""
-    while len(data) < CHUNK and (more := stream.read(CHUNK - len(data))):
+    while len(data) < _CHUNK and (more := stream.read(_CHUNK - len(data))):
         data += more
     return data
 
@@ -101,9 +102,9 @@ def _gzip_difference(path: Path) -> str:
             return "header of gzip that holds more than it must, such as a name, a time or a comment"
         stream.seek(0)
         unpacking = zlib.decompressobj(wbits=31)
-        while not unpacking.eof and (chunk := stream.read(CHUNK)):
+        while not unpacking.eof and (chunk := stream.read(_CHUNK)):
             while chunk and not unpacking.eof:
-                unpacking.decompress(chunk, CHUNK)  # what was unpacked has been compared
+                unpacking.decompress(chunk, _CHUNK)  # what was unpacked has been compared
                 chunk = unpacking.unconsumed_tail
         return "thing behind the compressed rows" if unpacking.unused_data or stream.read(1) else ""
 
@@ -149,7 +150,9 @@ def _parquet_difference(path: Path, again: Path) -> str:
     for (what, mine), (_, theirs) in zip(_described(ours), _described(given), strict=False):
         if mine != theirs:
             return f"difference in what a Parquet file has: {what}"
-    return "gap in a Parquet file, where something could stand" if _gaps(path, given) else ""
+    most = max(_gaps(ours, again.stat().st_size)) + _ROOM
+    wide = any(gap > most for gap in _gaps(given, path.stat().st_size))
+    return "gap in a Parquet file, where something could stand" if wide else ""
 
 
 def _described(metadata: Any) -> Iterator[tuple[str, object]]:
@@ -177,17 +180,13 @@ def _statistics(column: Any) -> object:
     return stats.null_count, stats.distinct_count, *((stats.min, stats.max) if stats.has_min_max else ())
 
 
-def _gaps(path: Path, metadata: Any) -> bool:
-    """Whether there are bytes in a Parquet file that belong to no column and not to its end."""
-    at = 4
-    columns = (
-        metadata.row_group(group).column(place)
-        for group in range(metadata.num_row_groups)
-        for place in range(metadata.num_columns)
-    )
-    for column in columns:
-        start = column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset
-        if start != at:
-            return True
-        at += column.total_compressed_size
-    return bool(at + metadata.serialized_size + 8 != path.stat().st_size)
+def _gaps(metadata: Any, size: int) -> list[int]:
+    """The bytes before, between and behind the columns of a Parquet file, where polars describes columns once more."""
+    gaps, at = [], 0
+    for group in range(metadata.num_row_groups):
+        for place in range(metadata.num_columns):
+            column = metadata.row_group(group).column(place)
+            start = column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset
+            gaps.append(abs(start - at))
+            at = start + column.total_compressed_size
+    return [*gaps, abs(size - metadata.serialized_size - at)]

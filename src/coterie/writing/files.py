@@ -38,7 +38,7 @@ KINDS = ("tsv", "csv", "parquet", "jsonl")
 _FOR_SPREADSHEETS = ("tsv", "csv")
 _COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
 _ROW_GROUP = 250_000  # fixed, so that the same rows give the same bytes
-CHUNK = 1 << 22
+_CHUNK = 1 << 22
 _SECONDS = "%Y-%m-%d %H:%M:%S"
 _OR_STDOUT = "Choose another name, or write to standard output with -o - --to KIND (in Python: path '-' and a kind)."
 
@@ -96,7 +96,7 @@ def write_release(
     rows_folder = scratch.path if to_stdout else target.parent
     sidecar_folder = scratch.path if side is None else side.parent
     with temporary(rows_folder, f"rows.{kind or target.name}") as rows, temporary(sidecar_folder, "sidecar") as meta:
-        sink(release.log.frame, rows, file_kind, compression, csv_safe)
+        _sink(release.log.frame, rows, file_kind, compression, csv_safe)
         _compare(rows, release, file_kind, csv_safe)
         digest = sha256(rows)
         write_sidecar(sidecar_of(release, digest, csv_safe), meta)
@@ -188,7 +188,7 @@ def refuse_other_input(original: Log, record: Record) -> None:
         )
 
 
-def sink(frame: pl.LazyFrame, path: Path, kind: str, compression: str | None, csv_safe: bool = False) -> None:
+def _sink(frame: pl.LazyFrame, path: Path, kind: str, compression: str | None, csv_safe: bool = False) -> None:
     """Write rows: the only way that rows are written, so that the same rows give the same bytes."""
     if kind == "parquet":
         frame.sink_parquet(path, engine="streaming", row_group_size=_ROW_GROUP, maintain_order=True)
@@ -203,15 +203,15 @@ def sink(frame: pl.LazyFrame, path: Path, kind: str, compression: str | None, cs
         else:
             text.sink_csv(plain, engine="streaming", quote_style="necessary")
         if compression:
-            compress(plain, path, compression)
+            _compress(plain, path, compression)
 
 
-def compress(plain: Path, path: Path, compression: str) -> None:
+def _compress(plain: Path, path: Path, compression: str) -> None:
     """One stream in one thread, without a date: the same rows give the same bytes."""
     import pyarrow as pa
 
     with plain.open("rb") as source, pa.output_stream(str(path), compression=_COMPRESSIONS[compression]) as target:
-        while chunk := source.read(CHUNK):
+        while chunk := source.read(_CHUNK):
             target.write(chunk)
 
 

@@ -32,6 +32,7 @@ from coterie.errors import CoterieError, ParameterError, UnknownNameError
 from coterie.steps import PrepareStep, step_of
 
 FORMAT = 3
+_WITHOUT_WORDS = 2  # the last format whose words were never compared
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
 _MANY = 1 << 62  # users and rows: enough for any k
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
@@ -131,7 +132,7 @@ def consistent(sidecar: Sidecar) -> Check:
         *_wrong_parameters(sidecar, promises),
         *(check.name for check in sidecar.checks if check.status != "passed"),
     ]
-    if sidecar.coterie == __version__:
+    if sidecar.coterie == __version__ and sidecar.format > _WITHOUT_WORDS:
         said = [
             (entry.get("headline", promise.headline), entry["sentence"])
             for entry, promise in zip(sidecar.promises, promises, strict=True)
@@ -218,7 +219,7 @@ def _from_format_1(data: Mapping[str, Any], file: DeclaredFile) -> dict[str, Any
     renamed = {
         "promises" if key == "promise" else key: [value] if key == "promise" else value for key, value in data.items()
     }
-    return {**renamed, "format": FORMAT}
+    return {**renamed, "format": _WITHOUT_WORDS}
 
 
 def _promised(entries: tuple[dict[str, Scalar], ...], file: DeclaredFile) -> tuple[Promise, ...]:
