@@ -588,10 +588,12 @@ def row_groups_and_another_version(f: Forgery) -> None:
 
 
 @tampering("queries.parquet")
-def something_between_columns_and_another_version(f: Forgery) -> None:
-    """An index of pages, by another writer that says that it is ours."""
-    _arrow(f, f.rows.to_arrow(), compression="zstd", write_page_index=True)
-    f.edit(lambda data: data.replace(b"parquet-cpp-arrow version ", b"Polars (python) version 1."))
+def something_before_the_footer_and_another_version(f: Forgery) -> None:
+    def insert(data: bytes) -> bytes:
+        footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+        return data[:footer] + ",".join(f.owners).encode() + data[footer:].replace(b"version 2.", b"version 1.")
+
+    f.edit(insert)
 
 
 @tampering("queries.parquet")

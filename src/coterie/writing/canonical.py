@@ -43,7 +43,7 @@ def canonical(path: Path, rows: pl.LazyFrame, shape: Shape, csv_safe: bool = Fal
         name="canonical",
         status="failed" if fault else "passed",
         detail=_DETAIL,
-        looked_at=None if fault else path.stat().st_size,
+        how=f"{path.stat().st_size:,} bytes",
         broken=1 if fault else 0,
         fault=fault,
     )
@@ -150,8 +150,8 @@ def _parquet_difference(path: Path, again: Path) -> str:
     for (what, mine), (_, theirs) in zip(_described(ours), _described(given), strict=False):
         if mine != theirs:
             return f"difference in what a Parquet file has: {what}"
-    most = max(_gaps(ours, again.stat().st_size)) + _ROOM
-    wide = any(gap > most for gap in _gaps(given, path.stat().st_size))
+    gaps = zip(_gaps(given, path.stat().st_size), _gaps(ours, again.stat().st_size), strict=True)
+    wide = any(theirs > mine + _ROOM for theirs, mine in gaps)
     return "gap in a Parquet file, where something could stand" if wide else ""
 
 
@@ -169,7 +169,8 @@ def _described(metadata: Any) -> Iterator[tuple[str, object]]:
     for group in range(metadata.num_row_groups):
         for at in range(metadata.num_columns):
             column = metadata.row_group(group).column(at)
-            yield "compression", (column.path_in_schema, column.compression, column.bloom_filter_offset)
+            indexes = column.has_offset_index, column.has_column_index, column.bloom_filter_offset
+            yield "compression and indexes", (column.path_in_schema, column.compression, *indexes)
             yield "statistics", _statistics(column)
 
 
