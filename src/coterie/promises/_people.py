@@ -31,10 +31,11 @@ BOTH = "the original log and the run record (--original LOG --record DIR)"
 _NOT_STEPS = ("read", "synth")  # entries of a history that are no prepare steps
 _SESSION, _STEP = "session", "sessions"  # the private column, and the prepare step that fills it
 _MINUTES = 30
-_CHANCE = 6.0  # standard deviations
-_MOST_EXCESS = 1 / 3  # of the strings of all profiles together
+_CHANCE = 3.0  # standard deviations
+_MOST_EXCESS = 0.2  # of the strings of all profiles together
 _FEW_STRINGS = 50  # too few to tell somebody's own from chance
 _FEW_TIMES = 20  # exact times too few to tell averages from what one person did
+_OWN_TIMES = 0.25  # the share of exact times that may be one person's by chance
 
 
 # --- names ----------------------------------------------------------------------------------------
@@ -287,7 +288,7 @@ def _averages(case: Case, original: Log, groups: _Groups) -> Iterator[Check]:
         exact.sum().alias("exact"), of_one[0].sum().alias("own"),
     ).row(0, named=True)  # fmt: skip
     broken = int(numbers["strange"])
-    if numbers["exact"] >= _FEW_TIMES and 2 * numbers["own"] > numbers["exact"]:
+    if numbers["exact"] >= _FEW_TIMES and numbers["own"] > _OWN_TIMES * numbers["exact"]:
         broken = max(broken, int(numbers["own"]))
     yield judged(
         "averages",
