@@ -143,7 +143,7 @@ def _parquet_difference(path: Path, again: Path) -> str:
     except (pa.ArrowException, OSError):
         return "Parquet file that cannot be read"
     given, ours = file.metadata, copy.metadata
-    if given.created_by == ours.created_by or not given.created_by.startswith("Polars "):
+    if given.created_by == ours.created_by or not given.created_by.startswith("Polars"):
         return "difference in a Parquet file that this version of polars would have written otherwise"
     if not file.schema_arrow.equals(copy.schema_arrow, check_metadata=True):
         return "difference in what a Parquet file has: columns, types or notes"
@@ -169,7 +169,7 @@ def _described(metadata: Any) -> Iterator[tuple[str, object]]:
     for group in range(metadata.num_row_groups):
         for at in range(metadata.num_columns):
             column = metadata.row_group(group).column(at)
-            indexes = column.has_offset_index, column.has_column_index, column.bloom_filter_offset
+            indexes = column.has_offset_index, column.has_column_index, getattr(column, "bloom_filter_offset", None)
             yield "compression and indexes", (column.path_in_schema, column.compression, *indexes)
             yield "statistics", _statistics(column)
 
