@@ -94,10 +94,20 @@ class Target:
     """What to write, where the name does not say it."""
     sidecar: str | None = None
     record: Path | None = None
+    csv_safe: bool = False
+    """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
 
     def refuse(self, inputs: Sequence[Path], force: bool) -> None:
         """Refuse before the work what would be refused after it."""
-        refuse_targets(self.path, kind=self.kind, sidecar=self.sidecar, record=self.record, inputs=inputs, force=force)
+        refuse_targets(
+            self.path,
+            kind=self.kind,
+            sidecar=self.sidecar,
+            record=self.record,
+            inputs=inputs,
+            force=force,
+            csv_safe=self.csv_safe,
+        )
 
 
 def targets(
@@ -107,6 +117,7 @@ def targets(
     kind: str | None = None,
     sidecar: str | None = None,
     record: str | Path | None = None,
+    csv_safe: bool = False,
 ) -> list[Target]:
     """One target for each k: `{k}` in the names stands for it."""
     if len(set(ks)) < len(ks):
@@ -129,6 +140,7 @@ def targets(
             kind=kind,
             sidecar=None if sidecar is None else filled(sidecar, k),
             record=None if record is None else Path(filled(record, k)),
+            csv_safe=csv_safe,
         )
         for k in ks
     ]
@@ -201,7 +213,13 @@ def write_each(
         for release, target in zip(releases, to, strict=True):
             progress("write")
             verbs.write(
-                release, target.path, kind=target.kind, sidecar=target.sidecar, record=target.record, force=force
+                release,
+                target.path,
+                kind=target.kind,
+                sidecar=target.sidecar,
+                record=target.record,
+                force=force,
+                csv_safe=target.csv_safe,
             )
             summaries.append(summary(release, target.path))
     except BaseException:

@@ -33,9 +33,10 @@ from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps.sessions import session_minutes
-from coterie.writing.files import fingerprint, sha256, write_release
+from coterie.writing.canonical import canonical
+from coterie.writing.files import fingerprint, refuse_other_input, sha256, write_release
 from coterie.writing.record import read_record
-from coterie.writing.sidecar import prepare_steps, read_sidecar, sidecar_path
+from coterie.writing.sidecar import consistent, prepare_steps, read_sidecar, sidecar_path
 from coterie.writing.targets import placed, refuse_output
 
 Progress = Callable[..., None]
@@ -162,10 +163,6 @@ def anonymize(
     draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
     released, row_map = _in_order(draft.frame, shape, run, record)
     progress("verify")
-    evidence = {**plan.evidence, "subjects": draft.subjects}
-    verdict = judge(Case(rows=released, shape=shape, original=log, evidence=evidence), promises)
-    if verdict.exit_code != 0:
-        raise BrokenPromiseError(_broken_message(name, verdict))
     private = Record(
         run={
             "method": name,
@@ -182,6 +179,10 @@ def anonymize(
         rows=row_map,
         tables=plan.evidence,
     )
+    case = Case(rows=released, shape=shape, original=log, evidence=private.evidence, run=private.run)
+    verdict = judge(case, promises)
+    if verdict.exit_code != 0:
+        raise BrokenPromiseError(_broken_message(name, verdict))
     return Release(
         log=Log(frame=released, shape=shape, history=log.history, resources=(log.resources, run), sources=log.sources),
         promises=promises,
@@ -241,28 +242,34 @@ def verify(
     sidecar = read_sidecar(path)
     if sidecar is None:
         return _verify_foreign(read(path), steps, original, promise, k)
-    frame, shape, names, _resources = formats.read_release(path, SHAPES[sidecar.shape])
+    frame, shape, names, _resources = formats.read_release(path, SHAPES[sidecar.shape], csv_safe=sidecar.csv_safe)
     promises = sidecar.promised
     if promise is not None and promise not in [each.name for each in promises]:
         raise ParameterError(f"{path.name} promises {', '.join(each.name for each in promises)}, not {promise}.")
     _same_shape(shape, original)
-    if original is not None and not original.steps:
-        original = prepare(original, prepare_steps(sidecar, path) if steps is None else steps)
-    extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
     if private is not None and private.run.get("released_sha256", sidecar.sha256) != sidecar.sha256:
         raise InputError(f"The run record belongs to another release than {path.name}.")
+    if private is not None and original is not None:
+        refuse_other_input(original, private)
+    if original is not None and not original.steps:
+        original = prepare(original, prepare_steps(sidecar, path) if steps is None else steps)
+    extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
+    rows = frame.drop("bad")
     case = Case(
-        rows=frame.drop("bad").with_columns(extra),
+        rows=rows.with_columns(extra),
         shape=shape,
         original=original,
         evidence={} if private is None else private.evidence,
+        run={} if private is None else private.run,
     )
     verdict = judge(case, promises if k is None else with_k(promises, k))
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
     of_file = (
         _file_check("readable", unread, "every line can be read"),
         _file_check("digest", sha256(path) != sidecar.sha256, "the file is the one the sidecar describes"),
+        canonical(path, rows, shape, sidecar.csv_safe),
+        consistent(sidecar),
     )
     return replace(verdict, checks=(*of_file, *verdict.checks))
 
@@ -273,6 +280,7 @@ def _verify_release(release: Release, original: Log | None, k: int | None) -> Ve
         shape=release.log.shape,
         original=original,
         evidence={} if release.record is None else release.record.evidence,
+        run={} if release.record is None else release.record.run,
     )
     return judge(case, release.promises if k is None else with_k(release.promises, k))
 
@@ -285,10 +293,14 @@ def write(
     sidecar: str | Path | None = None,
     record: str | Path | None = None,
     force: bool = False,
+    csv_safe: bool = False,
 ) -> None:
-    """Write a verified release, its public sidecar and, if asked, its private record."""
+    """Write a verified release, its public sidecar and, if asked, its private record.
+
+    `csv_safe`: in csv and tsv an apostrophe stands before text that a spreadsheet would take for a formula.
+    """
     where = None if record is None else Path(record)
-    write_release(release, path, kind=kind, sidecar=sidecar, record=where, force=force)
+    write_release(release, path, kind=kind, sidecar=sidecar, record=where, force=force, csv_safe=csv_safe)
 
 
 def load_release(path: str | Path, record: str | Path | None = None) -> Release:
@@ -301,7 +313,7 @@ def load_release(path: str | Path, record: str | Path | None = None) -> Release:
         raise MissingError(
             f"{path.name}.json, the sidecar of the release, is missing. `coterie anonymize` writes it beside a release."
         )
-    frame, shape, _, resources = formats.read_release(path, SHAPES[sidecar.shape])
+    frame, shape, _, resources = formats.read_release(path, SHAPES[sidecar.shape], csv_safe=sidecar.csv_safe)
     history = tuple(Step(name=spelled(step)) for step in prepare_steps(sidecar, path))
     private = read_record(Path(record)) if record is not None else None
     if private is not None and private.run.get("released_sha256") != sha256(path):

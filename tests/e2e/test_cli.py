@@ -119,8 +119,34 @@ def test_users_with_one_query_each(coterie, tmp_path):
     log, safe = tmp_path / "log.tsv", tmp_path / "safe.tsv"
     lines = "".join(f"{u}\tword{u}\t2006-03-01 10:00:0{u}\t\t\n" for u in range(1, 8))
     log.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + lines)
-    coterie("anonymize", "microaggregate", log, "-o", safe, "--k", "3")
-    assert "The largest k that holds is 3" in coterie("verify", safe, "--original", log).out
+    record = tmp_path / "record"
+    coterie("anonymize", "microaggregate", log, "-o", safe, "--k", "3", "--record", record)
+    verified = coterie("verify", safe, "--original", log, "--record", record)
+    assert "The largest k that holds is 3" in verified.out
+    names = coterie("verify", safe, "--original", log, code=3)
+    assert "k names were counted, not k people: needs the run record (--record DIR)" in names.out
+    assert "largest k" not in names.out
+
+
+def test_another_original_than_that_of_the_record_is_refused(coterie, log, tmp_path):
+    safe, record, other = tmp_path / "safe.tsv", tmp_path / "record", tmp_path / "other.tsv"
+    coterie("anonymize", "suppress_rare", log, "-o", safe, "--record", record, "-q")
+    lines = log.read_text().splitlines(keepends=True)
+    other.write_text("".join([*lines, *(line.replace("\t", "9\t", 1) for line in lines[1:])]))
+    refused = coterie("verify", safe, "-O", other, "--record", record, code=2)
+    assert "other input files" in refused.err
+    coterie("verify", safe, "-O", log, "--record", record)
+
+
+def test_csv_for_a_spreadsheet(coterie, tmp_path):
+    log, safe = tmp_path / "log.tsv", tmp_path / "safe.csv"
+    lines = "".join(f"{u}\t=cmd()\t2006-03-01 10:00:0{u}\t\t\n" for u in range(1, 8))
+    log.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + lines)
+    coterie("anonymize", "suppress_rare", log, "-o", safe, "--csv-safe", "-q")
+    assert ",'=cmd()," in safe.read_text()
+    coterie("verify", safe, "--original", log)
+    refused = coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "safe.parquet", "--csv-safe", code=2)
+    assert "--csv-safe is for csv and tsv" in refused.err
 
 
 def test_affinity_with_its_record(coterie, log, tmp_path):
@@ -241,7 +267,7 @@ def test_config_file(coterie, log, tmp_path):
     coterie("anonymize", "suppress_rare", log, "--config", config, "--k", "3", "-o", tmp_path / "d.tsv")
     assert json.loads((tmp_path / "d.tsv.json").read_text())["parameters"]["k"] == 3
     config.write_text(f'json = true\noriginal = "{log}"\n')
-    assert json.loads(coterie("verify", tmp_path / "d.tsv", "--config", config).out)
+    assert json.loads(coterie("verify", tmp_path / "d.tsv", "--config", config, code=3).out)
     for text, message in (
         ("no_such = 1\n", "no such option"),
         ("k = 3\nusers = \n", "not valid TOML: Invalid value (at line 2"),

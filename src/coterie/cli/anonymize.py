@@ -80,7 +80,14 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
         raise ParameterError("--json prints to standard output, which -o - uses for the rows.")
     params = {param.name: options[param.name] for param in opt.params(name)}
     ks = params.pop("k", [None])
-    to = jobs.targets(ks, output, kind=options["to"], sidecar=options["sidecar"], record=options["record"])
+    to = jobs.targets(
+        ks,
+        output,
+        kind=options["to"],
+        sidecar=options["sidecar"],
+        record=options["record"],
+        csv_safe=options["csv_safe"],
+    )
     methods = jobs.methods_for(name, params, ks)
     steps = parse_steps(options["prepare"])
     with progress(quiet) as (step, note):

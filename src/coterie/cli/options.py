@@ -109,6 +109,7 @@ record = click.option(
 streams = (
     click.option("--to", metavar="KIND", help="What to write to standard output: tsv, csv, parquet, jsonl."),
     click.option("--sidecar", metavar="FILE", help="Where to put the sidecar, with -o -."),
+    click.option("--csv-safe", is_flag=True, help="In csv and tsv, put ' before text that spreadsheets compute."),
     click.option("--blocks", type=click.IntRange(1), help="Work in so many blocks on disk; else chosen by size."),
 )
 required_original = click.option(

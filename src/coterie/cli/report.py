@@ -45,7 +45,7 @@ def report(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """One page about released files OUT: promises, checks, figures and limits."""
+    """One page about released files OUT: promises, checks, figures and limits; exit 1 if a promise is broken."""
     from coterie import jobs
 
     with progress(quiet) as (step, note):

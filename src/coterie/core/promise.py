@@ -78,6 +78,8 @@ class Case:
     """The log the release was made from, prepared in the same way; None where it was not given."""
     evidence: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
     """Tables of the private run record, by name. They say where to look; nothing in them is believed."""
+    run: Mapping[str, Any] = field(default_factory=dict)
+    """What the record says about the run (its seed, method, parameters); empty where it was not given."""
     foreign: bool = False
     """Whether Coterie did not make these rows, so that the rules of its releases do not apply."""
     published: pl.LazyFrame | None = None

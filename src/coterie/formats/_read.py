@@ -17,7 +17,8 @@ from coterie.core.shapes import NORMAL, QUERIES, Shape
 from coterie.errors import CoterieError, InputError
 from coterie.formats import table
 from coterie.formats._options import Options
-from coterie.formats._source import Loaded, Source, expand, full_disk
+from coterie.formats._source import Loaded, Source, compression, expand, full_disk, head
+from coterie.formats._values import without_apostrophe
 from coterie.text.spelling import is_normal
 
 _LOGGER = logging.getLogger("coterie")
@@ -69,12 +70,19 @@ def read(
     )
 
 
+def released_kind(path: Path) -> tuple[str, str | None]:
+    """What a released file is by its bytes: tsv, csv, parquet or jsonl, and gz or zst where it is compressed."""
+    lines = head(path)
+    return table.kind_of(lines) if lines else "jsonl", compression(path)
+
+
 def read_release(
-    path: Path, shape: Shape = QUERIES, thorough: bool = True
+    path: Path, shape: Shape = QUERIES, thorough: bool = True, csv_safe: bool = False
 ) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
     """A released file as it is: rows with `bad`, shape, the columns it really has, resources.
 
-    `shape` is what its sidecar tells; a file without any line is what jsonl makes of a release without rows.
+    `shape` and `csv_safe` are what its sidecar tells; a file without any line is what jsonl makes of a release without
+    rows.
     """
     source = Source(expand([path]))
     names = table.column_names(source, thorough)
@@ -83,7 +91,10 @@ def read_release(
         return pl.LazyFrame(schema=schema | {"bad": pl.String}), shape, list(shape.released), ()
     parsed = _settle(table, "table", source, Options(shape=shape))
     source.forget_unpacked()
-    return parsed.frame.drop("row", NORMAL, strict=False), parsed.loaded.shape, names, (source.folder,)
+    frame = parsed.frame.drop("row", NORMAL, strict=False)
+    if csv_safe:
+        frame = frame.with_columns(without_apostrophe(pl.col(pl.String).exclude("bad")))
+    return frame, parsed.loaded.shape, names, (source.folder,)
 
 
 def table_log(data: Any, columns: Mapping[str, str] | None = None) -> Log:

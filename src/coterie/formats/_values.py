@@ -12,11 +12,24 @@ from coterie.formats._source import breaks_to_spaces
 _PLAIN = "%Y-%m-%d %H:%M:%S"
 _ZONED = "%Y-%m-%d %H:%M:%S%.f%#z"
 _FORMATS = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d")
+_FORMULA = r"^['=+\-@\t\r]"
+_SAFE_FORMULA = r"^'['=+\-@\t\r]"
 _NUMBER = r"^-?[0-9]+(?:\.[0-9]+)?$"
 # Since 1970, by size: as seconds, 1e11 would be the year 5138; and so on.
 _UNITS = ((1e11, 1), (1e14, 1e3), (1e17, 1e6), (float("inf"), 1e9))
 # Numbers that are dates as people write them: 20060301 and 20060301123000.
 _WRITTEN = ((19_000_101, 21_001_231), (19_000_101_000_000, 21_001_231_235_959))
+
+
+def with_apostrophe(text: pl.Expr) -> pl.Expr:
+    """Text that no spreadsheet takes for a formula: an apostrophe stands before what could be one."""
+    return pl.when(text.str.contains(_FORMULA)).then(pl.lit("'") + text).otherwise(text).name.keep()
+
+
+def without_apostrophe(text: pl.Expr) -> pl.Expr:
+    """Text as it was before `with_apostrophe`."""
+    safe = text.str.contains(_SAFE_FORMULA)
+    return pl.when(safe).then(text.str.strip_prefix("'")).otherwise(text).name.keep()
 
 
 def as_text(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:

@@ -67,13 +67,13 @@ class Raw(NamedTuple):
 
 def sniff(head: list[str]) -> float:
     """A parquet file, JSON lines or a header line with `query` or `path`: names that other formats may have too."""
-    return 0.5 if {"query", "path"} & set(_names(head)) or _kind(head) == "parquet" else 0.0
+    return 0.5 if {"query", "path"} & set(_names(head)) or kind_of(head) == "parquet" else 0.0
 
 
 def load(source: Source, options: Options) -> Loaded:
     """Rows of the files, typed, with their shape."""
     first = source.head()
-    kind = _kind(first)
+    kind = kind_of(first)
     names = column_names(source)
     shape, picked = _picked(names, options, complete=kind != "jsonl")
     _require_same_columns(source, kind)
@@ -127,11 +127,11 @@ def column_names(source: Source, thorough: bool = True) -> list[str]:
     A field of JSON lines may first appear in the last line; looking there takes time.
     """
     first = source.head()
-    if _kind(first) == "parquet":
+    if kind_of(first) == "parquet":
         return _parquet_names(source)
     names = _names(first)
     _refuse_wide(len(names), source)
-    if not thorough or _kind(first) != "jsonl":
+    if not thorough or kind_of(first) != "jsonl":
         return names
     fields = dict.fromkeys(names)
     for name in _json_fields(source):
@@ -142,7 +142,7 @@ def column_names(source: Source, thorough: bool = True) -> list[str]:
 
 def _parquet_names(source: Source) -> list[str]:
     for path in source.paths:
-        if _kind(head(path)) == "parquet" and not pages_agree(path):
+        if kind_of(head(path)) == "parquet" and not pages_agree(path):
             raise InputError(f"{source.names[path]} is not a whole parquet file.")
     try:
         names = pl.scan_parquet(str(source.paths[0]), glob=False).collect_schema().names()
@@ -171,7 +171,8 @@ def _json_fields(source: Source) -> Iterator[str]:
             yield from record if isinstance(record, dict) else ()
 
 
-def _kind(head: list[str]) -> str:
+def kind_of(head: list[str]) -> str:
+    """What kind of file begins with these lines."""
     line = head[0] if head else ""
     if line.startswith("PAR1"):
         return "parquet"
@@ -182,7 +183,7 @@ def _kind(head: list[str]) -> str:
 
 def _names(head: list[str]) -> list[str]:
     """The columns of a text file by its first lines; in JSON lines a field may be absent."""
-    kind = _kind(head)
+    kind = kind_of(head)
     if not head or kind == "parquet":
         return []
     if kind == "tsv":
@@ -248,7 +249,7 @@ def _require_same_columns(source: Source, kind: str) -> None:
         lines = head(path)
         if not lines:
             continue
-        same_kind = _kind(lines) == kind
+        same_kind = kind_of(lines) == kind
         columns: Any = _names(lines)
         if kind == "parquet" and same_kind:
             columns = pl.scan_parquet(str(path), glob=False).collect_schema()

@@ -25,7 +25,7 @@ from coterie.core.shapes import TIME, Shape
 from coterie.errors import InputError, MissingError, NotApplicableError
 from coterie.measures.inputs import INPUTS, read_inputs
 from coterie.steps import prepare
-from coterie.writing.files import sha256
+from coterie.writing.files import refuse_other_input
 
 LeftOut = Callable[[str, str], None]
 """Told the name of a measure that has no meaning for a release, and why."""
@@ -55,7 +55,8 @@ class Comparison:
         shape = release.log.shape
         if not shape.may_come_from(original.shape):
             raise InputError(f"The release has the shape {shape.name}, the original {original.shape.name}.")
-        _refuse_other_input(original, release)
+        if release.record is not None and release.sha256:
+            refuse_other_input(original, release.record)
         if not original.steps:
             original = prepare(original, release.log.steps)
         return cls(log=original, release=release, seed=seed, show_values=show_values, inputs=read_inputs(inputs or {}))
@@ -248,12 +249,3 @@ def _columns(shape: Shape) -> list[pl.Expr]:
 
 def _pairs(rows: pl.LazyFrame) -> pl.DataFrame:
     return rows.select("subject", "item").drop_nulls().unique().collect(engine="streaming")
-
-
-def _refuse_other_input(original: Log, release: Release) -> None:
-    """Refuse to compare with a log that the run record does not come from: the figures would be wrong."""
-    if release.record is None or not release.sha256 or not original.sources:
-        return
-    expected = release.record.run.get("input_sha256")
-    if expected and expected != [sha256(path) for path in original.sources]:
-        raise InputError("The run record was made from other input files than the original that was given.")

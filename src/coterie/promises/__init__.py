@@ -16,10 +16,10 @@ CamelCase of it. A promise is a frozen keyword-only dataclass whose fields are i
     foreign_sentence  (optional) the sentence for such rows, where `sentence` would say too much
 
 A judge trusts nobody. It reads the released rows, and the original where the promise cannot be seen in the release
-alone; evidence says where to look and is never believed. It shares no code with what decided or applied the decision:
-nothing here imports methods, apply, models or kernels. What it finds are numbers (`looked_at`, `broken`, `concerns`)
-and words apart from them, never a value of the log. The rules that every release keeps (its columns, their order, no
-original id) are judged by `judge` before any promise.
+alone; evidence and the run say where to look and are never believed. It shares no code with what decided or applied the
+decision: nothing here imports methods, apply, models or kernels. What it finds are numbers (`looked_at`, `broken`,
+`concerns`) and words apart from them, never a value of the log. The rules that every release keeps (its columns, their
+order, no original id) are judged by `judge` before any promise.
 
 Third parties ship a promise by an entry point of the group `coterie.promises`:
 

@@ -17,6 +17,7 @@ from coterie.promises._checks import judged, not_checked, other_columns, strange
 from coterie.promises._concept_recount import generalized
 from coterie.promises._crowds import crowds
 from coterie.promises._digests import NameOrDigest
+from coterie.promises._people import seeded
 from coterie.promises._single_queries import (
     ALONE,
     ATTRS_SENTENCES,
@@ -114,6 +115,7 @@ class ConceptKAnonymity:
     def check(self, case: Case) -> Iterator[Check]:
         """Recount which concept each query leads to, then compare rows and count who is behind each concept."""
         yield from _rules.names(case, self.users)
+        yield from seeded(case, self.users)
         paths = case.table("taxonomy", {"path": pl.String})
         tree = taxonomies.promised(self.taxonomy, () if paths is None else paths["path"].to_list())
         needs = ORIGINAL if tree else _TAXONOMY

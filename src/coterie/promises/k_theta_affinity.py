@@ -16,6 +16,7 @@ from coterie.promises._affinity_recount import Recount, covered_by_all, proved, 
 from coterie.promises._checks import judged, not_checked
 from coterie.promises._crowds import sizes, with_owner
 from coterie.promises._digests import NameOrDigest
+from coterie.promises._people import seeded
 from coterie.promises._single_queries import (
     ALONE,
     ATTRS_SENTENCES,
@@ -135,6 +136,7 @@ class KThetaAffinity:
             yield nothing_else_was_looked_for(case.shape)
         else:
             yield from _rules.names(case, self.users)
+            yield from seeded(case, self.users)
         item = case.shape.item
         no_more = f"no {item} has more rows than in the original"
         if case.original is None:

@@ -10,6 +10,7 @@ from coterie.core.params import Range, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
 from coterie.promises._crowds import crowds
+from coterie.promises._people import seeded
 from coterie.promises._single_queries import (
     ALONE,
     ATTRS_SENTENCES,
@@ -93,6 +94,7 @@ class QueryKAnonymity:
             yield nothing_else_was_looked_for(case.shape)
         else:
             yield from _rules.names(case, self.users)
+            yield from seeded(case, self.users)
         yield from crowds(case, (case.shape.item,), self.k, named=named)
         if not case.foreign:
             yield from links(case, self.users, self.session_minutes)

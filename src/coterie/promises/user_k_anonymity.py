@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import polars as pl
@@ -24,6 +24,7 @@ from coterie.promises._checks import (
 )
 from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._digests import NameOrDigest
+from coterie.promises._people import people
 from coterie.promises._single_queries import ALONE
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
 from coterie.text.language import ENGLISH, LanguageName, language
@@ -120,8 +121,6 @@ class UserKAnonymity:
         # What tells profiles apart is what was published: preparing rows like the original would hide it.
         published = case.rows if case.published is None else case.published
         nameless, rows = _nameless(published, case.shape)
-        if case.shape.subject:
-            yield _people(case)
         yield self._labels(case, published) if self.labels else _items(case)
         if nameless:
             detail = "every row has a name"
@@ -130,9 +129,13 @@ class UserKAnonymity:
         subject = case.shape.subject
         columns = [name for name in case.shape.released if name != subject]
         profiles = multisets(published, [subject], columns, secret_seeds())
+        of_people = list(people(case, profiles, typed=not self.labels))
+        yield from of_people
         if self.topics:
             yield self._topics(case, profiles)
-        yield self._profiles(profiles.drop(subject))
+        checked = self._profiles(profiles.drop(subject))
+        broken = any(check.status == "failed" for check in of_people)
+        yield replace(checked, largest_k=None) if broken else checked  # it would be a number of names
 
     def _profiles(self, profiles: pl.LazyFrame) -> Check:
         """At least k equal profiles of each kind."""
@@ -228,22 +231,6 @@ def _nameless(rows: pl.LazyFrame, shape: Shape) -> tuple[int, int]:
         return rows_broken(rows, pl.col(shape.subject).is_null())
     total = count(rows.select(pl.len()))
     return total, total
-
-
-def _people(case: Case) -> Check:
-    """Names count as users only where there are no more of them than users."""
-    detail = "no more names than users in the original"
-    if case.original is None:
-        return not_checked("people", detail)
-    names = _distinct(case.rows, case.shape.subject)
-    users = _distinct(case.original.frame, case.original.shape.subject)
-    return judged(
-        "people", max(0, names - users), detail, fault="names are too many", looked_at=names, needs_original=True
-    )  # fmt: skip
-
-
-def _distinct(rows: pl.LazyFrame, column: str) -> int:
-    return count(rows.select(pl.col(column).drop_nulls().n_unique()))
 
 
 def _items(case: Case) -> Check:

@@ -17,10 +17,11 @@ from pathlib import Path
 
 import polars as pl
 
-from coterie.core.log import Record, Release
+from coterie.core.log import Log, Record, Release
 from coterie.core.scratch import Scratch
-from coterie.errors import BrokenPromiseError, ParameterError
+from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.formats._read import read_release
+from coterie.formats._values import with_apostrophe
 from coterie.writing.record import is_of_record, record_files, remove_record, write_record
 from coterie.writing.sidecar import sidecar_of, sidecar_path, write_sidecar
 from coterie.writing.targets import (
@@ -35,6 +36,7 @@ from coterie.writing.targets import (
 
 STDOUT = "-"
 KINDS = ("tsv", "csv", "parquet", "jsonl")
+_FOR_SPREADSHEETS = ("tsv", "csv")
 _COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
 _ROW_GROUP = 250_000  # fixed, so that the same rows give the same bytes
 _CHUNK = 1 << 22
@@ -76,6 +78,7 @@ def write_release(
     sidecar: str | Path | None = None,
     record: Path | None = None,
     force: bool = False,
+    csv_safe: bool = False,
 ) -> None:
     """Write a verified release, its sidecar and its record; to standard output if `path` is `-`."""
     if not release.checks or any(check.status != "passed" for check in release.checks):
@@ -85,7 +88,7 @@ def write_release(
     inputs = release.log.sources
 
     def refuse() -> None:
-        refuse_targets(path, kind=kind, sidecar=sidecar, record=record, inputs=inputs, force=force)
+        refuse_targets(path, kind=kind, sidecar=sidecar, record=record, inputs=inputs, force=force, csv_safe=csv_safe)
 
     refuse()
     file_kind, compression = kind_of(path, kind)
@@ -94,10 +97,10 @@ def write_release(
     rows_folder = scratch.path if to_stdout else target.parent
     sidecar_folder = scratch.path if side is None else side.parent
     with temporary(rows_folder, f"rows.{kind or target.name}") as rows, temporary(sidecar_folder, "sidecar") as meta:
-        _sink(release.log.frame, rows, file_kind, compression)
-        _compare(rows, release, file_kind)
+        _sink(release.log.frame, rows, file_kind, compression, csv_safe)
+        _compare(rows, release, file_kind, csv_safe)
         digest = sha256(rows)
-        write_sidecar(sidecar_of(release, digest), meta)
+        write_sidecar(sidecar_of(release, digest, csv_safe), meta)
         refuse()  # once more: the names may have been taken meanwhile
         with ExitStack() as former, ExitStack() as undo:
 
@@ -140,6 +143,7 @@ def refuse_targets(
     record: Path | None = None,
     inputs: Sequence[Path] = (),
     force: bool = False,
+    csv_safe: bool = False,
 ) -> None:
     """Refuse before any work what would be refused when a release is written."""
     outputs: list[Path] = []
@@ -148,7 +152,10 @@ def refuse_targets(
         outputs.append(Path(target))
     elif kind is None:
         raise ParameterError("Say what to write to standard output: --to tsv, csv, parquet or jsonl.")
-    kind_of(target, kind)
+    if kind_of(target, kind)[0] not in _FOR_SPREADSHEETS and csv_safe:
+        raise ParameterError(
+            "--csv-safe is for csv and tsv, which spreadsheets open. Leave it out, or write one of them."
+        )
     side = _sidecar_of(target, sidecar)
     if side is not None:
         refuse_output(side, force, inputs)
@@ -179,11 +186,26 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _sink(frame: pl.LazyFrame, path: Path, kind: str, compression: str | None) -> None:
+def refuse_other_input(original: Log, record: Record) -> None:
+    """Refuse to compare a release with a log that its run record does not come from: all figures would be wrong.
+
+    An original that is no file, or a record that names none, cannot be compared.
+    """
+    expected = record.run.get("input_sha256")
+    if expected and original.sources and list(expected) != [sha256(path) for path in original.sources]:
+        raise InputError(
+            "The run record was made from other input files than the original that was given. Give the files that were "
+            "anonymized, in the same order."
+        )
+
+
+def _sink(frame: pl.LazyFrame, path: Path, kind: str, compression: str | None, csv_safe: bool = False) -> None:
+    """Write rows: the only way that rows are written, so that the same rows give the same bytes."""
     if kind == "parquet":
         frame.sink_parquet(path, engine="streaming", row_group_size=_ROW_GROUP, maintain_order=True)
         return
-    text = frame.with_columns(pl.col(pl.Datetime).dt.strftime(_SECONDS))
+    safe = [with_apostrophe(pl.col(pl.String))] if csv_safe else []
+    text = frame.with_columns(pl.col(pl.Datetime).dt.strftime(_SECONDS), *safe)
     with temporary(path.parent, "plain") if compression else nullcontext(path) as plain:
         if kind == "jsonl":
             text.sink_ndjson(plain, engine="streaming")
@@ -192,19 +214,19 @@ def _sink(frame: pl.LazyFrame, path: Path, kind: str, compression: str | None) -
         else:
             text.sink_csv(plain, engine="streaming", quote_style="necessary")
         if compression:
-            _compress(plain, path, _COMPRESSIONS[compression])
+            _compress(plain, path, compression)
 
 
-def _compress(plain: Path, path: Path, codec: str) -> None:
+def _compress(plain: Path, path: Path, compression: str) -> None:
     """One stream in one thread, without a date: the same rows give the same bytes."""
     import pyarrow as pa
 
-    with plain.open("rb") as source, pa.output_stream(str(path), compression=codec) as target:
+    with plain.open("rb") as source, pa.output_stream(str(path), compression=_COMPRESSIONS[compression]) as target:
         while chunk := source.read(_CHUNK):
             target.write(chunk)
 
 
-def _compare(path: Path, release: Release, kind: str) -> None:
+def _compare(path: Path, release: Release, kind: str, csv_safe: bool) -> None:
     """Read the file back: its rows must be those that were verified, in the same order."""
     shape = release.log.shape
     columns = list(shape.released)
@@ -212,7 +234,7 @@ def _compare(path: Path, release: Release, kind: str) -> None:
         frame = pl.scan_parquet(path, glob=False)
         same = dict(frame.collect_schema()) == {name: shape.schema[name] for name in columns}
     else:
-        frame, _, names, _resources = read_release(path, shape, thorough=False)
+        frame, _, names, _resources = read_release(path, shape, thorough=False, csv_safe=csv_safe)
         same = names == columns
     if not same or fingerprint(frame.select(columns)) != release.verified:
         raise BrokenPromiseError("The rows to write are not the rows that were verified, so nothing was written.")

@@ -1,11 +1,12 @@
 """Sidecar: what everybody may know about a release, in a JSON file beside it. Never the seed, never a value of the log.
 
-Format 1, before there were versions of the format, had one `promise`, and checks without counts; it is still read.
+Format 1, before there were versions of the format, had one `promise`, and checks without counts; format 2 did not say
+whether values are safe in a spreadsheet. Both are still read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,14 +24,17 @@ from coterie.core.declared import (
     keys_of,
 )
 from coterie.core.log import Release
-from coterie.core.params import params_of
+from coterie.core.params import File, params_of
+from coterie.core.plan import Facts
 from coterie.core.promise import Check, Promise, promise_class, to_dict
 from coterie.core.shapes import RELEASED_SHAPES
 from coterie.errors import CoterieError, ParameterError, UnknownNameError
 from coterie.steps import PrepareStep, step_of
 
-FORMAT = 2
+FORMAT = 3
+_WITHOUT_WORDS = 2  # the last format whose words were never compared
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
+_MANY = 1 << 62  # users and rows: enough for any k
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
@@ -52,6 +56,8 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     """The steps that the log was prepared with."""
     sha256: Sha256
     """Of the released file."""
+    csv_safe: bool = False
+    """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
 
     @property
     def promised(self) -> tuple[Promise, ...]:
@@ -72,7 +78,7 @@ def sidecar_path(path: Path) -> Path:
     return path.with_name(path.name + ".json")
 
 
-def sidecar_of(release: Release, digest: str) -> Sidecar:
+def sidecar_of(release: Release, digest: str, csv_safe: bool = False) -> Sidecar:
     """The sidecar of a release whose file has that digest."""
     from coterie import __version__
 
@@ -83,12 +89,13 @@ def sidecar_of(release: Release, digest: str) -> Sidecar:
         method=release.method,
         parameters=dict(release.params),
         promises=tuple({**to_dict(promise), "headline": promise.headline} for promise in release.promises),
-        limits=tuple(dict.fromkeys(limit for promise in release.promises for limit in promise.limits)),
+        limits=limits_of(release.promises),
         warnings=(*release.warnings, *([REPRODUCIBLE] if chosen else [])),
         checks=release.checks,
         shape=release.log.shape.name,
         prepare=release.log.steps,
         sha256=digest,
+        csv_safe=csv_safe,
     )
 
 
@@ -113,6 +120,74 @@ def read_sidecar(path: Path) -> Sidecar | None:
         raise file.error(f"'shape' must be one of {', '.join(RELEASED_SHAPES)}, the shapes of releases")
     _promised(sidecar.promises, file)
     return sidecar
+
+
+def consistent(sidecar: Sidecar) -> Check:
+    """Whether what a sidecar tells people is what follows from its promises and its method."""
+    from coterie import __version__
+
+    detail = "the sidecar says what follows from its promises: parameters, sentences, limits, checks"
+    promises = sidecar.promised
+    faults = [
+        *_wrong_parameters(sidecar, promises),
+        *(check.name for check in sidecar.checks if check.status != "passed"),
+    ]
+    if sidecar.coterie == __version__ and sidecar.format > _WITHOUT_WORDS:
+        said = [
+            (entry.get("headline", promise.headline), entry["sentence"])
+            for entry, promise in zip(sidecar.promises, promises, strict=True)
+        ]
+        faults += [
+            "words"
+            for words, promise in zip(said, promises, strict=True)
+            if words != (promise.headline, promise.sentence)
+        ]
+        faults += ["limits"] * (sidecar.limits != limits_of(promises))
+    elif not faults:
+        needs = "the version of Coterie that wrote it: other versions may have other words"
+        return Check(name="sidecar", status="not checked", detail=detail, needs=needs)
+    return Check(
+        name="sidecar",
+        status="failed" if faults else "passed",
+        detail=detail,
+        broken=len(faults),
+        fault="things in it say something else" if faults else "",
+    )
+
+
+def limits_of(promises: Sequence[Promise]) -> tuple[str, ...]:
+    """The limits of several promises, each once."""
+    return tuple(dict.fromkeys(limit for promise in promises for limit in promise.limits))
+
+
+def _wrong_parameters(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator[str]:
+    """The parameters that the method does not have, lacks or cannot have, and those that promise something else.
+
+    Of a method that is not installed here nothing is known. What a file says (a list, a taxonomy) is not public; then
+    only numbers that method and promise share are compared.
+    """
+    try:
+        method = registry.method(sidecar.method)
+    except UnknownNameError:
+        return
+    declared, given = list(params_of(method)), sidecar.parameters
+    yield from set(given) ^ {param.name for param in declared}
+    files = [p.name for p in declared if isinstance(p.rule, File) and given.get(p.name) not in p.rule.names]
+    known = [param for param in declared if param.name in given and param.name not in files]
+    wrong = [param.name for param in known if not param.rule.accepts(given[param.name], param.kind)]
+    yield from wrong
+    if wrong or len(known) < len(given):
+        shared = {name for promise in promises for name, value in to_dict(promise).items() if given.get(name) != value}
+        yield from (name for name in ("k", "users", "attrs") if name in shared and name in given)
+        return
+    minutes = next((n for n in (getattr(promise, "session_minutes", None) for promise in promises) if n), 30)
+    try:
+        follow = method(**given).promises(Facts(subjects=_MANY, rows=_MANY, session_minutes=minutes))
+    except CoterieError:
+        yield "promises"
+        return
+    if tuple(follow) != tuple(promises):
+        yield "promises"
 
 
 def prepare_steps(sidecar: Sidecar, path: Path) -> tuple[PrepareStep, ...]:
@@ -144,7 +219,7 @@ def _from_format_1(data: Mapping[str, Any], file: DeclaredFile) -> dict[str, Any
     renamed = {
         "promises" if key == "promise" else key: [value] if key == "promise" else value for key, value in data.items()
     }
-    return {**renamed, "format": FORMAT}
+    return {**renamed, "format": _WITHOUT_WORDS}
 
 
 def _promised(entries: tuple[dict[str, Scalar], ...], file: DeclaredFile) -> tuple[Promise, ...]:

@@ -21,6 +21,7 @@ from coterie.core.promise import Case, Check, Promise, from_dict, promise_class,
 from coterie.core.shapes import COUNTS, QUERIES, VISITS
 from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.promises import judge
+from coterie.promises._people import names_of
 from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.promises.query_k_anonymity import QueryKAnonymity
@@ -161,19 +162,21 @@ def test_nothing_here_knows_what_decides_or_applies():
 
 TEA = [{"user": user, "query": "tea"} for user in "abc"]
 SHARED = [{"user": name, "query": "tea"} for name in NAMES[:3]]
+RUN = {"seed": 7}
+NAMED = [{"user": name, "query": "tea"} for name in names_of(RUN, "abc", ())]
 
 
 def test_two_promises_are_judged_together():
     promises = (UserKAnonymity(k=3), QueryKAnonymity(k=2, users="pseudonym", attrs="keep"))
-    verdict = judge(case_of(SHARED, log_of(TEA)), promises)
+    verdict = judge(case_of(NAMED, log_of(TEA), run=RUN), promises)
     assert verdict.promises == promises
     assert verdict.exit_code == 0
     assert verdict.largest_k == 3
     by_promise = {check.name: check.promise for check in verdict.checks}
     assert by_promise == {
         **dict.fromkeys(("columns", "order", "ids", "identifying"), ""),
-        **dict.fromkeys(("names", "people", "items", "profiles"), "user_k_anonymity"),
-        **dict.fromkeys(("crowd.query", "rows.query", "links"), "query_k_anonymity"),
+        **dict.fromkeys(("names", "people", "typed", "shares", "items", "profiles"), "user_k_anonymity"),
+        **dict.fromkeys(("crowd.query", "rows.query", "links", "seeded"), "query_k_anonymity"),
     }
     assert promises[0].sentence in verdict.sentence
     assert promises[1].sentence in verdict.sentence

@@ -16,6 +16,7 @@ from coterie.core.promise import Check
 from coterie.core.shapes import COUNTS, VISITS
 from coterie.errors import ParameterError
 from coterie.promises import judge, k_theta_affinity
+from coterie.promises._people import names_of
 from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.promises.query_k_anonymity import QueryKAnonymity
@@ -110,6 +111,13 @@ CERTIFICATE = pl.LazyFrame(
 )
 CANINE = [{"user": row["user"], "query": "canine (2)", "time": row.get("time")} for row in FULL]
 PROFILES = [{"user": name, "query": query} for name in NAMES[:3] for query in ("dog", "dog", "wolf")]
+RUN = {"seed": 7}
+TRUE_NAMES = names_of(RUN, "abc", ())
+SHARED = [{"user": name, "query": query, "time": DAY} for name in TRUE_NAMES for query in ("dog", "dog", "wolf")]
+OF_ONE = [{"user": name, "query": "zzqx", "url": "z", "rank": 9} for name in NAMES[:3]] + [
+    {"user": name, "query": "cow", "time": AT} for name in TRUE_NAMES
+]
+TOO_MANY = [{"user": name, "query": "dog"} for name in NAMES[:5]]
 TOPICS = pl.DataFrame({"topic": [0, 0, 1], "word": ["wolf", "cow", "zzqx"]})
 SUBJECTS = pl.LazyFrame({"original": ["a", "c", "b"], "released": NAMES[:3]})
 LABELS = pl.LazyFrame({"label": ["dog", "wolf"]})
@@ -119,6 +127,7 @@ CASES = {
     "queries, fine": (case_of(BARE, LOG), QueryKAnonymity(k=2, attrs="drop")),
     "queries, too few": (case_of(BARE, LOG), QueryKAnonymity(k=4)),
     "queries, by name": (case_of(NAMED, LOG), QueryKAnonymity(k=2, users="pseudonym")),
+    "queries, by name, with the record": (case_of(SHARED, LOG, run=RUN), QueryKAnonymity(k=2, users="pseudonym")),
     "queries, by session": (case_of(NAMED, LOG), QueryKAnonymity(k=2, users="session")),
     "queries, with details": (case_of(FULL, LOG), QueryKAnonymity(k=2, users="pseudonym")),
     "queries, all wrong": (case_of(WRONG, LOG), QueryKAnonymity(k=2)),
@@ -169,6 +178,9 @@ CASES = {
     "profiles": (case_of(PROFILES, LOG), UserKAnonymity(k=3)),
     "profiles, too few": (case_of([*PROFILES[:-1], *NAMED], LOG), UserKAnonymity(k=3)),
     "profiles, nameless": (case_of([*PROFILES, {"query": "cow"}], LOG), UserKAnonymity(k=3)),
+    "profiles, with the record": (case_of(SHARED, LOG, run=RUN), UserKAnonymity(k=3)),
+    "profiles of one person": (case_of(OF_ONE, LOG, run=RUN), UserKAnonymity(k=3)),
+    "profiles, too many names": (case_of(TOO_MANY, LOG), UserKAnonymity(k=3)),
     "profiles, no original": (case_of(PROFILES), UserKAnonymity(k=3, topics=DIGEST)),
     "profiles, no topics": (case_of(PROFILES, LOG), UserKAnonymity(k=3, topics=DIGEST)),
     "profiles, with topics": (

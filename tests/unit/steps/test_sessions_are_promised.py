@@ -42,11 +42,11 @@ def test_sessions_of_ten_minutes_verify(method, original, tmp_path):
     assert release.to_polars()["user"].n_unique() == 6, "a name for each of two sessions of three people"
     assert "pause of more than 10 minutes" in release.verdict.sentence
     assert any("10 minutes" in warning for warning in release.warnings)
-    coterie.write(release, tmp_path / "out.csv")
+    coterie.write(release, tmp_path / "out.csv", record=tmp_path / "record")
     sidecar = json.loads((tmp_path / "out.csv.json").read_text())
     assert sidecar["prepare"] == ["normalize", "drop_empty", "sessions(minutes=10)"]
     assert sidecar["promises"][0]["session_minutes"] == 10
-    verdict = coterie.verify(tmp_path / "out.csv", coterie.read(original))
+    verdict = coterie.verify(tmp_path / "out.csv", coterie.read(original), record=tmp_path / "record")
     assert [check.status for check in verdict.checks if check.name == "links"] == ["passed"]
     assert verdict.exit_code == 0
 

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 import coterie
 from coterie.core.promise import Check
 from coterie.errors import InputError
+from coterie.methods.affinity import Affinity
+from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.testing import queries_log
-from coterie.writing.sidecar import FORMAT, Sidecar, read_sidecar, sidecar_of, sidecar_path, write_sidecar
+from coterie.writing.sidecar import FORMAT, Sidecar, consistent, read_sidecar, sidecar_of, sidecar_path, write_sidecar
 
 # As Coterie wrote it before the format had versions: one promise, checks without counts.
 FORMAT_1 = {
@@ -68,7 +70,7 @@ def written(tmp_path):
 def test_what_it_says(written):
     path, data = written
     promise = QueryKAnonymity(k=3)
-    keys = "coterie format method parameters promises limits warnings checks shape prepare sha256"
+    keys = "coterie format method parameters promises limits warnings checks shape prepare sha256 csv_safe"
     assert list(data) == keys.split()
     assert data["format"] == FORMAT
     assert data["coterie"] == coterie.__version__
@@ -162,7 +164,7 @@ def _mistakes():
     for key in Sidecar.__annotations__:
         if key != "format":
             yield {key: 5}, f"'{key}' must be "
-            yield {key: True}, f"'{key}' must be "
+            yield {key: [True]}, f"'{key}' "
 
 
 @pytest.mark.parametrize(("change", "message"), list(_mistakes()), ids=lambda value: str(value)[:60])
@@ -176,7 +178,7 @@ def test_mistakes(written, change, message):
         assert message in str(refused.value)
 
 
-@pytest.mark.parametrize("key", [name for name in Sidecar.__annotations__ if name != "format"])
+@pytest.mark.parametrize("key", [name for name in Sidecar.__annotations__ if name not in ("format", "csv_safe")])
 def test_every_key_is_needed(written, key):
     path, data = written
     del data[key]
@@ -323,3 +325,50 @@ def test_any_value_in_any_place_is_read_or_refused(tmp_path, key, value):
     except InputError as refused:
         answer = str(refused)
     assert answer.startswith("x.tsv.json")
+
+
+# --- what follows from the promises ---------------------------------------------------------------
+
+
+def _said(release):
+    return consistent(sidecar_of(release, "0" * 64))
+
+
+def _release_with_a_file(tmp_path):
+    words = tmp_path / "words.txt"
+    words.write_text("the of bread")
+    return coterie.anonymize(queries_log(), Affinity(k=3, function_words=str(words)), seed=1)
+
+
+def test_parameters_that_are_files_or_do_not_concern_the_promise(tmp_path):
+    topics = tmp_path / "topics.txt"
+    topics.write_text("illness: cancer\n")
+    log = coterie.prepare(coterie.read("synth:users=60,seed=5"))
+    for release in (
+        _release_with_a_file(tmp_path),
+        coterie.anonymize(log, InterestMicroaggregate(k=5, language="de", attrs="drop"), seed=1),
+        coterie.anonymize(log, InterestMicroaggregate(k=5, sensitive=str(topics), attrs="drop"), seed=1),
+        coterie.anonymize(coterie.prepare(log, "sessions(minutes=7)"), SuppressRare(k=3, users="session"), seed=1),
+    ):
+        assert _said(release).status == "passed"
+
+
+def test_a_file_among_the_parameters_hides_no_other_k(tmp_path):
+    release = _release_with_a_file(tmp_path)
+    check = _said(replace(release, params={**release.params, "k": 500}))
+    assert (check.status, check.broken) == ("failed", 1)
+
+
+def test_of_a_method_from_elsewhere_only_words_are_known(tmp_path):
+    release = replace(_release_with_a_file(tmp_path), method="of_another_package", params={"any": 1})
+    assert _said(release).status == "passed"
+
+
+def test_words_of_another_version_are_not_compared(written):
+    path, data = written
+    _put(path, {**data, "coterie": "0.0.1", "limits": ["Other words."]})
+    check = next(check for check in coterie.verify(path).checks if check.name == "sidecar")
+    assert check.status == "not checked"
+    assert check.text.endswith("needs the version of Coterie that wrote it: other versions may have other words")
+    _put(path, {**data, "coterie": "0.0.1", "parameters": {**data["parameters"], "k": 500}})
+    assert coterie.verify(path, _tea()).exit_code == 1

@@ -1,0 +1,316 @@
+"""People: who stands behind the names of a release, found out from the run's seed and the original.
+
+Names in a release can be counted by anyone, and anyone can invent them. With the private run record a judge computes
+the names again that people of the original must have got, with code of its own, and then looks at what these people
+typed. Of the record only the seed and what the names are keyed by are taken; a wrong seed gives names that nobody has.
+
+What can be seen is the share of a profile that strings of one person make up. A profile has about as many rows as its
+people have on average, and each gives to it in proportion to their rows; so one who alone typed much more of it than
+that is not hidden among others. Chance is allowed for, as methods choose among strings that people typed equally often.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import polars as pl
+
+from coterie.core.log import Log
+from coterie.core.promise import Case, Check
+from coterie.promises._checks import count, judged, not_checked
+from coterie.text.hosts import host_labels, host_of
+
+RECORD = "the run record (--record DIR)"
+BOTH = "the original log and the run record (--original LOG --record DIR)"
+_NOT_STEPS = ("read", "synth")  # entries of a history that are no prepare steps
+_SESSION, _STEP = "session", "sessions"  # the private column, and the prepare step that fills it
+_MINUTES = 30
+_CHANCE = 3.0  # standard deviations
+_MOST_EXCESS = 0.2  # of the strings of all profiles together
+_FEW_STRINGS = 50  # too few to tell somebody's own from chance
+_FEW_TIMES = 20  # exact times too few to tell averages from what one person did
+_OWN_TIMES = 0.25  # the share of exact times that may be one person's by chance
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def names_of(run: Mapping[str, Any], labels: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """The names that a run gives labels (people, or people and sessions): a keyed hash of each, none in `taken`."""
+    seed, used = str(run["seed"]), set(taken)
+    keyed_by = seed if "input_digest" not in run else f"{seed}\0{_naming(run)}"
+    key = hashlib.blake2b(keyed_by.encode(), digest_size=32, person=b"coterie").digest()
+    names = []
+    for label in labels:
+        attempt, name = 0, ""
+        while not name or name in used:
+            hashed = hashlib.blake2b(f"pseudonym {attempt}\0{label}".encode(), key=key, digest_size=10).digest()
+            attempt, name = attempt + 1, "u_" + base64.b32encode(hashed).decode().lower()
+        used.add(name)
+        names.append(name)
+    return names
+
+
+def _naming(run: Mapping[str, Any]) -> str:
+    """What names are keyed by besides the seed, so that two releases of one log never share them."""
+    steps = [step["name"] for step in run["history"] if step["name"] not in _NOT_STEPS]
+    what = {"method": run["method"], "parameters": run["parameters"], "prepare": steps, "input": run["input_digest"]}
+    return hashlib.sha256(json.dumps(what, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _is_known(case: Case) -> bool:
+    """Whether names can be computed again."""
+    return case.original is not None and "seed" in case.run
+
+
+def seeded(case: Case, users: str) -> Iterator[Check]:
+    """Names that link rows are those that the run gave: none was made from what identifies somebody."""
+    if users == "drop" or not case.shape.subject:
+        return
+    detail = "names are those that the run's seed gives users of the original"
+    if case.original is None or not _is_known(case):
+        yield not_checked("seeded", detail, carries_promise=True, needs=BOTH if case.original is None else RECORD)
+        return
+    subject = case.original.shape.subject
+    ids = case.original.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject].sort()
+    labels = ids if users == "pseudonym" else _sessions(case.original)
+    given = pl.LazyFrame({"name": names_of(case.run, labels.to_list(), ids)}, schema={"name": pl.String})
+    named = case.rows.select(pl.col(case.shape.subject).alias("name")).drop_nulls().unique()
+    strange = named.join(given.with_columns(pl.lit(True).alias("given")), on="name", how="left")
+    broken, names = strange.select(pl.col("given").null_count(), pl.len()).collect(engine="streaming").row(0)
+    yield judged(
+        "seeded",
+        broken,
+        detail,
+        fault="are others",
+        looked_at=names,
+        needs_original=True,
+        carries_promise=True,
+    )
+
+
+def _sessions(original: Log) -> pl.Series:
+    """The sessions of all users, as names are made from them."""
+    shape = original.shape
+    user, rows = pl.col(shape.subject), original.frame.drop_nulls(shape.subject)
+    if not any(step.partition("(")[0] == _STEP for step in original.steps):  # nobody else numbers them
+        number = pl.lit(0, pl.UInt32)
+        if shape.time:
+            rows = rows.select(shape.subject, shape.time).sort(shape.subject, shape.time)
+            pause = (pl.col(shape.time) - pl.col(shape.time).shift(1) > timedelta(minutes=_MINUTES)).fill_null(False)
+            number = (pause & (user == user.shift(1))).cum_sum().over(shape.subject)
+        rows = rows.with_columns(number.alias(_SESSION))
+    pairs = rows.select(shape.subject, _SESSION).drop_nulls().unique().sort(shape.subject, _SESSION)
+    labels = pairs.select(pl.concat_str(shape.subject, _SESSION, separator="\0").alias("label"))
+    return labels.collect(engine="streaming")["label"]
+
+
+# --- profiles -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class _Groups:
+    """The people behind each profile, what they typed, and the rows of each profile once."""
+
+    people: pl.DataFrame
+    """group, name, user; nobody where a name is nobody's."""
+    typed: pl.LazyFrame
+    """group, user and the columns of the original."""
+    profiles: pl.LazyFrame
+    """group and the columns of the release."""
+
+
+def people(case: Case, profiles: pl.LazyFrame, *, typed: bool) -> Iterator[Check]:
+    """The names behind each profile (subject, and what stands for its rows) are people, and it is made of all of them.
+
+    `typed`: what is released was typed by somebody, and is not put in place of it.
+    """
+    names = count(case.rows.select(pl.col(case.shape.subject).drop_nulls().n_unique()))
+    if case.original is None or not _is_known(case):
+        yield _names_alone(case, names)
+        return
+    groups = _groups(case, case.original, profiles)
+    strangers = groups.people["user"].null_count()
+    yield judged(
+        "people",
+        strangers + _unlike_record(case, groups.people),
+        "each name is that of one user of the original, as the run's seed and its record give it",
+        fault="names are not, or are others in the record",
+        looked_at=names,
+        needs_original=True,
+        carries_promise=True,
+    )
+    if not typed:
+        return
+    item = case.shape.item
+    strings = groups.typed.group_by("group", pl.col(case.original.shape.item).alias("item")).agg(
+        pl.col("user").n_unique().alias("users"), pl.col("user").first().alias("owner")
+    )
+    rows = groups.profiles.group_by("group", pl.col(item).alias("item")).len("rows")
+    chosen = rows.join(strings, on=["group", "item"], how="left").collect(engine="streaming")
+    yield judged(
+        "typed",
+        int(chosen.filter(pl.col("users").is_null())["rows"].sum()),
+        f"every {item} of a profile was typed by somebody behind it",
+        fault="rows of profiles were not",
+        looked_at=int(chosen["rows"].sum()),
+        needs_original=True,
+        carries_promise=True,
+    )
+    yield _shares(groups, chosen)
+    yield from _averages(case, case.original, groups)
+
+
+def _names_alone(case: Case, names: int) -> Check:
+    if case.original is not None:
+        users = count(case.original.frame.select(pl.col(case.original.shape.subject).drop_nulls().n_unique()))
+        if names > users:
+            return judged(
+                "people",
+                names - users,
+                "no more names than users in the original",
+                fault="names are too many",
+                looked_at=names,
+                needs_original=True,
+            )
+    detail = "k names were counted, not k people"
+    if case.foreign:
+        return not_checked("people", detail, needs="to know whose names these are, which such a file does not tell")
+    return not_checked("people", detail, carries_promise=True, needs=RECORD if case.original is not None else BOTH)
+
+
+def _groups(case: Case, original: Log, profiles: pl.LazyFrame) -> _Groups:
+    subject = original.shape.subject
+    ids = original.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject].sort()
+    named = pl.DataFrame({"user": ids, "name": names_of(case.run, ids, ids)}, schema_overrides={"name": pl.String})
+    equal = profiles.rename({case.shape.subject: "name"}).group_by(pl.exclude("name")).agg("name")
+    equal = equal.with_row_index("group").select("group", "name").explode("name")
+    known = equal.join(named.lazy(), on="name", how="left").collect(engine="streaming")
+    first = known.group_by("group").agg(pl.col("name").min())
+    behind = known.select("group", "user").drop_nulls().rename({"user": subject})
+    return _Groups(
+        people=known,
+        typed=original.frame.join(behind.lazy(), on=subject).rename({subject: "user"}),
+        profiles=case.rows.join(first.lazy().rename({"name": case.shape.subject}), on=case.shape.subject),
+    )
+
+
+def _unlike_record(case: Case, known: pl.DataFrame) -> int:
+    """How many names the record gives to somebody else, or misses."""
+    subjects = case.table("subjects", {"original": pl.String, "released": pl.String}, nullable=("released",))
+    if subjects is None:
+        return 0
+    said = subjects.drop_nulls("released").rename({"original": "user", "released": "name"})
+    real = known.select("user", "name").drop_nulls()
+    both = ["user", "name"]
+    return real.join(said, on=both, how="anti").height + said.join(real, on=both, how="anti").height
+
+
+def _shares(groups: _Groups, chosen: pl.DataFrame) -> Check:
+    """Nobody alone typed much more of a profile than their share of what its people typed."""
+    sizes = groups.typed.group_by("group", "user").len("size").collect(engine="streaming")
+    sizes = sizes.with_columns(pl.col("size").sum().over("group").alias("all"))
+    lengths = chosen.group_by("group").agg(pl.col("rows").sum().alias("length"), pl.len().alias("strings"))
+    alone = chosen.filter(pl.col("users") == 1).group_by("group", pl.col("owner").alias("user"))
+    each = alone.agg(pl.len().alias("own"), pl.col("rows").sum().alias("own_rows"))
+    each = each.join(sizes, on=["group", "user"]).join(lengths, on="group")
+    quota = pl.col("length") * pl.col("size") / pl.col("all")
+    excess = (pl.col("own") - 1 - quota).clip(lower_bound=0)
+    each = each.with_columns(
+        excess.alias("excess"), (excess > _CHANCE * (quota + 1).sqrt()).alias("alone"),
+        (100 * pl.col("own_rows") / pl.col("length")).alias("share"),
+    )  # fmt: skip
+    largest = each.group_by("group").agg(pl.col("excess").max(), pl.col("alone").any(), pl.col("share").max())
+    largest = lengths.join(largest, on="group", how="left").fill_null(strategy="zero")
+    broken = int(largest["alone"].fill_null(False).sum())
+    excess_of_all, strings = float(largest["excess"].sum()), int(largest["strings"].sum())
+    if strings >= _FEW_STRINGS and excess_of_all > _MOST_EXCESS * strings:
+        broken = max(broken, int((largest["excess"] > 0).sum()))
+    shares = largest["share"]
+    median, most = (0.0, 0.0) if shares.is_empty() else (float(shares.median()), float(shares.max()))  # type: ignore[arg-type]
+    return judged(
+        "shares",
+        broken,
+        "nobody alone typed much more of a profile than their share of what its users typed",
+        fault="profiles are mostly one user's",
+        looked_at=largest.height,
+        how=f"the largest contributor alone typed {median:.0f} % of a profile in the median, {most:.0f} % at most",
+        needs_original=True,
+        carries_promise=True,
+    )
+
+
+def _averages(case: Case, original: Log, groups: _Groups) -> Iterator[Check]:
+    """Times, ranks and hosts are averages of what the people behind a profile had; how many come from one of them."""
+    shape, before = case.shape, original.shape
+    columns = {"time": shape.time, "rank": shape.rank, "host": shape.page}
+    if not all(columns.values()):
+        return
+    released = [pl.col(name).alias(role) for role, name in columns.items()]
+    rows = groups.profiles.select("group", pl.col(shape.item).alias("item"), *released)
+    given = rows.filter(pl.any_horizontal(pl.col(*columns).is_not_null())).collect(engine="streaming")
+    if given.is_empty():
+        return
+    had = groups.typed.select(
+        "group", "user", pl.col(before.item).alias("item"), pl.col(before.time).alias("time"),
+        pl.col(before.rank).alias("rank"), pl.col(before.page).alias("page"),
+    )  # fmt: skip
+    limits = had.group_by("group").agg(
+        pl.col("time").dt.truncate("1d").min().alias("from"), pl.col("time").max().alias("to"),
+        pl.col("rank").min().alias("lowest"), pl.col("rank").max().alias("highest"),
+    )  # fmt: skip
+    given = given.with_columns(pl.col("time").dt.truncate("1d").alias("day"))
+    given = given.join(limits.collect(engine="streaming"), on="group", how="left")
+    for crowd, key, owned in (
+        ("by_day", ["group", "item", "day"], had.with_columns(pl.col("time").dt.truncate("1d").alias("day"))),
+        ("by_time", ["group", "time"], had),
+        ("by_rank", ["group", "rank"], had),
+        ("by_host", ["group", "host"], _hosts(had)),
+    ):
+        wanted = given.lazy().select(key).drop_nulls().unique()
+        owners = owned.join(wanted, on=key, how="semi").group_by(key).agg(pl.col("user").n_unique().alias(crowd))
+        given = given.join(owners.collect(engine="streaming"), on=key, how="left")
+    exact = pl.col("time") != pl.col("day")
+    strange = (
+        ~pl.col("time").is_between("from", "to"), ~pl.col("rank").is_between("lowest", "highest"),
+        pl.col("host").is_not_null() & (pl.col("by_host").fill_null(0) < 2),
+    )  # fmt: skip
+    of_one = (exact & (pl.col("by_time") == 1), ~exact & (pl.col("by_day") == 1), pl.col("by_rank") == 1)
+    numbers = given.select(
+        pl.any_horizontal(*(each.fill_null(False) for each in strange)).sum().alias("strange"),
+        pl.any_horizontal(*(each.fill_null(False) for each in of_one)).sum().alias("of_one"),
+        exact.sum().alias("exact"), of_one[0].sum().alias("own"),
+    ).row(0, named=True)  # fmt: skip
+    broken = int(numbers["strange"])
+    if numbers["exact"] >= _FEW_TIMES and numbers["own"] > _OWN_TIMES * numbers["exact"]:
+        broken = max(broken, int(numbers["own"]))
+    yield judged(
+        "averages",
+        broken,
+        "times, ranks and hosts of a profile are averages over users behind it",
+        fault="rows have what is none",
+        looked_at=given.height,
+        how=f"{100 * numbers['of_one'] / given.height:.0f} % of these rows have a day, time or rank that one of them "
+        "alone had",
+        needs_original=True,
+        carries_promise=True,
+    )
+
+
+def _hosts(had: pl.LazyFrame) -> pl.LazyFrame:
+    """group, user, host: the hosts of clicked pages, and whatever they end in."""
+    pages = had.select("page").drop_nulls().unique().collect(engine="streaming")["page"].to_list()
+    ends = [(page, _ends(page)) for page in pages]
+    table = pl.LazyFrame(ends, schema={"page": pl.String, "host": pl.List(pl.String)}, orient="row").explode("host")
+    return had.select("group", "user", "page").join(table.drop_nulls(), on="page").select("group", "user", "host")
+
+
+def _ends(page: str) -> list[str]:
+    labels = host_labels(host) if (host := host_of(page)) else []
+    return [".".join(reversed(labels[:depth])) for depth in range(1, len(labels) + 1)]

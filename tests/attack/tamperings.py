@@ -1,0 +1,1022 @@
+"""Tamperings: what somebody could do to a release so that it names people, or says more than is true.
+
+Each one edits a genuine release, its sidecar and its record consistently, as an insider could who has all three; the
+digest is made right afterwards. To add one, write a function that takes a `Forgery` and decorate it with the name of
+the release that it edits. One that `verify` cannot catch says why in `uncaught`, word for word as docs/limits.md does.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import shutil
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import coterie
+from coterie.core.shapes import QUERIES
+from coterie.formats import read_release
+from coterie.methods.affinity import Affinity
+from coterie.methods.generalize import Generalize
+from coterie.methods.generalize_users import GeneralizeUsers
+from coterie.methods.microaggregate import Microaggregate
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.promises._people import names_of
+from coterie.writing.files import _sink, kind_of, sha256
+
+KINDS = ("tsv", "csv", "jsonl", "parquet", "tsv.gz", "csv.zst", "jsonl.gz")
+USERS = 40
+SEED = 5
+_ORIGINAL_SHOWS = {"user": "AnonID", "query": "Query", "time": "QueryTime", "rank": "ItemRank", "url": "ClickURL"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tampering:
+    """One way to tamper with a release."""
+
+    name: str
+    release: str
+    act: Callable[[Forgery], None]
+    uncaught: str = ""
+    """Why verify says nothing; empty where it must say something."""
+    waits: str = ""
+    """Which part of the verifier, not yet there, must catch it."""
+
+
+ALL: list[Tampering] = []
+
+
+def tampering(
+    *releases: str, uncaught: str = "", waits: str = ""
+) -> Callable[[Callable[[Forgery], None]], Callable[[Forgery], None]]:
+    """Put a function on the list, once for each release that it edits."""
+
+    def add(act: Callable[[Forgery], None]) -> Callable[[Forgery], None]:
+        for release in releases:
+            name = act.__name__ if len(releases) == 1 else f"{act.__name__}.{release.partition('.')[2]}"
+            ALL.append(Tampering(name=name, release=release, act=act, uncaught=uncaught, waits=waits))
+        return act
+
+    return add
+
+
+def make_releases(folder: Path) -> None:
+    """The genuine releases that are tampered with, their records, and the log they come from."""
+    from coterie.synth import write_aol
+
+    write_aol(folder / "log.tsv", USERS, 7)
+    log = coterie.prepare(coterie.read(folder / "log.tsv"))
+    made = {
+        "linked.tsv": SuppressRare(k=3, users="pseudonym"),
+        "sessions.tsv": SuppressRare(k=3, users="session"),
+        "affine.tsv": Affinity(k=3, theta=0.8),
+        "concepts.tsv": Generalize(k=3),
+        "profiles.tsv": Microaggregate(k=5),
+        "profiles.parquet": Microaggregate(k=5),
+        "sets.tsv": GeneralizeUsers(k=3),
+        **{f"queries.{kind}": SuppressRare(k=3) for kind in KINDS},
+    }
+    releases: dict[Any, coterie.Release] = {}
+    for name, method in made.items():
+        if method not in releases:
+            releases[method] = coterie.anonymize(log, method, seed=SEED)
+        coterie.write(releases[method], folder / name, record=folder / f"record.{name}")
+
+
+class Forgery:
+    """A copy of a genuine release that may be edited."""
+
+    def __init__(self, made: Path, name: str, folder: Path) -> None:
+        self.path, self.record, self.log = folder / name, folder / "record", made / "log.tsv"
+        shutil.copy(made / name, self.path)
+        shutil.copy(made / f"{name}.json", self._side)
+        shutil.copytree(made / f"record.{name}", self.record)
+
+    @property
+    def _side(self) -> Path:
+        return self.path.with_name(self.path.name + ".json")
+
+    # --- what is there -----------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> pl.DataFrame:
+        frame, *_ = read_release(self.path, QUERIES)
+        return frame.drop("bad").collect()
+
+    @cached_property
+    def original(self) -> pl.DataFrame:
+        return coterie.prepare(coterie.read(self.log)).frame.collect()
+
+    @property
+    def owners(self) -> pl.Series:
+        """Whose each released row is."""
+        rows = pl.read_parquet(self.record / "rows.parquet").sort("released_row")
+        return rows.join(self.original.select("row", "user"), on="row", how="left", maintain_order="left")["user"]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The names that people of the original have in a release of this run."""
+        ids = self.original["user"].drop_nulls().unique().sort()
+        return dict(zip(ids, names_of(self.run, ids, ids), strict=True))
+
+    @property
+    def run(self) -> dict[str, Any]:
+        loaded: dict[str, Any] = json.loads((self.record / "run.json").read_text())
+        return loaded
+
+    @property
+    def groups(self) -> list[list[str]]:
+        """Who shares a profile."""
+        subjects = pl.read_parquet(self.record / "subjects.parquet").drop_nulls("group")
+        return subjects.group_by("group").agg("original").sort("group")["original"].to_list()
+
+    # --- what can be done --------------------------------------------------------------------------
+
+    def put(self, rows: pl.DataFrame) -> None:
+        """Write other rows, in order, as Coterie would."""
+        rows = rows.select(QUERIES.released).cast({"rank": pl.Int32}).sort(QUERIES.order)
+        _sink(rows.lazy(), self.path, *kind_of(self.path))
+        self.seal()
+
+    def put_profiles(self, profiles: dict[str, pl.DataFrame]) -> None:
+        """Write these rows under the names of people, and let the record say so."""
+        named = [rows.with_columns(pl.lit(name).alias("user")) for name, rows in profiles.items()]
+        self.put(pl.concat(named))
+        users = {name: user for user, name in self.names.items()}
+        group = {name: at for at, name in enumerate(profiles)}
+        said = [(users.get(name, name), name, group[name]) for name in profiles]
+        left = [(user, None, None) for user, name in self.names.items() if name not in profiles]
+        schema = {"original": pl.String, "released": pl.String, "group": pl.UInt32}
+        pl.DataFrame([*said, *left], schema=schema, orient="row").write_parquet(self.record / "subjects.parquet")
+
+    def edit(self, change: Callable[[bytes], bytes]) -> None:
+        """Change the bytes of the file."""
+        before = self.path.read_bytes()
+        after = change(before)
+        assert after != before
+        self.path.write_bytes(after)
+        self.seal()
+
+    def edit_text(self, change: Callable[[list[str]], Sequence[str]]) -> None:
+        """Change the lines of a text file, line ends included."""
+        packed = self.path.suffix == ".gz"
+        data = gzip.decompress(self.path.read_bytes()) if packed else self.path.read_bytes()
+        text = "".join(change(data.decode().splitlines(keepends=True)))
+        if packed:
+            with pa.output_stream(str(self.path), compression="gzip") as stream:
+                stream.write(text.encode())
+        else:
+            self.path.write_bytes(text.encode())
+        assert packed or self.path.read_bytes() != data
+        self.seal()
+
+    def edit_fields(self, column: str, change: Callable[[str], str], separator: str = "\t") -> None:
+        """Change the fields of one column that are not empty."""
+
+        def change_lines(lines: list[str]) -> list[str]:
+            at = lines[0].rstrip("\n").split(separator).index(column)
+            changed = [lines[0]]
+            for line in lines[1:]:
+                fields = line.rstrip("\n").split(separator)
+                fields[at] = change(fields[at]) if fields[at] else fields[at]
+                changed.append(separator.join(fields) + "\n")
+            return changed
+
+        self.edit_text(change_lines)
+
+    def edit_json(self, change: Callable[[dict[str, Any], int], str]) -> None:
+        """Write each JSON object otherwise."""
+        self.edit_text(lambda lines: [change(json.loads(line), at) + "\n" for at, line in enumerate(lines)])
+
+    def edit_sidecar(self, change: Callable[[dict[str, Any]], object]) -> None:
+        data = json.loads(self._side.read_text())
+        change(data)
+        self._side.write_text(json.dumps(data, indent=2) + "\n")
+
+    def edit_run(self, **values: Any) -> None:
+        (self.record / "run.json").write_text(json.dumps({**self.run, **values}))
+
+    def seal(self) -> None:
+        """Make the digests right."""
+        digest = sha256(self.path)
+        self.edit_sidecar(lambda data: data.update(sha256=digest))
+        self.edit_run(released_sha256=digest)
+
+    def verify(self, record: bool = True) -> coterie.Verdict:
+        return coterie.verify(self.path, coterie.read(self.log), record=self.record if record else None)
+
+
+def _number(user: str) -> int:
+    return int(user)
+
+
+def _encoded(user: str) -> str:
+    return "u_" + base64.b32encode(user.encode().rjust(10)).decode().lower()
+
+
+# --- spellings of text ------------------------------------------------------------------------------
+
+TEXTS = ("queries.tsv", "queries.csv", "queries.tsv.gz")
+
+
+@tampering("queries.tsv", "queries.tsv.gz")
+def spaces_that_number_the_user(f: Forgery) -> None:
+    owners = f.owners
+    f.edit_text(
+        lambda lines: [lines[0], *(" " * (int(o) % 50) + line for o, line in zip(owners, lines[1:], strict=True))]
+    )
+
+
+@tampering("queries.tsv")
+def leading_zeros(f: Forgery) -> None:
+    f.edit_fields("rank", lambda text: "0" + text)
+
+
+@tampering("queries.tsv")
+def a_plus_before_ranks(f: Forgery) -> None:
+    f.edit_fields("rank", lambda text: "+" + text)
+
+
+@tampering("queries.tsv")
+def ranks_with_a_fraction(f: Forgery) -> None:
+    f.edit_fields("rank", lambda text: text + ".0")
+
+
+@tampering("queries.tsv")
+def spaces_after_ranks(f: Forgery) -> None:
+    f.edit_fields("rank", lambda text: text + "  ")
+
+
+@tampering("queries.tsv")
+def a_letter_in_times(f: Forgery) -> None:
+    f.edit_fields("time", lambda text: text.replace(" ", "T"))
+
+
+@tampering("queries.tsv")
+def a_zone_in_times(f: Forgery) -> None:
+    f.edit_fields("time", lambda text: text + "+00:00")
+
+
+@tampering("queries.tsv")
+def parts_of_seconds(f: Forgery) -> None:
+    f.edit_fields("time", lambda text: text + ".0000001")
+
+
+@tampering("queries.tsv")
+def days_without_a_time(f: Forgery) -> None:
+    f.edit_fields("time", lambda text: text[:10])
+
+
+@tampering("queries.tsv")
+def times_as_numbers(f: Forgery) -> None:
+    from datetime import UTC, datetime
+
+    f.edit_fields("time", lambda text: str(int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())))
+
+
+@tampering(*TEXTS)
+def blank_lines(f: Forgery) -> None:
+    f.edit_text(lambda lines: [line + "\n" * (at % 3) for at, line in enumerate(lines)])
+
+
+@tampering(*TEXTS)
+def carriage_returns(f: Forgery) -> None:
+    f.edit_text(lambda lines: [line.replace("\n", "\r\n") if at % 2 else line for at, line in enumerate(lines)])
+
+
+@tampering(*TEXTS)
+def byte_order_mark(f: Forgery) -> None:
+    f.edit_text(lambda lines: ["\ufeff", *lines])
+
+
+@tampering(*TEXTS)
+def header_repeated(f: Forgery) -> None:
+    f.edit_text(lambda lines: [*lines[:9], lines[0], *lines[9:]])
+
+
+@tampering(*TEXTS)
+def no_last_line_end(f: Forgery) -> None:
+    f.edit_text(lambda lines: [*lines[:-1], lines[-1].rstrip("\n")])
+
+
+@tampering("queries.csv")
+def quoted_nothing(f: Forgery) -> None:
+    f.edit_text(lambda lines: [lines[0], *('""' + line for line in lines[1:])])
+
+
+@tampering("queries.csv")
+def quoted_values(f: Forgery) -> None:
+    f.edit_fields("query", lambda text: f'"{text}"', ",")
+
+
+@tampering("queries.csv")
+def quoted_line_ends(f: Forgery) -> None:
+    f.edit_text(lambda lines: [lines[0], *('"' + "\n" * (at % 4) + '"' + line for at, line in enumerate(lines[1:]))])
+
+
+@tampering("queries.csv")
+def apostrophes_that_were_not_needed(f: Forgery) -> None:
+    f.edit_fields("query", lambda text: "'" + text, ",")
+    f.edit_sidecar(lambda data: data.update(csv_safe=True))
+
+
+@tampering("queries.tsv")
+def an_apostrophe_before_an_apostrophe(f: Forgery) -> None:
+    f.edit_fields("url", lambda text: "'" + text)
+    f.edit_sidecar(lambda data: data.update(csv_safe=True))
+
+
+@tampering("queries.jsonl", "queries.jsonl.gz")
+def a_key_twice(f: Forgery) -> None:
+    owners = f.owners
+    f.edit_json(lambda row, at: json.dumps(row)[:-1] + f', "user": "{owners[at]}"}}')
+
+
+@tampering("queries.jsonl")
+def a_key_twice_the_other_way_round(f: Forgery) -> None:
+    owners = f.owners
+    f.edit_json(lambda row, at: f'{{"user": "{owners[at]}", ' + json.dumps(row)[1:])
+
+
+@tampering("queries.jsonl")
+def ranks_as_text(f: Forgery) -> None:
+    f.edit_json(lambda row, at: json.dumps({**row, "rank": None if row["rank"] is None else str(row["rank"])}))
+
+
+@tampering("queries.jsonl")
+def ranks_as_fractions(f: Forgery) -> None:
+    f.edit_json(lambda row, at: json.dumps({**row, "rank": None if row["rank"] is None else float(row["rank"])}))
+
+
+@tampering("queries.jsonl")
+def spaces_in_json(f: Forgery) -> None:
+    f.edit_json(lambda row, at: json.dumps(row, separators=(",", ":")).replace(":", ": ", at % 5))
+
+
+@tampering("queries.jsonl")
+def keys_in_another_order(f: Forgery) -> None:
+    f.edit_json(lambda row, at: json.dumps(dict(sorted(row.items(), reverse=bool(at % 2))), separators=(",", ":")))
+
+
+@tampering("queries.jsonl")
+def letters_as_numbers(f: Forgery) -> None:
+    f.edit_json(lambda row, at: json.dumps(row, separators=(",", ":")).replace('"query":"', f'"query":"\\u{0x20:04x}'))
+
+
+@tampering("queries.jsonl")
+def keys_left_out(f: Forgery) -> None:
+    f.edit_json(
+        lambda row, at: json.dumps({k: v for k, v in row.items() if v is not None or at % 2}, separators=(",", ":"))
+    )
+
+
+@tampering("queries.jsonl")
+def a_late_field(f: Forgery) -> None:
+    f.edit_text(lambda lines: [*lines[:-1], lines[-1].replace("{", '{"note":1,', 1)])
+
+
+@tampering("queries.jsonl")
+def an_object_in_place_of_a_user(f: Forgery) -> None:
+    f.edit_text(lambda lines: [line.replace('"user":null', '"user":{"a":1}') for line in lines])
+
+
+@tampering("queries.tsv", "queries.csv")
+def a_further_column(f: Forgery) -> None:
+    mark = "\t" if f.path.suffix == ".tsv" else ","
+    f.edit_text(
+        lambda lines: [line.rstrip("\n") + mark + (str(at) if at else "note") + "\n" for at, line in enumerate(lines)]
+    )
+
+
+# --- containers -------------------------------------------------------------------------------------
+
+
+def _gzip(data: bytes, **header: Any) -> bytes:
+    import io
+
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=header.get("mtime", 0), filename=header.get("name", "")) as out:
+        out.write(data)
+    return packed.getvalue()
+
+
+def _with_flags(packed: bytes, flag: int, field: bytes) -> bytes:
+    return packed[:3] + bytes([flag]) + packed[4:10] + field + packed[10:]
+
+
+@tampering("queries.tsv.gz")
+def gzip_name_and_time(f: Forgery) -> None:
+    f.edit(lambda data: _gzip(gzip.decompress(data), mtime=4417749, name="4417749.tsv"))
+
+
+@tampering("queries.tsv.gz")
+def gzip_time(f: Forgery) -> None:
+    f.edit(lambda data: data[:4] + struct.pack("<I", 4417749) + data[8:])
+
+
+@tampering("queries.tsv.gz")
+def gzip_comment(f: Forgery) -> None:
+    f.edit(lambda data: _with_flags(data, 16, b"row 1 is user 4417749\0"))
+
+
+@tampering("queries.tsv.gz")
+def gzip_extra_field(f: Forgery) -> None:
+    f.edit(lambda data: _with_flags(data, 4, struct.pack("<H", 7) + b"4417749"))
+
+
+@tampering("queries.tsv.gz")
+def gzip_of_an_unknown_system(f: Forgery) -> None:
+    f.edit(lambda data: data[:9] + b"\x77" + data[10:])
+
+
+@tampering("queries.tsv.gz")
+def two_members(f: Forgery) -> None:
+    def split(data: bytes) -> bytes:
+        text = gzip.decompress(data)
+        return _gzip(text[:999]) + _gzip(text[999:])
+
+    f.edit(split)
+
+
+@tampering("queries.tsv.gz")
+def an_empty_member(f: Forgery) -> None:
+    f.edit(lambda data: data + _gzip(b"", mtime=4417749))
+
+
+@tampering("queries.tsv.gz")
+def something_behind_gzip(f: Forgery) -> None:
+    f.edit(lambda data: data + b"4417749")
+
+
+_ANOTHER_COMPRESSOR = (
+    "How a text was compressed is not compared where other bytes give the same text: another version of a "
+    "library may have made them. The choices of a compressor can hold a few notes."
+)
+
+
+@tampering("queries.tsv.gz", uncaught=_ANOTHER_COMPRESSOR)
+def another_compressor(f: Forgery) -> None:
+    import zlib
+
+    def pack(data: bytes) -> bytes:
+        text = gzip.decompress(data)
+        packing = zlib.compressobj(1, zlib.DEFLATED, 31)
+        packed = packing.compress(text) + packing.flush()
+        return packed[:8] + data[8:10] + packed[10:]
+
+    f.edit(pack)
+
+
+@tampering("queries.csv.zst")
+def zstd_skippable_frame(f: Forgery) -> None:
+    f.edit(lambda data: data + b"\x50\x2a\x4d\x18" + struct.pack("<I", 7) + b"4417749")
+
+
+@tampering("queries.csv.zst")
+def zstd_skippable_frame_first(f: Forgery) -> None:
+    f.edit(lambda data: b"\x50\x2a\x4d\x18" + struct.pack("<I", 7) + b"4417749" + data)
+
+
+@tampering("queries.csv.zst")
+def two_frames(f: Forgery) -> None:
+    def split(data: bytes) -> bytes:
+        with pa.input_stream(pa.py_buffer(data), compression="zstd") as stream:
+            text = stream.read()
+        return b"".join(pa.compress(part, codec="zstd", asbytes=True) for part in (text[:999], text[999:]))
+
+    f.edit(split)
+
+
+@tampering("queries.csv.zst")
+def empty_blocks(f: Forgery) -> None:
+    f.edit(lambda data: data[:6] + b"\0\0\0" * 4 + data[6:])
+
+
+# --- Parquet ----------------------------------------------------------------------------------------
+
+
+def _polars(f: Forgery, rows: pl.DataFrame, **how: Any) -> None:
+    rows.write_parquet(f.path, **how)
+    f.seal()
+
+
+def _arrow(f: Forgery, table: pa.Table, **how: Any) -> None:
+    pq.write_table(table, f.path, **how)
+    f.seal()
+
+
+@tampering("queries.parquet")
+def nanoseconds(f: Forgery) -> None:
+    number = f.owners.cast(pl.Int64)
+    _polars(f, f.rows.with_columns(pl.col("time").cast(pl.Datetime("ns")) + pl.duration(nanoseconds=number % 1000)))
+
+
+@tampering("queries.parquet")
+def ranks_as_floats(f: Forgery) -> None:
+    _polars(f, f.rows.with_columns(pl.col("rank").cast(pl.Float64)))
+
+
+@tampering("queries.parquet")
+def wide_ranks(f: Forgery) -> None:
+    _polars(f, f.rows.with_columns(pl.col("rank").cast(pl.Int64)))
+
+
+@tampering("queries.parquet")
+def a_time_zone(f: Forgery) -> None:
+    _polars(f, f.rows.with_columns(pl.col("time").dt.replace_time_zone("UTC")))
+
+
+@tampering("queries.parquet")
+def categories(f: Forgery) -> None:
+    _polars(f, f.rows.with_columns(pl.col("url").cast(pl.Categorical)))
+
+
+@tampering("queries.parquet")
+def users_as_spaces(f: Forgery) -> None:
+    _polars(f, f.rows.with_columns(pl.Series("user", [" " * (int(user) % 60) for user in f.owners])))
+
+
+@tampering("queries.parquet")
+def small_row_groups(f: Forgery) -> None:
+    _polars(f, f.rows, row_group_size=1)
+
+
+@tampering("queries.parquet")
+def another_compression(f: Forgery) -> None:
+    _polars(f, f.rows, compression="gzip")
+
+
+@tampering("queries.parquet")
+def columns_in_another_order(f: Forgery) -> None:
+    _polars(f, f.rows.select(sorted(f.rows.columns)))
+
+
+@tampering("queries.parquet")
+def notes_in_parquet(f: Forgery) -> None:
+    _polars(f, f.rows, metadata={"users": ",".join(f.owners)})
+
+
+@tampering("queries.parquet")
+def notes_by_another_writer(f: Forgery) -> None:
+    _arrow(f, f.rows.to_arrow().replace_schema_metadata({"users": ",".join(f.owners)}))
+
+
+@tampering("queries.parquet")
+def another_writer(f: Forgery) -> None:
+    _arrow(f, f.rows.to_arrow())
+
+
+@tampering("queries.parquet")
+def notes_and_another_version(f: Forgery) -> None:
+    _polars(f, f.rows, metadata={"users": ",".join(f.owners)})
+    f.edit(lambda data: data.replace(b"version 2.", b"version 1."))
+
+
+@tampering("queries.parquet")
+def row_groups_and_another_version(f: Forgery) -> None:
+    _polars(f, f.rows, row_group_size=100)
+    f.edit(lambda data: data.replace(b"version 2.", b"version 1."))
+
+
+@tampering("queries.parquet")
+def something_before_the_footer_and_another_version(f: Forgery) -> None:
+    def insert(data: bytes) -> bytes:
+        footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+        return data[:footer] + ",".join(f.owners).encode() + data[footer:].replace(b"version 2.", b"version 1.")
+
+    f.edit(insert)
+
+
+@tampering("queries.parquet")
+def no_statistics_and_another_version(f: Forgery) -> None:
+    _polars(f, f.rows, statistics=False)
+    f.edit(lambda data: data.replace(b"version 2.", b"version 1."))
+
+
+_ANOTHER_VERSION_OF_POLARS = (
+    "A Parquet file that says that another version of polars wrote it may have other pages: then its "
+    "types, notes, row groups, statistics and gaps are looked at, not its bytes."
+)
+
+
+@tampering("queries.parquet", uncaught=_ANOTHER_VERSION_OF_POLARS)
+def another_version_of_polars(f: Forgery) -> None:
+    f.edit(lambda data: data.replace(b"version 2.", b"version 1."))
+
+
+# --- rows of queries --------------------------------------------------------------------------------
+
+_TUPLES = "rows as a sub-multiset of the original, on the whole released tuple"
+
+
+@tampering("queries.tsv", waits=_TUPLES)
+def ranks_are_users(f: Forgery) -> None:
+    rows = f.rows.with_columns(f.owners.alias("owner"))
+    f.put(rows.with_columns(pl.when(pl.col("url").is_not_null()).then(pl.col("owner").cast(pl.Int32)).alias("rank")))
+
+
+@tampering("queries.tsv", waits=_TUPLES)
+def days_are_users(f: Forgery) -> None:
+    day = pl.datetime(2000, 1, 1) + pl.duration(days=f.owners.cast(pl.Int64) % 1000)
+    f.put(f.rows.with_columns(day.cast(QUERIES.schema["time"]).alias("time")))
+
+
+@tampering("queries.tsv", waits=_TUPLES)
+def clicks_swapped(f: Forgery) -> None:
+    swapped = pl.col("rank").reverse().over("query", "url")
+    f.put(f.rows.with_columns(pl.when(pl.col("url").is_not_null()).then(swapped + 1).alias("rank")))
+
+
+@tampering("concepts.tsv", waits=_TUPLES)
+def ranks_of_concepts_are_users(f: Forgery) -> None:
+    rows = f.rows.with_columns(f.owners.alias("owner"))
+    f.put(rows.with_columns(pl.when(pl.col("url").is_not_null()).then(pl.col("owner").cast(pl.Int32)).alias("rank")))
+
+
+_ROWS_OF_ONE_USER_EACH = (
+    "Which of the rows of a released query are in the file is not part of the promise: rows of one user "
+    "alone may stay, as long as the original has k users for the query."
+)
+
+
+@tampering("queries.tsv", uncaught=_ROWS_OF_ONE_USER_EACH)
+def rows_of_one_user_each(f: Forgery) -> None:
+    rows = f.rows.with_columns(f.owners.alias("owner"))
+    f.put(rows.filter(pl.col("owner") == pl.col("owner").min().over("query")))
+
+
+@tampering("queries.tsv")
+def a_rare_query(f: Forgery) -> None:
+    rare = f.original.filter(pl.len().over("query") == 1).head(1)
+    f.put(pl.concat([f.rows, rare.select(pl.lit(None, pl.String).alias("user"), pl.col("time").dt.truncate("1d"),
+                                         "query", pl.lit(None, pl.Int32).alias("rank"),
+                                         pl.lit(None, pl.String).alias("url"))]))  # fmt: skip
+
+
+@tampering("queries.tsv")
+def invented_rows(f: Forgery) -> None:
+    f.put(pl.concat([f.rows] * 3))
+
+
+@tampering("queries.tsv")
+def times_of_day(f: Forgery) -> None:
+    f.put(f.rows.with_columns(pl.col("time") + pl.duration(hours=9)))
+
+
+@tampering("queries.tsv")
+def the_order_of_the_log(f: Forgery) -> None:
+    rows = f.rows
+    _sink(rows.reverse().lazy(), f.path, "tsv", None)
+    f.seal()
+
+
+@tampering("queries.tsv")
+def users(f: Forgery) -> None:
+    f.put(f.rows.with_columns(f.owners.alias("user")))
+
+
+@tampering("queries.tsv")
+def names_where_none_were_promised(f: Forgery) -> None:
+    f.put(f.rows.with_columns(f.owners.replace(f.names).alias("user")))
+
+
+# --- names that link rows ---------------------------------------------------------------------------
+
+
+@tampering("linked.tsv")
+def names_that_are_encoded_users(f: Forgery) -> None:
+    f.put(f.rows.with_columns(f.owners.map_elements(_encoded, pl.String).alias("user")))
+
+
+@tampering("sessions.tsv")
+def names_of_sessions_that_are_encoded_users(f: Forgery) -> None:
+    rows = f.rows
+    codes = rows.select("user").with_columns(f.owners.alias("owner")).unique("user", maintain_order=True)
+    named = [f"{int(owner):06}{at:04}" for at, owner in enumerate(codes["owner"])]
+    names = dict(zip(codes["user"], map(_encoded, named), strict=True))
+    f.put(rows.with_columns(pl.col("user").replace(names)))
+
+
+@tampering("linked.tsv")
+def two_users_under_one_name(f: Forgery) -> None:
+    first, second, *_ = f.rows["user"].unique().sort()
+    f.put(f.rows.with_columns(pl.col("user").replace({second: first})))
+
+
+@tampering("sessions.tsv")
+def sessions_of_a_user_under_one_name(f: Forgery) -> None:
+    rows = f.rows.with_columns(f.owners.alias("owner"))
+    f.put(rows.with_columns(pl.col("user").first().over("owner")))
+
+
+# --- profiles ---------------------------------------------------------------------------------------
+
+
+def _history(f: Forgery, user: str) -> pl.DataFrame:
+    return f.original.filter(pl.col("user") == user).select(QUERIES.released)
+
+
+@tampering("profiles.tsv", "profiles.parquet")
+def histories_under_five_names(f: Forgery) -> None:
+    f.put_profiles({f.names[user]: _history(f, group[0]) for group in f.groups for user in group})
+
+
+@tampering("profiles.tsv")
+def one_history_under_all_names(f: Forgery) -> None:
+    user = f.original.group_by("user").len().sort("len", "user")["user"][-1]
+    f.put_profiles({name: _history(f, user) for name in f.names.values()})
+
+
+@tampering("profiles.tsv")
+def one_history_under_invented_names(f: Forgery) -> None:
+    user = f.original["user"].drop_nulls()[0]
+    f.put_profiles({_encoded(f"{at:010}"): _history(f, user) for at in range(USERS)})
+
+
+@tampering("profiles.tsv")
+def one_history_and_another_seed(f: Forgery) -> None:
+    f.edit_run(seed=1)
+    one_history_under_all_names(f)
+
+
+@tampering("profiles.tsv")
+def one_history_without_details(f: Forgery) -> None:
+    user = f.original.group_by("user").len().sort("len", "user")["user"][-1]
+    bare = _history(f, user).with_columns(
+        pl.lit(None, QUERIES.schema[name]).alias(name) for name in ("time", "rank", "url")
+    )
+    f.put_profiles(dict.fromkeys(f.names.values(), bare))
+
+
+@tampering("profiles.tsv")
+def true_groups_with_exact_details(f: Forgery) -> None:
+    profiles = {}
+    for group in f.groups:
+        own = f.original.filter(pl.col("user").is_in(group)).select(QUERIES.released)
+        own = own.gather_every(len(group)).with_columns(pl.col("user").cast(pl.Int32).alias("rank"))
+        profiles.update({f.names[user]: own for user in group})
+    f.put_profiles(profiles)
+
+
+@tampering("profiles.tsv")
+def true_groups_with_exact_times(f: Forgery) -> None:
+    profiles = {}
+    for group in f.groups:
+        own = f.original.filter(pl.col("user").is_in(group)).select(QUERIES.released)
+        bare = own.with_columns(pl.lit(None, QUERIES.schema[name]).alias(name) for name in ("rank", "url"))
+        profiles.update({f.names[user]: bare.gather_every(len(group)) for user in group})
+    f.put_profiles(profiles)
+
+
+@tampering("profiles.tsv")
+def full_addresses(f: Forgery) -> None:
+    profiles = {}
+    for group in f.groups:
+        own = f.original.filter(pl.col("user").is_in(group)).select(QUERIES.released)
+        bare = own.with_columns(pl.lit(None, QUERIES.schema[name]).alias(name) for name in ("rank", "time"))
+        profiles.update({f.names[user]: bare.gather_every(len(group)) for user in group})
+    f.put_profiles(profiles)
+
+
+@tampering("profiles.tsv")
+def names_of_profiles_that_are_encoded_users(f: Forgery) -> None:
+    encoded = {name: _encoded(user) for user, name in f.names.items()}
+    f.put(f.rows.with_columns(pl.col("user").replace(encoded)))
+    subjects = pl.read_parquet(f.record / "subjects.parquet")
+    subjects.with_columns(pl.col("released").replace(encoded)).write_parquet(f.record / "subjects.parquet")
+
+
+@tampering("profiles.tsv")
+def a_record_of_other_people(f: Forgery) -> None:
+    subjects = pl.read_parquet(f.record / "subjects.parquet")
+    subjects.with_columns(pl.col("released").reverse()).write_parquet(f.record / "subjects.parquet")
+    f.seal()
+
+
+@tampering("profiles.tsv")
+def the_seed_of_another_run(f: Forgery) -> None:
+    f.edit_run(seed=SEED + 1)
+
+
+@tampering("profiles.tsv")
+def a_member_removed(f: Forgery) -> None:
+    f.put(f.rows.filter(pl.col("user") != f.rows["user"][0]))
+
+
+@tampering("profiles.tsv")
+def a_row_removed(f: Forgery) -> None:
+    f.put(f.rows[1:])
+
+
+@tampering("profiles.tsv")
+def a_query_of_another_group(f: Forgery) -> None:
+    first, second, *_ = f.groups
+    theirs = f.original.filter(pl.col("user").is_in(second))["query"]
+    mine = f.original.filter(pl.col("user").is_in(first))["query"]
+    strange = theirs.filter(~theirs.is_in(mine.implode()))[0]
+    names = [f.names[user] for user in first]
+    rows = f.rows
+    more = rows.filter(pl.col("user").is_in(names)).unique("user").with_columns(pl.lit(strange).alias("query"))
+    f.put(pl.concat([rows, more]))
+
+
+@tampering("profiles.tsv")
+def a_query_that_nobody_typed(f: Forgery) -> None:
+    query = f.rows["query"][0]
+    f.put(f.rows.with_columns(pl.col("query").replace({query: "never typed"})))
+
+
+@tampering("profiles.tsv")
+def ranks_of_profiles_are_users(f: Forgery) -> None:
+    least = {f.names[user]: int(min(group)) for group in f.groups for user in group}
+    numbers = pl.col("user").replace_strict(least, return_dtype=pl.Int32)
+    f.put(f.rows.with_columns(numbers.alias("rank")))
+
+
+@tampering("profiles.tsv")
+def another_original(f: Forgery) -> None:
+    """The record's log with invented users beside the true ones."""
+    padded = f.path.with_name("padded.tsv")
+    lines = f.log.read_text().splitlines(keepends=True)
+    padded.write_text("".join([*lines, *(line.replace("\t", "9\t", 1) for line in lines[1:50])]))
+    f.log = padded
+
+
+_CONCEPTS_OF_OTHERS = (
+    "That the concepts of a shared set cover what its users searched for is not part of the promise of "
+    "`generalize_users`: only that k users share the set, and that it consists of concepts."
+)
+
+
+@tampering("sets.tsv", uncaught=_CONCEPTS_OF_OTHERS)
+def concepts_of_others(f: Forgery) -> None:
+    items = f.rows["query"].unique().sort()
+    shifted = dict(zip(items, [*items[1:], items[0]], strict=True))
+    f.put(f.rows.with_columns(pl.col("query").replace(shifted)))
+
+
+# --- affinity and concepts --------------------------------------------------------------------------
+
+
+@tampering("affine.tsv")
+def queries_without_a_cover(f: Forgery) -> None:
+    alone = f.original.filter(pl.col("user").n_unique().over("query") == 1).head(40)
+    bare = alone.select(QUERIES.released).with_columns(
+        pl.lit(None, QUERIES.schema[name]).alias(name) for name in ("user", "time", "rank", "url")
+    )
+    f.put(pl.concat([f.rows, bare]))
+
+
+@tampering("affine.tsv")
+def a_lower_theta_in_the_promise_alone(f: Forgery) -> None:
+    queries_without_a_cover(f)
+    f.edit_sidecar(lambda data: data["promises"][0].update(theta=0.1))
+
+
+@tampering("concepts.tsv")
+def rows_of_concepts_removed(f: Forgery) -> None:
+    f.put(f.rows[::2])
+
+
+@tampering("concepts.tsv")
+def concepts_swapped(f: Forgery) -> None:
+    items = f.rows["query"].unique().sort()
+    f.put(f.rows.with_columns(pl.col("query").replace(dict(zip(items, reversed(items.to_list()), strict=True)))))
+
+
+# --- sidecars and records ---------------------------------------------------------------------------
+
+
+@tampering("queries.tsv")
+def another_number_among_the_parameters(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data["parameters"].update(k=500))
+
+
+@tampering("queries.tsv")
+def a_parameter_too_many(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data["parameters"].update(note="4417749"))
+
+
+@tampering("queries.tsv")
+def a_parameter_that_cannot_be(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data["parameters"].update(attrs="4417749"))
+
+
+@tampering("queries.tsv")
+def no_parameters(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data.update(parameters={}))
+
+
+@tampering("queries.tsv")
+def another_sentence(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data["promises"][0].update(sentence="Nobody can be found, whatever is tried."))
+
+
+@tampering("queries.tsv")
+def another_headline(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data["promises"][0].update(headline="k = 500"))
+
+
+@tampering("queries.tsv")
+def no_limits(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data.update(limits=[]))
+
+
+@tampering("queries.tsv")
+def a_limit_left_out(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data["limits"].pop())
+
+
+@tampering("queries.tsv")
+def a_check_that_failed(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data["checks"][0].update(status="failed"))
+
+
+@tampering("queries.tsv")
+def another_method(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data.update(method="affinity"))
+
+
+@tampering("queries.tsv")
+def a_larger_k_in_the_promise_alone(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data["promises"][0].update(k=4))
+
+
+@tampering("queries.tsv")
+def another_shape(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data.update(shape="VISITS"))
+
+
+@tampering("queries.tsv")
+def k_that_is_no_whole_number(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data["promises"][0].update(k=True))
+
+
+@tampering("queries.tsv")
+def another_digest(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data.update(sha256="0" * 64))
+
+
+@tampering("queries.tsv")
+def a_key_that_no_sidecar_has(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data.update(users=["4417749"]))
+
+
+@tampering("queries.tsv")
+def a_record_of_another_release(f: Forgery) -> None:
+    f.edit_run(released_sha256="0" * 64)
+
+
+_A_WEAKER_PROMISE = (
+    "A smaller k, or another weaker promise, that sidecar and parameters agree about is a true statement "
+    "about the file."
+)
+
+
+@tampering("queries.tsv", uncaught=_A_WEAKER_PROMISE)
+def a_weaker_promise(f: Forgery) -> None:
+    def weaken(data: dict[str, Any]) -> None:
+        from coterie.promises.query_k_anonymity import QueryKAnonymity
+
+        weaker = QueryKAnonymity(k=2)
+        data["promises"][0].update(k=2, sentence=weaker.sentence, headline=weaker.headline)
+        data["parameters"].update(k=2)
+        data["limits"] = list(weaker.limits)
+
+    f.edit_sidecar(weaken)
+
+
+_NO_WARNINGS = (
+    "Warnings and the words of checks in a sidecar depend on the log and are not compared: they can be "
+    "left out, or say anything."
+)
+
+
+@tampering("queries.tsv", uncaught=_NO_WARNINGS)
+def no_warnings(f: Forgery) -> None:
+    def leave_out(data: dict[str, Any]) -> None:
+        data["warnings"] = []
+        data["checks"] = data["checks"][:1]
+
+    f.edit_sidecar(leave_out)
+
+
+_WORDS_OF_ANOTHER_VERSION = (
+    "The words of a sidecar that says that another version of Coterie wrote it are not compared, because "
+    "that version may have had other words; `verify` shows its own."
+)
+
+
+@tampering("queries.tsv", uncaught=_WORDS_OF_ANOTHER_VERSION)
+def words_of_another_version(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data.update(coterie="0.0.1"))
+    f.edit_sidecar(lambda data: data["promises"][0].update(sentence="Nobody can be found, whatever is tried."))

@@ -1,0 +1,189 @@
+"""People behind names: computed again from the seed, and asked what they typed."""
+
+import base64
+from datetime import datetime, timedelta
+
+import polars as pl
+import pytest
+
+import coterie
+from coterie.core import randomness
+from coterie.methods.microaggregate import Microaggregate
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.promises import judge
+from coterie.promises._people import names_of
+from coterie.promises.query_k_anonymity import QueryKAnonymity
+from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.testing import queries_log
+from tests.helpers.hand_made import case_of, check_of, log_of
+
+RUN = {"seed": 11}
+DAY = datetime(2020, 2, 3)
+PEOPLE = "abcde"
+NAMES = dict(zip(PEOPLE, names_of(RUN, PEOPLE, PEOPLE), strict=True))
+
+
+def test_names_are_computed_as_releases_compute_them():
+    """Without code in common; with a seed, and besides it what the run was."""
+    release = coterie.anonymize(queries_log(), SuppressRare(k=2, users="pseudonym"), seed=3)
+    said = release.record.subjects.drop_nulls("released").collect()
+    everybody = queries_log().frame.select("user").drop_nulls().unique().collect()["user"].sort()
+    named = dict(zip(everybody, names_of(release.record.run, everybody, everybody), strict=True))
+    assert said.height
+    assert all(named[user] == name for user, name in said.select("original", "released").iter_rows())
+
+
+def test_a_name_that_is_taken_is_given_to_nobody():
+    first = names_of(RUN, ["a"], ())
+    ids = pl.Series(["a", *first])
+    again = names_of(RUN, ids, ids)
+    assert again == randomness.pseudonyms(11, ids, ids).to_list()
+    assert not set(again) & set(ids)
+
+
+def test_names_are_keyed_by_the_whole_run_where_it_says_what_it_was():
+    run = {**RUN, "method": "microaggregate", "parameters": {"k": 5}, "input_digest": "0" * 64}
+    run["history"] = [{"name": "read"}, {"name": "normalize"}]
+    others = [
+        {**run, "parameters": {"k": 6}},
+        {**run, "input_digest": "1" * 64},
+        {**run, "method": "suppress_rare"},
+        {**run, "history": [{"name": "read"}]},
+        {**run, "seed": 12},
+        RUN,
+    ]
+    names = [tuple(names_of(each, PEOPLE, ())) for each in (run, *others)]
+    assert len(set(names)) == len(names)
+    assert names_of({**run, "history": [{"name": "synth"}, {"name": "normalize"}]}, PEOPLE, ()) == list(names[0])
+
+
+# --- names that link rows ------------------------------------------------------------------------
+
+
+def _encoded(user):
+    return "u_" + base64.b32encode(user.encode().ljust(10, b"\0")).decode().lower()
+
+
+@pytest.mark.parametrize("users", ["pseudonym", "session"])
+def test_names_made_from_ids_are_noticed(users):
+    log = queries_log()
+    release = coterie.anonymize(log, SuppressRare(k=2, users=users, attrs="drop"), seed=3)
+    promise = QueryKAnonymity(k=2, users=users, attrs="drop")
+    rows, run = release.to_polars(), release.record.run
+    assert check_of(judge(case_of(rows, log, run=run), (promise,)), "seeded").status == "passed"
+    names = rows["user"].drop_nulls().unique()
+    forged = rows.with_columns(pl.col("user").replace({name: _encoded(name[2:12]) for name in names})).sort(
+        log.shape.order
+    )
+    verdict = judge(case_of(forged, log, run=run), (promise,))
+    assert check_of(verdict, "names").status == "passed", "they look random"
+    assert check_of(verdict, "seeded").broken == len(names)
+    assert judge(case_of(forged, log), (promise,)).exit_code == 3
+
+
+def test_names_of_sessions_that_a_step_numbered():
+    log = coterie.prepare(queries_log(), "normalize,drop_empty,sessions(minutes=10)")
+    release = coterie.anonymize(log, SuppressRare(k=2, users="session"), seed=3)
+    assert check_of(release.verdict, "seeded").looked_at
+
+
+# --- profiles ------------------------------------------------------------------------------------
+
+
+def _log(queries_of):
+    rows = [
+        {"user": user, "query": query, "time": DAY + timedelta(minutes=7 * at + ord(user)), "rank": 1 + at % 3,
+         "url": f"http://www.{user}.example/{at}"}
+        for user, queries in queries_of.items()
+        for at, query in enumerate(queries)
+    ]  # fmt: skip
+    return log_of(rows)
+
+
+OWN = _log({user: [f"{user} {n}" for n in range(30)] for user in PEOPLE})
+FAIR = [f"{user} {n}" for user in PEOPLE for n in range(6)]
+
+
+def _profile(queries, people=PEOPLE, **more):
+    return [{"user": NAMES[user], "query": query, **more} for user in people for query in queries]
+
+
+def _check(name, rows, original=OWN, **more):
+    return check_of(judge(case_of(rows, original, run=RUN, **more), (UserKAnonymity(k=5),)), name)
+
+
+def test_a_profile_of_people():
+    verdict = judge(case_of(_profile(FAIR), OWN, run=RUN), (UserKAnonymity(k=5),))
+    assert verdict.exit_code == 0
+    assert verdict.largest_k == 5
+    how = "the largest contributor alone typed 20 % of a profile in the median, 20 % at most"
+    assert check_of(verdict, "shares").how == how
+
+
+def test_a_name_of_nobody():
+    rows = [*_profile(FAIR)[:-30], *({"user": f"u_{'a' * 16}", "query": query} for query in FAIR)]
+    assert _check("people", rows).broken == 1
+
+
+def test_the_record_must_say_the_same():
+    said = {"original": list(NAMES), "released": list(NAMES.values())}
+    swapped = {"original": list(NAMES), "released": [*list(NAMES.values())[1:], NAMES["a"]]}
+    short = {name: values[1:] for name, values in said.items()}
+    for table, broken in ((said, 0), (swapped, 10), (short, 1)):
+        check = _check("people", _profile(FAIR), evidence={"subjects": pl.LazyFrame(table)})
+        assert check.broken == broken
+
+
+def test_a_query_that_nobody_in_the_group_typed():
+    more = log_of([*OWN.frame.drop("row").collect().to_dicts(), {"user": "f", "query": "of f"}])
+    assert _check("typed", _profile([*FAIR, "of f"]), more).broken == 1
+    assert _check("typed", _profile(FAIR), more).broken == 0
+
+
+def test_one_history_under_many_names():
+    check = _check("shares", _profile([f"a {n}" for n in range(30)]))
+    assert (check.broken, check.looked_at) == (1, 1)
+    assert check.carries_promise
+    assert check.how.endswith("100 % of a profile in the median, 100 % at most")
+
+
+def test_somebody_who_typed_most_may_give_most():
+    log = _log({"a": [f"a {n}" for n in range(400)], **{user: [f"{user} 0"] for user in "bcde"}})
+    assert _check("shares", _profile([*(f"a {n}" for n in range(80)), "b 0"]), log).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("more", "broken"),
+    [
+        ({"time": DAY}, 0),
+        ({"time": DAY + timedelta(days=9)}, 30),
+        ({"rank": 2}, 0),
+        ({"rank": 4417749}, 30),
+        ({"url": "example"}, 0),
+        ({"url": "www.a.example"}, 30),
+        ({"url": "http://www.a.example/3"}, 30),
+    ],
+)
+def test_details_that_are_no_averages(more, broken):
+    check = _check("averages", _profile(FAIR, **more))
+    assert check.broken == broken
+
+
+def test_exact_times_of_one_person():
+    times = {row["query"]: row["time"] for row in OWN.frame.collect().to_dicts()}
+    exact = [{**row, "time": times[row["query"]]} for row in _profile(FAIR)]
+    assert _check("averages", exact).broken >= 20
+    averaged = [{**row, "time": row["time"] + timedelta(seconds=20)} for row in exact]
+    assert _check("averages", averaged).broken == 0
+
+
+def test_shares_of_one_person_are_counted():
+    days = _check("averages", _profile(FAIR, time=DAY))
+    assert days.how == "100 % of these rows have a day, time or rank that one of them alone had"
+
+
+def test_a_release_of_groups_is_made_of_people():
+    log = coterie.prepare(coterie.read("synth:users=60,seed=5"))
+    release = coterie.anonymize(log, Microaggregate(k=5), seed=1)
+    names = {"people", "typed", "shares", "averages"}
+    assert {check.name for check in release.checks if check.status == "passed"} >= names
