@@ -255,6 +255,7 @@ def verify(
         shape=shape,
         original=original,
         evidence={} if private is None else private.evidence,
+        promised=promises,
     )
     verdict = judge(case, promises if k is None else with_k(promises, k))
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
@@ -271,6 +272,7 @@ def _verify_release(release: Release, original: Log | None, k: int | None) -> Ve
         shape=release.log.shape,
         original=original,
         evidence={} if release.record is None else release.record.evidence,
+        promised=release.promises,
     )
     return judge(case, release.promises if k is None else with_k(release.promises, k))
 

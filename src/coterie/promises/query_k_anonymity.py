@@ -12,14 +12,14 @@ from coterie.promises import _rules
 from coterie.promises._crowds import crowds
 from coterie.promises._single_queries import (
     ALONE,
-    ATTRS_SENTENCES,
     Attrs,
     SessionMinutes,
     Users,
+    accompaniment,
+    attrs_sentence,
     costs,
-    details,
-    links,
     nothing_else_was_looked_for,
+    oracle,
     users_sentence,
 )
 
@@ -48,7 +48,7 @@ class QueryKAnonymity:
     def sentence(self) -> str:
         """The promise in plain words."""
         crowd = f"Every released query was issued by at least {self.k} different users."
-        return crowd + ATTRS_SENTENCES[self.attrs] + users_sentence(self.users, self.session_minutes)
+        return crowd + attrs_sentence(self.attrs, self.k) + users_sentence(self.users, self.session_minutes)
 
     @property
     def foreign_sentence(self) -> str:
@@ -62,7 +62,7 @@ class QueryKAnonymity:
             *costs(self.users, self.attrs),
             f"A query typed by {self.k} users can still name a person (a celebrity, a neighbour in "
             "the news) or be sensitive in itself.",
-            f"Somebody who can make {self.k} accounts type the same words can have them released.",
+            oracle(self.k, "query"),
             ALONE,
         )
 
@@ -95,5 +95,4 @@ class QueryKAnonymity:
             yield from _rules.names(case, self.users)
         yield from crowds(case, (case.shape.item,), self.k, named=named)
         if not case.foreign:
-            yield from links(case, self.users, self.session_minutes)
-            yield from details(case, self.attrs, self.k, named=named)
+            yield from accompaniment(case, self)
