@@ -153,7 +153,12 @@ def anonymize(
         seed_of_run = randomness.new_seed() if seed is None else seed
     name, log = registry.name_of(method), learnt.log
     promises, shape = method.promises(learnt.facts), shape_given(method, log)
-    run = Run(seed=seed_of_run, engine=learnt.engine)
+    parameters = asdict(method)  # type: ignore[call-overload]
+
+    def naming() -> str:
+        return randomness.naming(name, parameters, log.steps, learnt.source.digest)
+
+    run = Run(seed=seed_of_run, engine=learnt.engine, naming=naming)
     progress("plan")
     plan = method.plan(learnt.value, log, replace(run, tell=partial(progress, "plan")))
     progress("release")
@@ -167,14 +172,15 @@ def anonymize(
     private = Record(
         run={
             "method": name,
-            "parameters": asdict(method),  # type: ignore[call-overload]
+            "parameters": parameters,
             "seed": run.seed,
             "seed_chosen": seed is not None,
             "learning_seed": learnt.seed,
             "subjects": learnt.facts.subjects,
             "rows": learnt.facts.rows,
             "history": [asdict(step) for step in log.history],
-            "input_sha256": [sha256(path) for path in log.sources] if record else [],
+            "input_sha256": list(learnt.source.file_digests) if record else [],
+            "input_digest": learnt.source.digest if record else "",
         },
         subjects=draft.subjects,
         rows=row_map,
