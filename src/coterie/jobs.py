@@ -23,7 +23,7 @@ from coterie.errors import ParameterError
 from coterie.measures.inputs import INPUTS
 from coterie.steps import StepLike
 from coterie.verbs import Learnt, Progress
-from coterie.writing.files import STDOUT, refuse_targets, write_release
+from coterie.writing.files import STDOUT, refuse_targets
 from coterie.writing.history import History
 from coterie.writing.record import record_files
 from coterie.writing.sidecar import sidecar_path
@@ -220,7 +220,7 @@ def write_each(
         for release, target in zip(releases, to, strict=True):
             progress("write")
             warning = "" if history is None else history.warning(release, log.digest)
-            digest = write_release(
+            digest = verbs.write(
                 _warned(release, warning),
                 target.path,
                 kind=target.kind,

@@ -291,10 +291,10 @@ def write(
     sidecar: str | Path | None = None,
     record: str | Path | None = None,
     force: bool = False,
-) -> None:
-    """Write a verified release, its public sidecar and, if asked, its private record."""
+) -> str:
+    """Write a verified release, its public sidecar and, if asked, its private record; returns the file's SHA-256."""
     where = None if record is None else Path(record)
-    write_release(release, path, kind=kind, sidecar=sidecar, record=where, force=force)
+    return write_release(release, path, kind=kind, sidecar=sidecar, record=where, force=force)
 
 
 def load_release(path: str | Path, record: str | Path | None = None) -> Release:

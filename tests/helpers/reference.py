@@ -28,7 +28,7 @@ def suppress_rare(rows, k):
 
 
 def common_details(rows, k):
-    """What accompanies an item, as k users share it; rows are (user, item, details, time), in (item, details, time) out.
+    """What accompanies an item as far as k users share it: (item, details, time) of rows (user, item, details, time).
 
     The tuple (item, details, day) stays where k users share it. Rows that fall short go on together: to the week, the
     month, no time; then the details go from the last to the first.

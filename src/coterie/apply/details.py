@@ -111,8 +111,8 @@ def _kept(marked: pl.LazyFrame, shape: Shape) -> str:
     numbers = marked.select(pl.len().alias("rows"), *(expr.sum().alias(word) for word, expr in kept.items()))
     counts = numbers.collect(engine="streaming").row(0, named=True)
     rows = counts.pop("rows")
-    shares = ", ".join(f"{word} in {100 * count / max(rows, 1):.1f}%" for word, count in counts.items())
-    return f"Kept of {rows:,} released rows: {shares}."
+    shares = ", ".join(f"{word} {100 * count / max(rows, 1):.1f}%" for word, count in counts.items())
+    return f"Released rows that keep what accompanies the {shape.item}, of {rows:,}: {shares}."
 
 
 def without_details(log: Log) -> Log:

@@ -22,10 +22,10 @@ FORMAT = 1
 NONE = "none"
 _ELSEWHERE = "Give another file with --history FILE, or say --history none."
 COST = (
-    "Two releases of one log can be laid side by side. For 1,000 real users of AOL's log, released by microaggregate and "
-    "by interest_microaggregate (k = 5), whoever knew five queries of a person found that 94% of the queries which both "
-    "profiles have in common are that person's own, and in 97% of cases the two groups have nobody else in common. "
-    "Publish one of them only."
+    "Two releases of one log can be laid side by side. For 1,000 real users of AOL's log, released by microaggregate "
+    "and by interest_microaggregate (k = 5), and an attacker who knew five queries of a person, 94% of the queries "
+    "that both profiles had in common were that person's own, and in 97% of cases the two groups had nobody else in "
+    "common. Publish one of them only."
 )
 
 
