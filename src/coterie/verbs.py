@@ -153,12 +153,7 @@ def anonymize(
         seed_of_run = randomness.new_seed() if seed is None else seed
     name, log = registry.name_of(method), learnt.log
     promises, shape = method.promises(learnt.facts), shape_given(method, log)
-    parameters = asdict(method)  # type: ignore[call-overload]
-
-    def naming() -> str:
-        return randomness.naming(name, parameters, log.steps, learnt.source.digest)
-
-    run = Run(seed=seed_of_run, engine=learnt.engine, naming=naming)
+    run = Run(seed=seed_of_run, engine=learnt.engine, naming=partial(naming_of, learnt.source, method))
     progress("plan")
     plan = method.plan(learnt.value, log, replace(run, tell=partial(progress, "plan")))
     progress("release")
@@ -172,7 +167,7 @@ def anonymize(
     private = Record(
         run={
             "method": name,
-            "parameters": parameters,
+            "parameters": asdict(method),  # type: ignore[call-overload]
             "seed": run.seed,
             "seed_chosen": seed is not None,
             "learning_seed": learnt.seed,
@@ -196,6 +191,12 @@ def anonymize(
         record=private,
         verified=fingerprint(released),
     )
+
+
+def naming_of(log: Log, method: Method) -> str:
+    """What the names in a release depend on besides the seed."""
+    parameters = asdict(method)  # type: ignore[call-overload]
+    return randomness.naming(registry.name_of(method), parameters, log.steps, log.digest)
 
 
 def _facts(log: Log) -> Facts:

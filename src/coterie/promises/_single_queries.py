@@ -92,14 +92,9 @@ def costs(users: str, attrs: str) -> tuple[str, ...]:
     return (*((_LINKED,) if users != "drop" else ()), *beside[attrs])
 
 
-def oracle(k: int, what: str) -> str:
-    """What somebody learns who has all users but one that a release needs."""
-    accounts = "one account" if k == 2 else f"{k - 1} accounts"
-    typed = "a query that they guess" if what == "query" else "a query that leads to a concept"
-    return (
-        f"Whoever controls {accounts} can have them type {typed}: that {what} is then released exactly if one more "
-        "person typed it, with the number of that person's searches and whatever else the accounts did alike."
-    )
+def accounts(number: int) -> str:
+    """A number of accounts that somebody may control, in words."""
+    return "one account" if number <= 1 else f"{number} accounts"
 
 
 def nothing_else_was_looked_for(shape: Shape) -> Check:
@@ -188,7 +183,9 @@ def _compared(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.DataFrame:
     on = [TUPLE, WHEN]
     counted = before.group_by(on).agg(pl.len().alias("before"), pl.col(CROWD).min())
     both = counted.join(after.group_by(on).len("after"), on=on, how="full", nulls_equal=True, coalesce=True)
-    return both.with_columns(pl.col("before", "after").fill_null(0)).collect(engine="streaming")
+    both = both.with_columns(pl.col("before", "after").fill_null(0))
+    nobody = pl.when(pl.col("before") > 0).then(CROWD).otherwise(0).alias(CROWD)
+    return both.with_columns(nobody).collect(engine="streaming")
 
 
 def _links(before: pl.LazyFrame, after: pl.LazyFrame, owner: list[str], subject: str, detail: str) -> Check:

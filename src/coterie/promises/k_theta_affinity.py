@@ -22,10 +22,10 @@ from coterie.promises._single_queries import (
     SessionMinutes,
     Users,
     accompaniment,
+    accounts,
     attrs_sentence,
     costs,
     nothing_else_was_looked_for,
-    oracle,
     users_sentence,
 )
 from coterie.text.function_words import FUNCTION_LISTS, name_of_words
@@ -98,8 +98,9 @@ class KThetaAffinity:
             "that word anywhere in the log.",
             *((_UNCOMPARED,) if self.function_words not in FUNCTION_LISTS else ()),
             "Somebody who saw a person type a released query recognizes it.",
-            oracle(self.k, "query"),
-            f"Whoever controls {max(self.min_term_users - 1, 1)} accounts that type a private word can have another "
+            f"Whoever controls {accounts(self.k - 1)} can find out whether anybody typed a query that they guess, or "
+            "nearly it: typed by the accounts too, it is released as soon as one more person did.",
+            f"Whoever controls {accounts(self.min_term_users - 1)} and types a private word with them can have another "
             "person's query with that word released, if the rest of it is common.",
             ALONE,
         )

@@ -35,7 +35,7 @@ CLICKS = log_of(
 @pytest.mark.parametrize(
     ("k", "kept"),
     [
-        (1, {0: ("x", 1), 1: ("x", 2), 2: ("y", 3), 3: ("y", 4), 5: ("x", 6), 6: (None, 7), 4: ("y", None)}),
+        (1, {0: ("x", 1), 1: ("x", 2), 2: ("y", 3), 3: ("y", 4), 5: ("x", 6), 6: (None, 7)}),
         (2, {0: ("x", None), 1: ("x", None)}),  # two users share the page, and neither rank
         (3, {}),
     ],
