@@ -119,7 +119,9 @@ def accompaniment(
     name = f"{name}.{shape.item}"
     counts = attrs == "common" and len(whole) > 1
     named = promise.users == "pseudonym"
-    if case.original is None or not shape.subject:  # numbers of no one person have no rows to compare
+    if not shape.subject:  # numbers of no one person: there are no rows to compare
+        return
+    if case.original is None:
         if counts and named:
             yield _counted_names(case, crowd, shared, promise.k)
         elif counts:
@@ -154,7 +156,7 @@ def _in_themselves(case: Case, attrs: str) -> Iterator[Check]:
     """What rows show without the original: no column that nobody counted, and no time of day."""
     shape, others = case.shape, other_columns(case.shape)
     times = time_columns(shape)
-    counted = {"drop": (), "common": (*shape.details, *times), "keep": others if shape.subject else ()}[attrs]
+    counted = {"drop": (), "common": (*shape.details, *times), "keep": others}[attrs]
     if others := tuple(name for name in others if name not in counted and name not in shape.identifying):
         broken, rows = rows_broken(case.rows, any_given(others))
         only = f"nothing accompanies a {shape.item} but what was counted; {', '.join(others)} must be empty"

@@ -81,8 +81,8 @@ class ConceptKAnonymity:
             _TELLING,
             "Anyone who knows what a person typed can tell which concept it was released as, and so what kind of "
             "queries the others behind that concept typed.",
-            f"Whoever controls {accounts(self.k - 1)} can find out whether anybody's query leads to a concept: with theirs "
-            "that lead there, it is released as soon as one more person's does.",
+            f"Whoever controls {accounts(self.k - 1)} can find out whether anybody's query leads to a concept: with "
+            "theirs that lead there, it is released as soon as one more person's does.",
             ALONE,
         )
 

@@ -62,9 +62,9 @@ class QueryKAnonymity:
             *costs(self.users, self.attrs),
             f"A query typed by {self.k} users can still name a person (a celebrity, a neighbour in "
             "the news) or be sensitive in itself.",
-            f"Whoever controls {accounts(self.k - 1)} can find out whether anybody typed a query that they guess: typed by "
-            "the accounts too, it is released exactly if one more person typed it, with the number of that person's "
-            "searches, and with their days and clicks where the accounts did the same.",
+            f"Whoever controls {accounts(self.k - 1)} can find out whether anybody typed a query that they guess: "
+            "typed by the accounts too, it is released exactly if one more person typed it, with the number of that "
+            "person's searches, and with their days and clicks where the accounts did the same.",
             ALONE,
         )
 

@@ -86,8 +86,8 @@ class UserKAnonymity:
             "Users of one group may all share a sensitive interest"
             + (" that is not on the list, that many have, or that they typed other words for." if self.topics else "."),
             "Anyone who knows that a person typed a rare query learns which group that person is in.",
-            f"Whoever controls {accounts(self.k - 1)} can surround a person with profiles that they know, and what else "
-            "the group's profile holds is then that person's.",
+            f"Whoever controls {accounts(self.k - 1)} can surround a person with profiles that they know, and what "
+            "else the group's profile holds is then that person's.",
             ALONE,
         )
 
