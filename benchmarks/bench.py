@@ -109,16 +109,24 @@ def bare_polars(given: argparse.Namespace) -> dict:
     ).filter(~pl.col("query").is_in(["", "-"]))
     degrees = log.select("user", "query").unique().group_by("query").len().filter(pl.col("len") >= K)
     keep = degrees.select("query").collect(engine="streaming")
-    kept = log.join(keep.lazy(), on="query", how="semi")
-    pairs = kept.select("user", "query", "url").drop_nulls().unique().group_by("query", "url").len()
-    common = pairs.filter(pl.col("len") >= K).select("query", "url", common=pl.lit(True))
-    rows = kept.join(common, on=["query", "url"], how="left").select(
-        user=pl.lit(None, dtype=pl.String),
-        time=pl.col("time").dt.truncate("1d"),
-        query="query",
-        rank=pl.when("common").then("rank"),
-        url=pl.when("common").then("url"),
-    )
+    left = log.join(keep.lazy(), on="query", how="semi").collect(engine="streaming")
+    never, no_rank, no_url = pl.lit(None, pl.Datetime("us")), pl.lit(None, pl.Int32), pl.lit(None, pl.String)
+    on, released = ["query", "_time", "_rank", "_url"], []
+    for level in (  # from the whole tuple to nothing beside the query; each takes those rows that k users share
+        *({"time": pl.col("time").dt.truncate(unit)} for unit in ("1d", "1w", "1mo")),
+        {"time": never},
+        {"time": never, "rank": no_rank},
+        {"time": never, "rank": no_rank, "url": no_url},
+    ):
+        at = left.lazy().with_columns(
+            level.get(name, pl.col(name)).alias(f"_{name}") for name in ("time", "rank", "url")
+        )
+        users = at.select(*on, "user").unique().group_by(on).len()
+        common = users.filter((pl.col("len") >= K) | ("url" in level)).collect(engine="streaming").lazy()
+        taken = at.join(common, on=on, how="semi", nulls_equal=True)
+        released.append(taken.select(user=no_url, time="_time", query="query", rank="_rank", url="_url"))
+        left = at.join(common, on=on, how="anti", nulls_equal=True).select(left.columns).collect(engine="streaming")
+    rows = pl.concat(released)
     target = given.work / "bare.parquet"
     rows.sort("query", "time", "rank", "url").sink_parquet(target, engine="streaming")
     seconds = time.perf_counter() - start

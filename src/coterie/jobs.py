@@ -7,7 +7,7 @@ summaries in numbers. A job takes paths and options, and hands back values; it p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from coterie.reports.figures import headlines
 from coterie.steps import StepLike
 from coterie.verbs import Learnt, Progress
 from coterie.writing.files import STDOUT, refuse_targets
+from coterie.writing.history import History
 from coterie.writing.record import record_files
 from coterie.writing.sidecar import sidecar_path
 from coterie.writing.targets import placed, refuse_output
@@ -96,6 +97,14 @@ class Target:
     record: Path | None = None
     csv_safe: bool = False
     """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that it will be, as far as their names are known."""
+        rows = [] if self.path == STDOUT else [Path(self.path), sidecar_path(Path(self.path))]
+        side = [] if self.sidecar is None else [Path(self.sidecar)]
+        inside = [] if self.record is None else [self.record / name for name in record_files(self.record)]
+        return [*rows, *side, *inside]
 
     def refuse(self, inputs: Sequence[Path], force: bool) -> None:
         """Refuse before the work what would be refused after it."""
@@ -179,14 +188,23 @@ def anonymize_files(
     seed: int | None = None,
     blocks: int | None = None,
     force: bool = False,
+    history: str | None = None,
+    log_name: str | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
-    """Read and prepare log files, anonymize them with each method, and write each release to its target."""
-    _refuse(to, [*_files(paths), *_files_of(methods)], force)
+    """Read and prepare log files, anonymize them with each method, and write each release to its target.
+
+    `history` is the file that lists the releases of the log called `log_name`: beside the log unless given, or "none".
+    """
+    files = _files(paths)
+    _refuse(to, [*files, *_files_of(methods)], force)
+    book = History.of(files, history, log_name) if files else None  # nobody is in a log that is made up
     progress("read")
     log = read_logs(paths, reading, steps=steps, note=note)
-    return write_each(log, methods, to, seed=seed, blocks=blocks, force=force, progress=progress, note=note)
+    return write_each(
+        log, methods, to, seed=seed, blocks=blocks, force=force, history=book, progress=progress, note=note
+    )
 
 
 def write_each(
@@ -197,23 +215,27 @@ def write_each(
     seed: int | None = None,
     blocks: int | None = None,
     force: bool = False,
+    history: History | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
-    """Anonymize a log with each method and write each release to its target.
+    """Anonymize a log with each method and write each release to its target, and list it in the log's `history`.
 
     Whatever can be refused is refused before anything is written. Where a later release fails all the same, `note`
     hears which ones are there.
     """
     _refuse(to, [*log.sources, *_files_of(methods)], force)
+    if history is not None:
+        history.refuse([*log.sources, *_files_of(methods), *(path for target in to for path in target.files)])
     keep_rows = any(target.record is not None for target in to)
     releases = anonymize_each(log, methods, seed=seed, blocks=blocks, record=keep_rows, progress=progress)
     summaries: list[Summary] = []
     try:
         for release, target in zip(releases, to, strict=True):
             progress("write")
-            verbs.write(
-                release,
+            warning = "" if history is None else history.warning(release, log.digest)
+            digest = verbs.write(
+                _warned(release, warning),
                 target.path,
                 kind=target.kind,
                 sidecar=target.sidecar,
@@ -221,13 +243,24 @@ def write_each(
                 force=force,
                 csv_safe=target.csv_safe,
             )
-            summaries.append(summary(release, target.path))
+            if history is not None:
+                history.add(release, log.digest, digest)
+            done = summary(release, target.path)
+            summaries.append(replace(done, warnings=(*done.warnings, *filter(None, [warning]))))
     except BaseException:
         if summaries:
             written = ", ".join(each.target for each in summaries)
             note(f"Already written and verified: {written}. What follows concerns the others.")
         raise
     return summaries
+
+
+def _warned(release: Release, warning: str) -> Release:
+    """The release with a warning in its private record, and not in its sidecar."""
+    if not warning or release.record is None:
+        return release
+    record = replace(release.record, run={**release.record.run, "warnings": [warning]})
+    return replace(release, record=record)
 
 
 def _refuse(to: Sequence[Target], inputs: Sequence[Path], force: bool) -> None:

@@ -14,7 +14,7 @@ from coterie import formats
 from coterie.core import randomness, registry
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params
-from coterie.core.plan import Facts, Method, baseline_of, holds_rows, shape_given
+from coterie.core.plan import Draft, Facts, Method, baseline_of, holds_rows, shape_given
 from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Check, Promise, Status, Verdict, promise_class, with_k
 from coterie.core.run import Engine, Run
@@ -156,7 +156,7 @@ def anonymize(
         seed_of_run = randomness.new_seed() if seed is None else seed
     name, log = registry.name_of(method), learnt.log
     promises, shape = method.promises(learnt.facts), shape_given(method, log)
-    run = Run(seed=seed_of_run, engine=learnt.engine)
+    run = Run(seed=seed_of_run, engine=learnt.engine, naming=partial(naming_of, learnt.source, method))
     progress("plan")
     plan = method.plan(learnt.value, log, replace(run, tell=partial(progress, "plan")))
     progress("release")
@@ -173,7 +173,8 @@ def anonymize(
             "subjects": learnt.facts.subjects,
             "rows": learnt.facts.rows,
             "history": [asdict(step) for step in log.history],
-            "input_sha256": [sha256(path) for path in log.sources] if record else [],
+            "input_sha256": list(learnt.source.file_digests) if record else [],
+            "input_digest": learnt.source.digest if record or _names_anybody(draft) else "",
         },
         subjects=draft.subjects,
         rows=row_map,
@@ -193,6 +194,18 @@ def anonymize(
         record=private,
         verified=fingerprint(released),
     )
+
+
+def _names_anybody(draft: Draft) -> bool:
+    """Whether rows are released under names, which the judge computes again."""
+    names = draft.subjects.select(pl.col("released").is_not_null().any())
+    return bool(names.collect(engine="streaming").item())
+
+
+def naming_of(log: Log, method: Method) -> str:
+    """What the names in a release depend on besides the seed."""
+    parameters = asdict(method)  # type: ignore[call-overload]
+    return randomness.naming(registry.name_of(method), parameters, log.steps, log.digest)
 
 
 def _facts(log: Log) -> Facts:
@@ -262,6 +275,7 @@ def verify(
         original=original,
         evidence={} if private is None else private.evidence,
         run={} if private is None else private.run,
+        promised=promises,
     )
     verdict = judge(case, promises if k is None else with_k(promises, k))
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
@@ -281,6 +295,7 @@ def _verify_release(release: Release, original: Log | None, k: int | None) -> Ve
         original=original,
         evidence={} if release.record is None else release.record.evidence,
         run={} if release.record is None else release.record.run,
+        promised=release.promises,
     )
     return judge(case, release.promises if k is None else with_k(release.promises, k))
 
@@ -294,13 +309,13 @@ def write(
     record: str | Path | None = None,
     force: bool = False,
     csv_safe: bool = False,
-) -> None:
-    """Write a verified release, its public sidecar and, if asked, its private record.
+) -> str:
+    """Write a verified release, its public sidecar and, if asked, its private record; returns the SHA-256 of the file.
 
     `csv_safe`: in csv and tsv an apostrophe stands before text that a spreadsheet would take for a formula.
     """
     where = None if record is None else Path(record)
-    write_release(release, path, kind=kind, sidecar=sidecar, record=where, force=force, csv_safe=csv_safe)
+    return write_release(release, path, kind=kind, sidecar=sidecar, record=where, force=force, csv_safe=csv_safe)
 
 
 def load_release(path: str | Path, record: str | Path | None = None) -> Release:

@@ -48,22 +48,18 @@ class Tampering:
     act: Callable[[Forgery], None]
     uncaught: str = ""
     """Why verify says nothing; empty where it must say something."""
-    waits: str = ""
-    """Which part of the verifier, not yet there, must catch it."""
 
 
 ALL: list[Tampering] = []
 
 
-def tampering(
-    *releases: str, uncaught: str = "", waits: str = ""
-) -> Callable[[Callable[[Forgery], None]], Callable[[Forgery], None]]:
+def tampering(*releases: str, uncaught: str = "") -> Callable[[Callable[[Forgery], None]], Callable[[Forgery], None]]:
     """Put a function on the list, once for each release that it edits."""
 
     def add(act: Callable[[Forgery], None]) -> Callable[[Forgery], None]:
         for release in releases:
             name = act.__name__ if len(releases) == 1 else f"{act.__name__}.{release.partition('.')[2]}"
-            ALL.append(Tampering(name=name, release=release, act=act, uncaught=uncaught, waits=waits))
+            ALL.append(Tampering(name=name, release=release, act=act, uncaught=uncaught))
         return act
 
     return add
@@ -615,40 +611,32 @@ def another_version_of_polars(f: Forgery) -> None:
 
 # --- rows of queries --------------------------------------------------------------------------------
 
-_TUPLES = "rows as a sub-multiset of the original, on the whole released tuple"
 
-
-@tampering("queries.tsv", waits=_TUPLES)
+@tampering("queries.tsv")
 def ranks_are_users(f: Forgery) -> None:
     rows = f.rows.with_columns(f.owners.alias("owner"))
     f.put(rows.with_columns(pl.when(pl.col("url").is_not_null()).then(pl.col("owner").cast(pl.Int32)).alias("rank")))
 
 
-@tampering("queries.tsv", waits=_TUPLES)
+@tampering("queries.tsv")
 def days_are_users(f: Forgery) -> None:
     day = pl.datetime(2000, 1, 1) + pl.duration(days=f.owners.cast(pl.Int64) % 1000)
     f.put(f.rows.with_columns(day.cast(QUERIES.schema["time"]).alias("time")))
 
 
-@tampering("queries.tsv", waits=_TUPLES)
+@tampering("queries.tsv")
 def clicks_swapped(f: Forgery) -> None:
     swapped = pl.col("rank").reverse().over("query", "url")
     f.put(f.rows.with_columns(pl.when(pl.col("url").is_not_null()).then(swapped + 1).alias("rank")))
 
 
-@tampering("concepts.tsv", waits=_TUPLES)
+@tampering("concepts.tsv")
 def ranks_of_concepts_are_users(f: Forgery) -> None:
     rows = f.rows.with_columns(f.owners.alias("owner"))
     f.put(rows.with_columns(pl.when(pl.col("url").is_not_null()).then(pl.col("owner").cast(pl.Int32)).alias("rank")))
 
 
-_ROWS_OF_ONE_USER_EACH = (
-    "Which of the rows of a released query are in the file is not part of the promise: rows of one user "
-    "alone may stay, as long as the original has k users for the query."
-)
-
-
-@tampering("queries.tsv", uncaught=_ROWS_OF_ONE_USER_EACH)
+@tampering("queries.tsv")
 def rows_of_one_user_each(f: Forgery) -> None:
     rows = f.rows.with_columns(f.owners.alias("owner"))
     f.put(rows.filter(pl.col("owner") == pl.col("owner").min().over("query")))
@@ -976,13 +964,7 @@ def a_record_of_another_release(f: Forgery) -> None:
     f.edit_run(released_sha256="0" * 64)
 
 
-_A_WEAKER_PROMISE = (
-    "A smaller k, or another weaker promise, that sidecar and parameters agree about is a true statement "
-    "about the file."
-)
-
-
-@tampering("queries.tsv", uncaught=_A_WEAKER_PROMISE)
+@tampering("queries.tsv")
 def a_weaker_promise(f: Forgery) -> None:
     def weaken(data: dict[str, Any]) -> None:
         from coterie.promises.query_k_anonymity import QueryKAnonymity

@@ -1,6 +1,8 @@
 """What somebody gains who forges a record, a promise or a release: nothing that a judge believes."""
 
 import stat
+from datetime import datetime, timedelta
+from functools import cache
 
 import polars as pl
 import pytest
@@ -12,6 +14,8 @@ from coterie.core.plan import Plan
 from coterie.core.promise import Case
 from coterie.core.shapes import COUNTS
 from coterie.errors import ParameterError
+from coterie.methods.affinity import Affinity
+from coterie.methods.generalize import Generalize
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises import judge
@@ -132,3 +136,104 @@ def test_what_a_release_knows_itself_is_not_taken_from_elsewhere():
     for more in ({"promise": "user_k_anonymity"}, {"steps": []}, {"record": "elsewhere"}):
         with pytest.raises(ParameterError, match="knows its promises"):
             coterie.verify(release, queries_log(), **more)
+
+
+# --- what accompanies a released query --------------------------------------------------------------
+
+
+@cache
+def _clicks():
+    """Eight people who typed two queries in one week and clicked; the record of nobody."""
+    rows = []
+    for number in range(8):
+        day = datetime(2020, 2, 3 + number % 2, 9, number)
+        rows += [
+            {"user": f"{number}", "query": "violin", "time": day, "url": "v.example", "rank": 1 + number // 6},
+            {"user": f"{number}", "query": "cello", "time": day, "url": f"{'ab'[number % 2]}.example", "rank": 1},
+            {"user": f"{number}", "query": "cello", "time": day + timedelta(days=30)},
+        ]
+    return coterie.prepare(log_of(rows), [])
+
+
+@cache
+def _released(method, attrs, users):
+    return coterie.anonymize(_clicks(), method(k=3, attrs=attrs, users=users), seed=1)
+
+
+def _user_number(rows, original):
+    """Of each released row some user, by their number, so that all rows are told apart."""
+    users = original["user"].cast(pl.Int32).to_list()
+    return pl.Series([users[at % len(users)] for at in range(rows.height)], dtype=pl.Int32)
+
+
+def _rank_is_the_user(rows, original):
+    number = _user_number(rows, original).alias("rank")
+    return rows.with_columns(pl.when(pl.col("url").is_not_null()).then(number).alias("rank"))
+
+
+def _day_is_the_user(rows, original):
+    return rows.with_columns((datetime(2000, 1, 1) + pl.duration(days=_user_number(rows, original))).alias("time"))
+
+
+def _clicks_swapped(rows, _original):
+    """The click of each row beside the day of another one of its query, and where a click was none."""
+    clicks = pl.struct("url", "rank").reverse().over("query")
+    return rows.with_columns(clicks.struct.field("url").alias("url"), clicks.struct.field("rank").alias("rank"))
+
+
+def _one_user_only(rows, _original):
+    """Of each query as many rows as one user had."""
+    return rows.group_by("query", maintain_order=True).head(1)
+
+
+def _a_row_twice(rows, _original):
+    return pl.concat([rows[:1], rows[2:3], rows[2:]])
+
+
+def _finer(rows, original):
+    """Days instead of weeks, as the log has them."""
+    exact = original.filter(pl.col("time") > datetime(2020, 3, 1)).with_columns(pl.col("time").dt.truncate("1d"))
+    return pl.concat([rows.filter(pl.col("url").is_not_null()), exact.select(rows.columns)])
+
+
+def _coarser(rows, _original):
+    """Nothing false, but less than the rule keeps: which rows were made coarser could tell something."""
+    return rows.with_columns(pl.when(pl.int_range(pl.len()) > 0).then("time").alias("time"))
+
+
+FORGERIES = [_rank_is_the_user, _day_is_the_user, _clicks_swapped, _one_user_only, _a_row_twice, _finer, _coarser]
+
+
+@pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
+@pytest.mark.parametrize("users", ["drop", "pseudonym"])
+@pytest.mark.parametrize("attrs", ["common", "keep"])
+@pytest.mark.parametrize("method", [SuppressRare, Affinity, Generalize])
+def test_rows_are_those_of_the_original_with_all_that_is_beside_them(method, attrs, users, forge):
+    log, release = _clicks(), _released(method, attrs, users)
+    assert release.verdict.exit_code == 0
+    rows, original = release.to_polars(), log.to_polars()
+    forged = forge(rows, original.with_columns(pl.lit(None, pl.String).alias("user")) if forge is _finer else original)
+    forged = forged.select(rows.columns).sort(log.shape.order)
+    if forged.equals(rows):
+        pytest.skip("this changes nothing here")
+    case = Case(rows=forged.lazy(), shape=log.shape, original=log)
+    assert judge(case, release.promises).exit_code == 1
+
+
+def test_no_row_of_a_released_query_is_missing_where_nothing_is_beside_it():
+    log = _clicks()
+    release = coterie.anonymize(log, SuppressRare(k=3, attrs="drop"), seed=1)
+    forged = _one_user_only(release.to_polars(), log.to_polars()).sort(log.shape.order)
+    assert judge(Case(rows=forged.lazy(), shape=log.shape, original=log), release.promises).exit_code == 1
+
+
+def test_names_do_not_swap_what_is_beside_their_queries():
+    """Two names with the same queries exchange a click: each tuple has its users still, and the names lie."""
+    log = _clicks()
+    release = coterie.anonymize(log, SuppressRare(k=3, users="pseudonym"), seed=1)
+    rows = release.to_polars()
+    clicked = (pl.col("query") == "cello") & pl.col("url").is_not_null()
+    other = rows.filter(clicked).sort("url", "user").with_columns(pl.col("user").reverse())
+    forged = pl.concat([rows.filter(~clicked), other]).sort(log.shape.order)
+    case = Case(rows=forged.lazy(), shape=log.shape, original=log)
+    assert [check.name for check in judge(case, release.promises).broken] == ["links"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from datetime import timedelta
 from functools import cache
 from itertools import combinations
 from math import log2
@@ -21,15 +22,43 @@ def degrees(pairs):
 def suppress_rare(rows, k):
     """SPEC 6.1 with users dropped and common details; rows are (user, time, query, rank, url)."""
     asked = degrees((user, query) for user, _, query, _, _ in rows)
-    clicked = degrees((user, (query, url)) for user, _, query, _, url in rows if url is not None)
-    released = []
-    for _, time, query, rank, url in rows:
-        if asked.get(query, 0) < k:
-            continue
-        day = time and time.replace(hour=0, minute=0, second=0, microsecond=0)
-        common = url is not None and clicked.get((query, url), 0) >= k
-        released.append((None, day, query, rank if common else None, url if common else None))
-    return released
+    kept = [row for row in rows if asked.get(row[2], 0) >= k]
+    shared = common_details([(user, query, (url, rank), time) for user, time, query, rank, url in kept], k)
+    return [(None, time, query, rank, url) for query, (url, rank), time in shared]
+
+
+def common_details(rows, k):
+    """What accompanies an item as far as k users share it: (item, details, time) of rows (user, item, details, time).
+
+    The tuple (item, details, day) stays where k users share it. Rows that fall short go on together: to the week, the
+    month, no time; then the details go from the last to the first.
+    """
+
+    def day(time):
+        return time and time.replace(hour=0, minute=0, second=0, microsecond=0)
+
+    def week(time):
+        return time and day(time) - timedelta(days=time.weekday())
+
+    def month(time):
+        return time and day(time).replace(day=1)
+
+    def never(_time):
+        return None
+
+    count = len(rows[0][2]) if rows else 0
+    levels = [(count, day), (count, week), (count, month), *((left, never) for left in range(count, -1, -1))]
+    released, waiting = {}, dict(enumerate(rows))
+    for left, when in levels:
+        carry = {
+            at: (item, details[:left] + (None,) * (count - left), when(time))
+            for at, (_, item, details, time) in waiting.items()
+        }
+        users = degrees((rows[at][0], found) for at, found in carry.items())
+        last = (left, when) == levels[-1]
+        released |= {at: found for at, found in carry.items() if last or users.get(found, 0) >= k}
+        waiting = {at: row for at, row in waiting.items() if at not in released}
+    return [released[at] for at in range(len(rows))]
 
 
 def entropy(counts):

@@ -154,7 +154,7 @@ def test_what_was_written_before_a_failure_is_named(log, tmp_path, monkeypatch):
     def fail_at_five(release, path, **more):
         if "5" in Path(path).name:
             raise BrokenPromiseError("broken")
-        write(release, path, **more)
+        return write(release, path, **more)
 
     monkeypatch.setattr(verbs, "write", fail_at_five)
     with pytest.raises(BrokenPromiseError):

@@ -88,10 +88,12 @@ def test_text_looks_as_documented(release, tmp_path):
     coterie.write(release, tmp_path / "safe.tsv")
     lines = (tmp_path / "safe.tsv").read_text().splitlines()
     assert lines[0] == "user\ttime\tquery\trank\turl"
-    assert lines[1] == "\t2020-02-03 00:00:00\tbread recipe\t\t"
+    assert lines[1] == "\t\tbread recipe\t\t"
+    assert lines[-1] == "\t2020-02-03 00:00:00\tweather\t1\thttp://sky.example"
     coterie.write(release, tmp_path / "safe.jsonl")
-    first = json.loads((tmp_path / "safe.jsonl").read_text().splitlines()[0])
-    assert first == {"user": None, "time": "2020-02-03 00:00:00", "query": "bread recipe", "rank": None, "url": None}
+    *_, last = map(json.loads, (tmp_path / "safe.jsonl").read_text().splitlines())
+    click = {"rank": 1, "url": "http://sky.example"}
+    assert last == {"user": None, "time": "2020-02-03 00:00:00", "query": "weather", **click}
 
 
 def test_quotes_are_data_in_tsv_and_quoted_in_csv(tmp_path):
@@ -212,7 +214,7 @@ def test_the_sidecar_is_public(tmp_path):
     assert sidecar["parameters"] == {"k": 3, "users": "pseudonym", "attrs": "common"}
     assert any("reproducible" in warning for warning in sidecar["warnings"])
     assert any("AOL" in warning for warning in sidecar["warnings"])
-    coterie.write(coterie.anonymize(queries_log(), SuppressRare(k=3)), tmp_path / "b.tsv")
+    coterie.write(coterie.anonymize(queries_log(), SuppressRare(k=3, attrs="drop")), tmp_path / "b.tsv")
     assert json.loads((tmp_path / "b.tsv.json").read_text())["warnings"] == []
 
 

@@ -1,4 +1,10 @@
-"""What accompanies an item: shared by enough subjects, or empty."""
+"""What accompanies an item: a tuple that enough subjects share with it, made coarser until they do, or nothing.
+
+`attrs = common`: the tuple (details, day) of a row stays where k subjects share it together with the item. Rows that
+fall short go on together to the next coarser level: the week, the month, no time; then the details go one by one, from
+the last to the first. What is left at the end has no detail. Rows without a subject are not counted, and go where the
+others of their tuple go. A missing value is a value like any other.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +17,12 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.params import Choice
 from coterie.core.run import Run
+from coterie.core.shapes import TIME, Shape
 
 Attrs: TypeAlias = Annotated[
     str,
     Choice("common", "keep", "drop"),
-    "what accompanies a query: pages that k users share, with their ranks, and days; all as it was; or nothing",
+    "what accompanies a query: page, rank and day as far as k users share them all; all as it was; or nothing",
 ]
 DETAIL_COSTS = {
     "keep": "Exact times, ranks and clicked pages of single people are kept: whoever knows when somebody "
@@ -23,27 +30,89 @@ DETAIL_COSTS = {
 }
 
 
-def common_details(log: Log, k: int, run: Run) -> Log:
-    """A detail stays only where k subjects share the item, it and all details before it; times become days."""
+_UNITS = ("1d", "1w", "1mo")  # a week begins on Monday
+_TIMELESS = len(_UNITS)  # the first level without a time
+_LEVEL = "_level"
+
+
+def common_details(log: Log, k: int, run: Run) -> tuple[Log, str]:
+    """The log with what k subjects share with each item, and a sentence that says how much is kept."""
     shape = log.shape
 
     def mark(frame: pl.LazyFrame) -> pl.LazyFrame:
-        shared = [shape.item]
-        for detail in shape.details:
-            shared = [*shared, detail]
-            owners = frame.select(shape.subject, *shared).drop_nulls().unique()
-            common = owners.group_by(shared).len().filter(pl.col("len") >= k)
-            flagged = common.select(*shared, pl.lit(True).alias("_common"))
-            # A detail that went is null, which joins with nothing: those after it go too.
-            frame = frame.join(flagged, on=shared, how="left")
-            frame = frame.with_columns(pl.when("_common").then(detail).alias(detail)).drop("_common")
-        riders = [pl.when(pl.col(detail).is_not_null()).then(rider).alias(rider) for rider, detail in shape.riders]
-        days = [pl.col(shape.time).dt.truncate("1d")] if shape.time else []
-        return frame.with_columns(*riders, *days)
+        # Rows are needed as they are and for the counts, so each block is computed once.
+        return _with_level(frame, shape, k).collect(engine="streaming").lazy()
 
-    # Each detail needs the rows twice; with several of them it pays to compute the rows once.
-    rows = log.frame if len(shape.details) == 1 else run.collect(log.frame)
-    return replace(log, frame=run.map(rows, mark, by=[shape.item]))
+    marked = run.map(run.collect(log.frame), mark, by=[shape.item])
+    return replace(log, frame=marked.with_columns(_coarsened(shape)).drop(_LEVEL)), _kept(marked, shape)
+
+
+def _with_level(frame: pl.LazyFrame, shape: Shape, k: int) -> pl.LazyFrame:
+    """The rows with the level that their tuple reaches; null where it reaches none.
+
+    Each level counts among the rows that no finer one took. A finer key cannot have k subjects where a coarser one
+    has fewer, so that only keys with k subjects at all are looked at by day, and by their number instead of by text.
+    """
+
+    def crowded(rows: pl.LazyFrame, key: list[str]) -> pl.LazyFrame:
+        pairs = rows.select(*key, shape.subject).drop_nulls(shape.subject).unique()
+        return pairs.group_by(key).len("_users").filter(pl.col("_users") >= k).drop("_users")
+
+    def collected(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.collect(engine="streaming").lazy()
+
+    key = [shape.item, *shape.details]
+    numbers = collected(crowded(frame, key).with_row_index("_key"))
+    frame = frame.join(numbers, on=key, how="left", nulls_equal=True)
+    day = pl.col(shape.time).dt.truncate(_UNITS[0]) if shape.time else pl.lit(None, TIME)
+    frame = collected(frame.with_columns(day.alias("_day")))
+    waiting = frame.drop_nulls("_key").select("_key", "_day", shape.subject)
+    reached = []
+    for level, unit in enumerate((*_UNITS, None)):
+        when = pl.lit(None, TIME) if unit is None else pl.col("_day").dt.truncate(unit)
+        waiting = collected(waiting.with_columns(when.alias("_when")))
+        common = collected(crowded(waiting, ["_key", "_when"]))
+        days = waiting.join(common, on=["_key", "_when"], how="semi", nulls_equal=True).select("_key", "_day").unique()
+        reached.append(days.with_columns(pl.lit(level, pl.UInt8).alias(_LEVEL)))
+        waiting = waiting.join(common, on=["_key", "_when"], how="anti", nulls_equal=True)
+    frame = frame.join(pl.concat(reached), on=["_key", "_day"], how="left", nulls_equal=True).drop("_key", "_day")
+    for gone in range(1, len(shape.details)):
+        frame, key = collected(frame), key[:-1]
+        common = crowded(frame.filter(pl.col(_LEVEL).is_null()), key)
+        common = common.with_columns(pl.lit(_TIMELESS + gone, pl.UInt8).alias("_next"))
+        frame = frame.join(common, on=key, how="left", nulls_equal=True)
+        frame = frame.with_columns(pl.coalesce(_LEVEL, "_next").alias(_LEVEL)).drop("_next")
+    return frame
+
+
+def _coarsened(shape: Shape) -> list[pl.Expr]:
+    """Details and time as the level of a row lets them stay."""
+    level = pl.col(_LEVEL)
+    details = [
+        pl.when(level < _TIMELESS + len(shape.details) - place).then(detail).alias(detail)
+        for place, detail in enumerate(shape.details)
+    ]
+    if not shape.time:
+        return details
+    time = pl.lit(None, TIME)
+    for at, unit in enumerate(_UNITS):
+        time = pl.when(level == at).then(pl.col(shape.time).dt.truncate(unit)).otherwise(time)
+    return [*details, time.alias(shape.time)]
+
+
+def _kept(marked: pl.LazyFrame, shape: Shape) -> str:
+    """How many rows keep what, in a sentence."""
+    level, kept = pl.col(_LEVEL), {}
+    if shape.time:
+        for at, word in enumerate(("day", "week", "month")):
+            kept[f"the {word}"] = (level == at) & pl.col(shape.time).is_not_null()
+    for expr in _coarsened(shape)[: len(shape.details)]:
+        kept[expr.meta.output_name()] = expr.is_not_null()
+    numbers = marked.select(pl.len().alias("rows"), *(expr.sum().alias(word) for word, expr in kept.items()))
+    counts = numbers.collect(engine="streaming").row(0, named=True)
+    rows = counts.pop("rows")
+    shares = ", ".join(f"{word} {100 * count / max(rows, 1):.1f}%" for word, count in counts.items())
+    return f"Released rows that keep what accompanies the {shape.item}, of {rows:,}: {shares}."
 
 
 def without_details(log: Log) -> Log:

@@ -39,9 +39,11 @@ def replace_items(log: Log, into: pl.LazyFrame) -> Log:
 
 def _release(kept: Log, log: Log, k: int, users: str, attrs: str, run: Run) -> Draft:
     kept = without_identifiers(kept)
+    notes = [DETAIL_COSTS[attrs]] if attrs in DETAIL_COSTS else []
     if attrs == "common":
-        kept = common_details(kept, k, run)
+        kept, note = common_details(kept, k, run)
+        notes.append(note)
     elif attrs == "drop":
         kept = without_details(kept)
     draft = rename_subjects(kept, log, users, run)
-    return replace(draft, warnings=(*draft.warnings, *((DETAIL_COSTS[attrs],) if attrs in DETAIL_COSTS else ())))
+    return replace(draft, warnings=(*draft.warnings, *notes))

@@ -12,7 +12,7 @@ from coterie.cli.console import print_summaries, print_summaries_as_json, progre
 from coterie.errors import ParameterError
 
 _SHARED = (
-    opt.output, opt.reading, opt.prepare, opt.seed, opt.record, *opt.streams,
+    opt.output, opt.reading, opt.prepare, opt.seed, opt.record, *opt.history, *opt.streams,
     opt.force, opt.as_json, opt.quiet, opt.config,
 )  # fmt: skip
 
@@ -100,6 +100,8 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
             seed=options["seed"],
             blocks=options["blocks"],
             force=options["force"],
+            history=options["history"],
+            log_name=options["log_name"],
             progress=step,
             note=note,
         )

@@ -112,6 +112,14 @@ streams = (
     click.option("--csv-safe", is_flag=True, help="In csv and tsv, put ' before text that spreadsheets compute."),
     click.option("--blocks", type=click.IntRange(1), help="Work in so many blocks on disk; else chosen by size."),
 )
+history = (
+    click.option(
+        "--history",
+        metavar="FILE",
+        help="Private list of the log's releases; else LOG.history.json beside the log. 'none' for none.",
+    ),
+    click.option("--log-name", metavar="NAME", help="Name of the log in that list; else the name of its file."),
+)
 required_original = click.option(
     "--original", "-O", multiple=True, required=True, metavar="LOG", help="The log that was anonymized."
 )

@@ -7,8 +7,10 @@ show counts and names, never a value.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,9 @@ from coterie.core.shapes import Shape
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_SLICE = 100_000  # rows that are text at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +58,24 @@ class Log:
     def then(self, frame: pl.LazyFrame, step: Step) -> Log:
         """This log after one more step."""
         return replace(self, frame=frame, history=(*self.history, step))
+
+    @cached_property
+    def file_digests(self) -> tuple[str, ...]:
+        """The SHA-256 of each file it was read from."""
+        return tuple(_sha256(path) for path in self.sources)
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the files it was read from; where there are none, of its rows, in whatever order they are."""
+        whole = hashlib.sha256()
+        if self.sources:
+            whole.update("".join(self.file_digests).encode())
+            return whole.hexdigest()
+        columns = list(self.shape.released)
+        rows = self.frame.select(columns).sort(columns).collect(engine="streaming")
+        for part in rows.iter_slices(_SLICE):
+            whole.update(part.write_csv(include_header=False).encode())
+        return whole.hexdigest()
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -133,3 +156,8 @@ class Release:
     def to_pandas(self) -> pd.DataFrame:
         """The released rows as a pandas frame."""
         return self.log.to_pandas()
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -84,6 +84,8 @@ class Case:
     """Whether Coterie did not make these rows, so that the rules of its releases do not apply."""
     published: pl.LazyFrame | None = None
     """Foreign rows as they were published, before they were prepared like the original."""
+    promised: tuple[Promise, ...] = ()
+    """What the release itself promises, where another k is checked."""
 
     def table(
         self, name: str, columns: Mapping[str, pl.DataType | type[pl.DataType]], nullable: tuple[str, ...] = ()

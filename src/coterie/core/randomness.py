@@ -1,14 +1,17 @@
 """Randomness: a seed gives an independent stream for each purpose and subject.
 
-A draw depends on (seed, purpose, subject) and on nothing else, so the order of rows, the number of
-engine blocks and the number of threads never change an answer.
+A draw depends on (seed, purpose, subject), a name also on the release it is for, and on nothing else, so the order of
+rows, the number of engine blocks and the number of threads never change an answer.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -39,10 +42,20 @@ def keys(seed: int, purpose: str, subjects: pl.Series) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(drawn), dtype="<u8").astype(np.uint64)
 
 
-def pseudonyms(seed: int, subjects: pl.Series, taken: pl.Series) -> pl.Series:
+def naming(method: str, parameters: Mapping[str, Any], steps: Sequence[str], digest: str) -> str:
+    """What names depend on besides the seed: method, parameters, prepare steps and the digest of the log.
+
+    So two releases of one log never share names, unless they are the same release.
+    """
+    about = {"method": method, "parameters": parameters, "prepare": list(steps), "input": digest}
+    text = json.dumps(about, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def pseudonyms(seed: int, subjects: pl.Series, taken: pl.Series, naming: str = "") -> pl.Series:
     """A fresh name for each of the distinct `subjects`, none of them in `taken`."""
     used = set(taken.drop_nulls().to_list())
-    key = _key(seed)
+    key = _key(f"{seed}\0{naming}")
     names: list[str] = []
     for subject in subjects.to_list():
         attempt = 0
@@ -58,7 +71,7 @@ def _name(key: bytes, subject: str, attempt: int) -> str:
     return "u_" + base64.b32encode(digest).decode().lower()
 
 
-def _key(seed: int) -> bytes:
+def _key(seed: int | str) -> bytes:
     return hashlib.blake2b(str(seed).encode(), digest_size=32, person=b"coterie").digest()
 
 

@@ -36,6 +36,10 @@ class Engine(Protocol):
 def _ignore(_: float) -> None: ...
 
 
+def _unnamed() -> str:
+    return ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """One run: an engine, a seed, and a listener that is told how far a step is."""
@@ -44,6 +48,8 @@ class Run:
     seed: int = field(default_factory=randomness.new_seed, repr=False)
     tell: Callable[[float], None] = field(default=_ignore, repr=False)
     """Takes the share of the current step that is done, from any thread."""
+    naming: Callable[[], str] = field(default=_unnamed, repr=False)
+    """Tells what names depend on besides the seed; asked only where names are made."""
 
     def map(self, frame: pl.LazyFrame, work: Work, by: Sequence[str], out: Shape | None = None) -> pl.LazyFrame:
         """`work` over blocks of rows that share `by`; the result has the shape `out`, if given."""
@@ -64,4 +70,4 @@ class Run:
 
     def pseudonyms(self, subjects: pl.Series, taken: pl.Series) -> pl.Series:
         """Fresh names for subjects, none of them in `taken`."""
-        return randomness.pseudonyms(self.seed, subjects, taken)
+        return randomness.pseudonyms(self.seed, subjects, taken, self.naming())

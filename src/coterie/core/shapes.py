@@ -49,9 +49,7 @@ class Shape:
     identifying: tuple[str, ...] = ()
     """Columns that point at a person by themselves; query-level methods null them."""
     details: tuple[str, ...] = ()
-    """What accompanies an item. Each may stay only where enough subjects share the item, it and all before it."""
-    riders: tuple[tuple[str, str], ...] = ()
-    """Columns that stay exactly where a detail stays: (rider, detail)."""
+    """What accompanies an item, besides the time. Where too few subjects share them all, the last one goes first."""
 
     def __repr__(self) -> str:
         return f"Shape({self.name})"
@@ -126,8 +124,7 @@ QUERIES = Shape(
     rank="rank",
     page="url",
     private=("row", "session", NORMAL),
-    details=("url",),
-    riders=(("rank", "url"),),
+    details=("url", "rank"),
 )
 
 VISITS = Shape(

@@ -22,6 +22,8 @@ from coterie.core.shapes import Shape
 from coterie.errors import InputError, MissingError, ParameterError
 
 STDIN = "-"
+HISTORY_ENDING = ".history.json"
+"""The end of the name of the list of a log's releases, which lies beside the log and is no part of it."""
 DAMAGE = "\U0010ffff"  # stands for bytes that are not text: a code point that no text holds
 _BOM = "\ufeff"
 _HEAD_BYTES = 1 << 16
@@ -211,6 +213,8 @@ def expand(patterns: Sequence[str | Path]) -> list[Path]:
             raise MissingError(f"{pattern}: no such file. Give an existing file or a glob.")
         paths.extend(files)
     paths = list(dict.fromkeys(paths))
+    if len(paths) > 1:  # `logs/*` means the logs
+        paths = [path for path in paths if not path.name.endswith(HISTORY_ENDING)] or paths
     for path in paths:
         if path.is_dir():
             raise InputError(f"{path} is a folder. Give its files, for example '{path}/*'.")

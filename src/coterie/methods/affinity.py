@@ -9,8 +9,8 @@ Symbols: k = smallest number of users behind a released query and the released q
 
 Promise: behind every released query, taken together with the released queries affine to it, are at least k different
     users. Two queries are affine if the cosine of their vectors of frequent words and phrases is at least θ. Rows
-    without a user are not counted. With `attrs = common` a clicked page stays only where k users share query and
-    page, and times are cut to the day. The words are released as they were typed: see `docs/limits.md`.
+    without a user are not counted. With `attrs = common` (url, rank, day) is released as far as k users share it with
+    the query. The words are released as they were typed: see `docs/limits.md`.
 
 Differs:
     - E-001-1: distinct users in the closed neighbourhood are counted, minus one.
@@ -139,11 +139,22 @@ class Affinity:
         evidence = {"certificate": certificate.lazy(), "degrees": degrees.lazy()}
         if name_of_words(self._function_words) not in FUNCTION_LISTS:
             evidence["function_words"] = pl.LazyFrame({"word": sorted(self._function_words)})
-        return Plan(table=KEEP.check(kept.lazy()), evidence=evidence)
+        return Plan(table=KEEP.check(kept.lazy()), evidence=evidence, notes=self._typed_by_few(graph))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 6: the planned queries, then what accompanies them, then who asked."""
         return release_items(log, plan, self.k, self.users, self.attrs, run)
+
+    def _typed_by_few(self, graph: AffinityGraph) -> tuple[str, ...]:
+        """How many released queries one person typed alone, and how many fewer than k did."""
+        users = graph.queries.crowd[graph.degree >= self.k]
+        alone, few = int((users == 1).sum()), int((users < self.k).sum())
+        if not few:
+            return ()
+        return (
+            f"Of {users.size:,} released queries {alone:,} were typed by one person alone, word for word, and {few:,} "
+            f"by fewer than {self.k}: others typed nearly the same.",
+        )
 
     @property
     def _function_words(self) -> frozenset[str]:

@@ -8,8 +8,8 @@ Symbols: k = smallest number of users (`size = queries`: of distinct queries) be
     below c.
 
 Promise: every released concept stands for queries of at least k different users. With `size = queries`, as in the
-    paper, for k different queries, which may be one person's. With `attrs = common` a clicked page stays only where k
-    users share concept and page, and times are cut to the day. Rows without a user are not counted.
+    paper, for k different queries, which may be one person's. With `attrs = common` (url, rank, day) is released as far
+    as k users share it with the concept. Rows without a user are not counted.
 
 Differs:
     - E-001-6: users are counted, queries only if asked.
@@ -19,8 +19,7 @@ Differs:
       few. Read to the letter, SPEC 7.3 keeps all members at that concept (`left_over = stay`): one person's `object`
       then hides all objects.
     - The concept is released by its label, with a number where several concepts have that label.
-    - User numbers are dropped unless asked (`users`). Urls that k users share stay with their ranks, and days
-      (`attrs`).
+    - User numbers are dropped unless asked (`users`). Of url, rank and day as much stays as k users share (`attrs`).
 
 Cost: one pass over the log to find the distinct (user, query) pairs; then the mapping of distinct queries, one pass
     over their terms for each level of the tree, and a count of users from the leaves up. Memory: the pairs, as numbers.

@@ -6,14 +6,14 @@ Paper: E. Adar, "User 4XXXXX9: anonymizing query logs" (2007), as the baseline E
 Symbols: k = smallest number of users behind a released query; degree(q) = number of distinct users who issued exactly
     q.
 
-Promise: every released query was issued by at least k different users. With `attrs = common` the same holds for
-    each (query, clicked page), and times are cut to the day. Rows without a user are not counted.
+Promise: every released query was issued by at least k different users, and all its rows are there. With `attrs =
+    common` (url, rank, day) is released only where k users share all of it with the query; else the week or the month
+    stands in place of the day, or no time does; then the rank goes, then the url. Rows without a user are not counted.
 
 Differs:
     - The papers keep user numbers. We drop them unless asked (`users`), because a promise about single queries says
       nothing about a person's queries taken together.
-    - The papers say nothing about time, rank and url. We keep urls that k users share, with their ranks, and days
-      (`attrs`).
+    - The papers say nothing about time, rank and url. We keep as much of them as k users share (`attrs`).
     - Columns that point at a person (address, agent and referrer of a visit) are always emptied.
 
 Cost: two passes over the log with one hash table of distinct (user, query) pairs; linear in rows.

@@ -44,7 +44,8 @@ _OWN_TIMES = 0.25  # the share of exact times that may be one person's by chance
 def names_of(run: Mapping[str, Any], labels: Iterable[str], taken: Iterable[str]) -> list[str]:
     """The names that a run gives labels (people, or people and sessions): a keyed hash of each, none in `taken`."""
     seed, used = str(run["seed"]), set(taken)
-    keyed_by = seed if "input_digest" not in run else f"{seed}\0{_naming(run)}"
+    # Records of older versions have no digest: their names were keyed by the seed alone.
+    keyed_by = f"{seed}\0{_naming(run)}" if run.get("input_digest") else seed
     key = hashlib.blake2b(keyed_by.encode(), digest_size=32, person=b"coterie").digest()
     names = []
     for label in labels:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import polars as pl
 
@@ -12,8 +13,9 @@ from coterie.core.log import Log
 from coterie.core.params import Choice, Range
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.shapes import Shape
+from coterie.promises._accompaniment import CROWD, TUPLE, WHEN, WHO, said, should_say
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
-from coterie.promises._crowds import crowds, multisets, secret_seeds
+from coterie.promises._crowds import multisets, secret_seeds
 
 Users = Annotated[
     str,
@@ -23,13 +25,20 @@ Users = Annotated[
 Attrs = Annotated[
     str,
     Choice("common", "keep", "drop"),
-    "what accompanies a query: details that k users share with it, all that was logged, or nothing",
+    "what accompanies a query: as much as k users share with it, all that was logged, or nothing",
 ]
 SessionMinutes = Annotated[int, Range(1, 1440), "minutes without activity that a session survives"]
-ATTRS_SENTENCES = {
-    "common": " The same holds for what accompanies it (clicked page, request details); times are cut to the day.",
-    "keep": " Nothing is promised about times, ranks and clicked pages, which were kept.",
-    "drop": " Times, ranks and clicked pages were removed.",
+_ATTRS_SENTENCES = {
+    "common": "What accompanies a {what} (clicked page, rank and day, or the details of a request) is released only "
+    "where at least {k} users share all of it together with the {what}; else the week or the month takes the place of "
+    "the day, or no time does, and then the details go one by one.",
+    "keep": "Nothing is promised about times, ranks and clicked pages, which were kept.",
+    "drop": "Times, ranks and clicked pages were removed.",
+}
+_BESIDE = {
+    "common": "with as much beside them as users share",
+    "keep": "with all that is beside them",
+    "drop": "with nothing beside them",
 }
 _USERS_SENTENCES = {
     "drop": " No row says who it came from.",
@@ -41,11 +50,35 @@ _USERS_SENTENCES = {
 _PAUSES = {1: "a minute", 30: "half an hour", 60: "an hour"}
 ALONE = "The promise is about this release alone, not about it together with other releases of the same log."
 _LINKED = "Queries linked by a random name can point to a person together, even where each of them is common."
+_COARSE = "A Monday can stand for its week and the first of a month for the month: a release does not say which."
 _KEPT = "Exact times and clicked pages were kept: somebody who knows when a person searched can find the row."
 _SESSION = "session"  # the private column of logs in which sessions were numbered
 _STEP = "sessions"  # the prepare step that numbers them, with its default
 _STEP_MINUTES = 30
 _DAY = 86_400_000_000  # microseconds
+_OWNER = "_owner"
+_LINKS = {
+    "session": "each name stands for one session of the original",
+    "pseudonym": "each name stands for one user of the original",
+}
+
+
+class AboutItems(Protocol):
+    """A promise about single items, with what these promises have in common."""
+
+    @property
+    def k(self) -> int: ...
+    @property
+    def users(self) -> str: ...
+    @property
+    def attrs(self) -> str: ...
+    @property
+    def session_minutes(self) -> int: ...
+
+
+def attrs_sentence(attrs: str, k: int, what: str = "query") -> str:
+    """Which rows are released and what accompanies them, in plain words."""
+    return f" All rows of a released {what} are there. {_ATTRS_SENTENCES[attrs].format(k=k, what=what)}"
 
 
 def users_sentence(users: str, session_minutes: int) -> str:
@@ -54,8 +87,14 @@ def users_sentence(users: str, session_minutes: int) -> str:
 
 
 def costs(users: str, attrs: str) -> tuple[str, ...]:
-    """What linking rows and keeping details give away."""
-    return (*((_LINKED,) if users != "drop" else ()), *((_KEPT,) if attrs == "keep" else ()))
+    """What linking rows and keeping details give away, and how to read what is kept."""
+    beside = {"keep": (_KEPT,), "common": (_COARSE,), "drop": ()}
+    return (*((_LINKED,) if users != "drop" else ()), *beside[attrs])
+
+
+def accounts(number: int) -> str:
+    """A number of accounts that somebody may control, in words."""
+    return "one account" if number <= 1 else f"{number} accounts"
 
 
 def nothing_else_was_looked_for(shape: Shape) -> Check:
@@ -65,52 +104,121 @@ def nothing_else_was_looked_for(shape: Shape) -> Check:
     return Check(name="details", status="not checked", detail=detail)
 
 
-def links(case: Case, users: str, session_minutes: int) -> Iterator[Check]:
-    """What one name links in the release is what one session (or user) of the original had of the released items."""
-    if users == "drop" or not case.shape.subject:
+def accompaniment(
+    case: Case, promise: AboutItems, *, needs: str = ORIGINAL, name: str = "tuples", detail: str = ""
+) -> Iterator[Check]:
+    """Rows of released items are those of the original, with what `attrs` lets accompany them and `users` link them.
+
+    `name` and `detail` are those of the check that compares rows.
+    """
+    shape, attrs = case.shape, promise.attrs
+    yield from _in_themselves(case, attrs)
+    whole = (shape.item, *shape.details, *time_columns(shape)[:1])
+    crowd, shared = ".".join(("crowd", *whole)), f"at least {promise.k} users behind each {' and '.join(whole)}"
+    detail = detail or f"the rows of each released {shape.item} are those of the original, {_BESIDE[attrs]}"
+    name = f"{name}.{shape.item}"
+    counts = attrs == "common" and len(whole) > 1
+    named = promise.users == "pseudonym"
+    if not shape.subject:  # numbers of no one person: there are no rows to compare
         return
-    detail = f"each name stands for one {'session' if users == 'session' else 'user'} of the original"
     if case.original is None:
-        yield not_checked("links", detail)
+        if counts and named:
+            yield _counted_names(case, crowd, shared, promise.k)
+        elif counts:
+            yield not_checked(crowd, shared, carries_promise=True, needs=needs)
+        yield not_checked(name, detail, carries_promise=not named, needs=needs)
+        yield from [not_checked("links", _LINKS[promise.users])] if promise.users != "drop" else []
         return
-    subject, item = case.shape.subject, case.shape.item
-    seeds = secret_seeds()
-    owner, owned = _owned_items(case.original, case.shape, users, session_minutes)
-    owned = owned.join(case.rows.select(item).unique(), on=item, how="semi")
-    before = multisets(owned, owner, [item], seeds).drop(owner).group_by(pl.all()).len("before")
-    named = case.rows.select(subject, item).drop_nulls()
-    after = multisets(named, [subject], [item], seeds).drop(subject).group_by(pl.all()).len("after")
-    both = after.join(before, on=[name for name in before.collect_schema() if name != "before"], how="left")
+    key = secrets.randbits(63)
+    owner, rows = _with_owner(case.original, shape, promise.users, promise.session_minutes)
+    rows = rows.join(case.rows.select(shape.item).unique(), on=shape.item, how="semi")
+    made_with = next((each for each in case.promised if isinstance(each, type(promise))), promise)
+    before = should_say(rows, shape, attrs, made_with.k, key, *owner).collect(engine="streaming").lazy()
+    after = said(case.rows, shape, attrs, key, *([shape.subject] if owner else []))
+    tuples = _compared(before, after)
+    differ = tuples.filter(pl.col("before") != pl.col("after")).height
+    yield judged(
+        name, differ, detail, fault="are not", looked_at=tuples.height, needs_original=True, carries_promise=True
+    )  # fmt: skip
+    if counts:
+        sizes = tuples[CROWD].drop_nulls()
+        few = int((sizes < promise.k).sum())
+        smallest = None if sizes.is_empty() else int(sizes.min())  # type: ignore[arg-type]
+        yield judged(
+            crowd, few, shared, fault="have fewer", looked_at=sizes.len(),
+            needs_original=True, carries_promise=True, largest_k=smallest,
+        )  # fmt: skip
+    if owner:
+        yield _links(before, after, owner, shape.subject, _LINKS[promise.users])
+
+
+def _in_themselves(case: Case, attrs: str) -> Iterator[Check]:
+    """What rows show without the original: no column that nobody counted, and no time of day."""
+    shape, others = case.shape, other_columns(case.shape)
+    times = time_columns(shape)
+    counted = {"drop": (), "common": (*shape.details, *times), "keep": others}[attrs]
+    if others := tuple(name for name in others if name not in counted and name not in shape.identifying):
+        broken, rows = rows_broken(case.rows, any_given(others))
+        only = f"nothing accompanies a {shape.item} but what was counted; {', '.join(others)} must be empty"
+        yield judged("details", broken, only, fault="rows have a value there", looked_at=rows, carries_promise=True)
+    if attrs == "common" and times:
+        inexact = pl.any_horizontal(pl.col(name).cast(pl.Int64) % _DAY != 0 for name in times)
+        broken, rows = rows_broken(case.rows, inexact)
+        yield judged("times", broken, "times are whole days", fault="rows have a time of day", looked_at=rows)
+
+
+def _counted_names(case: Case, name: str, detail: str, k: int) -> Check:
+    """At least k names behind whatever accompanies an item."""
+    shape = case.shape
+    beside = (*shape.details, *time_columns(shape)[:1])
+    names = case.rows.filter(any_given(beside)).group_by(shape.item, *beside).agg(pl.col(shape.subject).n_unique())
+    sizes = names.select(shape.subject).collect(engine="streaming").to_series()
+    return judged(
+        name, int((sizes < k).sum()), detail, fault="have fewer", looked_at=sizes.len(), carries_promise=True,
+        how="counted by the names in the release",
+        largest_k=None if sizes.is_empty() else int(sizes.min()),  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _compared(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.DataFrame:
+    """before, after and how many users share it, for each tuple of either."""
+    on = [TUPLE, WHEN]
+    counted = before.group_by(on).agg(pl.len().alias("before"), pl.col(CROWD).min())
+    both = counted.join(after.group_by(on).len("after"), on=on, how="full", nulls_equal=True, coalesce=True)
+    both = both.with_columns(pl.col("before", "after").fill_null(0))
+    nobody = pl.when(pl.col("before") > 0).then(CROWD).otherwise(0).alias(CROWD)
+    return both.with_columns(nobody).collect(engine="streaming")
+
+
+def _links(before: pl.LazyFrame, after: pl.LazyFrame, owner: list[str], subject: str, detail: str) -> Check:
+    """What one name links in the release is what one session (or user) of the original had of the released items."""
+    seeds, row = secret_seeds(), [TUPLE, WHEN]
+    owned = multisets(before.drop_nulls(WHO), owner, row, seeds).drop(owner).group_by(pl.all()).len("before")
+    named = multisets(after.drop_nulls(subject), [subject], row, seeds).drop(subject).group_by(pl.all()).len("after")
+    both = named.join(owned, on=[name for name in owned.collect_schema() if name != "before"], how="left")
     excess = (pl.col("after").cast(pl.Int64) - pl.col("before").fill_null(0).cast(pl.Int64)).clip(lower_bound=0)
     numbers = both.select(excess.sum().alias("excess"), pl.col("after").sum().alias("names"))
     broken, names = numbers.collect(engine="streaming").row(0)
-    yield judged(
-        "links",
-        broken,
-        detail,
-        fault="names do not",
-        looked_at=int(names),
-        needs_original=True,
-        carries_promise=True,
-    )
+    return judged(
+        "links", broken, detail,
+        fault="names do not", looked_at=int(names), needs_original=True, carries_promise=True,
+    )  # fmt: skip
 
 
-def _owned_items(
-    original: Log, shape: Shape, users: str, session_minutes: int
-) -> tuple[list[str], pl.LazyFrame]:  # fmt: skip
-    """The columns that say whose session (or who) it was, and rows that have them and the item."""
-    subject, item = shape.subject, shape.item
-    rows = original.frame.drop_nulls(subject)
+def _with_owner(original: Log, shape: Shape, users: str, session_minutes: int) -> tuple[list[str], pl.LazyFrame]:
+    """The columns that say whose session (or who) it was, and the original's rows with them."""
+    subject, rows = shape.subject, original.frame
+    if users == "drop":
+        return [], rows
     if users == "pseudonym":
-        return [subject], rows.select(subject, item)
-    if _SESSION in original.frame.collect_schema() and _numbered_as_promised(original, session_minutes):
-        return [subject, _SESSION], rows.select(subject, _SESSION, item)
+        return [_OWNER], rows.with_columns(pl.col(subject).alias(_OWNER))
+    if _SESSION in rows.collect_schema() and _numbered_as_promised(original, session_minutes):
+        return [_OWNER, _SESSION], rows.with_columns(pl.col(subject).alias(_OWNER))
     times = time_columns(shape)[:1]
     begins = pl.col(subject) != pl.col(subject).shift(1)
     for time in times:
         begins = begins | (pl.col(time) - pl.col(time).shift(1) > timedelta(minutes=session_minutes))
-    rows = rows.select(subject, *times, item).sort(subject, *times)
-    return ["_session"], rows.select(begins.fill_null(False).cum_sum().alias("_session"), item)
+    return [_OWNER], rows.sort(subject, *times).with_columns(begins.fill_null(False).cum_sum().alias(_OWNER))
 
 
 def _numbered_as_promised(original: Log, session_minutes: int) -> bool:
@@ -121,32 +229,3 @@ def _numbered_as_promised(original: Log, session_minutes: int) -> bool:
     promised = _STEP if session_minutes == _STEP_MINUTES else f"{_STEP}(minutes={session_minutes})"
     numbering = [step for step in original.steps if step.partition("(")[0] == _STEP]
     return bool(numbering) and all(step == promised for step in numbering)
-
-
-def details(case: Case, attrs: str, k: int, *, named: bool, needs: str = ORIGINAL) -> Iterator[Check]:
-    """What accompanies an item: shared by k users, or absent, as `attrs` says."""
-    shape = case.shape
-    if attrs == "keep":
-        return
-    if attrs == "drop":
-        broken, rows = rows_broken(case.rows, any_given(other_columns(shape)))
-        detail = f"no detail accompanies a {shape.item}"
-        yield judged("details", broken, detail, fault="rows have one", looked_at=rows)
-        return
-    judged_below = {shape.subject, shape.item, *shape.details, *shape.identifying, *time_columns(shape)}
-    judged_below |= {rider for rider, _ in shape.riders}
-    if others := [name for name in shape.released if name not in judged_below]:
-        broken, rows = rows_broken(case.rows, any_given(tuple(others)))
-        only = f"nothing accompanies a {shape.item} but what was counted; {', '.join(others)} must be empty"
-        yield judged("details", broken, only, fault="rows have a value there", looked_at=rows, carries_promise=True)
-    if times := time_columns(shape):
-        inexact = pl.any_horizontal(pl.col(name).cast(pl.Int64) % _DAY != 0 for name in times)
-        broken, rows = rows_broken(case.rows, inexact)
-        yield judged("times", broken, "times are whole days", fault="rows have a time of day", looked_at=rows)
-    for rider, detail in (*shape.riders, *zip(shape.details[1:], shape.details, strict=False)):
-        alone = pl.col(rider).is_not_null() & pl.col(detail).is_null()
-        broken, rows = rows_broken(case.rows, alone)
-        only = f"{rider} only beside {detail}"
-        yield judged(f"alone.{rider}", broken, only, fault="rows have it alone", looked_at=rows)
-    for number in range(1, len(shape.details) + 1):
-        yield from crowds(case, (shape.item, *shape.details[:number]), k, named=named, needs=needs)

@@ -13,25 +13,26 @@ from coterie.core.params import Choice, Flag, Range, check_params
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
 from coterie.errors import ParameterError
 from coterie.promises import _rules
-from coterie.promises._checks import judged, not_checked, other_columns, strange_items, time_columns
+from coterie.promises._checks import judged, not_checked, strange_items
 from coterie.promises._concept_recount import generalized
 from coterie.promises._crowds import crowds
 from coterie.promises._digests import NameOrDigest
 from coterie.promises._people import seeded
 from coterie.promises._single_queries import (
     ALONE,
-    ATTRS_SENTENCES,
     Attrs,
     SessionMinutes,
     Users,
+    accompaniment,
+    accounts,
+    attrs_sentence,
     costs,
-    details,
-    links,
     users_sentence,
 )
 from coterie.taxonomies import Taxonomy
 
 _TAXONOMY = "the taxonomy's file, whose path is in the run record (--record DIR)"
+_MEANING = "the rows of each concept are those of the queries that lead to it in the tree, with what is beside them"
 _TELLING = "A concept can be telling by itself: diseases, places and well-known persons are concepts, too."
 
 
@@ -68,13 +69,8 @@ class ConceptKAnonymity:
             "queries": f"Every released concept stands for at least {self.k} different queries, which may all come "
             "from one user.",
         }
-        attrs = ATTRS_SENTENCES[self.attrs]
-        if self.attrs == "common":
-            attrs = (
-                f" What accompanies a concept (the clicked page) stays only where {self.k} users share concept and "
-                "page; times are cut to the day."
-            )
-        return crowd[self.size] + attrs + users_sentence(self.users, self.session_minutes)
+        beside = attrs_sentence(self.attrs, self.k, "concept")
+        return crowd[self.size] + beside + users_sentence(self.users, self.session_minutes)
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -86,7 +82,8 @@ class ConceptKAnonymity:
             _TELLING,
             "Anyone who knows what a person typed can tell which concept it was released as, and so what kind of "
             "queries the others behind that concept typed.",
-            f"Somebody who can make {self.k} accounts type words of one concept can have that concept released.",
+            f"Whoever controls {accounts(self.k - 1)} can find out whether anybody's query leads to a concept: with "
+            "theirs that lead there, it is released as soon as one more person's does.",
             ALONE,
         )
 
@@ -126,40 +123,12 @@ class ConceptKAnonymity:
             concept_of = generalized(case.original, tree, names, self.paper_compat)
         # From here on the original is what it would be with its queries released as these concepts.
         case = _with_concepts(case, concept_of)
-        yield self._meaning(case, needs)
         named = self.users == "pseudonym"
         if self.size == "users":
             yield from crowds(case, (case.shape.item,), self.k, named=named, needs=needs)
         else:
             yield self._queries(case, concept_of, needs)
-        yield from links(case, self.users, self.session_minutes)
-        yield from details(case, self.attrs, self.k, named=named, needs=needs)
-
-    def _meaning(self, case: Case, needs: str) -> Check:
-        """The rows of each concept, with what accompanies them, are those of the queries it stands for."""
-        shape, item = case.shape, case.shape.item
-        name, detail = (
-            f"meaning.{item}",
-            "the rows of each concept are those of the queries that lead to it in the tree",
-        )
-        if case.original is None:
-            return not_checked(name, detail, carries_promise=True, needs=needs)
-        times = time_columns(shape)
-        kept = [column for column in other_columns(shape) if column not in shape.identifying]
-        key = [item, *{"drop": (), "common": times, "keep": kept}[self.attrs]]
-        original = case.original.frame.select(key).drop_nulls(item)
-        if self.attrs == "common":
-            original = original.with_columns(pl.col(time).dt.truncate("1d") for time in times)
-        before, after = original.group_by(key).len("before"), case.rows.select(key).group_by(key).len("after")
-        both = before.join(after, on=key, how="full", nulls_equal=True, coalesce=True)
-        differs = pl.col("before").ne_missing(pl.col("after"))
-        numbers = both.select(
-            pl.col(item).filter(differs).n_unique().alias("differ"), pl.col(item).n_unique().alias("all")
-        )
-        broken, concepts = numbers.collect(engine="streaming").row(0)
-        return judged(
-            name, broken, detail, fault="differ", looked_at=concepts, needs_original=True, carries_promise=True
-        )  # fmt: skip
+        yield from accompaniment(case, self, needs=needs, name="meaning", detail=_MEANING)
 
     def _queries(self, case: Case, concept_of: pl.DataFrame | None, needs: str) -> Check:
         """At least k distinct queries behind each released concept."""

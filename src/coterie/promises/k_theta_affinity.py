@@ -19,13 +19,13 @@ from coterie.promises._digests import NameOrDigest
 from coterie.promises._people import seeded
 from coterie.promises._single_queries import (
     ALONE,
-    ATTRS_SENTENCES,
     Attrs,
     SessionMinutes,
     Users,
+    accompaniment,
+    accounts,
+    attrs_sentence,
     costs,
-    details,
-    links,
     nothing_else_was_looked_for,
     users_sentence,
 )
@@ -78,13 +78,7 @@ class KThetaAffinity:
             f"may come from one user alone."
         )
         words = f" No released query has a word of fewer than {self.min_term_users} users." if self.strict else ""
-        attrs = ATTRS_SENTENCES[self.attrs]
-        if self.attrs == "common":
-            attrs = (
-                f" What accompanies a query (the clicked page) stays only where {self.k} users share query and page; "
-                "times are cut to the day."
-            )
-        return cover + words + attrs + users_sentence(self.users, self.session_minutes)
+        return cover + words + attrs_sentence(self.attrs, self.k) + users_sentence(self.users, self.session_minutes)
 
     @property
     def foreign_sentence(self) -> str:
@@ -105,8 +99,10 @@ class KThetaAffinity:
             "that word anywhere in the log.",
             *((_UNCOMPARED,) if self.function_words not in FUNCTION_LISTS else ()),
             "Somebody who saw a person type a released query recognizes it.",
-            f"Somebody who can make {self.min_term_users} accounts type a private word beside a common phrase can have "
-            "it released.",
+            f"Whoever controls {accounts(self.k - 1)} can find out whether anybody typed a query that they guess, or "
+            "nearly it: typed by the accounts too, it is released as soon as one more person did.",
+            f"Whoever controls {accounts(self.min_term_users - 1)} and types a private word with them can have another "
+            "person's query with that word released, if the rest of it is common.",
             ALONE,
         )
 
@@ -151,8 +147,7 @@ class KThetaAffinity:
             )  # fmt: skip
             yield from self._words_and_cover(case, case.original, table)
         if not case.foreign:
-            yield from links(case, self.users, self.session_minutes)
-            yield from details(case, self.attrs, self.k, named=self.users == "pseudonym")
+            yield from accompaniment(case, self)
 
     def _cover(self, item: str) -> str:
         return f"at least {self.k} users behind each released {item} and the released ones affine to it"

@@ -13,13 +13,13 @@ from coterie.promises._crowds import crowds
 from coterie.promises._people import seeded
 from coterie.promises._single_queries import (
     ALONE,
-    ATTRS_SENTENCES,
     Attrs,
     SessionMinutes,
     Users,
+    accompaniment,
+    accounts,
+    attrs_sentence,
     costs,
-    details,
-    links,
     nothing_else_was_looked_for,
     users_sentence,
 )
@@ -49,7 +49,7 @@ class QueryKAnonymity:
     def sentence(self) -> str:
         """The promise in plain words."""
         crowd = f"Every released query was issued by at least {self.k} different users."
-        return crowd + ATTRS_SENTENCES[self.attrs] + users_sentence(self.users, self.session_minutes)
+        return crowd + attrs_sentence(self.attrs, self.k) + users_sentence(self.users, self.session_minutes)
 
     @property
     def foreign_sentence(self) -> str:
@@ -63,7 +63,9 @@ class QueryKAnonymity:
             *costs(self.users, self.attrs),
             f"A query typed by {self.k} users can still name a person (a celebrity, a neighbour in "
             "the news) or be sensitive in itself.",
-            f"Somebody who can make {self.k} accounts type the same words can have them released.",
+            f"Whoever controls {accounts(self.k - 1)} can find out whether anybody typed a query that they guess: "
+            "typed by the accounts too, it is released exactly if one more person typed it, with the number of that "
+            "person's searches, and with their days and clicks where the accounts did the same.",
             ALONE,
         )
 
@@ -97,5 +99,4 @@ class QueryKAnonymity:
             yield from seeded(case, self.users)
         yield from crowds(case, (case.shape.item,), self.k, named=named)
         if not case.foreign:
-            yield from links(case, self.users, self.session_minutes)
-            yield from details(case, self.attrs, self.k, named=named)
+            yield from accompaniment(case, self)

@@ -25,7 +25,7 @@ from coterie.promises._checks import (
 from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._digests import NameOrDigest
 from coterie.promises._people import people
-from coterie.promises._single_queries import ALONE
+from coterie.promises._single_queries import ALONE, accounts
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
 from coterie.text.language import ENGLISH, LanguageName, language
 from coterie.text.words import digest_of, name_of_topics
@@ -87,7 +87,8 @@ class UserKAnonymity:
             "Users of one group may all share a sensitive interest"
             + (" that is not on the list, that many have, or that they typed other words for." if self.topics else "."),
             "Anyone who knows that a person typed a rare query learns which group that person is in.",
-            "Anyone who can add users to the log can surround a person with profiles that they know.",
+            f"Whoever controls {accounts(self.k - 1)} can surround a person with profiles that they know, and what "
+            "else the group's profile holds is then that person's.",
             ALONE,
         )
 

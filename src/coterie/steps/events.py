@@ -22,7 +22,7 @@ class Events:
         """The log with one row for each event."""
         shape, frame = log.shape, log.frame
         if shape.time:
-            order = [*(rider for rider, _ in shape.riders), *shape.details]
+            order = dict.fromkeys(filter(None, (shape.rank, *shape.details)))
             timed = frame.filter(pl.col(shape.time).is_not_null())
             first = timed.sort(*order, "row", nulls_last=True).unique(
                 [shape.subject, shape.item, shape.time], keep="first", maintain_order=True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -142,7 +143,8 @@ def _has_decided_all_in_its_plan(log: Log, method: Any, release: Release) -> Non
     plan = method.plan(learn(method, log, run), log, run)
 
     def rows(given: Plan) -> pl.DataFrame:
-        draft = method.release(log, given, Run(seed=_SEED, engine=Local()))
+        run = Run(seed=_SEED, engine=Local(), naming=partial(verbs.naming_of, log, method))
+        draft = method.release(log, given, run)
         shape = shape_given(method, log)
         whole_seconds = pl.col(pl.Datetime).dt.truncate("1s")
         frame: pl.LazyFrame = draft.frame.select(shape.released)

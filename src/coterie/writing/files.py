@@ -79,8 +79,8 @@ def write_release(
     record: Path | None = None,
     force: bool = False,
     csv_safe: bool = False,
-) -> None:
-    """Write a verified release, its sidecar and its record; to standard output if `path` is `-`."""
+) -> str:
+    """Write a verified release, its sidecar and its record; to standard output if `path` is `-`. Returns its digest."""
     if not release.checks or any(check.status != "passed" for check in release.checks):
         raise BrokenPromiseError("Only a release whose checks all passed can be written.")
     if not release.verified:
@@ -127,6 +127,7 @@ def write_release(
             else:
                 put_in_place(rows, target, force, inputs)
             undo.pop_all()  # all of it is in place
+    return digest
 
 
 def _replaced(record: Record, folder: Path) -> list[Path]:

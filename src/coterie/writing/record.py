@@ -1,7 +1,8 @@
 """Record: the private folder that says who became whom. It undoes the release, so nobody but its owner can read it.
 
 `run.json` says what was run and lists the tables beside it, each a Parquet file with the columns that are named there.
-Format 1, before there were versions of the format, listed none; it is still read.
+Format 1, before there were versions of the format, listed none; format 2 had no digest of the log, and names of its
+release depend on the seed alone. Both are still read.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from coterie.core.log import Record, Step
 from coterie.errors import InputError, InternalError, MissingError
 from coterie.writing.targets import is_same_file, put_in_place, refuse_record, temporary
 
-FORMAT = 2
+FORMAT = 3
 RUN = "run.json"
 _SUBJECTS, _ROWS = "subjects", "rows"
 _NEEDED = {_SUBJECTS: {"original", "released"}, _ROWS: {"row", "released_row"}}
@@ -45,7 +46,11 @@ class RunFile(Declared, frozen=True, kw_only=True):
     rows: int
     history: tuple[Step, ...]
     input_sha256: tuple[str, ...]
+    input_digest: str = ""
+    """Of the log, whatever it was read from; names depend on it. Empty in older records."""
     released_sha256: str
+    warnings: tuple[str, ...] = ()
+    """What the owner of the log should know and the public need not."""
     tables: dict[TableName, tuple[str, ...]]
     """The tables beside it, with their columns."""
 

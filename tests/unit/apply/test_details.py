@@ -5,10 +5,13 @@ from datetime import datetime, timedelta
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from coterie.apply.details import common_details, without_details, without_identifiers
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, VISITS
+from tests.helpers import reference
 from tests.helpers.hand_made_logs import NOON, Listener, log_of, rows_of
 from tests.helpers.runs import a_run
 
@@ -32,74 +35,116 @@ CLICKS = log_of(
 @pytest.mark.parametrize(
     ("k", "kept"),
     [
-        (1, {0: ("x", 1), 1: ("x", 2), 2: ("y", 3), 3: ("y", 4), 4: ("y", 5), 5: ("x", 6)}),
-        (2, {0: ("x", 1), 1: ("x", 2)}),  # exactly two users; the page of one user, twice, and of nobody goes
+        (1, {0: ("x", 1), 1: ("x", 2), 2: ("y", 3), 3: ("y", 4), 5: ("x", 6), 6: (None, 7)}),
+        (2, {0: ("x", None), 1: ("x", None)}),  # two users share the page, and neither rank
         (3, {}),
     ],
 )
-def test_a_page_stays_with_its_rank_where_k_users_share_query_and_page(k, kept, blocks):
+def test_the_rank_goes_before_the_page(k, kept, blocks):
     run = a_run(blocks=blocks)  # blocks are in files that go with the run
-    released = common_details(CLICKS, k, run)
+    released, _ = common_details(CLICKS, k, run)
     assert rows_of(released, "url", "rank") == [kept.get(row, (None, None)) for row in range(8)]
     assert rows_of(released, "user", "query") == rows_of(CLICKS, "user", "query")
     assert dict(released.frame.collect_schema()) == dict(CLICKS.frame.collect_schema())
     assert released.history == CLICKS.history
 
 
-def test_details_go_level_by_level():
-    """A detail needs k users who share the item, it and all before it."""
+def test_rows_of_nobody_go_with_their_tuple():
+    """At whatever level k users share it; alone they share nothing."""
+    day = datetime(2006, 3, 6)
+    clicks = [("a", 0), ("b", 1), (None, 2), ("a", 40), ("b", 40), (None, 40), (None, 80)]
+    log = log_of(
+        ("user", "query", "url", "time"), *((user, "tea", "x", day + timedelta(days=late)) for user, late in clicks)
+    )
+    released, _ = common_details(log, 2, a_run())
+    later = day + timedelta(days=40)
+    assert rows_of(released, "url", "time") == [("x", day)] * 3 + [("x", later)] * 3 + [(None, None)]
+
+
+def test_details_of_visits_go_from_the_last():
+    """A missing value is a value like any other: two visitors without a method share that."""
     visits = log_of(
         ("user", "path", "method", "status", "bytes"),
         ("a", "/", "GET", 200, 10),
         ("b", "/", "GET", 200, 10),
         ("c", "/", "GET", 200, 20),
-        ("d", "/", "GET", 404, 10),
-        ("e", "/", "PUT", 200, 10),
-        ("f", "/", None, 200, 10),
-        ("g", "/", None, 200, 10),
-        ("a", "/b", "GET", None, 10),
-        ("b", "/b", "GET", None, 10),
+        ("d", "/", "GET", 200, 30),
+        ("e", "/", "GET", 404, 10),
+        ("f", "/", "GET", 500, 10),
+        ("g", "/", "PUT", 200, 10),
+        ("h", "/", None, 200, 10),
+        ("i", "/", None, 200, 10),
         ("c", "/b", "GET", 500, 20),
         shape=VISITS,
     )
-    assert rows_of(common_details(visits, 2, a_run()), "method", "status", "bytes") == [
-        ("GET", 200, 10),
-        ("GET", 200, 10),
-        ("GET", 200, None),
-        ("GET", None, None),
-        (None, None, None),
-        (None, None, None),
-        (None, None, None),
-        ("GET", None, None),
-        ("GET", None, None),
-        ("GET", None, None),
-    ]
-    assert rows_of(common_details(visits, 3, a_run()), "method", "status", "bytes")[:3] == [("GET", 200, None)] * 3
+    expected = [("GET", 200, 10)] * 2 + [("GET", 200, None)] * 2 + [("GET", None, None)] * 2 + [(None, None, None)]
+    expected += [(None, 200, 10)] * 2 + [(None, None, None)]
+    released, note = common_details(visits, 2, a_run())
+    assert rows_of(released, "method", "status", "bytes") == expected
+    assert note == (
+        "Released rows that keep what accompanies the path, of 10: the day 0.0%, the week 0.0%, the month 0.0%, "
+        "method 60.0%, status 60.0%, bytes 40.0%."
+    )
 
 
-def test_times_become_days():
-    times = [
-        NOON,
-        datetime(2006, 3, 1),
-        datetime(2006, 3, 2) - timedelta(microseconds=1),
-        None,
-        datetime(1969, 12, 31, 5),
-    ]
-    log = log_of(("user", "query", "time"), *(("a", "tea", time) for time in times))
-    days = [datetime(2006, 3, 1)] * 3 + [None, datetime(1969, 12, 31)]
-    assert rows_of(common_details(log, 2, a_run()), "time") == [(day,) for day in days]
+MONDAY = datetime(2006, 3, 6)
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ((MONDAY + timedelta(hours=9), MONDAY + timedelta(hours=10)), (MONDAY, MONDAY)),
+        ((MONDAY + timedelta(days=2), MONDAY + timedelta(days=6)), (MONDAY, MONDAY)),
+        ((MONDAY + timedelta(days=2), MONDAY + timedelta(days=7)), (datetime(2006, 3, 1),) * 2),
+        ((MONDAY, MONDAY + timedelta(days=40)), (None, None)),
+        ((MONDAY, None), (None, None)),
+        ((None, None), (None, None)),
+        ((datetime(1969, 12, 31, 5), datetime(1970, 1, 1)), (datetime(1969, 12, 29),) * 2),
+    ],
+    ids=["day", "week", "month", "no time", "one without", "both without", "before 1970"],
+)
+def test_times_become_coarser_until_enough_share_them(times, expected):
+    log = log_of(("user", "query", "time"), *(("ab"[at], "tea", time) for at, time in enumerate(times)))
+    assert rows_of(common_details(log, 2, a_run())[0], "time") == [(time,) for time in expected]
+
+
+def test_what_a_finer_level_took_is_not_counted_again():
+    """Two share the day; the third is alone in that week, though three searched in it."""
+    days = [MONDAY, MONDAY, MONDAY + timedelta(days=1)]
+    log = log_of(("user", "query", "time"), *(("abc"[at], "tea", time) for at, time in enumerate(days)))
+    released, note = common_details(log, 2, a_run())
+    assert rows_of(released, "time") == [(MONDAY,), (MONDAY,), (None,)]
+    assert note.startswith("Released rows that keep what accompanies the query, of 3: the day 66.7%, the week 0.0%")
+
+
+DAYS = st.one_of(st.none(), st.integers(0, 80).map(lambda n: datetime(2019, 12, 20) + timedelta(days=n, hours=n % 5)))
+ROWS = st.tuples(
+    st.sampled_from([None, *"abcd"]),
+    st.sampled_from(["tea", "rum"]),
+    st.tuples(st.sampled_from([None, "x", "y"]), st.sampled_from([None, 1, 2])),
+    st.one_of(DAYS, st.sampled_from([datetime(2020, 1, 6, 3), datetime(2020, 1, 1), datetime(2020, 1, 7)])),
+)
+
+
+@given(st.lists(ROWS, max_size=60), st.integers(1, 4), st.sampled_from([1, 3]))
+def test_it_is_the_plain_rule(rows, k, blocks):
+    log = log_of(("user", "query", "url", "rank", "time"), *((u, q, *click, time) for u, q, click, time in rows))
+    run = a_run(blocks=blocks)
+    released = rows_of(common_details(log, k, run)[0], "query", "url", "rank", "time")
+    assert released == [(item, *details, time) for item, details, time in reference.common_details(rows, k)]
 
 
 def test_a_shape_without_times():
-    log = log_of(("user", "query", "url", "rank"), ("a", "tea", "x", 1), ("b", "tea", "x", 2), shape=TIMELESS)
-    assert rows_of(common_details(log, 2, a_run())) == rows_of(log)
+    log = log_of(("user", "query", "url", "rank"), ("a", "tea", "x", 1), ("b", "tea", "x", 1), shape=TIMELESS)
+    released, note = common_details(log, 2, a_run())
+    assert rows_of(released) == rows_of(log)
+    assert note.endswith("of 2: url 100.0%, rank 100.0%.")
 
 
-def test_rows_are_computed_once_where_several_details_need_them():
-    for log, collected in ((CLICKS, 0), (log_of(("user", "path"), ("a", "/"), shape=VISITS), 1)):
-        engine = Listener()
-        common_details(log, 2, Run(engine=engine, seed=1)).frame.collect()
-        assert (engine.keys, engine.collected) == ([[log.shape.item]], collected)
+def test_rows_are_computed_once():
+    engine = Listener()
+    common_details(CLICKS, 2, Run(engine=engine, seed=1))[0].frame.collect()
+    assert (engine.keys, engine.collected) == ([["query"]], 1)
 
 
 VISIT = log_of(
@@ -124,5 +169,5 @@ def test_without_identifiers_the_rest_is_left():
 
 def test_nothing_to_look_at():
     nothing = log_of(("user", "query"))
-    assert common_details(nothing, 2, a_run()).frame.collect().height == 0
+    assert common_details(nothing, 2, a_run())[0].frame.collect().height == 0
     assert isinstance(without_details(nothing).frame, pl.LazyFrame)

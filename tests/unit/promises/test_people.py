@@ -34,10 +34,12 @@ def test_names_are_computed_as_releases_compute_them():
 
 
 def test_a_name_that_is_taken_is_given_to_nobody():
-    first = names_of(RUN, ["a"], ())
+    run = {**RUN, "method": "m", "parameters": {"k": 5}, "history": [], "input_digest": "0" * 64}
+    first = names_of(run, ["a"], ())
     ids = pl.Series(["a", *first])
-    again = names_of(RUN, ids, ids)
-    assert again == randomness.pseudonyms(11, ids, ids).to_list()
+    again = names_of(run, ids, ids)
+    naming = randomness.naming("m", {"k": 5}, [], "0" * 64)
+    assert again == randomness.pseudonyms(11, ids, ids, naming).to_list()
     assert not set(again) & set(ids)
 
 

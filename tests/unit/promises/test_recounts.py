@@ -302,7 +302,7 @@ def test_the_first_time_of_a_row_counts():
         for user in "ab"
         for n in range(2)
     ]
-    released = [{"user": name, "query": "tea"} for name in NAMES[:2] for _ in range(2)]
+    released = [{**row, "user": NAMES["ab".index(row["user"])]} for row in rows]
     promise = QueryKAnonymity(k=2, users="session", attrs="keep")
     assert check_of(judge(case_of(released, log_of(rows, late), late), (promise,)), "links").status == "passed"
     recounted = recount(log_of(rows, late), pl.DataFrame({"item": ["tea"]}), 2, 1, ())

@@ -1,0 +1,177 @@
+"""The list of a log's releases: who is warned of what, and which file is never written."""
+
+import json
+import os
+import stat
+
+import pytest
+
+import coterie
+from coterie import jobs
+from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.synth import write_aol
+from coterie.writing.history import History
+
+STEPS = ("normalize", "drop_empty")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    path = tmp_path_factory.mktemp("made") / "log.tsv"
+    write_aol(path, 40, 7)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def log(tmp_path, made):
+    path = tmp_path / "log.tsv"
+    path.write_bytes(made)
+    return path
+
+
+def released(log, out, *, ks=(3,), params=(), **more):
+    to = jobs.targets(ks, str(out), record=more.pop("record", None))
+    methods = jobs.methods_for("suppress_rare", {"users": "pseudonym", **dict(params)}, ks)
+    return jobs.anonymize_files([str(log)], methods, to, steps=STEPS, **{"seed": 1, **more})
+
+
+def listed(path):
+    return json.loads(path.read_text())["releases"]
+
+
+def test_it_lies_beside_the_log_and_nobody_else_reads_it(log, tmp_path):
+    out = tmp_path / "safe.tsv"
+    (first,) = released(log, out)
+    path = tmp_path / "log.tsv.history.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    (entry,) = listed(path)
+    assert entry.pop("date").startswith("20")
+    assert entry.pop("rows")[0] == first.rows
+    assert entry == {
+        "log": "log.tsv",
+        "input_digest": coterie.read(log).digest,
+        "method": "suppress_rare",
+        "parameters": {"k": 3, "users": "pseudonym", "attrs": "common"},
+        "prepare": list(STEPS),
+        "headline": "k = 3",
+        "released_sha256": json.loads((tmp_path / "safe.tsv.json").read_text())["sha256"],
+    }
+    assert not any("released" in warning and "before" in warning for warning in first.warnings)
+
+
+def test_the_second_release_is_warned_of_in_private(log, tmp_path):
+    released(log, tmp_path / "a.tsv")
+    (second,) = released(log, tmp_path / "b.tsv", ks=(4,), record=tmp_path / "record")
+    warning = second.warnings[-1]
+    assert warning.startswith("This log was released once before, on 20")
+    assert "by suppress_rare (k = 3)." in warning
+    assert "94%" in warning
+    assert json.loads((tmp_path / "record" / "run.json").read_text())["warnings"] == [warning]
+    assert "before, on" not in (tmp_path / "b.tsv.json").read_text()
+    (third,) = released(log, tmp_path / "c.tsv", ks=(5,))
+    assert third.warnings[-1].startswith("This log was released 2 times before, on 20")
+
+
+def test_several_k_are_several_releases(log, tmp_path):
+    first, second = released(log, tmp_path / "out.{k}.tsv", ks=(3, 4))
+    assert "before, on" not in " ".join(first.warnings)
+    assert "before, on" in second.warnings[-1]
+
+
+def test_the_same_rows_again_are_no_second_release(log, tmp_path):
+    for out in ("a.tsv", "b.parquet"):
+        (again,) = released(log, tmp_path / out)
+        assert "before, on" not in " ".join(again.warnings)
+    assert len(listed(tmp_path / "log.tsv.history.json")) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "warned"), [(True, "other", True), (False, "mine", True), (False, "other", False)]
+)
+def test_a_log_is_known_by_its_name_or_by_its_content(log, tmp_path, made, content, name, warned):
+    book = str(tmp_path / "book.json")
+    released(log, tmp_path / "a.tsv", history=book, log_name="mine")
+    later = tmp_path / "later.tsv"
+    later.write_bytes(made if content else made[: made.rindex(b"\n", 0, len(made) // 2) + 1])
+    (second,) = released(later, tmp_path / "b.tsv", ks=(4,), history=book, log_name=name)
+    assert ("before, on" in second.warnings[-1]) == warned
+    assert [entry["log"] for entry in listed(tmp_path / "book.json")] == ["mine", name]
+
+
+def test_none_is_wanted_and_none_is_needed(log, tmp_path):
+    released(log, tmp_path / "a.tsv", history="none")
+    released("synth:users=30,seed=1", tmp_path / "b.tsv")
+    assert not list(tmp_path.glob("*.history.json"))
+
+
+def test_a_log_that_is_no_file_needs_one(tmp_path):
+    with pytest.raises(ParameterError, match=r"--history FILE.*--log-name NAME.*--history none"):
+        released("-", tmp_path / "a.tsv")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ParameterError, match="not a file"):
+        released(pipe, tmp_path / "a.tsv")
+
+
+def test_nothing_is_listed_where_a_release_fails(log, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise BrokenPromiseError("broken")
+
+    monkeypatch.setattr("coterie.verbs.write", fail)
+    with pytest.raises(BrokenPromiseError):
+        released(log, tmp_path / "a.tsv")
+    assert not (tmp_path / "log.tsv.history.json").exists()
+
+
+def test_what_cannot_be_written_later_is_refused_before_any_work(log, tmp_path, monkeypatch):
+    def work(*_, **__):
+        raise AssertionError("this is work")
+
+    monkeypatch.setattr(jobs, "read_logs", work)
+    with pytest.raises(MissingError, match="folder"):
+        released(log, tmp_path / "a.tsv", history=str(tmp_path / "nowhere" / "book.json"))
+    with pytest.raises(ParameterError, match="an input or another output"):
+        released(log, tmp_path / "a.tsv", history=str(log))
+    with pytest.raises(ParameterError, match="is a folder"):
+        released(log, tmp_path / "a.tsv", history=str(tmp_path))
+    (tmp_path / "damaged.json").write_text('{"format": 1, "releases": [{"log": 4417749}]}')
+    with pytest.raises(InputError, match="is not a history of Coterie") as refused:
+        released(log, tmp_path / "a.tsv", history=str(tmp_path / "damaged.json"))
+    assert "4417749" not in str(refused.value)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(InputError, match=r"nothing can be written to .*--history none"):
+        released(log, tmp_path / "a.tsv")
+
+
+def test_an_output_is_no_history(log, tmp_path):
+    with pytest.raises(ParameterError, match="an input or another output"):
+        released(log, tmp_path / "a.tsv", history=str(tmp_path / "a.tsv.json"))
+    assert not (tmp_path / "a.tsv").exists()
+
+
+def test_a_pattern_means_the_logs(log, tmp_path):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    log.rename(folder / "log.tsv")
+    released(folder / "*.tsv", tmp_path / "a.tsv")
+    assert (folder / "log.tsv.history.json").exists()
+    released(folder / "*", tmp_path / "b.tsv", ks=(4,))
+    assert len(listed(folder / "log.tsv.history.json")) == 2
+
+
+def test_it_is_complete_or_as_it_was(log, tmp_path, monkeypatch):
+    release = coterie.anonymize(coterie.prepare(coterie.read(log)), SuppressRare(k=3), seed=1)
+    history = History(path=tmp_path / "book.json", log_name="mine")
+    history.add(release, "00", "11")
+    before = history.path.read_bytes()
+
+    def fail(*_, **__):
+        raise OSError("no")
+
+    monkeypatch.setattr("coterie.writing.history.put_in_place", fail)
+    other = coterie.anonymize(coterie.prepare(coterie.read(log)), SuppressRare(k=4), seed=1)
+    with pytest.raises(OSError, match="no"):
+        history.add(other, "00", "11")
+    assert history.path.read_bytes() == before
+    assert not list(tmp_path.glob(".coterie*"))
