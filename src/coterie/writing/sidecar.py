@@ -124,24 +124,16 @@ def read_sidecar(path: Path) -> Sidecar | None:
 
 def consistent(sidecar: Sidecar) -> Check:
     """Whether what a sidecar tells people is what follows from its promises and its method."""
-    from coterie import __version__
-
     detail = "the sidecar says what follows from its promises: parameters, sentences, limits, checks"
     promises = sidecar.promised
     faults = [
         *_wrong_parameters(sidecar, promises),
         *(check.name for check in sidecar.checks if check.status != "passed"),
     ]
-    if sidecar.coterie == __version__ and sidecar.format > _WITHOUT_WORDS:
-        said = [
-            (entry.get("headline", promise.headline), entry["sentence"])
-            for entry, promise in zip(sidecar.promises, promises, strict=True)
-        ]
-        faults += [
-            "words"
-            for words, promise in zip(said, promises, strict=True)
-            if words != (promise.headline, promise.sentence)
-        ]
+    if _is_of_today(sidecar):
+        for entry, promise in zip(sidecar.promises, promises, strict=True):
+            follow = {"headline": promise.headline, "sentence": promise.sentence}
+            faults += [name for name, words in follow.items() if entry.get(name) != words]
         faults += ["limits"] * (sidecar.limits != limits_of(promises))
     elif not faults:
         needs = "the version of Coterie that wrote it: other versions may have other words"
@@ -153,6 +145,13 @@ def consistent(sidecar: Sidecar) -> Check:
         broken=len(faults),
         fault="things in it say something else" if faults else "",
     )
+
+
+def _is_of_today(sidecar: Sidecar) -> bool:
+    """Whether this version wrote it: others may have other words, and methods with other parameters."""
+    from coterie import __version__
+
+    return sidecar.coterie == __version__ and sidecar.format > _WITHOUT_WORDS
 
 
 def limits_of(promises: Sequence[Promise]) -> tuple[str, ...]:
@@ -171,7 +170,8 @@ def _wrong_parameters(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator
     except UnknownNameError:
         return
     declared, given = list(params_of(method)), sidecar.parameters
-    yield from set(given) ^ {param.name for param in declared}
+    if _is_of_today(sidecar):
+        yield from set(given) ^ {param.name for param in declared}
     files = [p.name for p in declared if isinstance(p.rule, File) and given.get(p.name) not in p.rule.names]
     known = [param for param in declared if param.name in given and param.name not in files]
     wrong = [param.name for param in known if not param.rule.accepts(given[param.name], param.kind)]
@@ -180,7 +180,7 @@ def _wrong_parameters(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator
         shared = {name for promise in promises for name, value in to_dict(promise).items() if given.get(name) != value}
         yield from (name for name in ("k", "users", "attrs") if name in shared and name in given)
         return
-    minutes = next((n for n in (getattr(promise, "session_minutes", None) for promise in promises) if n), 30)
+    minutes = next((int(n) for promise in promises if (n := to_dict(promise).get("session_minutes"))), 30)
     try:
         follow = method(**given).promises(Facts(subjects=_MANY, rows=_MANY, session_minutes=minutes))
     except CoterieError:
