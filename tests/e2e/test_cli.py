@@ -247,7 +247,7 @@ def test_standard_input_and_output(log, tmp_path, monkeypatch, capsysbinary):
 
     monkeypatch.setattr(sys, "stdin", Stdin)
     monkeypatch.setattr(sys, "argv", ["coterie", "anonymize", "suppress_rare", "-", "-o", "-", "--to", "csv",
-                                      "--sidecar", str(tmp_path / "s.json"), "-q"])  # fmt: skip
+                                      "--history", "none", "--sidecar", str(tmp_path / "s.json"), "-q"])  # fmt: skip
     from coterie.cli.main import run
 
     assert run() == 0

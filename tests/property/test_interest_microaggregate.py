@@ -152,7 +152,8 @@ def test_no_group_shares_a_sensitive_topic(log, topics):
 def test_common_topics_may_be_shared(log, topics):
     free = coterie.anonymize(log, InterestMicroaggregate(k=3), seed=1)
     nothing = coterie.anonymize(log, InterestMicroaggregate(k=3, sensitive=topics, sensitive_share=0), seed=1)
-    assert nothing.to_polars().equals(free.to_polars())
+    rows, expected = (release.to_polars().drop("user") for release in (nothing, free))  # other parameters, other names
+    assert rows.sort(rows.columns).equals(expected.sort(rows.columns))
 
 
 def test_the_cost_is_told(log, topics):

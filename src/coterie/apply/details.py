@@ -101,7 +101,7 @@ def _coarsened(shape: Shape) -> list[pl.Expr]:
 
 
 def _kept(marked: pl.LazyFrame, shape: Shape) -> str:
-    """How many rows keep what, in a sentence."""
+    """How many rows keep what, in a sentence; empty where there are none."""
     level, kept = pl.col(_LEVEL), {}
     if shape.time:
         for at, word in enumerate(("day", "week", "month")):
@@ -111,7 +111,9 @@ def _kept(marked: pl.LazyFrame, shape: Shape) -> str:
     numbers = marked.select(pl.len().alias("rows"), *(expr.sum().alias(word) for word, expr in kept.items()))
     counts = numbers.collect(engine="streaming").row(0, named=True)
     rows = counts.pop("rows")
-    shares = ", ".join(f"{word} {100 * count / max(rows, 1):.1f}%" for word, count in counts.items())
+    if not rows:
+        return ""
+    shares = ", ".join(f"{word} {100 * count / rows:.1f}%" for word, count in counts.items())
     return f"Released rows that keep what accompanies the {shape.item}, of {rows:,}: {shares}."
 
 

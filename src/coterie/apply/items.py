@@ -42,7 +42,7 @@ def _release(kept: Log, log: Log, k: int, users: str, attrs: str, run: Run) -> D
     notes = [DETAIL_COSTS[attrs]] if attrs in DETAIL_COSTS else []
     if attrs == "common":
         kept, note = common_details(kept, k, run)
-        notes.append(note)
+        notes += filter(None, [note])
     elif attrs == "drop":
         kept = without_details(kept)
     draft = rename_subjects(kept, log, users, run)

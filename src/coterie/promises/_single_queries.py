@@ -114,7 +114,8 @@ def accompaniment(
     shape, attrs = case.shape, promise.attrs
     yield from _in_themselves(case, attrs)
     whole = (shape.item, *shape.details, *time_columns(shape)[:1])
-    crowd, shared = ".".join(("crowd", *whole)), f"at least {promise.k} users behind each {' and '.join(whole)}"
+    crowd = ".".join(("crowd", *whole))
+    shared = f"at least {promise.k} users share whatever accompanies a {shape.item} ({', '.join(whole[1:])})"
     detail = detail or f"the rows of each released {shape.item} are those of the original, {_BESIDE[attrs]}"
     name = f"{name}.{shape.item}"
     counts = attrs == "common" and len(whole) > 1
