@@ -171,7 +171,7 @@ def test_a_release_names_the_file_of_topics_and_not_its_folder(log, topics, tmp_
     assert "Mean similarity within groups" in sidecar
     loaded = coterie.load_release(tmp_path / "out.tsv", record=tmp_path / "record")
     alone, with_record = (coterie.verify(tmp_path / "out.tsv", log, record=r) for r in (None, tmp_path / "record"))
-    assert [check.name for check in alone.unchecked] == ["topics"]
+    assert [check.name for check in alone.unchecked] == ["people", "topics"]
     assert (alone.exit_code, with_record.exit_code) == (3, 0)
     baseline = coterie.verbs._baseline(loaded)  # for reports, from the record
     assert baseline == InterestMicroaggregate(k=3, partition="random")
