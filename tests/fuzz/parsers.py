@@ -116,6 +116,22 @@ def _written(folder: Path) -> None:
     coterie.write(_release(), folder / "safe.tsv", record=folder / "record")
 
 
+def _released(path: Path) -> None:
+    coterie.verify(path)
+
+
+def _released_file(kind: str) -> Parser:
+    """A released file that no longer is what its sidecar describes."""
+    file = f"safe.{kind}"
+
+    def write(folder: Path) -> None:
+        coterie.write(_release(), folder / file)
+
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder))
+        return Parser(file, [(Path(folder) / file).read_bytes()], _released, write)
+
+
 def _sidecar(path: Path) -> None:
     sidecar = read_sidecar(path.with_suffix(""))
     assert sidecar is not None
@@ -191,6 +207,8 @@ PARSERS: dict[str, Callable[[], Parser]] = {
     "tsv": _tsv,
     "jsonl": _jsonl,
     "parquet": _parquet_file,
+    "released-gz": partial(_released_file, "jsonl.gz"),
+    "released-parquet": partial(_released_file, "parquet"),
     "sidecar": partial(_of_release, "safe.tsv.json", _sidecar),
     "record": partial(_of_release, "record/run.json", _record, _written),
     "study": lambda: Parser("study.toml", [_STUDY], load_study),
