@@ -1,7 +1,4 @@
-"""SIGKILL between any two file operations of writing: a file under its name is whole, verified, and its sidecar's.
-
-Covers: writing/files.py, writing/record.py, writing/targets.py
-"""
+"""SIGKILL between any two file operations of writing: a file under its name is whole, verified, and its sidecar's."""
 
 import hashlib
 import json

@@ -1,7 +1,4 @@
-"""Small files that unpack to more than any memory, endless lines, endless headers: a sentence, and little memory.
-
-Covers: formats/_source.py, taxonomies/packed.py, measures/labels.py
-"""
+"""Small files that unpack to more than any memory, endless lines, endless headers: a sentence, and little memory."""
 
 import gzip
 import json
