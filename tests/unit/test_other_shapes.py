@@ -26,6 +26,7 @@ NUMBERS = {
     "certainty_penalty",
     "f_beta",
     "frequency",
+    "injection",
     "linkage",
     "release_share",
     "uniqueness",
@@ -112,7 +113,7 @@ def test_each_measure_gives_a_number_or_a_reason(name, with_record):
             pytest.skip("needs the record")
         release = replace(release, record=None)
     labels = pl.DataFrame({"query": ["weather", "maps", "lost rows"], "sensitive": ["no", "yes", "no"]})
-    given = {"labels": labels, "later": log, "kappas": [2]}
+    given = {"labels": labels, "later": log, "kappas": [2], "second": release, "second_record": release.record}
     assert set(given) | {"taxonomy"} == set(INPUTS)
     if name in NUMBERS:
         scores = coterie.measure(log, release, [name], seed=1, **given)

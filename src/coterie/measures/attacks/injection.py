@@ -105,6 +105,8 @@ class _Trial:
     people: pl.DataFrame
     """user, drawn: in the order of the draw."""
     shares_profiles: bool
+    released_item: str
+    """The column of released strings."""
 
     @classmethod
     def of(cls, comparison: Comparison) -> _Trial:
@@ -121,7 +123,9 @@ class _Trial:
             people.lazy().select(pl.col("user").alias(shape.subject)), on=shape.subject, how="semi"
         )
         log = replace(comparison.log, frame=some.sort("row").collect().lazy(), sources=())
-        return cls(method, int(k), log, comparison.seed, people, comparison.about_subjects)
+        return cls(
+            method, int(k), log, comparison.seed, people, comparison.about_subjects, comparison.release.log.shape.item
+        )
 
     def run(self, planted: pl.DataFrame) -> Draft:
         """What the method makes of these users and planted rows (user, item)."""
@@ -253,7 +257,7 @@ def _oracle(trial: _Trial) -> Iterator[Score]:
         pl.DataFrame({"user": [f"{_AWAY} {account}" for account in range(trial.k - 1)]}), how="cross"
     )  # fmt: skip
     with_accounts, without = (
-        trial.run(rows).frame.select(item=pl.col(shape.item)).unique().collect()["item"]
+        trial.run(rows).frame.select(item=pl.col(trial.released_item)).unique().collect()["item"]
         for rows in (planted.select("user", "item"), planted.select("user", "item").clear())
     )
 

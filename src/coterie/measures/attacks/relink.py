@@ -78,7 +78,10 @@ findings = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """How often the most similar name is of the same person, in the original and in the release."""
-    released = _rows(comparison.release.log.frame, comparison.release.log.shape)
+    shape = comparison.release.log.shape
+    if not shape.subject:
+        raise NotApplicableError("The release has counts in place of rows, so there is nothing to put together again.")
+    released = _rows(comparison.release.log.frame, shape)
     after = comparison.names.select(person="original", name="released").join(released, on="name")
     if after.is_empty():
         raise NotApplicableError("No row of this release has a name, so there are no sessions to put together again.")
