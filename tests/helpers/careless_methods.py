@@ -83,11 +83,11 @@ class ReadsTheLogInOrder(Template):
 
 @dataclass(frozen=True, kw_only=True)
 class DrawsWithoutTheSeed(SuppressRare):
-    """Rows that no seed chooses."""
+    """Queries that no seed chooses."""
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         draft = super().release(log, plan, run)
-        drawn = pl.col("row").hash(seed=randomness.new_seed() % 2**63) % 2 == 0
+        drawn = pl.col(log.shape.item).hash(seed=randomness.new_seed() % 2**63) % 2 == 0
         return replace(draft, frame=draft.frame.filter(drawn))
 
 
