@@ -238,7 +238,8 @@ def verify(
     A file with a sidecar says itself what it promises and how the original has to be prepared (unless `steps` says it,
     or the original was prepared already). Rows that Coterie did
     not make (a Log, or a file without a sidecar; prepared like any log, unless they are) need `promise` and `k`. A run
-    record is only looked into for a certificate, which tells where to look and is not believed, and for function words.
+    record tells whose names these are (its seed gives them again), so that people can be counted, and where to look;
+    none of its tables is believed.
     """
     if original is not None and not _named(original):
         raise InputError(

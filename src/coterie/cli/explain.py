@@ -18,7 +18,7 @@ _GIVEN = (
         "--query-file",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Queries to explain, one a line; without it the whole log is told of in numbers.",
+        help="Queries to explain, one per line; without it, figures for the whole log.",
     ),
     click.option(
         "--picture",

@@ -83,7 +83,7 @@ def _promise_lines(name: str) -> Iterator[str]:
         yield from (f"  - {limit}" for limit in shown.limits)
         tables = ", ".join(shown.evidence)
         yield "\nIts judge looks into the released rows and the original log" + (
-            f", and of the run record into: {tables}." if tables else "; it needs no run record."
+            f", and of the run record into: {tables}." if tables else "; it looks into no table of the run record."
         )
     yield "\nNumbers and choices:"
     for param in params_of(promise_type):

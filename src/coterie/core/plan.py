@@ -143,7 +143,8 @@ def baseline_of(method: Method) -> Method | None:
 def enough_subjects(owner: str, k: int, facts: Facts) -> None:
     """Raise InputError where there are fewer users than k: nobody can be hidden among too few."""
     if facts.subjects < k:
+        smaller = "a smaller k (at least 2) or " if facts.subjects >= 2 else ""
         raise InputError(
             f"{owner} with k = {k} needs at least {k} users, and the log has {facts.subjects}. "
-            f"Use a smaller k (at least 2) or a larger log."
+            f"Use {smaller}a larger log."
         )

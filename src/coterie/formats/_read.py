@@ -256,7 +256,7 @@ def _judge(
     """Nothing, or a note about bad lines; raises where there are too many."""
     loaded, frame, lines, bad = parsed
     if lines == 0:
-        raise InputError(f"{source.label}: a header at most, and no rows. There is no log to read.")
+        raise InputError(f"{source.label}: there are no rows (at most a header), so there is no log to read.")
     if bad == 0:
         return ()
     first = frame.filter(pl.col("bad").is_not_null()).select("row", "bad").sort("row").head(_SHOWN)

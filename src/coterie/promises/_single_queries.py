@@ -27,7 +27,7 @@ Attrs = Annotated[
     Choice("common", "keep", "drop"),
     "what accompanies a query: as much as k users share with it, all that was logged, or nothing",
 ]
-SessionMinutes = Annotated[int, Range(1, 1440), "minutes without activity that a session survives"]
+SessionMinutes = Annotated[int, Range(1, 1440), "a session ends after more minutes than this without activity"]
 _ATTRS_SENTENCES = {
     "common": "What accompanies a {what} (clicked page, rank and day, or the details of a request) is released only "
     "where at least {k} users share all of it together with the {what}; else the week or the month takes the place of "
@@ -36,7 +36,7 @@ _ATTRS_SENTENCES = {
     "drop": "Times, ranks and clicked pages were removed.",
 }
 _BESIDE = {
-    "common": "with as much beside them as users share",
+    "common": "with only the details that k users share",
     "keep": "with all that is beside them",
     "drop": "with nothing beside them",
 }

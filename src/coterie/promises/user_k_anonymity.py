@@ -34,6 +34,10 @@ _LABELS = "the labels of the taxonomy, which are in the run record (--record DIR
 _TOPICS = "the topics and who became whom, which are in the run record (--record DIR)"
 _MADE_OF_LABELS = " It is made of labels of a taxonomy, which stand in place of what was typed."
 _LABEL_OF_ONE = "A label may stand for what one user of a group alone searched for, and may name a person or a disease."
+_LEARNT = (
+    "1/k does not bound what is learnt: one of the users behind a profile may have typed most of it, and somebody who "
+    "knows a few queries of a person can often tell which others are theirs (the measure `attribution`)."
+)
 _QUERY_OF_ONE = "A query that names a person by itself is released as it is where it is part of a shared profile."
 
 
@@ -84,6 +88,7 @@ class UserKAnonymity:
         """What the promise does not say."""
         return (
             _LABEL_OF_ONE if self.labels else _QUERY_OF_ONE,
+            *(() if self.labels else (_LEARNT,)),
             "Users of one group may all share a sensitive interest"
             + (" that is not on the list, that many have, or that they typed other words for." if self.topics else "."),
             "Anyone who knows that a person typed a rare query learns which group that person is in.",
@@ -104,9 +109,9 @@ class UserKAnonymity:
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """Labels of a taxonomy that does not come with the package; sensitive topics and who became whom."""
+        """Who became whom; labels of a taxonomy that does not come with the package; sensitive topics."""
         labels = ("labels",) if self.labels not in ("", taxonomies.WORDNET) else ()
-        return (*labels, *(("topics", "subjects") if self.topics else ()))
+        return (*labels, *(("topics",) if self.topics else ()), "subjects")
 
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> UserKAnonymity:  # noqa: ARG003 (the protocol's)

@@ -215,7 +215,7 @@ def _checks(releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## What was checked", "")
     yield (
         "The checks read the released rows again and, where a promise cannot be seen in them "
-        "alone, the original log. Those marked * carry the promise; the others keep good order."
+        "alone, the original log. Those marked * carry the promise; the others are housekeeping."
     )
     yield ""
     checks = check_rows(releases, short_labels(releases))
@@ -287,7 +287,7 @@ def _again(releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## Parameters, and how to check again", "")
     rows = [(r.label, r.method, ", ".join(f"{key} = {entry}" for key, entry in r.params.items())) for r in releases]
     yield from _table(("Release", "Method", "Parameters"), rows, numbers=False)
-    yield from ("", "    coterie verify FILE --original LOG", "")
+    yield from ("", "    coterie verify FILE --original LOG --record DIR", "")
     yield "It exits with 0 when the promise holds, 1 when it is broken, 3 when it is not checkable."
 
 

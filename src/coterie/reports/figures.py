@@ -120,8 +120,8 @@ RISKS: dict[Risk, str] = {
     "inference": "What can be told about a person?",
 }
 ATTACKER_SAYS = (
-    "In the three questions that data protection authorities ask of anonymous data. What was not measured is not "
-    "therefore impossible, and a stronger attacker finds more."
+    "Under the three questions that data protection authorities ask of anonymous data. Not measured does not mean "
+    "impossible, and a stronger attacker finds more."
 )
 
 

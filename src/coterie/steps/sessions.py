@@ -21,7 +21,7 @@ from coterie.steps._spelling import name_in, spelled, step_of
 class Sessions:
     """Number the sessions of each user."""
 
-    minutes: Annotated[int, Range(1, 1440), "minutes without activity that a session survives"] = 30
+    minutes: Annotated[int, Range(1, 1440), "a session ends after more minutes than this without activity"] = 30
 
     def __post_init__(self) -> None:
         check_params(self, "sessions")

@@ -20,12 +20,13 @@ from coterie.writing.targets import is_same_file, put_in_place, refuse_existing,
 
 FORMAT = 1
 NONE = "none"
+_WHICH_LOG = "If this is the same log, packed or named otherwise, say so: --log-name NAME."
 _ELSEWHERE = "Give another file with --history FILE, or say --history none."
-COST = (
-    "Two releases of one log can be laid side by side. For 1,000 real users of AOL's log, released by microaggregate "
-    "and by interest_microaggregate (k = 5), and an attacker who knew five queries of a person, 94% of the queries "
-    "that both profiles had in common were that person's own, and in 97% of cases the two groups had nobody else in "
-    "common. Publish one of them only."
+COST = "Whoever has both can lay them side by side, and k then holds for neither. Publish one of them only."
+COST_OF_PROFILES = (
+    "For 1,000 real users of AOL's log, released by microaggregate and by interest_microaggregate (k = 5), and an "
+    "attacker who knew five queries of a person, 94% of the queries that both profiles had in common were that "
+    "person's own, and in 97% of cases the two groups had nobody else in common."
 )
 
 
@@ -73,8 +74,12 @@ class History:
                 "--history FILE, and which log this is: --log-name NAME; or --history none."
             )
         path = files[0].with_name(files[0].name + HISTORY_ENDING) if given is None else Path(given)
-        name = log_name or (files[0].name if files and files[0].is_file() else path.name)
-        history = cls(path=path, log_name=name)
+        if log_name is None and not (files and files[0].is_file()):
+            raise ParameterError(
+                "This log is not a file, so its name has to be given: --log-name NAME says which log of the history it "
+                "is. Or say --history none."
+            )
+        history = cls(path=path, log_name=log_name or files[0].name)
         history.refuse(files)
         return history
 
@@ -106,13 +111,25 @@ class History:
         return as_declared(data, HistoryFile, file).releases
 
     def warning(self, release: Release, digest: str) -> str:
-        """What another release of this log costs; empty for the first, and for rows that were released before."""
-        same_log = [each for each in self.read() if each.log == self.log_name or each.input_digest == digest]
-        if not same_log or any(each.rows == release.verified for each in same_log):
+        """What another release of this log costs; empty for the first, and for rows that were released before.
+
+        A log is known by its name or by its bytes. The same log packed otherwise has other bytes, so where the list
+        holds other logs alone, it is asked whether this is one of them.
+        """
+        listed = self.read()
+        same_log = [each for each in listed if each.log == self.log_name or each.input_digest == digest]
+        if not same_log:
+            names = ", ".join(sorted({each.log for each in listed}))
+            return f"{self.path.name} lists releases of {names}. {_WHICH_LOG}" if listed else ""
+        if any(each.rows == release.verified for each in same_log):
             return ""
-        last = same_log[-1]
-        times = "once" if len(same_log) == 1 else f"{len(same_log)} times"
-        return f"This log was released {times} before, on {last.date[:10]} by {last.method} ({last.headline}). {COST}"
+        last, number = same_log[-1], len({each.rows for each in same_log})
+        times = "once" if number == 1 else f"{number} times"
+        profiles = any(promise.about == "subjects" for promise in release.promises)
+        return (
+            f"This log was released {times} before, last on {last.date[:10]} by {last.method} ({last.headline}), as "
+            f"{self.path.name} lists. {f'{COST} {COST_OF_PROFILES}' if profiles else COST}"
+        )
 
     def add(self, release: Release, digest: str, released_sha256: str) -> None:
         """List a release that was written. The file is complete, or as it was before."""

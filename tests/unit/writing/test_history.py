@@ -64,25 +64,25 @@ def test_the_second_release_is_warned_of_in_private(log, tmp_path):
     released(log, tmp_path / "a.tsv")
     (second,) = released(log, tmp_path / "b.tsv", ks=(4,), record=tmp_path / "record")
     warning = second.warnings[-1]
-    assert warning.startswith("This log was released once before, on 20")
-    assert "by suppress_rare (k = 3)." in warning
-    assert "94%" in warning
+    assert warning.startswith("This log was released once before, last on 20")
+    assert "by suppress_rare (k = 3), as log.tsv.history.json lists." in warning
+    assert "Publish one of them only." in warning
     assert json.loads((tmp_path / "record" / "run.json").read_text())["warnings"] == [warning]
-    assert "before, on" not in (tmp_path / "b.tsv.json").read_text()
+    assert "before, last on" not in (tmp_path / "b.tsv.json").read_text()
     (third,) = released(log, tmp_path / "c.tsv", ks=(5,))
-    assert third.warnings[-1].startswith("This log was released 2 times before, on 20")
+    assert third.warnings[-1].startswith("This log was released 2 times before, last on 20")
 
 
 def test_several_k_are_several_releases(log, tmp_path):
     first, second = released(log, tmp_path / "out.{k}.tsv", ks=(3, 4))
-    assert "before, on" not in " ".join(first.warnings)
-    assert "before, on" in second.warnings[-1]
+    assert "before, last on" not in " ".join(first.warnings)
+    assert "before, last on" in second.warnings[-1]
 
 
 def test_the_same_rows_again_are_no_second_release(log, tmp_path):
     for out in ("a.tsv", "b.parquet"):
         (again,) = released(log, tmp_path / out)
-        assert "before, on" not in " ".join(again.warnings)
+        assert "before, last on" not in " ".join(again.warnings)
     assert len(listed(tmp_path / "log.tsv.history.json")) == 1
 
 
@@ -95,7 +95,8 @@ def test_a_log_is_known_by_its_name_or_by_its_content(log, tmp_path, made, conte
     later = tmp_path / "later.tsv"
     later.write_bytes(made if content else made[: made.rindex(b"\n", 0, len(made) // 2) + 1])
     (second,) = released(later, tmp_path / "b.tsv", ks=(4,), history=book, log_name=name)
-    assert ("before, on" in second.warnings[-1]) == warned
+    assert ("before, last on" in second.warnings[-1]) == warned
+    assert ("book.json lists releases of mine." in second.warnings[-1]) == (not warned)
     assert [entry["log"] for entry in listed(tmp_path / "book.json")] == ["mine", name]
 
 
@@ -108,6 +109,8 @@ def test_none_is_wanted_and_none_is_needed(log, tmp_path):
 def test_a_log_that_is_no_file_needs_one(tmp_path):
     with pytest.raises(ParameterError, match=r"--history FILE.*--log-name NAME.*--history none"):
         released("-", tmp_path / "a.tsv")
+    with pytest.raises(ParameterError, match="--log-name NAME says which"):
+        released("-", tmp_path / "a.tsv", history=str(tmp_path / "book.json"))
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(ParameterError, match="not a file"):

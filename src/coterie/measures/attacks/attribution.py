@@ -75,9 +75,8 @@ findings = (
     Finding(
         risk="inference",
         headline=True,
-        text="Attribution excess {excess}, beside 1/k = {bound}: so much more often does somebody who knows five "
-        "queries of a person, and the person's group, name a further one correctly than if the person were not in the "
-        "log.",
+        text="Attribution excess {excess}, beside 1/k = {bound}: somebody who knows five queries of a person, and the "
+        "person's group, names a further one correctly that much more often than if the person were not in the log.",
         options="--record DIR",
     ),
     Finding(

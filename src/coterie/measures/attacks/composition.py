@@ -112,7 +112,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     yield Score("users", known.n, "users attacked")
     attack = _Attack.of(profiles, others, known)
     together, one, control = attack.together(), attack.one(), attack.control(comparison.seed)
-    yield Score("both.strings", float(together.strings.mean()) if known.n else None, "strings a user")
+    yield Score("both.strings", float(together.strings.mean()) if known.n else None, "strings per user")
     yield from _ratio("both.theirs", together.theirs, together.strings)
     yield from _ratio("both.read", together.theirs, attack.unknown(), "% of queries")
     yield from _ratio("one.theirs", one.theirs, one.strings)

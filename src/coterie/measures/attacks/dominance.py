@@ -40,7 +40,7 @@ figures = (
         section="attacks",
         order=50,
         key="alone",
-        title="Rows of profiles that one member alone typed",
+        title="Rows of profiles that only one member typed",
         reading="No other member of the group is behind such a row, so whoever can tell whose it is learns it.",
         before="before.alone",
     ),
@@ -48,8 +48,8 @@ figures = (
 findings = (
     Finding(
         risk="inference",
-        text="One member of the group alone typed {alone} of the rows of profiles; the largest contributor stands "
-        "behind {largest.median} of a profile in the median, and behind {largest.max} at most.",
+        text="{alone} of the rows of profiles were typed by only one member of the group each; the largest contributor "
+        "stands behind {largest.median} of a profile in the median, and behind {largest.max} at most.",
         options="--record DIR",
     ),
 )

@@ -236,7 +236,7 @@ def _read(trial: _Trial, draft: Draft, isolated: pl.DataFrame, targets: pl.DataF
     read = unknown.join(targets, on=["target", "item"], how="semi").height
     others = targets.filter(~pl.col("known")).join(isolated, on="target", how="semi").height
     n = isolated.height
-    yield Score("read", read / n if n else None, "queries a target")
+    yield Score("read", read / n if n else None, "queries per target")
     yield Score("read.share", 100 * read / others if others else None, "% of queries")
     yield Score("foreign", (unknown.height - read) / n if n else None, "strings a target")
 
