@@ -243,10 +243,10 @@ def write_each(
                 force=force,
                 csv_safe=target.csv_safe,
             )
-            if history is not None:
-                history.add(release, log.digest, digest)
             done = summary(release, target.path)
             summaries.append(replace(done, warnings=(*done.warnings, *filter(None, [warning]))))
+            if history is not None:
+                history.add(release, log.digest, digest)
     except BaseException:
         if summaries:
             written = ", ".join(each.target for each in summaries)

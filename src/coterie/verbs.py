@@ -35,7 +35,7 @@ from coterie.steps import prepare as apply_steps
 from coterie.steps.sessions import session_minutes
 from coterie.writing.canonical import canonical
 from coterie.writing.files import fingerprint, refuse_other_input, sha256, write_release
-from coterie.writing.record import read_record
+from coterie.writing.record import is_record_of, read_record
 from coterie.writing.sidecar import consistent, prepare_steps, read_sidecar, sidecar_path
 from coterie.writing.targets import placed, refuse_output
 
@@ -262,12 +262,14 @@ def verify(
         raise ParameterError(f"{path.name} promises {', '.join(each.name for each in promises)}, not {promise}.")
     _same_shape(shape, original)
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
-    if private is not None and private.run.get("released_sha256", sidecar.sha256) != sidecar.sha256:
+    if private is not None and not is_record_of(sidecar, private):
         raise InputError(f"The run record belongs to another release than {path.name}.")
     if private is not None and original is not None:
         refuse_other_input(original, private)
     if original is not None and not original.steps:
         original = prepare(original, prepare_steps(sidecar, path) if steps is None else steps)
+    if private is not None and original is not None and steps is None:
+        _refuse_other_digest(original, private)
     extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
     rows = frame.drop("bad")
     case = Case(
@@ -281,12 +283,22 @@ def verify(
     verdict = judge(case, promises if k is None else with_k(promises, k))
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
     of_file = (
-        _file_check("readable", unread, "every line can be read"),
-        _file_check("digest", sha256(path) != sidecar.sha256, "the file is the one the sidecar describes"),
+        _file_check("readable", unread, "every line can be read", "cannot"),
+        _file_check("digest", sha256(path) != sidecar.sha256, "the file is the one the sidecar describes", "is not"),
         canonical(path, rows, shape, sidecar.csv_safe),
         consistent(sidecar),
     )
     return replace(verdict, checks=(*of_file, *verdict.checks))
+
+
+def _refuse_other_digest(original: Log, record: Record) -> None:
+    """Refuse an original that the record's digest, which names depend on, is not of."""
+    expected = record.run.get("input_digest")
+    if expected and original.digest != expected:
+        raise InputError(
+            "The run record was made from another log than the original that was given, or from one that was read "
+            "otherwise (--columns, --user-field, --date)."
+        )
 
 
 def _verify_release(release: Release, original: Log | None, k: int | None) -> Verdict:
@@ -536,9 +548,9 @@ def _same_shape(shape: Shape, original: Log | None) -> None:
         )
 
 
-def _file_check(name: str, broken: int, detail: str) -> Check:
+def _file_check(name: str, broken: int, detail: str, fault: str) -> Check:
     status: Status = "failed" if broken else "passed"
-    return Check(name=name, status=status, detail=detail, broken=int(broken))
+    return Check(name=name, status=status, detail=detail, broken=int(broken), fault=fault if broken else "")
 
 
 def _synthetic(text: str) -> Log:

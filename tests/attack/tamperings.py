@@ -455,7 +455,7 @@ def something_behind_gzip(f: Forgery) -> None:
 
 _ANOTHER_COMPRESSOR = (
     "How a text was compressed is not compared where other bytes give the same text: another version of a "
-    "library may have made them. The choices of a compressor can hold a few notes."
+    "library may have made them. The choices of a compressor can hold notes."
 )
 
 
@@ -607,6 +607,28 @@ _ANOTHER_VERSION_OF_POLARS = (
 @tampering("queries.parquet", uncaught=_ANOTHER_VERSION_OF_POLARS)
 def another_version_of_polars(f: Forgery) -> None:
     f.edit(lambda data: data.replace(b"version 2.", b"version 1."))
+
+
+@tampering("queries.parquet")
+def owners_as_the_writer_of_a_file(f: Forgery) -> None:
+    writer = pq.ParquetFile(f.path).metadata.created_by.encode()
+    note = b"Polars owners: " + ",".join(f.owners).encode()
+
+    def change(data: bytes) -> bytes:
+        size = int.from_bytes(data[-8:-4], "little")
+        body, footer = data[: -8 - size], data[-8 - size : -8]
+        footer = footer.replace(_counted(writer), _counted(note))
+        return body + footer + len(footer).to_bytes(4, "little") + data[-4:]
+
+    f.edit(change)
+
+
+def _counted(text: bytes) -> bytes:
+    """A text as Parquet's footer has it, after its length in groups of seven bits."""
+    size, length = b"", len(text)
+    while length > 127:
+        size, length = size + bytes([length & 127 | 128]), length >> 7
+    return size + bytes([length]) + text
 
 
 # --- rows of queries --------------------------------------------------------------------------------
@@ -975,6 +997,44 @@ def a_weaker_promise(f: Forgery) -> None:
         data["limits"] = list(weaker.limits)
 
     f.edit_sidecar(weaken)
+
+
+@tampering("queries.tsv")
+def owners_in_the_name_of_the_method(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data.update(method="row 1 is user 7", parameters={"rows": f.owners.to_list()}))
+
+
+@tampering("queries.tsv")
+def a_method_that_nobody_has(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data.update(method="no_such_method", parameters={"rows": f.owners.to_list()}))
+
+
+@tampering("queries.tsv")
+def an_owner_in_the_version(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data.update(coterie="row 1 is user 7"))
+
+
+@tampering("profiles.tsv", "linked.tsv")
+def names_that_a_guessed_seed_gives(f: Forgery) -> None:
+    before, rows = f.names, f.rows
+    f.edit_run(input_digest="", seed=0, seed_chosen=False)
+    renamed = {name: f.names[user] for user, name in before.items()}
+    f.put(rows.with_columns(pl.col("user").replace(renamed)))
+    subjects = pl.read_parquet(f.record / "subjects.parquet")
+    subjects.with_columns(pl.col("released").replace(renamed)).write_parquet(f.record / "subjects.parquet")
+
+
+@tampering("queries.tsv")
+def a_record_of_another_method(f: Forgery) -> None:
+    f.edit_run(method="affinity")
+
+
+_NAME_OF_A_FILE = "The name of a file among the parameters is what its owner called it, so it can say anything."
+
+
+@tampering("affine.tsv", uncaught=_NAME_OF_A_FILE)
+def name_of_a_file(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data["parameters"].update(function_words="row 1 is user 7"))
 
 
 _NO_WARNINGS = (

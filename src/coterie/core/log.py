@@ -47,6 +47,8 @@ class Log:
     """What must live as long as the frame, such as a folder with spooled rows."""
     sources: tuple[Path, ...] = ()
     """The files it was read from."""
+    reading: str = ""
+    """How they were read, where that was said: columns, user field, date."""
 
     def __post_init__(self) -> None:
         self.shape.check(self.frame)
@@ -66,10 +68,10 @@ class Log:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the files it was read from; where there are none, of its rows, in whatever order they are."""
+        """The SHA-256 of the files it was read from, and of how; where there are none, of its rows, in any order."""
         whole = hashlib.sha256()
         if self.sources:
-            whole.update("".join(self.file_digests).encode())
+            whole.update(("".join(self.file_digests) + self.reading).encode())
             return whole.hexdigest()
         columns = list(self.shape.released)
         rows = self.frame.select(columns).sort(columns).collect(engine="streaming")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,13 @@ class Options:
     """The day of times that have none (format `sogou`), as YYYY-MM-DD."""
     shape: Shape | None = None
     """The shape of a release, which its sidecar tells (format `table`); else it follows from the columns."""
+
+    @property
+    def said(self) -> str:
+        """What was said about how to read, as text; empty where nothing was."""
+        given = {"columns": dict(self.columns), "user_field": self.user_field, "date": self.date}
+        given = {name: value for name, value in given.items() if value}
+        return json.dumps(given, sort_keys=True) if given else ""
 
     def __post_init__(self) -> None:
         if self.date is None:

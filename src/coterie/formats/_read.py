@@ -67,6 +67,7 @@ def read(
         history=(Step(name="read", counts={"lines": parsed.lines, "bad": parsed.bad}, notes=notes),),
         resources=(source.folder,),
         sources=source.given,
+        reading=options.said,
     )
 
 

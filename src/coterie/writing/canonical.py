@@ -11,6 +11,7 @@ that no version of our writer writes.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,7 @@ _GZIP_HEADER = 10
 _ZSTD_START = b"\x28\xb5\x2f\xfd"
 _ZSTD_SIZES = (0, 2, 4, 8)  # bytes that tell the size of what was compressed
 _EMPTY, _REPEATED, _RESERVED = 0, 1, 3  # sizes and kinds of its blocks
+_WRITER = re.compile(r"Polars(?: \(python\))?(?: version)? \d{1,3}(?:\.\d{1,3}){1,2}(?: \(build [0-9a-f]{7,40}\))?")
 _ROOM = 16  # bytes by which descriptions in a Parquet file may differ between versions
 
 
@@ -143,13 +145,16 @@ def _parquet_difference(path: Path, again: Path) -> str:
     except (pa.ArrowException, OSError):
         return "Parquet file that cannot be read"
     given, ours = file.metadata, copy.metadata
-    if given.created_by == ours.created_by or not given.created_by.startswith("Polars"):
+    if given.created_by == ours.created_by or not _WRITER.fullmatch(given.created_by or ""):
         return "difference in a Parquet file that this version of polars would have written otherwise"
     if not file.schema_arrow.equals(copy.schema_arrow, check_metadata=True):
         return "difference in what a Parquet file has: columns, types or notes"
     for (what, mine), (_, theirs) in zip(_described(ours), _described(given), strict=False):
         if mine != theirs:
             return f"difference in what a Parquet file has: {what}"
+    columns = ours.num_columns * ours.num_row_groups
+    if given.serialized_size > ours.serialized_size + _ROOM * (columns + 1):
+        return "description of a Parquet file that is longer than it must be"
     gaps = zip(_gaps(given, path.stat().st_size), _gaps(ours, again.stat().st_size), strict=True)
     wide = any(theirs > mine + _ROOM for theirs, mine in gaps)
     return "gap in a Parquet file, where something could stand" if wide else ""

@@ -20,9 +20,11 @@ from msgspec import Meta
 from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
 from coterie.core.log import Record, Step
 from coterie.errors import InputError, InternalError, MissingError
+from coterie.writing.sidecar import Sidecar
 from coterie.writing.targets import is_same_file, put_in_place, refuse_record, temporary
 
 FORMAT = 3
+_DIGESTED = 3  # the first format that has a digest of the log
 RUN = "run.json"
 _SUBJECTS, _ROWS = "subjects", "rows"
 _NEEDED = {_SUBJECTS: {"original", "released"}, _ROWS: {"row", "released_row"}}
@@ -142,6 +144,21 @@ def read_record(folder: Path) -> Record:
         rows=tables.pop(_ROWS, None),
         tables=tables,
     )
+
+
+def is_record_of(sidecar: Sidecar, record: Record) -> bool:
+    """Whether a record was made with the release that a sidecar describes: names are keyed by what both say.
+
+    Of files a sidecar has the last part of the name alone.
+    """
+    run = json.loads(json.dumps(record.run, default=list))  # numbers and texts, whether it was read or is at hand
+    said = json.loads(json_bytes(sidecar))["parameters"]
+    steps = [step["name"] for step in run["history"] if step["name"] not in ("read", "synth")]
+    alike = all(said.get(name) in (value, Path(str(value)).name) for name, value in run["parameters"].items())
+    digested = bool(run.get("input_digest")) or run.get("format", FORMAT) < _DIGESTED
+    digest = run.get("released_sha256", sidecar.sha256)
+    same = (run["method"], steps, digest) == (sidecar.method, list(sidecar.prepare), sidecar.sha256)
+    return same and alike and digested
 
 
 def _tables(record: Record) -> dict[str, pl.LazyFrame]:

@@ -41,10 +41,10 @@ Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 class Sidecar(Declared, frozen=True, kw_only=True):
     """The public sidecar of a release."""
 
-    coterie: str
+    coterie: Annotated[str, Meta(pattern=r"^[0-9][0-9A-Za-z.+]{0,30}\Z")]
     """The version that wrote it."""
     format: int
-    method: str
+    method: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,60}\Z")]
     parameters: dict[str, Scalar | tuple[Scalar, ...]]
     promises: Annotated[tuple[dict[str, Scalar], ...], Meta(min_length=1)]
     """Of each its name and numbers, and for people its headline and sentence."""
@@ -125,6 +125,9 @@ def read_sidecar(path: Path) -> Sidecar | None:
 def consistent(sidecar: Sidecar) -> Check:
     """Whether what a sidecar tells people is what follows from its promises and its method."""
     detail = "the sidecar says what follows from its promises: parameters, sentences, limits, checks"
+    if sidecar.method not in registry.names("methods"):
+        needs = "the method that it names, which is not installed here"
+        return Check(name="sidecar", status="not checked", detail=detail, needs=needs, carries_promise=True)
     promises = sidecar.promised
     faults = [
         *_wrong_parameters(sidecar, promises),
@@ -162,13 +165,10 @@ def limits_of(promises: Sequence[Promise]) -> tuple[str, ...]:
 def _wrong_parameters(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator[str]:
     """The parameters that the method does not have, lacks or cannot have, and those that promise something else.
 
-    Of a method that is not installed here nothing is known. What a file says (a list, a taxonomy) is not public; then
+    What a file says (a list, a taxonomy) is not public; then
     only numbers that method and promise share are compared.
     """
-    try:
-        method = registry.method(sidecar.method)
-    except UnknownNameError:
-        return
+    method = registry.method(sidecar.method)
     declared, given = list(params_of(method)), sidecar.parameters
     if _is_of_today(sidecar):
         yield from set(given) ^ {param.name for param in declared}

@@ -359,9 +359,10 @@ def test_a_file_among_the_parameters_hides_no_other_k(tmp_path):
     assert (check.status, check.broken) == ("failed", 1)
 
 
-def test_of_a_method_from_elsewhere_only_words_are_known(tmp_path):
+def test_nothing_follows_from_a_method_that_is_not_installed(tmp_path):
     release = replace(_release_with_a_file(tmp_path), method="of_another_package", params={"any": 1})
-    assert _said(release).status == "passed"
+    check = _said(release)
+    assert (check.status, check.carries_promise) == ("not checked", True)
 
 
 def test_words_of_another_version_are_not_compared(written):

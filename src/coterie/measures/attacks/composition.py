@@ -179,9 +179,11 @@ class _Attack:
         return alone[1] if shares[1] > shares[0] else alone[0]
 
     def control(self, seed: int) -> _Found:
-        """Strings of the first profile and of a random one of the second release."""
+        """Strings of the first profile and of a random one of the second release, but for the one that was found."""
         drawn = randomness.keys(seed, "another group", self.known.users["user"])
-        others = (drawn % np.uint64(self.releases[1].groups)).astype(np.int64)
+        groups = self.releases[1].groups
+        steps = 1 + (drawn % np.uint64(max(1, groups - 1))).astype(np.int64)
+        others = (self.found[1] + steps) % groups
         return self._judged(self._held(0).join(self._held(1, others), on=["id", "item"], how="semi"))
 
     def unknown(self) -> NDArray[np.float64]:
