@@ -1029,10 +1029,7 @@ def a_record_of_another_method(f: Forgery) -> None:
     f.edit_run(method="affinity")
 
 
-_NAME_OF_A_FILE = "The name of a file among the parameters is what its owner called it, so it can say anything."
-
-
-@tampering("affine.tsv", uncaught=_NAME_OF_A_FILE)
+@tampering("affine.tsv")
 def name_of_a_file(f: Forgery) -> None:
     f.edit_sidecar(lambda data: data["parameters"].update(function_words="row 1 is user 7"))
 
