@@ -745,6 +745,55 @@ def one_history_without_details(f: Forgery) -> None:
     f.put_profiles(dict.fromkeys(f.names.values(), bare))
 
 
+def _bare(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(pl.lit(None, QUERIES.schema[name]).alias(name) for name in ("time", "rank", "url"))
+
+
+def _padded(f: Forgery, user: str, others: Sequence[str], times: int) -> pl.DataFrame:
+    """Somebody's history, and one query of somebody else over and over."""
+    own = _bare(_history(f, user))
+    query = f.original.filter(pl.col("user").is_in(list(others)) & (pl.col("user") != user))["query"][0]
+    return pl.concat([own, *[own[:1].with_columns(pl.lit(query).alias("query"))] * (own.height * times)])
+
+
+@tampering("profiles.tsv")
+def histories_padded_with_a_query_of_others(f: Forgery) -> None:
+    f.put_profiles({f.names[user]: _padded(f, group[0], group, 30) for group in f.groups for user in group})
+
+
+@tampering("profiles.tsv")
+def one_padded_history_under_all_names(f: Forgery) -> None:
+    user = f.original.group_by("user").len().sort("len", "user")["user"][-1]
+    f.put_profiles(dict.fromkeys(f.names.values(), _padded(f, user, list(f.names), 60)))
+
+
+@tampering("profiles.tsv")
+def histories_padded_a_little(f: Forgery) -> None:
+    f.put_profiles({f.names[user]: _padded(f, group[0], group, 2) for group in f.groups for user in group})
+
+
+@tampering("profiles.tsv")
+def histories_cut_to_the_length_of_a_profile(f: Forgery) -> None:
+    length = dict(f.rows.group_by("user").len().iter_rows())
+    profiles = {}
+    for group in f.groups:
+        longest = max((_bare(_history(f, user)).unique(maintain_order=True) for user in group), key=len)
+        missing = max(0, length[f.names[group[0]]] - longest.height)
+        cut = pl.concat([longest, *[longest[:1]] * missing])[: length[f.names[group[0]]]]
+        profiles.update({f.names[user]: cut for user in group})
+    f.put_profiles(profiles)
+
+
+@tampering("profiles.tsv")
+def a_query_repeated_as_often_as_a_number_says(f: Forgery) -> None:
+    rows, parts = f.rows, []
+    for group in f.groups:
+        own = rows.filter(pl.col("user") == f.names[group[0]])
+        longer = pl.concat([own, *[_bare(own[:1])] * (_number(min(group)) % 1000)])
+        parts += [longer.with_columns(pl.lit(f.names[user]).alias("user")) for user in group]
+    f.put(pl.concat(parts))
+
+
 @tampering("profiles.tsv")
 def true_groups_with_exact_details(f: Forgery) -> None:
     profiles = {}
