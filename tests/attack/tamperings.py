@@ -58,11 +58,17 @@ def tampering(*releases: str, uncaught: str = "") -> Callable[[Callable[[Forgery
 
     def add(act: Callable[[Forgery], None]) -> Callable[[Forgery], None]:
         for release in releases:
-            name = act.__name__ if len(releases) == 1 else f"{act.__name__}.{release.partition('.')[2]}"
+            name = act.__name__ if len(releases) == 1 else f"{act.__name__}.{_ending(release, releases)}"
             ALL.append(Tampering(name=name, release=release, act=act, uncaught=uncaught))
         return act
 
     return add
+
+
+def _ending(release: str, releases: Sequence[str]) -> str:
+    """What tells a release from the others: its kind, or else its name."""
+    kinds = {each.partition(".")[2] for each in releases}
+    return release.partition(".")[2] if len(kinds) == len(releases) else release.partition(".")[0]
 
 
 def make_releases(folder: Path) -> None:
@@ -75,6 +81,8 @@ def make_releases(folder: Path) -> None:
         "linked.tsv": SuppressRare(k=3, users="pseudonym"),
         "sessions.tsv": SuppressRare(k=3, users="session"),
         "affine.tsv": Affinity(k=3, theta=0.8),
+        "affine_sessions.tsv": Affinity(k=3, theta=0.8, users="session"),
+        "concepts_linked.tsv": Generalize(k=3, users="pseudonym"),
         "concepts.tsv": Generalize(k=3),
         "profiles.tsv": Microaggregate(k=5),
         "profiles.parquet": Microaggregate(k=5),
@@ -704,6 +712,16 @@ def two_users_under_one_name(f: Forgery) -> None:
 def sessions_of_a_user_under_one_name(f: Forgery) -> None:
     rows = f.rows.with_columns(f.owners.alias("owner"))
     f.put(rows.with_columns(pl.col("user").first().over("owner")))
+
+
+@tampering("linked.tsv", "sessions.tsv", "concepts_linked.tsv", "affine_sessions.tsv")
+def names_in_the_order_of_users(f: Forgery) -> None:
+    owners = f.rows.select("user").with_columns(f.owners.cast(pl.Int64).alias("owner")).drop_nulls().unique()
+    used = owners.sort("owner", "user")["user"].to_list()
+    ordered = dict(zip(used, sorted(used), strict=True))
+    f.put(f.rows.with_columns(pl.col("user").replace(ordered)))
+    subjects = pl.read_parquet(f.record / "subjects.parquet")
+    subjects.with_columns(pl.col("released").replace(ordered)).write_parquet(f.record / "subjects.parquet")
 
 
 # --- profiles ---------------------------------------------------------------------------------------

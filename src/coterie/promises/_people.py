@@ -67,7 +67,7 @@ def _naming(run: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(what, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _is_known(case: Case) -> bool:
+def is_known(case: Case) -> bool:
     """Whether names can be computed again."""
     return case.original is not None and "seed" in case.run
 
@@ -77,7 +77,7 @@ def seeded(case: Case, users: str) -> Iterator[Check]:
     if users == "drop" or not case.shape.subject:
         return
     detail = "names are those that the run's seed gives users of the original"
-    if case.original is None or not _is_known(case):
+    if case.original is None or not is_known(case):
         yield not_checked("seeded", detail, carries_promise=True, needs=BOTH if case.original is None else RECORD)
         return
     subject = case.original.shape.subject
@@ -135,7 +135,7 @@ def people(case: Case, profiles: pl.LazyFrame, *, typed: bool) -> Iterator[Check
     `typed`: what is released was typed by somebody, and is not put in place of it.
     """
     names = count(case.rows.select(pl.col(case.shape.subject).drop_nulls().n_unique()))
-    if case.original is None or not _is_known(case):
+    if case.original is None or not is_known(case):
         yield _names_alone(case, names)
         return
     groups = _groups(case, case.original, profiles)
