@@ -58,11 +58,17 @@ def tampering(*releases: str, uncaught: str = "") -> Callable[[Callable[[Forgery
 
     def add(act: Callable[[Forgery], None]) -> Callable[[Forgery], None]:
         for release in releases:
-            name = act.__name__ if len(releases) == 1 else f"{act.__name__}.{release.partition('.')[2]}"
+            name = act.__name__ if len(releases) == 1 else f"{act.__name__}.{_ending(release, releases)}"
             ALL.append(Tampering(name=name, release=release, act=act, uncaught=uncaught))
         return act
 
     return add
+
+
+def _ending(release: str, releases: Sequence[str]) -> str:
+    """What tells a release from the others: its kind, or else its name."""
+    kinds = {each.partition(".")[2] for each in releases}
+    return release.partition(".")[2] if len(kinds) == len(releases) else release.partition(".")[0]
 
 
 def make_releases(folder: Path) -> None:
@@ -75,6 +81,8 @@ def make_releases(folder: Path) -> None:
         "linked.tsv": SuppressRare(k=3, users="pseudonym"),
         "sessions.tsv": SuppressRare(k=3, users="session"),
         "affine.tsv": Affinity(k=3, theta=0.8),
+        "affine_sessions.tsv": Affinity(k=3, theta=0.8, users="session"),
+        "concepts_linked.tsv": Generalize(k=3, users="pseudonym"),
         "concepts.tsv": Generalize(k=3),
         "profiles.tsv": Microaggregate(k=5),
         "profiles.parquet": Microaggregate(k=5),
@@ -728,6 +736,16 @@ def sessions_of_a_user_under_one_name(f: Forgery) -> None:
     f.put(rows.with_columns(pl.col("user").first().over("owner")))
 
 
+@tampering("linked.tsv", "sessions.tsv", "concepts_linked.tsv", "affine_sessions.tsv")
+def names_in_the_order_of_users(f: Forgery) -> None:
+    owners = f.rows.select("user").with_columns(f.owners.cast(pl.Int64).alias("owner")).drop_nulls().unique()
+    used = owners.sort("owner", "user")["user"].to_list()
+    ordered = dict(zip(used, sorted(used), strict=True))
+    f.put(f.rows.with_columns(pl.col("user").replace(ordered)))
+    subjects = pl.read_parquet(f.record / "subjects.parquet")
+    subjects.with_columns(pl.col("released").replace(ordered)).write_parquet(f.record / "subjects.parquet")
+
+
 # --- profiles ---------------------------------------------------------------------------------------
 
 
@@ -765,6 +783,55 @@ def one_history_without_details(f: Forgery) -> None:
         pl.lit(None, QUERIES.schema[name]).alias(name) for name in ("time", "rank", "url")
     )
     f.put_profiles(dict.fromkeys(f.names.values(), bare))
+
+
+def _bare(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(pl.lit(None, QUERIES.schema[name]).alias(name) for name in ("time", "rank", "url"))
+
+
+def _padded(f: Forgery, user: str, others: Sequence[str], times: int) -> pl.DataFrame:
+    """Somebody's history, and one query of somebody else over and over."""
+    own = _bare(_history(f, user))
+    query = f.original.filter(pl.col("user").is_in(list(others)) & (pl.col("user") != user))["query"][0]
+    return pl.concat([own, *[own[:1].with_columns(pl.lit(query).alias("query"))] * (own.height * times)])
+
+
+@tampering("profiles.tsv")
+def histories_padded_with_a_query_of_others(f: Forgery) -> None:
+    f.put_profiles({f.names[user]: _padded(f, group[0], group, 30) for group in f.groups for user in group})
+
+
+@tampering("profiles.tsv")
+def one_padded_history_under_all_names(f: Forgery) -> None:
+    user = f.original.group_by("user").len().sort("len", "user")["user"][-1]
+    f.put_profiles(dict.fromkeys(f.names.values(), _padded(f, user, list(f.names), 60)))
+
+
+@tampering("profiles.tsv")
+def histories_padded_a_little(f: Forgery) -> None:
+    f.put_profiles({f.names[user]: _padded(f, group[0], group, 2) for group in f.groups for user in group})
+
+
+@tampering("profiles.tsv")
+def histories_cut_to_the_length_of_a_profile(f: Forgery) -> None:
+    length = dict(f.rows.group_by("user").len().iter_rows())
+    profiles = {}
+    for group in f.groups:
+        longest = max((_bare(_history(f, user)).unique(maintain_order=True) for user in group), key=len)
+        missing = max(0, length[f.names[group[0]]] - longest.height)
+        cut = pl.concat([longest, *[longest[:1]] * missing])[: length[f.names[group[0]]]]
+        profiles.update({f.names[user]: cut for user in group})
+    f.put_profiles(profiles)
+
+
+@tampering("profiles.tsv")
+def a_query_repeated_as_often_as_a_number_says(f: Forgery) -> None:
+    rows, parts = f.rows, []
+    for group in f.groups:
+        own = rows.filter(pl.col("user") == f.names[group[0]])
+        longer = pl.concat([own, *[_bare(own[:1])] * (_number(min(group)) % 1000)])
+        parts += [longer.with_columns(pl.lit(f.names[user]).alias("user")) for user in group]
+    f.put(pl.concat(parts))
 
 
 @tampering("profiles.tsv")

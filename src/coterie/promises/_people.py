@@ -4,9 +4,10 @@ Names in a release can be counted by anyone, and anyone can invent them. With th
 the names again that people of the original must have got, with code of its own, and then looks at what these people
 typed. Of the record only the seed and what the names are keyed by are taken; a wrong seed gives names that nobody has.
 
-What can be seen is the share of a profile that strings of one person make up. A profile has about as many rows as its
-people have on average, and each gives to it in proportion to their rows; so one who alone typed much more of it than
-that is not hidden among others. Chance is allowed for, as methods choose among strings that people typed equally often.
+What can be seen is the share of a profile that strings of one person make up. A profile has as many rows as its people
+have on average, and each gives to it in proportion to their rows; so one who alone typed much more of it than that is
+not hidden among others, and a profile that is longer or shorter was made in another way. Chance is allowed for, as
+methods choose among strings that people typed equally often.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _SESSION, _STEP = "session", "sessions"  # the private column, and the prepare s
 _MINUTES = 30
 _CHANCE = 3.0  # standard deviations
 _MOST_EXCESS = 0.2  # of the strings of all profiles together
+_MOST_OFF = 1.0  # rows that a profile may have more or fewer than its people have on average
 _FEW_STRINGS = 50  # too few to tell somebody's own from chance
 _FEW_TIMES = 20  # exact times too few to tell averages from what one person did
 _OWN_TIMES = 0.25  # the share of exact times that may be one person's by chance
@@ -65,7 +67,7 @@ def _naming(run: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(what, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _is_known(case: Case) -> bool:
+def is_known(case: Case) -> bool:
     """Whether names can be computed again."""
     return case.original is not None and "seed" in case.run
 
@@ -75,7 +77,7 @@ def seeded(case: Case, users: str) -> Iterator[Check]:
     if users == "drop" or not case.shape.subject:
         return
     detail = "names are those that the run's seed gives users of the original"
-    if case.original is None or not _is_known(case):
+    if case.original is None or not is_known(case):
         yield not_checked("seeded", detail, carries_promise=True, needs=BOTH if case.original is None else RECORD)
         return
     subject = case.original.shape.subject
@@ -133,7 +135,7 @@ def people(case: Case, profiles: pl.LazyFrame, *, typed: bool) -> Iterator[Check
     `typed`: what is released was typed by somebody, and is not put in place of it.
     """
     names = count(case.rows.select(pl.col(case.shape.subject).drop_nulls().n_unique()))
-    if case.original is None or not _is_known(case):
+    if case.original is None or not is_known(case):
         yield _names_alone(case, names)
         return
     groups = _groups(case, case.original, profiles)
@@ -218,10 +220,13 @@ def _shares(groups: _Groups, chosen: pl.DataFrame) -> Check:
     sizes = groups.typed.group_by("group", "user").len("size").collect(engine="streaming")
     sizes = sizes.with_columns(pl.col("size").sum().over("group").alias("all"))
     lengths = chosen.group_by("group").agg(pl.col("rows").sum().alias("length"), pl.len().alias("strings"))
+    # Whoever makes a profile chooses its length, so what is due to each follows from what they typed, and not from it.
+    lengths = lengths.join(sizes.group_by("group").agg(pl.col("size").mean().alias("mean")), on="group", how="left")
+    odd = ((pl.col("length") - pl.col("mean")).abs() > _MOST_OFF).fill_null(True)
     alone = chosen.filter(pl.col("users") == 1).group_by("group", pl.col("owner").alias("user"))
     each = alone.agg(pl.len().alias("own"), pl.col("rows").sum().alias("own_rows"))
     each = each.join(sizes, on=["group", "user"]).join(lengths, on="group")
-    quota = pl.col("length") * pl.col("size") / pl.col("all")
+    quota = pl.col("mean") * pl.col("size") / pl.col("all")
     excess = (pl.col("own") - 1 - quota).clip(lower_bound=0)
     each = each.with_columns(
         excess.alias("excess"), (excess > _CHANCE * (quota + 1).sqrt()).alias("alone"),
@@ -229,7 +234,7 @@ def _shares(groups: _Groups, chosen: pl.DataFrame) -> Check:
     )  # fmt: skip
     largest = each.group_by("group").agg(pl.col("excess").max(), pl.col("alone").any(), pl.col("share").max())
     largest = lengths.join(largest, on="group", how="left").fill_null(strategy="zero")
-    broken = int(largest["alone"].fill_null(False).sum())
+    broken = largest.select((pl.col("alone").cast(pl.Boolean) | odd).sum()).item()
     excess_of_all, strings = float(largest["excess"].sum()), int(largest["strings"].sum())
     if strings >= _FEW_STRINGS and excess_of_all > _MOST_EXCESS * strings:
         broken = max(broken, int((largest["excess"] > 0).sum()))
@@ -238,8 +243,8 @@ def _shares(groups: _Groups, chosen: pl.DataFrame) -> Check:
     return judged(
         "shares",
         broken,
-        "nobody alone typed much more of a profile than their share of what its users typed",
-        fault="profiles are mostly one user's",
+        "a profile is as long as its users' rows on average, and nobody alone typed much more of it than their share",
+        fault="profiles are mostly one user's, or longer or shorter",
         looked_at=largest.height,
         how=f"the largest contributor alone typed {median:.0f} % of a profile in the median, {most:.0f} % at most",
         needs_original=True,

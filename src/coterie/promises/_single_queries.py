@@ -16,6 +16,7 @@ from coterie.core.shapes import Shape
 from coterie.promises._accompaniment import CROWD, TUPLE, WHEN, WHO, said, should_say
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
 from coterie.promises._crowds import multisets, secret_seeds
+from coterie.promises._people import is_known, names_of
 
 Users = Annotated[
     str,
@@ -57,6 +58,7 @@ _STEP = "sessions"  # the prepare step that numbers them, with its default
 _STEP_MINUTES = 30
 _DAY = 86_400_000_000  # microseconds
 _OWNER = "_owner"
+_NAME = "_name"
 _LINKS = {
     "session": "each name stands for one session of the original",
     "pseudonym": "each name stands for one user of the original",
@@ -150,7 +152,7 @@ def accompaniment(
             needs_original=True, carries_promise=True, largest_k=smallest,
         )  # fmt: skip
     if owner:
-        yield _links(before, after, owner, shape.subject, _LINKS[promise.users])
+        yield _links(case, before, after, owner, _LINKS[promise.users])
 
 
 def _in_themselves(case: Case, attrs: str) -> Iterator[Check]:
@@ -191,19 +193,37 @@ def _compared(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.DataFrame:
     return both.with_columns(nobody).collect(engine="streaming")
 
 
-def _links(before: pl.LazyFrame, after: pl.LazyFrame, owner: list[str], subject: str, detail: str) -> Check:
-    """What one name links in the release is what one session (or user) of the original had of the released items."""
-    seeds, row = secret_seeds(), [TUPLE, WHEN]
-    owned = multisets(before.drop_nulls(WHO), owner, row, seeds).drop(owner).group_by(pl.all()).len("before")
-    named = multisets(after.drop_nulls(subject), [subject], row, seeds).drop(subject).group_by(pl.all()).len("after")
+def _links(case: Case, before: pl.LazyFrame, after: pl.LazyFrame, owner: list[str], detail: str) -> Check:
+    """What one name links in the release is what one session (or user) of the original had of the released items.
+
+    With the run record it is the one that the name was given to, else any.
+    """
+    seeds, row, subject = secret_seeds(), [TUPLE, WHEN], case.shape.subject
+    owned = multisets(before.drop_nulls(WHO), owner, row, seeds)
+    named = multisets(after.drop_nulls(subject), [subject], row, seeds).rename({subject: _NAME})
+    how = ""
+    if case.original is not None and is_known(case):
+        owned, how = _under_names(case, case.original, owned, owner), "the one that the run's seed gives it to"
+    else:
+        owned, named = owned.drop(owner), named.drop(_NAME)
+    owned, named = owned.group_by(pl.all()).len("before"), named.group_by(pl.all()).len("after")
     both = named.join(owned, on=[name for name in owned.collect_schema() if name != "before"], how="left")
     excess = (pl.col("after").cast(pl.Int64) - pl.col("before").fill_null(0).cast(pl.Int64)).clip(lower_bound=0)
     numbers = both.select(excess.sum().alias("excess"), pl.col("after").sum().alias("names"))
     broken, names = numbers.collect(engine="streaming").row(0)
     return judged(
         "links", broken, detail,
-        fault="names do not", looked_at=int(names), needs_original=True, carries_promise=True,
+        fault="names do not", looked_at=int(names), how=how, needs_original=True, carries_promise=True,
     )  # fmt: skip
+
+
+def _under_names(case: Case, original: Log, owned: pl.LazyFrame, owner: list[str]) -> pl.LazyFrame:
+    """What owners had, under the names that the run gave them."""
+    table = owned.collect(engine="streaming").sort(owner)
+    labels = table.select(pl.concat_str(owner, separator="\0").alias("label"))["label"]
+    ids = original.frame.select(original.shape.subject).drop_nulls().unique().collect(engine="streaming").to_series()
+    names = pl.Series(_NAME, names_of(case.run, labels, ids), dtype=pl.String)
+    return table.drop(owner).with_columns(names).lazy()
 
 
 def _with_owner(original: Log, shape: Shape, users: str, session_minutes: int) -> tuple[list[str], pl.LazyFrame]:
@@ -216,10 +236,12 @@ def _with_owner(original: Log, shape: Shape, users: str, session_minutes: int) -
     if _SESSION in rows.collect_schema() and _numbered_as_promised(original, session_minutes):
         return [_OWNER, _SESSION], rows.with_columns(pl.col(subject).alias(_OWNER))
     times = time_columns(shape)[:1]
-    begins = pl.col(subject) != pl.col(subject).shift(1)
+    begins = pl.lit(False)
     for time in times:
-        begins = begins | (pl.col(time) - pl.col(time).shift(1) > timedelta(minutes=session_minutes))
-    return [_OWNER], rows.sort(subject, *times).with_columns(begins.fill_null(False).cum_sum().alias(_OWNER))
+        begins = pl.col(time) - pl.col(time).shift(1) > timedelta(minutes=session_minutes)
+    same = pl.col(subject) == pl.col(subject).shift(1)
+    number = (same & begins).fill_null(False).cum_sum().over(subject).alias(_SESSION)
+    return [_OWNER, _SESSION], rows.sort(subject, *times).with_columns(pl.col(subject).alias(_OWNER), number)
 
 
 def _numbered_as_promised(original: Log, session_minutes: int) -> bool:
