@@ -26,11 +26,14 @@ import coterie
 from coterie.core.shapes import QUERIES
 from coterie.formats import read_release
 from coterie.methods.affinity import Affinity
+from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.methods.generalize import Generalize
 from coterie.methods.generalize_users import GeneralizeUsers
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises._people import names_of
+from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.text.words import digest_of
 from coterie.writing.files import _sink, kind_of, sha256
 
 KINDS = ("tsv", "csv", "jsonl", "parquet", "tsv.gz", "csv.zst", "jsonl.gz")
@@ -86,6 +89,7 @@ def make_releases(folder: Path) -> None:
         "concepts.tsv": Generalize(k=3),
         "profiles.tsv": Microaggregate(k=5),
         "profiles.parquet": Microaggregate(k=5),
+        "labels.tsv": ConceptMicroaggregate(k=5, synthetic="label"),
         "sets.tsv": GeneralizeUsers(k=3),
         **{f"queries.{kind}": SuppressRare(k=3) for kind in KINDS},
     }
@@ -926,6 +930,53 @@ def another_original(f: Forgery) -> None:
     lines = f.log.read_text().splitlines(keepends=True)
     padded.write_text("".join([*lines, *(line.replace("\t", "9\t", 1) for line in lines[1:50])]))
     f.log = padded
+
+
+def _put_invented_labels(f: Forgery) -> pl.Series:
+    """What somebody of each group typed, with who it was, as if these were labels of a taxonomy."""
+    profiles = {}
+    for group in f.groups:
+        typed = pl.concat_str(pl.lit(f"user {group[0]} typed: "), pl.col("query")).alias("query")
+        profiles.update(
+            dict.fromkeys([f.names[user] for user in group], _bare(_history(f, group[0])).with_columns(typed))
+        )
+    f.put_profiles(profiles)
+    return f.rows["query"].unique().sort()
+
+
+def _promise_labels(f: Forgery, labels: pl.Series, taxonomy: str) -> None:
+    promise = UserKAnonymity(k=5, labels=digest_of(labels))
+    f.edit_sidecar(lambda data: data["parameters"].update(taxonomy=taxonomy))
+    f.edit_sidecar(lambda data: data["promises"][0].update(labels=promise.labels))
+
+
+@tampering("labels.tsv")
+def invented_labels_with_their_digest(f: Forgery) -> None:
+    labels = _put_invented_labels(f)
+    pl.DataFrame({"label": labels}).write_parquet(f.record / "labels.parquet")
+    f.edit_run(tables={**f.run["tables"], "labels": ["label"]})
+    _promise_labels(f, labels, "own")
+
+
+_LABELS_OF_AN_INVENTED_TAXONOMY = (
+    "A taxonomy of one's own can have any labels: `verify` sees that released labels are those of the file that the "
+    "record names, not whether whoever made the file put a person into it. Look at its labels, or ask for `wordnet`."
+)
+
+
+@tampering("labels.tsv", uncaught=_LABELS_OF_AN_INVENTED_TAXONOMY)
+def labels_of_an_invented_taxonomy(f: Forgery) -> None:
+    from dataclasses import replace
+
+    from coterie.taxonomies import packed
+    from tests.helpers.small_trees import tree_of
+
+    own = f.path.with_name("own.npz")
+    f.edit_run(parameters={**f.run["parameters"], "taxonomy": str(own)})
+    labels = _put_invented_labels(f)
+    tree = tree_of([-1] + [0] * (labels.len() - 1))
+    packed.write(replace(tree, labels=labels.rename("text")), own)
+    _promise_labels(f, labels, own.name)
 
 
 _CONCEPTS_OF_OTHERS = (

@@ -40,7 +40,7 @@ def test_a_tampering_is_caught_or_known(tampering, made, tmp_path):
 
 @pytest.mark.parametrize("name", [f"queries.{kind}" for kind in KINDS] + [
     "linked.tsv", "sessions.tsv", "affine.tsv", "concepts.tsv", "profiles.tsv", "profiles.parquet", "sets.tsv",
-    "affine_sessions.tsv", "concepts_linked.tsv",
+    "affine_sessions.tsv", "concepts_linked.tsv", "labels.tsv",
 ])  # fmt: skip
 def test_what_was_not_tampered_with_holds(name, made, tmp_path):
     verdict = Forgery(made, name, tmp_path).verify()

@@ -1,5 +1,6 @@
 """Laws of concept_microaggregate: the plain answer, labels of the taxonomy and nothing else, shares in warnings."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -122,7 +123,8 @@ def _judged(rows, promise, log):
     return judge(Case(rows=rows.lazy(), shape=QUERIES, original=log), (promise,))
 
 
-def test_labels_of_ones_own_taxonomy_come_with_the_record(file, tmp_path):
+def test_labels_of_ones_own_taxonomy_are_those_of_its_file(file, tmp_path):
+    file = shutil.copy(file, tmp_path / "own.npz")
     people = [["dog", "cat"], ["dog", "wine"], ["cat", "wine"]]
     coterie.log(frame_of(people)).to_polars().select("user", "query").write_csv(tmp_path / "log.csv")
     log = coterie.prepare(coterie.read(tmp_path / "log.csv"))
@@ -132,8 +134,10 @@ def test_labels_of_ones_own_taxonomy_come_with_the_record(file, tmp_path):
     loaded = coterie.load_release(tmp_path / "safe.tsv", record=tmp_path / "record")
     assert coterie.verify(loaded, log).exit_code == 0
     assert coterie.verify(coterie.load_release(tmp_path / "safe.tsv"), log).exit_code == 3
-    other = replace(loaded.record, tables={"labels": pl.LazyFrame({"label": ["cat", "dog", "wine", "mine"]})})
-    assert coterie.verify(replace(loaded, record=other), log).exit_code == 3
+    older = replace(loaded.record, tables={"labels": pl.LazyFrame({"label": ["cat", "dog", "wine"]})})
+    assert coterie.verify(replace(loaded, record=older), log).exit_code == 0
+    file.rename(tmp_path / "elsewhere.npz")
+    assert coterie.verify(loaded, log).exit_code == 3
 
 
 def test_a_method_that_lies_about_labels_is_caught():

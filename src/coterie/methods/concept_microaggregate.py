@@ -124,8 +124,7 @@ class ConceptMicroaggregate:
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Steps 1 and 2: who is grouped with whom; groups have k to 2k - 1 members."""
-        own_labels = self.synthetic == "label" and self.taxonomy != WORDNET
-        evidence = {"labels": self._tree.labels.unique().sort().alias("label").to_frame().lazy()} if own_labels else {}
+        evidence = taxonomies.own_file(self.taxonomy) if self.synthetic == "label" else {}
         return Plan(table=self._groups(log, run), evidence=evidence)
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:

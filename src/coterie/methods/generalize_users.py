@@ -90,11 +90,10 @@ class GeneralizeUsers:
         """Step 2: groups of records, and the cut of each group; users without a record are in none."""
         key = run.keys("random partition", learnt.users) if self.partition == "random" else None
         members, cuts = _groups(learnt, self._tree, self.k, key)
-        own_labels = {"labels": self._tree.names.alias("label").to_frame().lazy()}
         return Plan(
             table=GROUPS.check(members.lazy()),
             tables={"cuts": cuts.lazy()},
-            evidence={} if self.taxonomy == WORDNET else own_labels,
+            evidence=taxonomies.own_file(self.taxonomy),
         )
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:

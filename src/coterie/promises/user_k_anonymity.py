@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -12,6 +12,7 @@ from coterie import taxonomies
 from coterie.core.params import Range, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import Shape
+from coterie.errors import CoterieError
 from coterie.promises import _rules
 from coterie.promises._checks import (
     any_given,
@@ -30,7 +31,7 @@ from coterie.promises._topic_recount import shared_by_all, users_with_topics
 from coterie.text.language import ENGLISH, LanguageName, language
 from coterie.text.words import digest_of, name_of_topics
 
-_LABELS = "the labels of the taxonomy, which are in the run record (--record DIR)"
+_LABELS = "the taxonomy's file, whose path is in the run record (--record DIR)"
 _TOPICS = "the topics and who became whom, which are in the run record (--record DIR)"
 _MADE_OF_LABELS = " It is made of labels of a taxonomy, which stand in place of what was typed."
 _LABEL_OF_ONE = "A label may stand for what one user of a group alone searched for, and may name a person or a disease."
@@ -109,8 +110,8 @@ class UserKAnonymity:
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """Who became whom; labels of a taxonomy that does not come with the package; sensitive topics."""
-        labels = ("labels",) if self.labels not in ("", taxonomies.WORDNET) else ()
+        """Who became whom; where a taxonomy is that does not come with the package; sensitive topics."""
+        labels = ("taxonomy",) if self.labels not in ("", taxonomies.WORDNET) else ()
         return (*labels, *(("topics",) if self.topics else ()), "subjects")
 
     @classmethod
@@ -197,17 +198,35 @@ class UserKAnonymity:
         """Labels in place of queries: those of the taxonomy that the promise names, and nothing else anywhere."""
         others = other_columns(case.shape)
         detail = f"every released {case.shape.item} is a label of the taxonomy, and {', '.join(others)} are empty"
+        used = case.run.get("parameters", {}).get("taxonomy")
         if self.labels == taxonomies.WORDNET:
             tree = taxonomies.load(taxonomies.WORDNET)
             labels = pl.concat([tree.labels.rename("label"), tree.names.rename("label")])
+        elif used == taxonomies.WORDNET:
+            return judged("labels", 1, detail, fault="taxonomy is another in the run record", carries_promise=True)
         else:
-            given = case.table("labels", {"label": pl.String})
-            labels = pl.Series("label", dtype=pl.String) if given is None else given["label"]
-            if digest_of(labels) != self.labels:
+            given = case.table("taxonomy", {"path": pl.String})
+            paths = [] if given is None else given["path"].to_list()
+            # Anyone can make a list and its digest, so labels are those of the file; older records name it here alone.
+            own = self._own_labels([*paths, *([used] if isinstance(used, str) else [])])
+            if own is None:
                 return not_checked("labels", detail, carries_promise=True, needs=_LABELS)
+            labels = own.rename("label")
         strange, _ = strange_items(published, case.shape, labels.to_frame().lazy())
         accompanied, _ = rows_broken(published, any_given(others))
         return judged("labels", strange + accompanied, detail, fault="labels or rows break this", carries_promise=True)
+
+    def _own_labels(self, paths: Sequence[str]) -> pl.Series | None:
+        """The labels, or names, of the first of these taxonomies that has the promised ones; None where none has."""
+        for path in dict.fromkeys(paths):
+            try:
+                tree = taxonomies.load(path)
+            except (CoterieError, OSError, ValueError):  # no taxonomy, or a path that no file can have
+                continue
+            for labels in (tree.labels, tree.names):
+                if digest_of(labels) == self.labels:
+                    return labels
+        return None
 
 
 def _unaccounted(became: pl.LazyFrame, case: Case) -> int:

@@ -51,7 +51,7 @@ def test_certificate(damaged, monkeypatch):
 
 
 def test_labels(damaged):
-    _not_checked(UserKAnonymity(k=2, labels=digest_of(["dog"])), "labels", SHARED, labels=damaged)
+    _not_checked(UserKAnonymity(k=2, labels=digest_of(["dog"])), "labels", SHARED, taxonomy=damaged)
 
 
 def test_taxonomy(damaged):

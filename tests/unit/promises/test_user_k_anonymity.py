@@ -1,5 +1,7 @@
 """User k-anonymity: k names under each released profile."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
@@ -7,8 +9,10 @@ from coterie import taxonomies
 from coterie.core.shapes import QUERIES
 from coterie.promises import judge
 from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.taxonomies import packed
 from coterie.text.words import digest_of, name_of_topics
 from tests.helpers.hand_made import DIGEST, NAMES, case_of, check_of, log_of
+from tests.helpers.small_trees import tree_of
 
 
 def _profiles(*sizes):
@@ -119,17 +123,28 @@ def test_labels_of_wordnet():
         assert check_of(verdict, "labels").text.endswith("are empty: " + f"{broken} labels or rows break this")
 
 
-def test_labels_of_ones_own_must_have_the_promised_digest():
-    given = pl.LazyFrame({"label": ["dog", "cat"]})
-    promise = UserKAnonymity(k=2, labels=digest_of(["cat", "dog"]))
-    fine = judge(case_of(_labelled(), evidence={"labels": given}), (promise,))
-    assert check_of(fine, "labels").status == "passed"
-    for evidence in ({}, {"labels": pl.LazyFrame({"label": ["dog"]})}):
-        verdict = judge(case_of(_labelled(), evidence=evidence), (promise,))
-        assert check_of(verdict, "labels").text.endswith(
-            ": needs the labels of the taxonomy, which are in the run record (--record DIR)"
-        )
-        assert verdict.exit_code == 3
+def test_labels_of_ones_own_are_those_of_the_taxonomys_file(tmp_path):
+    tree = replace(tree_of([-1, 0, 0]), labels=pl.Series("text", ["animal", "cat", "dog"]))
+    packed.write(tree, tmp_path / "own.npz")
+    (tmp_path / "none.npz").write_text("no taxonomy")
+    promise = UserKAnonymity(k=2, labels=digest_of(["animal", "cat", "dog"]))
+
+    def labels(run=None, *paths, rows=None):
+        evidence = {"taxonomy": pl.LazyFrame({"path": [str(path) for path in paths]}, schema={"path": pl.String})}
+        case = case_of(_labelled() if rows is None else rows, evidence=evidence)
+        return check_of(judge(replace(case, run=run or {}), (promise,)), "labels")
+
+    own = tmp_path / "own.npz"
+    assert labels(None, own).status == "passed"
+    assert labels({"parameters": {"taxonomy": str(own)}}).status == "passed"
+    assert labels(None, own, rows=_labelled(query="what was typed")).status == "failed"
+    assert labels({"parameters": {"taxonomy": "wordnet"}}, own).status == "failed"
+    for paths in ((), (tmp_path / "none.npz",), (tmp_path / "missing.npz",), ("\0",), ("wordnet",)):
+        found = labels(None, *paths)
+        assert found.text.endswith(": needs the taxonomy's file, whose path is in the run record (--record DIR)")
+        assert found.carries_promise
+    invented = case_of(_labelled(), evidence={"labels": pl.LazyFrame({"label": ["animal", "cat", "dog"]})})
+    assert judge(invented, (promise,)).exit_code == 3
 
 
 # --- topics ------------------------------------------------------------------------------------
@@ -181,6 +196,6 @@ def test_what_it_says():
     assert (promise.releases, plain.releases) == ("concepts", "text")
     assert plain.about == "subjects"
     assert plain.linkage_bound == 100 / 4
-    assert plain.evidence == ()
+    assert plain.evidence == ("subjects",)
     assert promise.evidence == ("topics", "subjects")
-    assert UserKAnonymity(k=4, labels=DIGEST).evidence == ("labels",)
+    assert UserKAnonymity(k=4, labels=DIGEST).evidence == ("taxonomy", "subjects")
