@@ -932,6 +932,26 @@ def another_original(f: Forgery) -> None:
     f.log = padded
 
 
+_NUMBERS_BESIDE_QUERIES = (
+    "What accompanies a query of a profile is judged by its range only: times and ranks that lie within what its users "
+    "had can spell a number, such as whose query it is. `attrs = drop` removes them."
+)
+
+
+@tampering("profiles.tsv", uncaught=_NUMBERS_BESIDE_QUERIES)
+def ranks_that_number_members(f: Forgery) -> None:
+    rows, parts = f.rows, []
+    for group in f.groups:
+        own = f.original.filter(pl.col("user").is_in(group))
+        low, high = (own["rank"].drop_nulls().sort()[at] for at in (0, -1))
+        typist = dict(own.select("query", "user").iter_rows())
+        profile = rows.filter(pl.col("user") == f.names[group[0]])
+        ranks = [low + group.index(typist[query]) % (high - low + 1) for query in profile["query"]]
+        profile = profile.with_columns(pl.Series("rank", ranks, dtype=pl.Int32))
+        parts += [profile.with_columns(pl.lit(f.names[user]).alias("user")) for user in group]
+    f.put(pl.concat(parts))
+
+
 def _put_invented_labels(f: Forgery) -> pl.Series:
     """What somebody of each group typed, with who it was, as if these were labels of a taxonomy."""
     profiles = {}

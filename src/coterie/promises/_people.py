@@ -256,16 +256,14 @@ def _averages(case: Case, original: Log, groups: _Groups) -> Iterator[Check]:
     """Times, ranks and hosts are averages of what the people behind a profile had; how many come from one of them."""
     shape, before = case.shape, original.shape
     columns = {"time": shape.time, "rank": shape.rank, "host": shape.page}
-    if not all(columns.values()):
-        return
-    released = [pl.col(name).alias(role) for role, name in columns.items()]
+    released = [_column(role, name) for role, name in columns.items()]
     rows = groups.profiles.select("group", pl.col(shape.item).alias("item"), *released)
     given = rows.filter(pl.any_horizontal(pl.col(*columns).is_not_null())).collect(engine="streaming")
     if given.is_empty():
         return
     had = groups.typed.select(
-        "group", "user", pl.col(before.item).alias("item"), pl.col(before.time).alias("time"),
-        pl.col(before.rank).alias("rank"), pl.col(before.page).alias("page"),
+        "group", "user", pl.col(before.item).alias("item"), _column("time", before.time),
+        _column("rank", before.rank), _column("page", before.page),
     )  # fmt: skip
     limits = had.group_by("group").agg(
         pl.col("time").dt.truncate("1d").min().alias("from"), pl.col("time").max().alias("to"),
@@ -307,6 +305,12 @@ def _averages(case: Case, original: Log, groups: _Groups) -> Iterator[Check]:
         needs_original=True,
         carries_promise=True,
     )
+
+
+def _column(role: str, name: str | None) -> pl.Expr:
+    """What has a role in a shape; nothing where no column has it."""
+    types = {"time": pl.Datetime("us"), "rank": pl.Int32()}
+    return (pl.col(name) if name else pl.lit(None, types.get(role, pl.String()))).alias(role)
 
 
 def _hosts(had: pl.LazyFrame) -> pl.LazyFrame:
