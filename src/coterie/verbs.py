@@ -34,7 +34,7 @@ from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps.sessions import session_minutes
 from coterie.writing.canonical import canonical
-from coterie.writing.files import fingerprint, refuse_other_input, sha256, write_release
+from coterie.writing.files import fingerprint, refuse_other_digest, refuse_other_input, sha256, write_release
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.sidecar import consistent, prepare_steps, read_sidecar, sidecar_path
 from coterie.writing.targets import placed, refuse_output
@@ -269,7 +269,7 @@ def verify(
     if original is not None and not original.steps:
         original = prepare(original, prepare_steps(sidecar, path) if steps is None else steps)
     if private is not None and original is not None and steps is None:
-        _refuse_other_digest(original, private)
+        refuse_other_digest(original, private)
     extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
     rows = frame.drop("bad")
     case = Case(
@@ -289,16 +289,6 @@ def verify(
         consistent(sidecar),
     )
     return replace(verdict, checks=(*of_file, *verdict.checks))
-
-
-def _refuse_other_digest(original: Log, record: Record) -> None:
-    """Refuse an original that the record's digest, which names depend on, is not of."""
-    expected = record.run.get("input_digest")
-    if expected and original.digest != expected:
-        raise InputError(
-            "The run record was made from another log than the original that was given, or from one that was read "
-            "otherwise (--columns, --user-field, --date)."
-        )
 
 
 def _verify_release(release: Release, original: Log | None, k: int | None) -> Verdict:

@@ -299,7 +299,7 @@ def test_a_page_about_a_promise(coterie):
     assert "A release with k = 5 says:" in page
     assert "shared by at least 5 users" in page
     assert "may all share a sensitive interest" in page  # a limit
-    assert "needs no run record" in page
+    assert "of the run record into: subjects." in page
     assert "smallest number of users" in page
     assert "run record into: certificate" in coterie("promises", "k_theta_affinity").out
     assert "No promise is called 'k'" in coterie("promises", "k", code=2).err

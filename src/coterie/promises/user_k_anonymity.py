@@ -37,7 +37,7 @@ _MADE_OF_LABELS = " It is made of labels of a taxonomy, which stand in place of 
 _LABEL_OF_ONE = "A label may stand for what one user of a group alone searched for, and may name a person or a disease."
 _LEARNT = (
     "What is learnt is not bounded by 1/k: one of the users behind a profile may have typed most of it, and "
-    "somebody who knows a few queries of a person can often tell which others are theirs (the measure `attribution`)."
+    "somebody who knows a few queries of a person can often tell which others are theirs (the measure attribution)."
 )
 _QUERY_OF_ONE = "A query that names a person by itself is released as it is where it is part of a shared profile."
 

@@ -200,6 +200,16 @@ def refuse_other_input(original: Log, record: Record) -> None:
         )
 
 
+def refuse_other_digest(original: Log, record: Record) -> None:
+    """Refuse an original that the record's digest, which names depend on, is not of."""
+    expected = record.run.get("input_digest")
+    if expected and original.digest != expected:
+        raise InputError(
+            "The run record was made from another log than the original that was given, or from one that was read "
+            "otherwise (--columns, --user-field, --date)."
+        )
+
+
 def _sink(frame: pl.LazyFrame, path: Path, kind: str, compression: str | None, csv_safe: bool = False) -> None:
     """Write rows: the only way that rows are written, so that the same rows give the same bytes."""
     if kind == "parquet":
