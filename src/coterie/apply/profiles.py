@@ -35,10 +35,7 @@ def share_profiles(
     """
     user, order = models.events.USER, order or models.events.EVENT_ORDER
     members = groups.collect(engine="streaming").sort("subject")
-    everybody = models.groups.user_names(log)
-    names = run.pseudonyms(members["subject"], taken=everybody)
-    named = members.select(pl.col("subject").alias("original"), names.alias("released"), "group")
-    subjects = everybody.alias("original").to_frame().join(named, on="original", how="left").sort("original")
+    subjects = named_subjects(log, members, run)
     rows = models.groups.user_rows(log)
     done = DoneSoFar(rows.select(pl.len()).collect(engine="streaming").item(), run.tell)
 
@@ -52,6 +49,14 @@ def share_profiles(
 
     grouped = rows.select(user, *order).join(members.lazy().rename({"subject": user}), on=user)
     return subjects.lazy(), run.collect(run.map(grouped, work, by=["group"]))
+
+
+def named_subjects(log: Log, members: pl.DataFrame, run: Run) -> pl.DataFrame:
+    """original, released, group: all users, with fresh names for the members of groups (subject, group)."""
+    everybody = models.groups.user_names(log)
+    names = run.pseudonyms(members["subject"], taken=everybody)
+    named = members.select(pl.col("subject").alias("original"), names.alias("released"), "group")
+    return everybody.alias("original").to_frame().join(named, on="original", how="left").sort("original")
 
 
 def release_groups(

@@ -206,7 +206,7 @@ class Whole(_Numbers):
 
 def method_options(name: str) -> Iterator[click.Option]:
     """The parameters of a method as options."""
-    from coterie.core.params import Choice, File, Flag
+    from coterie.core.params import Choice, File, Flag, NumberOr
 
     for param in params(name):
         kind: Any = param.kind
@@ -214,7 +214,11 @@ def method_options(name: str) -> Iterator[click.Option]:
             kind = click.Choice(param.rule.options)
         elif param.name == "k":
             kind = Whole()
+        elif isinstance(param.rule, NumberOr):
+            kind = click.types.FuncParamType(param.rule.read)
         flag = f"--{param.name.replace('_', '-')}"
         is_flag = isinstance(param.rule, Flag)
         metavar = "|".join((*param.rule.names, "FILE")) if isinstance(param.rule, File) else None
+        if isinstance(param.rule, NumberOr):
+            metavar = f"{param.rule.word}|NUMBER"
         yield click.Option([flag], type=kind, is_flag=is_flag, default=param.default, metavar=metavar, help=param.doc)

@@ -58,6 +58,25 @@ class Range:
         return f"{number} between {self.low:g} and {self.high:g}"
 
 
+class NumberOr:
+    """A whole number of at least `low`, or a word that stands for one."""
+
+    def __init__(self, low: int, word: str) -> None:
+        self.low, self.word = low, word
+
+    def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
+        """Whether `value` is the word or such a number."""
+        return value == self.word or (isinstance(value, int) and not isinstance(value, bool) and value >= self.low)
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
+        """The allowed values in words."""
+        return f"a whole number of at least {self.low}, or {self.word!r}"
+
+    def read(self, text: str) -> int | str:
+        """What was written on the command line."""
+        return int(text) if text.isdecimal() else text
+
+
 class Choice:
     """One of a few words."""
 

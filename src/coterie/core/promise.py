@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from coterie.core.log import Log
 
 Status = Literal["passed", "failed", "not checked"]
-Kind = Literal["text", "concepts", "counts"]
-"""What released items are: strings of the log, names of concepts in their place, or numbers."""
+Kind = Literal["text", "phrases", "concepts", "counts"]
+"""What released items are: strings of the log, parts of them, names of concepts in their place, or numbers."""
 ORIGINAL = "the original log (--original LOG)"
 
 

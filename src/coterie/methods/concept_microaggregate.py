@@ -53,15 +53,28 @@ import numpy as np
 import polars as pl
 
 from coterie import kernels, models, taxonomies
+from coterie.apply.phrases import (
+    AS_MANY_AS_K,
+    PHRASES,
+    QUERIES_AS_TYPED,
+    Publish,
+    Spoken,
+    Users,
+    promises_of,
+    release_phrases,
+)
 from coterie.apply.profiles import release_texts, share_profiles, typed_alone
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
 from coterie.core.params import Choice, File, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.promise import Promise
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, Shape
+from coterie.errors import ParameterError
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.taxonomies import WORDNET, Taxonomy
+from coterie.text.language import ENGLISH
 from coterie.text.words import digest_of
 
 if TYPE_CHECKING:
@@ -91,6 +104,9 @@ class ConceptMicroaggregate:
         File(WORDNET),
         "where concepts come from: 'wordnet', or a FILE that `coterie taxonomy build` made",
     ] = WORDNET
+    publish: Publish = QUERIES_AS_TYPED
+    phrase_users: Users = AS_MANY_AS_K
+    language: Spoken = ENGLISH
     categories: Annotated[int, Range(1), "most concepts of one query, the likeliest first"] = 5
     block_users: Annotated[
         int,
@@ -109,12 +125,14 @@ class ConceptMicroaggregate:
 
     def __post_init__(self) -> None:
         check_params(self, "concept_microaggregate")
+        if self.publish == PHRASES and self.synthetic == "label":
+            raise ParameterError("Labels are no phrases: say synthetic = query, or leave out publish = phrases.")
 
-    def promises(self, facts: Facts) -> tuple[UserKAnonymity, ...]:
-        """At least k users behind each released profile, and labels where these are released."""
+    def promises(self, facts: Facts) -> tuple[Promise, ...]:
+        """At least k users behind each released profile, m behind each phrase, and labels where these are released."""
         enough_subjects("concept_microaggregate", self.k, facts)
         if self.synthetic == "query":
-            return (UserKAnonymity(k=self.k),)
+            return promises_of(self, UserKAnonymity(k=self.k), facts)
         labels = WORDNET if self.taxonomy == WORDNET else digest_of(self._tree.labels)
         return (UserKAnonymity(k=self.k, labels=labels),)
 
@@ -129,6 +147,8 @@ class ConceptMicroaggregate:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the synthetic queries of each group, under a fresh name for each member."""
+        if self.publish == PHRASES:
+            return release_phrases(log, plan, run, self)
         tree, labels = self._tree, self.synthetic == "label"
         models.concepts.load_kernels(tree)
         subjects, common = share_profiles(

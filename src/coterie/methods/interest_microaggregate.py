@@ -48,12 +48,22 @@ import numpy as np
 import polars as pl
 
 from coterie import kernels, models
+from coterie.apply.phrases import (
+    AS_MANY_AS_K,
+    PHRASES,
+    Publish,
+    Users,
+    promises_of,
+    refuse_details,
+    release_phrases,
+)
 from coterie.apply.profiles import release_groups
 from coterie.core import registry
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
 from coterie.core.params import Choice, File, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.promise import Promise
 from coterie.core.run import Run
 from coterie.core.shapes import GROUPS, QUERIES, Shape
 from coterie.core.threads import in_threads
@@ -87,11 +97,13 @@ class InterestMicroaggregate:
     ] = ENGLISH
     dimensions: Annotated[int, Range(1, 512), "directions of meaning that are learned from the log"] = 128
     size_weight: Annotated[float, Range(0, 1), "how much users with unlike numbers of rows are kept apart"] = 0.1
+    publish: Publish = PHRASES
+    phrase_users: Users = AS_MANY_AS_K
     attrs: Annotated[
         str,
         Choice("nearest", "same_string", "drop"),
-        "times, ranks, hosts: averaged over the nearest queries, over the same query, or none",
-    ] = "nearest"
+        "times, ranks, hosts of queries: averaged over the nearest queries, over the same query, or none",
+    ] = "drop"
     sensitive: Annotated[
         str,
         File(NO_TOPICS),
@@ -114,17 +126,18 @@ class InterestMicroaggregate:
 
     def __post_init__(self) -> None:
         check_params(self, "interest_microaggregate")
+        refuse_details(self.publish, self.attrs)
         if self.partition == "random" and self.sensitive != NO_TOPICS:
             raise ParameterError("Random groups do not look at sensitive topics: leave out sensitive, or partition.")
 
-    def promises(self, facts: Facts) -> tuple[UserKAnonymity, ...]:
-        """At least k users behind each released profile, and no sensitive topic that all of them have."""
+    def promises(self, facts: Facts) -> tuple[Promise, ...]:
+        """At least k users behind each profile and m behind each phrase, and no sensitive topic that all k have."""
         enough_subjects("interest_microaggregate", self.k, facts)
-        if self.sensitive == NO_TOPICS:
-            return (UserKAnonymity(k=self.k),)
-        topics = name_of_topics(self._topics)
-        spoken = language(self.language).name
-        return (UserKAnonymity(k=self.k, topics=topics, topic_share=self.sensitive_share, language=spoken),)
+        profiles = UserKAnonymity(k=self.k)
+        if self.sensitive != NO_TOPICS:
+            topics, spoken = name_of_topics(self._topics), language(self.language).name
+            profiles = UserKAnonymity(k=self.k, topics=topics, topic_share=self.sensitive_share, language=spoken)
+        return promises_of(self, profiles, facts)
 
     def baseline(self) -> InterestMicroaggregate | None:
         """The same with random groups, whatever is sensitive."""
@@ -160,6 +173,8 @@ class InterestMicroaggregate:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the common profile of each group, under a fresh name for each member."""
+        if self.publish == PHRASES:
+            return release_phrases(log, plan, run, self)
         return release_groups(log, plan, run, attrs=self.attrs)
 
     @property

@@ -51,14 +51,27 @@ from typing import Annotated, ClassVar
 import polars as pl
 
 from coterie import kernels, models
+from coterie.apply.phrases import (
+    AS_MANY_AS_K,
+    PHRASES,
+    QUERIES_AS_TYPED,
+    Publish,
+    Spoken,
+    Users,
+    promises_of,
+    refuse_details,
+    release_phrases,
+)
 from coterie.apply.profiles import release_groups
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
 from coterie.core.params import Choice, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.promise import Promise
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, Shape
 from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.text.language import ENGLISH
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +94,9 @@ class Microaggregate:
         Range(0),
         "users compared with each other, at least 2k; 0: all up to 2000 users, blocks of 200 above",
     ] = 0
+    publish: Publish = QUERIES_AS_TYPED
+    phrase_users: Users = AS_MANY_AS_K
+    language: Spoken = ENGLISH
     partition: Annotated[
         str,
         Choice("mdav", "size", "random"),
@@ -93,11 +109,12 @@ class Microaggregate:
 
     def __post_init__(self) -> None:
         check_params(self, "microaggregate")
+        refuse_details(self.publish, self.attrs)
 
-    def promises(self, facts: Facts) -> tuple[UserKAnonymity, ...]:
-        """At least k users behind each released profile."""
+    def promises(self, facts: Facts) -> tuple[Promise, ...]:
+        """At least k users behind each released profile, and m behind each phrase."""
         enough_subjects("microaggregate", self.k, facts)
-        return (UserKAnonymity(k=self.k),)
+        return promises_of(self, UserKAnonymity(k=self.k), facts)
 
     def baseline(self) -> Microaggregate | None:
         """The same with random groups."""
@@ -122,4 +139,6 @@ class Microaggregate:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Steps 2 and 3: the common profile of each group, under a fresh name for each member."""
+        if self.publish == PHRASES:
+            return release_phrases(log, plan, run, self)
         return release_groups(log, plan, run, eq1=self.eq1, attrs=self.attrs)

@@ -51,17 +51,30 @@ import numpy as np
 import polars as pl
 
 from coterie import kernels, models, taxonomies
+from coterie.apply.phrases import (
+    AS_MANY_AS_K,
+    PHRASES,
+    QUERIES_AS_TYPED,
+    Publish,
+    Spoken,
+    Users,
+    promises_of,
+    refuse_details,
+    release_phrases,
+)
 from coterie.apply.profiles import release_groups
 from coterie.core.arrays import Floats, Ints, Short, offsets
 from coterie.core.log import Log
 from coterie.core.params import Choice, File, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.promise import Promise
 from coterie.core.run import Run
 from coterie.core.shapes import GROUPS, QUERIES, Shape
 from coterie.core.threads import DoneSoFar, in_threads
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.taxonomies import Taxonomy
 from coterie.taxonomies.lexicon import Unit
+from coterie.text.language import ENGLISH
 
 USER, QUERY = QUERIES.subject, QUERIES.item
 _NOBODY = -1  # the group of a user who is in none
@@ -101,6 +114,9 @@ class SemanticMicroaggregate:
         Choice("drop", "nearest", "same_string"),
         "times, ranks, hosts: none, averaged over the nearest queries, or over the same query",
     ] = "drop"
+    publish: Publish = QUERIES_AS_TYPED
+    phrase_users: Users = AS_MANY_AS_K
+    language: Spoken = ENGLISH
     block_users: Annotated[
         int,
         Range(0),
@@ -118,11 +134,12 @@ class SemanticMicroaggregate:
 
     def __post_init__(self) -> None:
         check_params(self, "semantic_microaggregate")
+        refuse_details(self.publish, self.attrs)
 
-    def promises(self, facts: Facts) -> tuple[UserKAnonymity, ...]:
-        """At least k users behind each released profile."""
+    def promises(self, facts: Facts) -> tuple[Promise, ...]:
+        """At least k users behind each released profile, and m behind each phrase."""
         enough_subjects("semantic_microaggregate", self.k, facts)
-        return (UserKAnonymity(k=self.k),)
+        return promises_of(self, UserKAnonymity(k=self.k), facts)
 
     def baseline(self) -> SemanticMicroaggregate | None:
         """The same with random groups."""
@@ -161,8 +178,11 @@ class SemanticMicroaggregate:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Algorithm 5: the common profile of each group, under a fresh name for each member."""
-        _load_kernels()
-        draft = release_groups(log, plan, run, attrs=self.attrs, choose_queries=kernels.quotas.choose_by_quota)
+        if self.publish == PHRASES:
+            draft = release_phrases(log, plan, run, self)
+        else:
+            _load_kernels()
+            draft = release_groups(log, plan, run, attrs=self.attrs, choose_queries=kernels.quotas.choose_by_quota)
         return replace(draft, warnings=(*draft.warnings, *self._left_out(draft.subjects)))
 
     def _left_out(self, subjects: pl.LazyFrame) -> tuple[str, ...]:

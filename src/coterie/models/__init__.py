@@ -8,9 +8,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from coterie.models import concepts, events, groups, interests, profiles, queries, words
+    from coterie.models import concepts, events, groups, interests, phrases, profiles, queries, words
 
-__all__ = ["concepts", "events", "groups", "interests", "profiles", "queries", "words"]
+__all__ = ["concepts", "events", "groups", "interests", "phrases", "profiles", "queries", "words"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -23,8 +23,9 @@ from typing import Any
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.promise import Case, Check
+from coterie.core.promise import Case, Check, Kind
 from coterie.promises._checks import count, judged, not_checked
+from coterie.promises._phrase_recount import queries_with_phrases
 from coterie.text.hosts import host_labels, host_of
 
 RECORD = "the run record (--record DIR)"
@@ -129,10 +130,10 @@ class _Groups:
     """group and the columns of the release."""
 
 
-def people(case: Case, profiles: pl.LazyFrame, *, typed: bool) -> Iterator[Check]:
+def people(case: Case, profiles: pl.LazyFrame, *, made_of: Kind) -> Iterator[Check]:
     """The names behind each profile (subject, and what stands for its rows) are people, and it is made of all of them.
 
-    `typed`: what is released was typed by somebody, and is not put in place of it.
+    `made_of`: what was typed is looked for in what its people typed, parts of it inside of that, concepts not at all.
     """
     names = count(case.rows.select(pl.col(case.shape.subject).drop_nulls().n_unique()))
     if case.original is None or not is_known(case):
@@ -149,10 +150,13 @@ def people(case: Case, profiles: pl.LazyFrame, *, typed: bool) -> Iterator[Check
         needs_original=True,
         carries_promise=True,
     )
-    if not typed:
+    if made_of == "concepts":
         return
     item = case.shape.item
-    strings = groups.typed.group_by("group", pl.col(case.original.shape.item).alias("item")).agg(
+    theirs = groups.typed.select("group", "user", pl.col(case.original.shape.item).alias("item"))
+    if made_of == "phrases":
+        theirs = _phrases_of(theirs, case)
+    strings = theirs.group_by("group", "item").agg(
         pl.col("user").n_unique().alias("users"), pl.col("user").first().alias("owner")
     )
     rows = groups.profiles.group_by("group", pl.col(item).alias("item")).len("rows")
@@ -160,12 +164,16 @@ def people(case: Case, profiles: pl.LazyFrame, *, typed: bool) -> Iterator[Check
     yield judged(
         "typed",
         int(chosen.filter(pl.col("users").is_null())["rows"].sum()),
-        f"every {item} of a profile was typed by somebody behind it",
+        f"every {item} of a profile was typed by somebody behind it"
+        + (", as part of a query" if made_of == "phrases" else ""),
         fault="rows of profiles were not",
         looked_at=int(chosen["rows"].sum()),
         needs_original=True,
         carries_promise=True,
     )
+    if made_of == "phrases":
+        yield _several(chosen)
+        return
     yield _shares(groups, chosen)
     yield from _averages(case, case.original, groups)
 
@@ -213,6 +221,33 @@ def _unlike_record(case: Case, known: pl.DataFrame) -> int:
     real = known.select("user", "name").drop_nulls()
     both = ["user", "name"]
     return real.join(said, on=both, how="anti").height + said.join(real, on=both, how="anti").height
+
+
+def _phrases_of(typed: pl.LazyFrame, case: Case) -> pl.LazyFrame:
+    """group, user, item: which released phrases stand in what people typed (group, user, item)."""
+    pairs = typed.unique().collect(engine="streaming")
+    released = case.rows.select(pl.col(case.shape.item).alias("item")).drop_nulls().unique().collect(engine="streaming")
+    holding = queries_with_phrases(pairs["item"].unique(), released["item"]).rename({"query": "item"})
+    return pairs.lazy().join(holding.lazy(), on="item").select("group", "user", item="phrase")
+
+
+def _several(chosen: pl.DataFrame) -> Check:
+    """No profile that stands in the queries of one user alone."""
+    own = chosen.with_columns(pl.when(pl.col("users") == 1).then("owner").alias("owner"))
+    rows = own.group_by("group", "owner").agg(pl.col("rows").sum())
+    each = rows.with_columns((100 * pl.col("rows") / pl.col("rows").sum().over("group")).alias("share"))
+    largest = each.group_by("group").agg(pl.col("share").filter(pl.col("owner").is_not_null()).max().fill_null(0))
+    median, most = (0.0, 0.0) if largest.is_empty() else (largest["share"].median(), largest["share"].max())
+    return judged(
+        "shares",
+        largest.filter(pl.col("share") == 100).height,
+        "no profile stands in the queries of one user alone",
+        fault="profiles do",
+        looked_at=largest.height,
+        how=f"the largest contributor alone has {median:.0f} % of a profile in the median, {most:.0f} % at most",
+        needs_original=True,
+        carries_promise=True,
+    )
 
 
 def _shares(groups: _Groups, chosen: pl.DataFrame) -> Check:

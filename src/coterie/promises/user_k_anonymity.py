@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import polars as pl
 
 from coterie import taxonomies
-from coterie.core.params import Range, check_params
+from coterie.core.params import Flag, Range, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import Shape
 from coterie.errors import CoterieError
@@ -39,6 +39,10 @@ _LEARNT = (
     "What is learnt is not bounded by 1/k: one of the users behind a profile may have typed most of it, and "
     "somebody who knows a few queries of a person can often tell which others are theirs (the measure attribution)."
 )
+_TOLD_OF_ALL = (
+    "What the users behind a profile have in common is told about each of them; and another release of the same log, "
+    "with other groups, can undo the protection (--groups-of keeps the groups)."
+)
 _QUERY_OF_ONE = "A query that names a person by itself is released as it is where it is part of a shared profile."
 
 
@@ -52,6 +56,9 @@ class UserKAnonymity:
         NameOrDigest("", taxonomies.WORDNET),
         "where labels of a taxonomy are released in place of queries: its name, or the digest of its labels",
     ] = ""
+    phrases: Annotated[bool, Flag(), "where parts of queries are released, which the promise phrase_users is about"] = (
+        False
+    )
     topics: Annotated[
         str,
         NameOrDigest(""),
@@ -88,8 +95,8 @@ class UserKAnonymity:
     def limits(self) -> tuple[str, ...]:
         """What the promise does not say."""
         return (
-            _LABEL_OF_ONE if self.labels else _QUERY_OF_ONE,
-            *(() if self.labels else (_LEARNT,)),
+            _LABEL_OF_ONE if self.labels else _TOLD_OF_ALL if self.phrases else _QUERY_OF_ONE,
+            *(() if self.labels or self.phrases else (_LEARNT,)),
             "Users of one group may all share a sensitive interest"
             + (" that is not on the list, that many have, or that they typed other words for." if self.topics else "."),
             "Anyone who knows that a person typed a rare query learns which group that person is in.",
@@ -100,8 +107,8 @@ class UserKAnonymity:
 
     @property
     def releases(self) -> Kind:
-        """Released items are what was typed, or labels in place of it."""
-        return "concepts" if self.labels else "text"
+        """Released items are what was typed, parts of it, or labels in place of it."""
+        return "concepts" if self.labels else "phrases" if self.phrases else "text"
 
     @property
     def linkage_bound(self) -> float | None:
@@ -128,7 +135,10 @@ class UserKAnonymity:
         # What tells profiles apart is what was published: preparing rows like the original would hide it.
         published = case.rows if case.published is None else case.published
         nameless, rows = _nameless(published, case.shape)
-        yield self._labels(case, published) if self.labels else _items(case)
+        if self.labels:
+            yield self._labels(case, published)
+        elif not self.phrases:
+            yield _items(case)
         if nameless:
             detail = "every row has a name"
             yield judged("profiles", nameless, detail, fault="have none", looked_at=rows, carries_promise=True)
@@ -136,7 +146,7 @@ class UserKAnonymity:
         subject = case.shape.subject
         columns = [name for name in case.shape.released if name != subject]
         profiles = multisets(published, [subject], columns, secret_seeds())
-        of_people = list(people(case, profiles, typed=not self.labels))
+        of_people = list(people(case, profiles, made_of=self.releases))
         yield from of_people
         if self.topics:
             yield self._topics(case, profiles)

@@ -11,6 +11,8 @@ import polars as pl
 _JOINED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _JOINED_RUN = _JOINED + r"\u{30fc}"
 _LETTER = r"[\p{L}\p{M}\p{N}]"
+LETTER_WITHOUT_SPACES = rf"[{_JOINED_RUN}]\p{{M}}*"
+"""One letter, with its marks, of a script whose words follow each other without a space."""
 
 
 def digest_of(words: Iterable[str]) -> str:

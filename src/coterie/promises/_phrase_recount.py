@@ -1,0 +1,108 @@
+"""Recount: which queries hold which phrases, word for word and one after the other.
+
+Words end at spaces; each letter of a script without spaces is a word, too, so that a phrase may be part of such a text.
+Runs of words are compared by hashes under secret keys, which nobody who made the release could prepare.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.core.log import Log
+from coterie.text.words import LETTER_WITHOUT_SPACES
+
+_LETTER = f"({LETTER_WITHOUT_SPACES})"
+_EDGE = "\ufffe"  # in no text; around letters that are words
+_MOST_WORDS = 100  # of a phrase that is looked for inside of queries; longer ones must be whole queries
+_AT_ONCE = 1_000_000  # queries
+_Hashes = NDArray[np.uint64]
+_SCHEMA = {"query": pl.String, "phrase": pl.String}
+
+
+def queries_with_phrases(queries: pl.Series, phrases: pl.Series) -> pl.DataFrame:
+    """query, phrase: which of some distinct queries hold which of some distinct phrases."""
+    key, factors = secrets.randbits(63), np.array([secrets.randbits(63) * 2 + 1 for _ in range(_MOST_WORDS)], np.uint64)
+    looked_for = _Words.of(phrases, key)
+    sums = {length: (hashes, places) for length, hashes, places in _runs(looked_for, factors, whole=True)}
+    longer = phrases.filter(pl.Series(np.diff(looked_for.start) > _MOST_WORDS, dtype=pl.Boolean))
+    found = [pl.DataFrame({"query": longer, "phrase": longer}).filter(pl.col("query").is_in(queries.implode()))]
+    for begin in range(0, queries.len(), _AT_ONCE):
+        some = queries[begin : begin + _AT_ONCE]
+        for length, hashes, places in _runs(_Words.of(some, key), factors, until=max(sums, default=0)):
+            if length in sums:
+                wanted = pl.DataFrame({"hash": sums[length][0], "phrase": phrases.gather(sums[length][1])})
+                held = (
+                    pl.DataFrame({"hash": hashes, "query": places}).join(wanted, on="hash").unique(["query", "phrase"])
+                )
+                found.append(held.select(some.gather(held["query"]).alias("query"), "phrase"))
+    return pl.concat([pl.DataFrame(schema=_SCHEMA), *found])
+
+
+def users_with_phrases(original: Log, phrases: pl.Series) -> pl.DataFrame:
+    """phrase, users: how many users of a log have each of some distinct phrases in a query."""
+    shape = original.shape
+    typed = original.frame.select(pl.col(shape.subject).alias("user"), pl.col(shape.item).alias("query"))
+    typed = typed.drop_nulls().unique().collect(engine="streaming")
+    holding = queries_with_phrases(typed["query"].unique(), phrases)
+    users = (
+        holding.lazy().join(typed.lazy(), on="query").group_by("phrase").agg(pl.col("user").n_unique().alias("users"))
+    )
+    counted = phrases.alias("phrase").to_frame().lazy().join(users, on="phrase", how="left")
+    return counted.with_columns(pl.col("users").fill_null(0)).collect(engine="streaming")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Words:
+    """The words of texts as hashes: as a text could begin with them, and as they follow the word before."""
+
+    start: NDArray[np.int64]
+    bare: _Hashes
+    following: _Hashes
+
+    @classmethod
+    def of(cls, texts: pl.Series, key: int) -> _Words:
+        table = (
+            texts.to_frame("word").with_row_index("text").with_columns(pl.col("word").str.split(" ")).explode("word")
+        )
+        follows = pl.lit(False)
+        word = pl.col("word")
+        if table.select(pl.col("word").str.contains(_LETTER).any()).item():
+            pieces = pl.col("word").str.replace_all(_LETTER, f"{_EDGE}${{1}}{_EDGE}").str.split(_EDGE)
+            table = table.with_row_index("chunk").with_columns(pieces).explode("word")
+            # Nothing stands between two letters that meet, nor before the first or after the last one.
+            table = table.filter((pl.col("word") != "") | (pl.len().over("chunk") == 1))
+            follows = pl.col("chunk") == pl.col("chunk").shift(1)
+        following = pl.when(follows.fill_null(False)).then(pl.lit(_EDGE) + word).otherwise(word)
+        hashed = table.select("text", bare=word.hash(seed=key), following=following.hash(seed=key))
+        counts = np.bincount(hashed["text"].to_numpy(), minlength=texts.len())
+        start = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        return cls(start, hashed["bare"].to_numpy(), hashed["following"].to_numpy())
+
+
+def _runs(
+    words: _Words, factors: _Hashes, *, until: int = _MOST_WORDS, whole: bool = False
+) -> Iterator[tuple[int, _Hashes, NDArray[np.int64]]]:
+    """For each length the hashes of all runs of so many words, or of `whole` texts, and the texts they stand in."""
+    sizes = np.diff(words.start)
+    text = np.repeat(np.arange(sizes.size), sizes)
+    left = words.start[1:][text] - np.arange(text.size)
+    place = words.start[:-1][sizes > 0] if whole else np.arange(text.size)
+    total = words.bare[place] * factors[0]
+    for length in range(1, until + 1):
+        if length > 1:
+            enough = left[place] >= length
+            place, total = place[enough], total[enough]
+            total = total + words.following[place + length - 1] * factors[length - 1]
+        if place.size == 0:
+            return
+        ended = left[place] == length
+        if not whole:
+            yield length, total, text[place]
+        elif ended.any():
+            yield length, total[ended], text[place[ended]]

@@ -1,0 +1,99 @@
+"""Phrase users: every released phrase stands, word for word, in queries of at least m users of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import polars as pl
+
+from coterie.core.params import Range, check_params
+from coterie.core.promise import Case, Check, Kind
+from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken
+from coterie.promises._phrase_recount import users_with_phrases
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhraseUsers:
+    """Every released phrase stands, word for word, in queries of at least m different users of the log."""
+
+    m: Annotated[int, Range(2), "smallest number of users of the log in whose queries a released phrase stands"]
+
+    name: ClassVar[str] = "phrase_users"
+    about: ClassVar[Literal["items", "subjects"]] = "items"
+
+    def __post_init__(self) -> None:
+        check_params(self, self.name)
+
+    @property
+    def headline(self) -> str:
+        """The number people ask for."""
+        return f"m = {self.m}"
+
+    @property
+    def sentence(self) -> str:
+        """The promise in plain words."""
+        return (
+            f"Every released phrase stands, word for word, in queries of at least {self.m} different users of the log."
+        )
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the promise does not say."""
+        return (
+            f"What {self.m} users have in common can still be harmful: a name, an illness, a place.",
+            "The users who have a phrase need not be those behind the profile in which it stands: of these, one alone "
+            "may have it.",
+            f"Whoever controls {self.m - 1} accounts can find out whether somebody else typed a phrase, by typing it.",
+        )
+
+    @property
+    def releases(self) -> Kind:
+        """Released items are parts of what was typed."""
+        return "phrases"
+
+    @property
+    def linkage_bound(self) -> float | None:
+        """None: it is about phrases, not about who is behind them."""
+        return None
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """It needs nothing but the original."""
+        return ()
+
+    @classmethod
+    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> PhraseUsers:  # noqa: ARG003 (the protocol's)
+        """The promise to check of rows without a sidecar: k users for each phrase."""
+        return cls(m=values["k"])
+
+    def check(self, case: Case) -> Iterator[Check]:
+        """Count, for each distinct released phrase, the users in whose queries it stands."""
+        yield self._nothing_else(case)
+        item = case.shape.item
+        detail = f"every released {item} stands, word for word, in queries of at least {self.m} users"
+        if case.original is None:
+            yield not_checked("phrases", detail, carries_promise=True)
+            return
+        released = case.rows.select(pl.col(item).alias("phrase")).drop_nulls().unique().collect(engine="streaming")
+        counted = users_with_phrases(case.original, released["phrase"])
+        few = pl.col("users") < self.m
+        broken, smallest = counted.select(few.sum().alias("few"), pl.col("users").min().alias("smallest")).row(0)
+        yield judged(
+            "phrases",
+            int(broken or 0),
+            detail,
+            fault="stand in those of fewer",
+            looked_at=released.height,
+            how="" if smallest is None else f"the rarest one in those of {smallest:,}",
+            needs_original=True,
+            carries_promise=True,
+        )
+
+    def _nothing_else(self, case: Case) -> Check:
+        """Times, ranks and pages belong to whole queries, and would tell whose."""
+        others = other_columns(case.shape)
+        broken, rows = rows_broken(case.rows, any_given(others))
+        detail = f"phrases stand alone: {', '.join(others)} are empty" if others else "phrases stand alone"
+        return judged("alone", broken, detail, fault="rows have a value", looked_at=rows, carries_promise=True)

@@ -1,0 +1,85 @@
+"""Phrases against the plain version: what queries are cut into, and the profiles of groups."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import coterie
+from coterie.core.run import Run
+from coterie.engines.local import Local
+from coterie.models import phrases as model
+from coterie.text.language import language
+from tests.helpers import phrase_reference as reference
+
+WORDS = ["red", "rose", "of", "the", "garden", "手", "机", "手机", "x1", ""]
+USERS = ["ann", "bob", "cyd", "dan", "eve", "fay"]
+queries = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join)
+rows = st.lists(st.tuples(st.sampled_from(USERS), queries), min_size=2, max_size=40)
+
+
+def _found(typed, m, blocks=1, seed=7):
+    log = coterie.log(pl.DataFrame(typed, schema=["user", "query"], orient="row"))
+    run = Run(engine=Local(blocks), seed=seed)
+    return model.phrases(log, run, m, language("english")), run
+
+
+def _cut_by_reference(typed, m):
+    users, whole = reference.users_of_parts(typed), reference.users_of_queries(typed)
+    stops = language("english").stop_words
+    return {query: reference.cut(query, users, whole, m, stops) for query in whole}
+
+
+@settings(max_examples=300, deadline=None)
+@given(typed=rows, m=st.integers(2, 4), blocks=st.sampled_from([1, 3]))
+def test_members_have_the_phrases_of_the_plain_version(typed, m, blocks):
+    found, _ = _found(typed, m, blocks)
+    cut = _cut_by_reference(typed, m)
+    start, texts, by_user = found.cuts.start, found.texts.to_list(), {}
+    for place, user in enumerate(found.users):
+        theirs = []
+        for at in range(found.queries.user_start[place], found.queries.user_start[place + 1]):
+            query = found.queries.typed[at]
+            parts = [texts[number] for number in found.cuts.phrase[start[query] : start[query + 1]]]
+            theirs += parts * int(found.queries.times[at])
+        by_user[user] = sorted(theirs)
+    expected = {user: sorted(p for u, q in typed if u == user for p in cut[q]) for user, _ in typed}
+    assert by_user == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(typed=rows, m=st.integers(2, 4), cut_at=st.integers(1, 5), seed=st.integers(0, 3))
+def test_profiles_are_those_of_the_plain_version(typed, m, cut_at, seed):
+    found, run = _found(typed, m, seed=seed)
+    users = found.users.to_list()
+    groups = pl.DataFrame(
+        {"subject": users, "group": [int(place >= cut_at) for place in range(len(users))]},
+        schema_overrides={"group": pl.UInt32},
+    )
+    profiles = model.profiles_of_groups(found, groups, run)
+    cut = _cut_by_reference(typed, m)
+    key = dict(zip(found.texts.to_list(), run.keys("tie between phrases", found.texts).tolist(), strict=True))
+    for group in (0, 1):
+        members = groups.filter(pl.col("group") == group)["subject"].to_list()
+        phrases = [[p for u, q in typed if u == member for p in cut[q]] for member in members]
+        expected = reference.profile(phrases, key.__getitem__) if members else []
+        got = profiles.filter(pl.col("group") == group)
+        assert sorted(t for t, n in got.select("text", "n").iter_rows() for _ in range(n)) == expected
+
+
+def test_a_cut_is_the_longest_phrase_and_then_what_is_left_and_right_of_it():
+    typed = [("ann", "cheap red rose garden tour"), ("bob", "red rose"), ("cyd", "rose garden"), ("dan", "tour of")]
+    typed += [("eve", "cheap"), ("eve", "tour"), ("bob", "rose garden"), ("cyd", "red rose")]
+    cut = _cut_by_reference(typed, 2)
+    # Both pairs have three users: the first one is taken, and garden stays behind with two.
+    assert cut["cheap red rose garden tour"] == ["cheap", "red rose", "garden", "tour"]
+    found, _ = _found(typed, 2)
+    assert sorted(found.texts.to_list()) == ["cheap", "garden", "red rose", "rose garden", "tour"]
+
+
+def test_shares_of_rows_and_words_are_counted():
+    found, _ = _found([("ann", "red rose"), ("ann", "red rose"), ("bob", "red"), ("cyd", "tulip")], 2)
+    assert found.rows_kept == pytest.approx(3 / 4)
+    assert found.words_kept == pytest.approx(3 / 6)
