@@ -23,9 +23,8 @@ from coterie.kernels.phrases import Cuts, Queries, cut, frequent_runs, numbers_o
 from coterie.models.events import QUERY, USER
 from coterie.models.groups import user_rows
 from coterie.text.language import Language
-from coterie.text.words import LETTER_WITHOUT_SPACES
+from coterie.text.words import JOINT, put_together, words_and_letters
 
-_JOINT = "\ufdd0"  # stands for nothing in any text; here before a word that follows another without a space
 _GROUPS_AT_ONCE = 4_000
 
 
@@ -120,18 +119,11 @@ def _counted(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 def _words(queries: pl.Series) -> tuple[pl.DataFrame, Ints]:
     """word, first, text: the words of all queries; and where those of each begin."""
-    text = pl.col("text")
-    letter = f"({LETTER_WITHOUT_SPACES})"
-    written = queries.to_frame("text")
-    if written.select(text.str.contains(letter).any()).item():
-        joined = text.str.replace_all(letter, f"{_JOINT}${{1}}{_JOINT}").str.replace_all(f"{_JOINT}+", _JOINT)
-        joined = joined.str.replace_all(f"(^| ){_JOINT}", "${1}").str.replace_all(f"{_JOINT}( |$)", "${1}")
-        text = joined.str.replace_all(_JOINT, f" {_JOINT}")
-    lists = written.select(text.str.split(" ").alias("text"))
-    start = offsets(lists["text"].list.len().to_numpy())
-    words = lists.explode("text")["text"]
+    lists = words_and_letters(queries)
+    start = offsets(lists.list.len().to_numpy())
+    words = lists.explode()
     known = words.unique().to_frame("text").with_row_index("word")
-    bare = known.with_columns(pl.col("text").str.strip_prefix(_JOINT).alias("bare"))
+    bare = known.with_columns(pl.col("text").str.strip_prefix(JOINT).alias("bare"))
     first = bare.join(known.select(pl.col("text").alias("bare"), pl.col("word").alias("first")), on="bare", how="left")
     # A letter that never begins a text has no number of its own yet.
     missing = (
@@ -144,7 +136,7 @@ def _words(queries: pl.Series) -> tuple[pl.DataFrame, Ints]:
 
 def _stops(words: pl.Series, spoken: Language) -> Flags:
     """Which words a phrase may neither begin nor end with."""
-    bare = words.to_frame("text").select(pl.col("text").str.strip_prefix(_JOINT).str.to_lowercase())["text"]
+    bare = words.to_frame("text").select(pl.col("text").str.strip_prefix(JOINT).str.to_lowercase())["text"]
     return bare.is_in(["", *sorted(spoken.stop_words)]).to_numpy()
 
 
@@ -158,6 +150,5 @@ def _texts(cuts: Cuts, start: Ints, words: pl.Series) -> tuple[Cuts, pl.Series]:
     places = np.repeat(first - offsets(length)[:-1], length) + np.arange(length.sum())
     spelled = pl.DataFrame({"phrase": np.repeat(np.arange(used.size), length), "text": words.gather(places)})
     texts = spelled.group_by("phrase", maintain_order=True).agg(pl.col("text").str.join(" "))
-    text = pl.col("text").str.strip_prefix(_JOINT).str.replace_all(f" {_JOINT}", "", literal=True)
     numbered = Cuts(cuts.start, number[cuts.phrase], cuts.query[used], cuts.begin[used], cuts.length[used])
-    return numbered, texts.select(text)["text"]
+    return numbered, texts.select(put_together(pl.col("text")))["text"]

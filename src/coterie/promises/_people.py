@@ -237,10 +237,11 @@ def _several(chosen: pl.DataFrame) -> Check:
     rows = own.group_by("group", "owner").agg(pl.col("rows").sum())
     each = rows.with_columns((100 * pl.col("rows") / pl.col("rows").sum().over("group")).alias("share"))
     largest = each.group_by("group").agg(pl.col("share").filter(pl.col("owner").is_not_null()).max().fill_null(0))
-    median, most = (0.0, 0.0) if largest.is_empty() else (largest["share"].median(), largest["share"].max())
+    shares = largest["share"]
+    median, most = (0.0, 0.0) if shares.is_empty() else (float(shares.median()), float(shares.max()))  # type: ignore[arg-type]
     return judged(
         "shares",
-        largest.filter(pl.col("share") == 100).height,
+        int((shares == 100).sum()),
         "no profile stands in the queries of one user alone",
         fault="profiles do",
         looked_at=largest.height,

@@ -47,8 +47,8 @@ def queries_with_phrases(queries: pl.Series, phrases: pl.Series) -> pl.DataFrame
 def users_with_phrases(original: Log, phrases: pl.Series) -> pl.DataFrame:
     """phrase, users: how many users of a log have each of some distinct phrases in a query."""
     shape = original.shape
-    typed = original.frame.select(pl.col(shape.subject).alias("user"), pl.col(shape.item).alias("query"))
-    typed = typed.drop_nulls().unique().collect(engine="streaming")
+    rows = original.frame.select(pl.col(shape.subject).alias("user"), pl.col(shape.item).alias("query"))
+    typed = rows.drop_nulls().unique().collect(engine="streaming")
     holding = queries_with_phrases(typed["query"].unique(), phrases)
     users = (
         holding.lazy().join(typed.lazy(), on="query").group_by("phrase").agg(pl.col("user").n_unique().alias("users"))

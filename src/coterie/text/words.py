@@ -11,6 +11,7 @@ import polars as pl
 _JOINED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _JOINED_RUN = _JOINED + r"\u{30fc}"
 _LETTER = r"[\p{L}\p{M}\p{N}]"
+JOINT = "\ufdd0"  # a code that stands for nothing in any text
 LETTER_WITHOUT_SPACES = rf"[{_JOINED_RUN}]\p{{M}}*"
 """One letter, with its marks, of a script whose words follow each other without a space."""
 
@@ -28,6 +29,25 @@ def name_of_topics(topics: pl.DataFrame) -> str:
 def words(text: pl.Expr) -> pl.Expr:
     """The words of a normalized text: split at spaces and nothing else (SPEC 1.2)."""
     return text.str.split(" ")
+
+
+def words_and_letters(texts: pl.Series) -> pl.Series:
+    """The words of each text as a list; where a script is written without spaces, each letter is a word.
+
+    A word that follows another one without a space begins with JOINT; `put_together` makes a text of words again.
+    """
+    text, letter = pl.col("text"), f"({LETTER_WITHOUT_SPACES})"
+    written = texts.to_frame("text")
+    if written.select(text.str.contains(letter).any()).item():
+        joined = text.str.replace_all(letter, f"{JOINT}${{1}}{JOINT}").str.replace_all(f"{JOINT}+", JOINT)
+        joined = joined.str.replace_all(f"(^| ){JOINT}", "${1}").str.replace_all(f"{JOINT}( |$)", "${1}")
+        text = joined.str.replace_all(JOINT, f" {JOINT}")
+    return written.select(words(text).alias("words"))["words"]
+
+
+def put_together(spaced: pl.Expr) -> pl.Expr:
+    """The text of some words in a row of `words_and_letters`, given with a space between each two of them."""
+    return spaced.str.strip_prefix(JOINT).str.replace_all(f" {JOINT}", "", literal=True)
 
 
 def folded(text: pl.Expr) -> pl.Expr:

@@ -6,6 +6,7 @@ Items and users are numbers here: items those of `texts`, users and groups their
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ from coterie.measures.attacks import Z, interval
 from coterie.measures.attacks._clues import Clues
 from coterie.measures.comparison import Comparison
 from coterie.text.language import Language, language_in
+from coterie.text.words import JOINT, words_and_letters
 
 KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
 """How many distinct queries of a person are known; never more than half of theirs, so that some are left to learn."""
@@ -169,15 +171,55 @@ def parts_of(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
 
     Both tables have item and text. A text stands in itself.
     """
-    numbers = dict(parts.select("text", "item").iter_rows())
-    longest = max((text.count(" ") + 1 for text in numbers), default=0)
+    numbers = {run: item for item, run in _runs(parts)}
+    longest = max(map(len, numbers), default=0)
     found: list[tuple[int, int]] = []
-    for whole, text in wholes.select("item", "text").iter_rows():
-        words = text.split(" ")[:_MOST_WORDS]
+    for whole, run in _runs(wholes):
+        words = run[:_MOST_WORDS]
         ends = range(1, len(words) + 1)
-        runs = {" ".join(words[begin:end]) for end in ends for begin in range(max(0, end - longest), end)}
-        found += [(numbers[run], whole) for run in runs | {text} if run in numbers]
+        inside = {_as_text(words[begin:end]) for end in ends for begin in range(max(0, end - longest), end)}
+        found += [(numbers[part], whole) for part in inside | {run} if part in numbers]
     return pl.DataFrame(found, schema={"part": pl.UInt32, "whole": pl.UInt32}, orient="row").sort("part", "whole")
+
+
+def cut_into(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
+    """part, whole, n: texts of `wholes` cut into texts of `parts`: the longest first, then left and right of it.
+
+    Both tables have item and text, `parts` also `users`: of parts with the same number of words the one with the fewest
+    users is taken, of several the first. A text that is one of the parts stays whole.
+    """
+    numbers = {run: (users, item) for (item, run), users in zip(_runs(parts), parts["users"], strict=True)}
+    longest = max(map(len, numbers), default=0)
+    found: Counter[tuple[int, int]] = Counter()
+    for whole, run in _runs(wholes):
+        if run in numbers:
+            found[numbers[run][1], whole] += 1
+            continue
+        open_parts = [run]
+        while open_parts:
+            words = open_parts.pop()
+            for n in range(min(longest, len(words)), 0, -1):
+                fits = [(numbers[part], at) for at in range(len(words) - n + 1)
+                        if (part := _as_text(words[at : at + n])) in numbers]  # fmt: skip
+                if fits:
+                    (_, item), at = min(fits, key=lambda fit: (fit[0][0], fit[1]))
+                    found[item, whole] += 1
+                    open_parts += [words[:at], words[at + n :]]
+                    break
+    rows = [(part, whole, n) for (part, whole), n in found.items()]
+    schema = {"part": pl.UInt32, "whole": pl.UInt32, "n": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row").sort("part", "whole")
+
+
+def _runs(texts: pl.DataFrame) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """item, words of each text."""
+    for item, words in zip(texts["item"], words_and_letters(texts["text"]).to_list(), strict=True):
+        yield item, tuple(words)
+
+
+def _as_text(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Some words in a row as they would be if a text began with them."""
+    return (words[0].removeprefix(JOINT), *words[1:])
 
 
 def having(typed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:

@@ -29,8 +29,9 @@ typed it, or a longer query in which it stands word for word; where no guess is 
 
 The profile without the person is made from the run record and the original, not by running the method again: strings
 that no other member has leave it, strings that others have too stand there less often in proportion, and the gap is
-filled with further strings of the other members, drawn in proportion to how often they typed them (where profiles do
-not hold whole queries: with released strings that stand in their queries). Who is in the group stays as it was.
+filled with further strings of the other members, drawn in proportion to how often they typed them. Where profiles hold
+parts of queries, the queries of the others are cut into released strings, and their mean shares fill the profile. Who
+is in the group stays as it was.
 
 Up to 1,000 users with two distinct queries or more, drawn by the seed, are attacked, one draw of known queries each;
 intervals are of 95 % over users. `2 % of the users` is counted among up to 5,000. An adversary with vectors of words,
@@ -55,6 +56,7 @@ from coterie.measures.attacks._profiles import (
     KNOWLEDGE,
     Known,
     Profiles,
+    cut_into,
     difference,
     draw_known,
     everybody_alone,
@@ -389,6 +391,13 @@ def _some(users: pl.DataFrame, attacked: pl.DataFrame, most: int) -> pl.DataFram
 def _without(profiles: Profiles, known: Known, relations: _Relations, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """(profile, item, n) and (profile, item, day) of each attacked user's group without the user: profile = -1 - id."""
     users = known.users.select("id", "user", "group").with_columns(profile=-1 - pl.col("id").cast(pl.Int64))
+    others = users.select("profile", "user", "group").join(profiles.members.rename({"user": "other"}), on="group")
+    others = others.filter(pl.col("other") != pl.col("user")).select("profile", "group", "user", "other")
+    typed = profiles.typed.join(profiles.members, on="user")
+    if profiles.rows.join(typed, on=["group", "item"], how="anti").height:
+        return _parts_without(profiles, others, relations, seed), profiles.days.clear().select(
+            pl.lit(0, pl.Int64).alias("profile"), "item", "day"
+        )
     own = relations.theirs.rename({"n": "own"})
     by_group = relations.theirs.join(profiles.members, on="user").group_by("group", "item").agg(total=pl.col("n").sum())
     rows = users.join(profiles.rows, on="group").join(by_group, on=["group", "item"], how="left")
@@ -399,23 +408,51 @@ def _without(profiles: Profiles, known: Known, relations: _Relations, seed: int)
     gaps = rows.group_by("profile", maintain_order=True).agg(
         (pl.col("n") - pl.col("left")).sum().round(6).ceil().cast(pl.Int64).alias("gap")
     )
-    others = users.select("profile", "user", "group").join(profiles.members.rename({"user": "other"}), on="group")
-    others = others.filter(pl.col("other") != pl.col("user")).select("profile", "group", "other")
-    refill = others.join(_units(profiles, relations), left_on=["group", "other"], right_on=["group", "user"])
+    refill = others.join(typed, left_on=["group", "other"], right_on=["group", "user"])
     refill = refill.join(profiles.rows, on=["group", "item"], how="anti")
     drawn = _drawn(refill, gaps, profiles, seed)
     days = _days_without(profiles, users, others, kept, drawn)
     return pl.concat([kept, drawn.select("profile", "item", n=pl.lit(1.0))]), days
 
 
-def _units(profiles: Profiles, relations: _Relations) -> pl.DataFrame:
-    """group, user, item, n: what profiles are made of, for each member: whole queries or, where they are not, parts."""
-    typed = profiles.typed.join(profiles.members, on="user")
-    in_profiles = profiles.rows.join(typed.select("group", "item").unique(), on=["group", "item"], how="semi")
-    if in_profiles.height == profiles.rows.height:
-        return typed
+def _parts_without(
+    profiles: Profiles, others: pl.DataFrame, relations: _Relations, seed: int
+) -> pl.DataFrame:  # fmt: skip
+    """profile, item, n: where profiles are made of parts of queries, what the others' queries can be cut into.
+
+    Mean shares of the other members, as many rows as these have parts on average, filled by largest remainders; parts
+    that with the person alone are as common as the rarest released one are left out.
+    """
     released = profiles.rows.select("item").unique()
-    return relations.theirs.join(released, on="item", how="semi").join(profiles.members, on="user")
+    users = relations.theirs.group_by("item").agg(pl.len().alias("users"))
+    parts = profiles.texts.join(released, on="item", how="semi").join(users, on="item").sort("item")
+    wholes = profiles.texts.join(profiles.typed.select("item").unique(), on="item", how="semi")
+    cut = cut_into(parts, wholes).rename({"n": "copies"})
+    theirs = profiles.typed.join(cut, left_on="item", right_on="whole").select(
+        "user", item="part", n=pl.col("n") * pl.col("copies")
+    )
+    theirs = theirs.group_by("user", "item").agg(pl.col("n").sum())
+    theirs = theirs.with_columns((pl.col("n") / pl.col("n").sum().over("user")).alias("share"))
+    fewest = parts["users"].min() if parts.height else 0
+    rare = parts.filter(pl.col("users") == fewest).select("item")
+    lost = relations.theirs.join(rare, on="item", how="semi").select("user", "item")
+    shares = others.join(theirs, left_on="other", right_on="user")
+    shares = shares.join(lost, on=["user", "item"], how="anti").sort("profile", "item", "other")
+    sizes = shares.group_by("profile").agg(pl.col("n").sum().alias("rows"), pl.col("other").n_unique().alias("giving"))
+    means = shares.group_by("profile", "item", maintain_order=True).agg(pl.col("share").sum()).join(sizes, on="profile")
+    wanted = pl.col("share") / pl.col("share").sum().over("profile") * pl.col("rows") / pl.col("giving")
+    means = means.with_columns(wanted.alias("wanted")).with_columns(pl.col("wanted").floor().alias("n"))
+    label = means.join(profiles.texts, on="item", maintain_order="left").select(
+        pl.concat_str(pl.col("profile").cast(pl.String), "text", separator="\0")
+    )
+    means = means.with_columns(
+        pl.Series("tie", randomness.keys(seed, "profiles without a person", label.to_series())),
+        (pl.col("wanted") - pl.col("n")).round(6).alias("rest"),
+        (pl.col("wanted").sum().round() - pl.col("n").sum()).over("profile").alias("left"),
+    )
+    means = means.sort("profile", "rest", "tie", descending=[False, True, False])
+    more = pl.int_range(pl.len()).over("profile") < pl.col("left")
+    return means.with_columns(n=pl.col("n") + more).filter(pl.col("n") > 0).select("profile", "item", "n")
 
 
 def _drawn(refill: pl.DataFrame, gaps: pl.DataFrame, profiles: Profiles, seed: int) -> pl.DataFrame:
