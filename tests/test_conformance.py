@@ -40,6 +40,16 @@ def test_semantic_microaggregate_in_other_modes(params: dict[str, Any]) -> None:
     check_method(registry.method("semantic_microaggregate"), params)
 
 
+@pytest.mark.parametrize("name", ["microaggregate", "semantic_microaggregate", "concept_microaggregate"])
+def test_methods_with_phrases(name: str) -> None:
+    attrs = {} if name == "concept_microaggregate" else {"attrs": "drop"}
+    check_method(registry.method(name), {"k": 3, "publish": "phrases", "phrase_users": 2, **attrs})
+
+
+def test_interest_microaggregate_with_queries() -> None:
+    check_method(registry.method("interest_microaggregate"), {"k": 2, "publish": "queries", "attrs": "nearest"})
+
+
 def test_generalize_in_other_modes() -> None:
     cls = registry.method("generalize")
     check_method(cls, {"size": "queries", "left_over": "stay", "users": "session", "attrs": "keep"})
@@ -59,6 +69,7 @@ def test_promise(name: str) -> None:
 @pytest.mark.parametrize(("name", "numbers"), [
     ("user_k_anonymity", {"topics": "sha256:" + "0" * 64}),
     ("user_k_anonymity", {"labels": "sha256:" + "0" * 64}),
+    ("user_k_anonymity", {"phrases": True}),
     ("k_theta_affinity", {"function_words": "sha256:" + "0" * 64, "strict": True, "users": "pseudonym"}),
     ("concept_k_anonymity", {"taxonomy": "sha256:" + "0" * 64, "size": "queries", "users": "session"}),
 ])  # fmt: skip

@@ -202,11 +202,23 @@ def test_real_people(real_data):
     log = coterie.prepare(coterie.read(real_data / "aol_clicks_users.tsv.gz"))
     first = pl.int_range(pl.len()).over("user", order_by="time") < 56
     log = replace(log, frame=log.frame.filter(first).collect().lazy())
-    found = scores_of(log, coterie.anonymize(log, InterestMicroaggregate(k=5), seed=7), "attribution", seed=5)
+    queries = InterestMicroaggregate(k=5, publish="queries", attrs="nearest")
+    found = scores_of(log, coterie.anonymize(log, queries, seed=7), "attribution", seed=5)
     assert 55 < found["excess"] < 75
     assert 12 < found["excess.random"] < 20
     assert found["days.excess"] > found["excess"]
     assert found["after.one_query"] < found["after.two_queries"] < found["after.five_queries"]
+
+
+@pytest.mark.slow
+def test_real_people_and_phrases(real_data):
+    """The same people, phrases of five users each: no more than one in k, nor much more than a random guess."""
+    log = coterie.prepare(coterie.read(real_data / "aol_clicks_users.tsv.gz"))
+    first = pl.int_range(pl.len()).over("user", order_by="time") < 56
+    log = replace(log, frame=log.frame.filter(first).collect().lazy())
+    found = scores_of(log, coterie.anonymize(log, InterestMicroaggregate(k=5), seed=7), "attribution", seed=5)
+    assert 10 < found["excess"] < found["bound"] == 20
+    assert found["excess"] < found["excess.random"] + 5
 
 
 def test_parts_that_all_members_have_cost_nothing():

@@ -12,6 +12,7 @@ from coterie.core.params import Range, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken
 from coterie.promises._phrase_recount import users_with_phrases
+from coterie.promises._single_queries import ALONE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,7 @@ class PhraseUsers:
             "The users who have a phrase need not be those behind the profile in which it stands: of these, one alone "
             "may have it.",
             f"Whoever controls {self.m - 1} accounts can find out whether somebody else typed a phrase, by typing it.",
+            ALONE,
         )
 
     @property
@@ -65,8 +67,8 @@ class PhraseUsers:
 
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> PhraseUsers:  # noqa: ARG003 (the protocol's)
-        """The promise to check of rows without a sidecar: k users for each phrase."""
-        return cls(m=values["k"])
+        """The promise to check of rows without a sidecar: m users for each phrase, or as many as are given as k."""
+        return cls(m=values["m"] if "m" in values else values["k"])
 
     def check(self, case: Case) -> Iterator[Check]:
         """Count, for each distinct released phrase, the users in whose queries it stands."""

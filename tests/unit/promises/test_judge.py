@@ -24,6 +24,7 @@ from coterie.promises import judge
 from coterie.promises._people import names_of
 from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.promises.k_theta_affinity import KThetaAffinity
+from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from tests.helpers.hand_made import DIGEST, NAMES, case_of, check_of, frame_of, log_of
@@ -35,6 +36,8 @@ PROMISES = [
     ConceptKAnonymity(k=5, size="queries", taxonomy=DIGEST, users="pseudonym"),
     UserKAnonymity(k=5),
     UserKAnonymity(k=5, labels="wordnet", topics=DIGEST, topic_share=0.1),
+    UserKAnonymity(k=5, phrases=True),
+    PhraseUsers(m=4),
 ]
 
 
@@ -77,12 +80,13 @@ def test_every_promise_is_found_by_its_name():
     assert registry.names("promises") == [
         "concept_k_anonymity",
         "k_theta_affinity",
+        "phrase_users",
         "query_k_anonymity",
         "user_k_anonymity",
     ]
     for name in registry.names("promises"):
         assert promise_class(name).name == name
-        assert isinstance(promise_class(name)(k=3), Promise)
+        assert isinstance(promise_class(name)(**{_number(name): 3}), Promise)
     with pytest.raises(UnknownNameError, match="'query_k_anonymity'"):
         promise_class("query_k_anonimity")
 
@@ -98,26 +102,33 @@ def test_a_promise_survives_the_sidecar(promise):
 
 @pytest.mark.parametrize("promise", PROMISES)
 def test_what_everybody_may_ask_of_a_promise(promise):
-    assert promise.headline == f"k = {promise.k}"
-    assert str(promise.k) in promise.sentence
+    number = _number(promise.name)
+    assert promise.headline == f"{number} = {getattr(promise, number)}"
+    assert str(getattr(promise, number)) in promise.sentence
     assert promise.limits[-1].startswith("The promise is about this release alone")
     assert len(set(promise.limits)) == len(promise.limits) >= 3
     for text in (promise.sentence, *promise.limits):
         assert text[0].isupper()
         assert text.endswith(".")
         assert not {"she", "her", "he", "his"} & set(text.lower().replace(".", "").split())
-    assert promise.releases in ("text", "concepts")
+    assert promise.releases in ("text", "phrases", "concepts")
 
 
 @pytest.mark.parametrize("name", registry.names("promises"))
 def test_every_field_has_its_range_and_its_sentence(name):
     cls = promise_class(name)
     params = {param.name: param.doc for param in params_of(cls)}
-    assert set(params) == set(asdict(cls(k=2)))
+    number = _number(name)
+    assert set(params) == set(asdict(cls(**{number: 2})))
     assert all(params.values())
     for wrong in (1, 2.5, True, "3"):
-        with pytest.raises(ParameterError, match="'k' parameter"):
-            cls(k=wrong)
+        with pytest.raises(ParameterError, match=f"'{number}' parameter"):
+            cls(**{number: wrong})
+
+
+def _number(name):
+    """The number of a promise that must be given."""
+    return "m" if name == "phrase_users" else "k"
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from coterie.promises import judge, k_theta_affinity
 from coterie.promises._people import names_of
 from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.promises.k_theta_affinity import KThetaAffinity
+from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.text.words import digest_of, name_of_topics
@@ -47,6 +48,8 @@ PROMISES = [
     UserKAnonymity(k=5),
     UserKAnonymity(k=4, labels="wordnet", topics=DIGEST, topic_share=0.125),
     UserKAnonymity(k=4, labels=DIGEST, topics=DIGEST),
+    UserKAnonymity(k=4, phrases=True),
+    PhraseUsers(m=5),
 ]
 
 

@@ -1,0 +1,148 @@
+"""The judge of phrases: users are counted in whose queries a phrase stands, word for word."""
+
+from dataclasses import dataclass, replace
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import coterie
+from coterie.apply import phrases as applied
+from coterie.errors import BrokenPromiseError
+from coterie.methods.interest_microaggregate import InterestMicroaggregate
+from coterie.promises import judge
+from coterie.promises._people import names_of
+from coterie.promises._phrase_recount import queries_with_phrases, users_with_phrases
+from coterie.promises.phrase_users import PhraseUsers
+from coterie.promises.user_k_anonymity import UserKAnonymity
+from tests.helpers import phrase_reference as reference
+from tests.helpers.hand_made import NAMES, case_of, check_of, log_of
+
+LOG = log_of([
+    {"user": "a", "query": "red rose garden"},
+    {"user": "b", "query": "a red rose"},
+    {"user": "c", "query": "bored rosewood"},
+    {"user": "a", "query": "red rose"},
+])  # fmt: skip
+
+
+def _phrases(*texts):
+    return [{"user": NAMES[0], "query": text} for text in texts]
+
+
+@pytest.mark.parametrize(("text", "m", "status"), [
+    ("red rose", 2, "passed"),
+    ("red rose", 3, "failed"),  # one user has it twice, and in "bored rosewood" it is not made of whole words
+    ("rose garden", 2, "failed"),
+    ("rose red", 2, "failed"),
+    ("red garden", 2, "failed"),
+    ("tulip", 2, "failed"),
+])  # fmt: skip
+def test_users_are_counted_in_whose_queries_a_phrase_stands(text, m, status):
+    check = check_of(judge(case_of(_phrases(text), LOG), (PhraseUsers(m=m),)), "phrases")
+    assert check.status == status
+    assert check.carries_promise
+    assert text not in check.text
+
+
+def test_each_letter_of_a_script_without_spaces_is_a_word():
+    log = log_of([{"user": "a", "query": "买手机壳"}, {"user": "b", "query": "手机"}, {"user": "c", "query": "手 机"}])
+    counted = users_with_phrases(log, pl.Series("phrase", ["手机", "手", "机壳", "壳 手"]))
+    assert dict(counted.iter_rows()) == {"手机": 2, "手": 3, "机壳": 1, "壳 手": 0}
+
+
+WORDS = ["red", "rose", "of", "手", "手机", "x", ""]
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
+
+
+@settings(max_examples=200, deadline=None)
+@given(queries=st.lists(texts, min_size=1, max_size=12, unique=True), phrases=st.lists(texts, max_size=8, unique=True))
+def test_a_phrase_stands_where_the_plain_version_finds_it(queries, phrases):
+    found = queries_with_phrases(pl.Series("query", queries), pl.Series("phrase", phrases, dtype=pl.String))
+    held = {query: {part for parts in reference.parts(query) for part in parts} for query in queries}
+    expected = {(q, p) for q in queries for p in phrases if p in held[q] or p == q}
+    assert set(found.iter_rows()) == expected
+    assert found.height == len(expected)
+
+
+def test_a_phrase_of_very_many_words_must_be_a_whole_query():
+    long = " ".join(f"w{i}" for i in range(101))
+    log = log_of([{"user": "a", "query": long}, {"user": "b", "query": long}, {"user": "c", "query": f"x {long}"}])
+    assert users_with_phrases(log, pl.Series("phrase", [long]))["users"].to_list() == [2]
+
+
+def test_a_phrase_has_nothing_beside_it():
+    rows = [{**row, "rank": 1} for row in _phrases("red rose")]
+    assert check_of(judge(case_of(rows, LOG), (PhraseUsers(m=2),)), "alone").status == "failed"
+
+
+def test_without_the_original_nothing_is_known():
+    verdict = judge(case_of(_phrases("red rose")), (PhraseUsers(m=2),))
+    assert check_of(verdict, "phrases").status == "not checked"
+    assert verdict.exit_code == 3
+
+
+def test_of_rows_without_a_sidecar_k_is_the_number():
+    assert PhraseUsers.of_foreign({"k": 4}, named=True) == PhraseUsers(m=4)
+
+
+# --- broken twins: methods that promise it and do not keep it -----------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WithRarerPhrases(InterestMicroaggregate):
+    """Cuts queries into phrases of one user less than it promises."""
+
+    def release(self, log, plan, run):
+        return applied.release_phrases(log, plan, run, replace(self, phrase_users=2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WithWholeQueries(InterestMicroaggregate):
+    """Promises phrases, and releases whole queries."""
+
+    def release(self, log, plan, run):
+        return InterestMicroaggregate(k=self.k, publish="queries").release(log, plan, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OfAnotherGroup(InterestMicroaggregate):
+    """Gives each group the profile of another one."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        names = draft.subjects.drop_nulls("group").collect()
+        swapped = names.select(pl.col("released").alias("user"), pl.col("released").reverse().alias("to"))
+        frame = draft.frame.collect().join(swapped, on="user").with_columns(user=pl.col("to")).drop("to")
+        return type(draft)(frame=frame.lazy(), subjects=draft.subjects)
+
+
+ROWS = [(user, query) for user in "abcd" for query in (f"red rose {user}", f"tall tree {user}")]
+ROWS += [(user, query) for user in "efgh" for query in (f"slow boat {user}", f"wide river {user}")]
+ROWS += [("a", "odd socks"), ("b", "odd socks"), ("a", "green door"), ("b", "green door")]
+
+
+@pytest.mark.parametrize("method", [_WithRarerPhrases, _WithWholeQueries, _OfAnotherGroup])
+def test_a_method_that_breaks_it_releases_nothing(method):
+    log = coterie.log(pl.DataFrame(ROWS, schema=["user", "query"], orient="row"))
+    values = {"k": 4, "phrase_users": 3}
+    assert coterie.anonymize(log, InterestMicroaggregate(**values), seed=1).to_polars().height
+    with pytest.raises(BrokenPromiseError):
+        coterie.anonymize(log, method(**values), seed=1)
+
+
+def test_a_profile_of_one_person_alone_is_none():
+    """Names are people, each phrase is typed by many, and still all of it is one member's."""
+    log = log_of([
+        {"user": user, "query": query}
+        for user, query in [("a", "odd socks"), ("a", "red rose"), ("b", "x"), ("c", "odd socks"), ("d", "red rose")]
+    ])  # fmt: skip
+    names = dict(zip("abcd", names_of({"seed": 11}, "abcd", "abcd"), strict=True))
+    promises = (UserKAnonymity(k=2, phrases=True), PhraseUsers(m=2))
+    for phrases, behind, status in ((("odd socks", "red rose"), "ab", "failed"), (("odd socks",), "ac", "passed")):
+        rows = [{"user": names[user], "query": phrase} for user in behind for phrase in phrases]
+        verdict = judge(case_of(rows, log, run={"seed": 11}), promises)
+        assert check_of(verdict, "typed").status == "passed"
+        assert check_of(verdict, "shares").status == status
+        assert verdict.exit_code == (status == "failed")
