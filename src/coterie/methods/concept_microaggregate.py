@@ -14,6 +14,8 @@ Promise: every released profile, that is everything published under one name, is
     person by itself is released when it is chosen (the prepare step `scrub` removes those it recognizes). With
     `synthetic = label` it is made of labels of the taxonomy in place of what was typed. Times, ranks and pages are
     never released, nor are rows without a user.
+    With `publish = phrases` a profile is made of phrases in place of queries, and every phrase in it stands, word for
+    word, in queries of at least `phrase_users` different users of the log.
 
 Differs:
     - E-002-1: MDAV is that of SPEC 3.
@@ -29,6 +31,8 @@ Differs:
     - A query that the taxonomy does not know is a category of its own: at distance 1 from all but the same query,
       chosen like any other, released as it is or, with `synthetic = label`, as the label of the root. Their share is a
       warning of every release.
+    - `publish = phrases` is our own (`docs/phrases.md`): who knows five queries of a person tells a further one in their
+      profile far less often than with whole queries, the paper's rule and the default here.
     - Above 2,000 users MDAV runs within blocks of about 200 users of similar size and with common words
       (`block_users`).
 

@@ -10,6 +10,8 @@ Promise: every released profile, that is everything published under one name, is
     is made of queries that members of the group typed, word for word: a query that names a person by itself is
     released when it is chosen (the prepare step `scrub` removes those it recognizes). Rows without a user are not
     released.
+    With `publish = phrases` a profile is made of phrases in place of queries, and every phrase in it stands, word for
+    word, in queries of at least `phrase_users` different users of the log.
 
 Differs:
     - E-000-1: differences are normalized by the minimum.
@@ -29,6 +31,8 @@ Differs:
       label, and so does an address.
     - Where a group has more than 17 million pairs of events and chosen events (a user with 7,000 rows or more),
       averages are over the same query string.
+    - `publish = phrases` is our own (`docs/phrases.md`): who knows five queries of a person tells a further one in their
+      profile far less often than with whole queries, the paper's rule and the default here.
     - Above 2,000 users MDAV runs within blocks of about 200 users of similar size and with common words
       (`block_users`); a block has at least 2k users. What that costs is measured in `docs/benchmarks.md`.
 

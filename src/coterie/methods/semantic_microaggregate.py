@@ -12,6 +12,8 @@ Promise: every released profile, that is everything published under one name, is
     released when it is chosen (the prepare step `scrub` removes those it recognizes). With `attrs = drop` the
     release says how many one member alone typed. Rows without a user are not released; with `leftovers = suppress`
     up to k - 1 users are not released either, and the release says how many.
+    With `publish = phrases` a profile is made of phrases in place of queries, and every phrase in it stands, word for
+    word, in queries of at least `phrase_users` different users of the log.
 
 Differs:
     - E-003-1: similarity is the sum of the smaller counts.
@@ -25,6 +27,8 @@ Differs:
     - With `leftovers = nearest` groups have k members, and each user left over joins the group most similar to them.
     - Users without any category have nothing in common with anybody and come last, those whose queries share words
       next to each other. A log without any category is grouped by that alone, and the release says so.
+    - `publish = phrases` is our own (`docs/phrases.md`): who knows five queries of a person tells a further one in their
+      profile far less often than with whole queries, the paper's rule and the default here.
     - Above 4,000 users groups are made within blocks of about 2,000 users of similar size and main category
       (`block_users`), with all similarities of a block rather than a list of the most similar users of each. What that
       costs is measured in `docs/benchmarks.md`.

@@ -250,7 +250,7 @@ def test_what_is_told(name, written, monkeypatch):
 @pytest.mark.parametrize("promise", PROMISES, ids=range(len(PROMISES)))
 def test_a_wrong_number_says_whose_it_is(promise):
     with pytest.raises(ParameterError, match=promise.name):
-        type(promise)(k=1)
+        type(promise)(**{fields(promise)[0].name: 1})
 
 
 @pytest.mark.parametrize("cls", [QueryKAnonymity, KThetaAffinity])
