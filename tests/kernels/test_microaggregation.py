@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.core.shapes import QUERIES
+from coterie.core.threads import in_threads
 from coterie.kernels import hausdorff, mdav
 from coterie.kernels.levenshtein import levenshtein_pairs
 from coterie.models import events as aggregate
@@ -117,15 +118,15 @@ def test_centroid(rows, eq1, attrs):
     st.sampled_from(["text", "printed"]),
     st.sampled_from([10**6, 40]),
     st.sampled_from([0, hausdorff.BUSY]),
+    st.integers(1, 3),
 )
-def test_the_same_partition_cluster_by_cluster(rows, k, eq1, pairs, busy):
+def test_the_same_partition_cluster_by_cluster(rows, k, eq1, pairs, busy, parts):
     frame = frame_of(rows)
     users = users_of(frame)
     k = min(k, len(users))
     profiles = encoded(frame, eq1, busy)
-    members, start = mdav.mdav(
-        k, profiles.events, profiles.strings, hausdorff.new_workspace(profiles.events, 64), pairs
-    )
+    workspace, *more = (hausdorff.new_workspace(profiles.events, 64) for _ in range(parts))
+    members, start = mdav.mdav(k, profiles.events, profiles.strings, workspace, pairs, more, in_threads)
     got = [members[a:b].tolist() for a, b in pairwise(start)]
     assert got == reference.microaggregate(users, k, priority, eq1, pairs)
 

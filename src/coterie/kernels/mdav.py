@@ -19,8 +19,8 @@ first chosen event with the same query string instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -337,8 +337,10 @@ def averages(
 
 
 @jit
-def _farthest(source: int, left: Ints, hint: Floats, events: EventArrays, workspace: Workspace) -> int:
-    """The user with the largest distance to source; those that were far before are tried first."""
+def _farthest(
+    source: int, left: Ints, hint: Floats, events: EventArrays, workspace: Workspace
+) -> tuple[float, int]:  # fmt: skip
+    """The largest distance to source, and the user who has it; those that were far before are tried first."""
     best, farthest = -1.0, -1
     for i in sorting(-hint[left]):
         x = left[i]
@@ -347,12 +349,14 @@ def _farthest(source: int, left: Ints, hint: Floats, events: EventArrays, worksp
             hint[x] = d
             if d > best or (d == best and x < farthest):
                 best, farthest = d, x
-    return farthest
+    return best, farthest
 
 
 @jit
-def _nearest(source: int, left: Ints, count: int, events: EventArrays, workspace: Workspace) -> Ints:
-    """The `count` users with the smallest distance to source, nearest first; source is none of them."""
+def _nearest(
+    source: int, left: Ints, count: int, events: EventArrays, workspace: Workspace
+) -> tuple[Floats, Ints]:  # fmt: skip
+    """The `count` smallest distances to source, and the users who have them, without source; -1 where there are few."""
     sizes = np.empty(left.size, dtype=np.float64)
     for i in range(left.size):
         sizes[i] = size_distance(source, left[i], events)
@@ -372,16 +376,32 @@ def _nearest(source: int, left: Ints, count: int, events: EventArrays, workspace
             best[j], nearest[j] = best[j - 1], nearest[j - 1]
             j -= 1
         best[j], nearest[j] = d, x
-    return nearest
+    return best, nearest
+
+
+SideBySide = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
+"""Runs work on each of some parts, in their order or in threads; the results are in the order of the parts."""
+
+
+def _one_after_the_other(work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+    return [work(part) for part in parts]
 
 
 def mdav(
-    k: int, events: EventArrays, strings: QueryStrings, workspace: Workspace, pairs: int = PAIRS
+    k: int,
+    events: EventArrays,
+    strings: QueryStrings,
+    workspace: Workspace,
+    pairs: int = PAIRS,
+    more: Sequence[Workspace] = (),
+    side_by_side: SideBySide = _one_after_the_other,
 ) -> tuple[Ints, Ints]:
     """Members of all groups and where each group starts; each group is led by the user it was built around.
 
-    The arrays of events have room for the average record after the last user's events.
+    The arrays of events have room for the average record after the last user's events. With `more` workspaces distances
+    are computed in as many parts, which `side_by_side` may run in threads; the groups are the same.
     """
+    workspaces = [workspace, *more]
     n = events.user_start.size - 2
     n_events, n_runs = events.user_start[n], events.user_runs[n]
     assignment = new_assignment(n_events)
@@ -410,14 +430,21 @@ def mdav(
         events.length[n_events:end] = events.length[chosen]
         events.run_start[n_runs : n_runs + chosen.size + 1] = np.arange(n_events, end + 1)
         events.user_start[n + 1], events.user_runs[n + 1] = end, n_runs + chosen.size
-        workspace.order[n_events:end] = np.arange(n_events, end)  # what was learnt about the last average is void
+        for each in workspaces:
+            each.order[n_events:end] = np.arange(n_events, end)  # what was learnt about the last average is void
         return n
 
+    def parts(left: Ints) -> list[tuple[Ints, Workspace]]:
+        return [(left[i :: len(workspaces)], each) for i, each in enumerate(workspaces)]
+
     def farthest(source: int, left: Ints) -> int:
-        return _farthest(source, left, hint, events, workspace)
+        found = side_by_side(lambda part: _farthest(source, part[0], hint, events, part[1]), parts(left))
+        return int(min(found, key=lambda each: (-each[0], each[1]))[1])
 
     def nearest(source: int, left: Ints, count: int) -> Ints:
-        return _nearest(source, left, count, events, workspace)
+        found = side_by_side(lambda part: _nearest(source, part[0], count, events, part[1]), parts(left))
+        distance, user = (np.concatenate(each) for each in zip(*found, strict=True))
+        return user[np.lexsort((user, distance))][:count]
 
     return partition(n, k, average, farthest, nearest)
 

@@ -31,8 +31,8 @@ Differs:
     - A query that the taxonomy does not know is a category of its own: at distance 1 from all but the same query,
       chosen like any other, released as it is or, with `synthetic = label`, as the label of the root. Their share is a
       warning of every release.
-    - `publish = phrases` is our own (`docs/phrases.md`): who knows five queries of a person tells a further one in their
-      profile far less often than with whole queries, the paper's rule and the default here.
+    - `publish = phrases` is our own (`docs/phrases.md`): who knows five queries of a person can then tell a further one
+      far less often than from whole queries, which are the paper's rule and the default here.
     - Above 2,000 users MDAV runs within blocks of about 200 users of similar size and with common words
       (`block_users`).
 

@@ -1,8 +1,8 @@
 """Give every user the same published profile as at least k - 1 others who are interested in the same things.
 
 Paper: none; `docs/interests.md` explains the groups, `docs/phrases.md` the profiles, which are both our own. With
-    `publish = queries` profiles and promise are those of `microaggregate` (Navarro-Arribas et al. 2012, SPEC 4.3). LSA: S. Deerwester et al.,
-    "Indexing by latent semantic analysis", JASIS 41 (1990). Trees: S. Dasgupta and Y. Freund, "Random projection trees
+    `publish = queries` profiles and promise are those of `microaggregate` (Navarro-Arribas et al. 2012, SPEC 4.3).
+    LSA: S. Deerwester et al., "Indexing by latent semantic analysis", JASIS 41 (1990). Trees: S. Dasgupta and Y. Freund, "Random projection trees
     and low dimensional manifolds", STOC 2008. Diverse groups: A. Machanavajjhala et al., "l-diversity", TKDD 1 (2007).
 
 Symbols: k = smallest size of a group; s = similarity of two users, the product of their vectors (`models/interests`);
@@ -10,10 +10,10 @@ Symbols: k = smallest size of a group; s = similarity of two users, the product 
 
 Promise: every released profile, that is everything published under one name, is shared by at least k users, and every
     phrase in it stands, word for word, in queries of at least m different users of the log (`phrase_users`). With
-    `publish = queries` a profile is made of whole queries that members of the group typed. Users of one group have more in common than with
-    others: anyone who knows that somebody is in a group learns more about their interests than from groups of other
-    methods. With `sensitive` the users behind a profile never all have one of the listed topics; the judge counts that
-    again from the original, and needs the run record for it. Rows without a user are not released.
+    `publish = queries` a profile is made of whole queries that members of the group typed. Users of one group have more
+    in common than with others: anyone who knows that somebody is in a group learns more about their interests than from
+    groups of other methods. With `sensitive` the users behind a profile never all have one of the listed topics; the
+    judge counts that again from the original, and needs the run record for it. Rows without a user are not released.
 
 Differs:
     - From `microaggregate` it differs in who is grouped with whom, and in publishing phrases unless told otherwise.

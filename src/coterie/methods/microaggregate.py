@@ -31,8 +31,8 @@ Differs:
       label, and so does an address.
     - Where a group has more than 17 million pairs of events and chosen events (a user with 7,000 rows or more),
       averages are over the same query string.
-    - `publish = phrases` is our own (`docs/phrases.md`): who knows five queries of a person tells a further one in their
-      profile far less often than with whole queries, the paper's rule and the default here.
+    - `publish = phrases` is our own (`docs/phrases.md`): who knows five queries of a person can then tell a further one
+      far less often than from whole queries, which are the paper's rule and the default here.
     - Above 2,000 users MDAV runs within blocks of about 200 users of similar size and with common words
       (`block_users`); a block has at least 2k users. What that costs is measured in `docs/benchmarks.md`.
 
@@ -49,6 +49,7 @@ Example:
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -74,8 +75,11 @@ from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.promise import Promise
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, Shape
+from coterie.core.threads import in_threads
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.text.language import ENGLISH
+
+_ONE_THREAD = 300  # users of a block that one thread groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,8 +140,13 @@ class Microaggregate:
 
         def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
             encoded = events.encode(block, scales, run.keys, self.eq1)
-            workspace = kernels.hausdorff.new_workspace(encoded.events)
-            return encoded.users, *mdav.mdav(self.k, encoded.events, encoded.strings, workspace)
+            # Where users are not cut into blocks, nothing else keeps the processors busy.
+            threads = (os.cpu_count() or 1) if len(encoded.users) > _ONE_THREAD else 1
+            workspace, *more = (kernels.hausdorff.new_workspace(encoded.events) for _ in range(threads))
+            grouped = mdav.mdav(
+                self.k, encoded.events, encoded.strings, workspace, more=more, side_by_side=in_threads
+            )  # fmt: skip
+            return encoded.users, *grouped
 
         return Plan(table=groups.groups_in_blocks(log, run, self.k, self.block_users, group))
 

@@ -27,8 +27,8 @@ Differs:
     - With `leftovers = nearest` groups have k members, and each user left over joins the group most similar to them.
     - Users without any category have nothing in common with anybody and come last, those whose queries share words
       next to each other. A log without any category is grouped by that alone, and the release says so.
-    - `publish = phrases` is our own (`docs/phrases.md`): who knows five queries of a person tells a further one in their
-      profile far less often than with whole queries, the paper's rule and the default here.
+    - `publish = phrases` is our own (`docs/phrases.md`): who knows five queries of a person can then tell a further one
+      far less often than from whole queries, which are the paper's rule and the default here.
     - Above 4,000 users groups are made within blocks of about 2,000 users of similar size and main category
       (`block_users`), with all similarities of a block rather than a list of the most similar users of each. What that
       costs is measured in `docs/benchmarks.md`.
