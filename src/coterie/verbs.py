@@ -245,9 +245,14 @@ def _groups_to_reuse(log: Log, method: Method, groups_of: Record | str | Path) -
 def _plan_on(earlier: EarlierGroups, method: Method, value: Any, log: Log, run: Run) -> Plan:
     """The plan on groups of an earlier release. Users whose rows prepare steps left out are in no group any more."""
     people = log.frame.select(pl.col(log.shape.subject).alias("subject")).drop_nulls().unique()
-    there = earlier.table.join(people, on="subject", how="semi")
-    plan = regroup(method, there, value, log, run)
-    return replace(plan, notes=(*plan.notes, REUSED))
+    everybody = people.collect(engine="streaming")
+    there = earlier.table.collect(engine="streaming").join(everybody, on="subject", how="semi")
+    plan = regroup(method, there.lazy(), value, log, run)
+    left_out = everybody.height - there.height
+    without = (
+        (f"{left_out:,} of {everybody.height:,} users are left out: they had no group there.",) if left_out else ()
+    )
+    return replace(plan, notes=(*plan.notes, REUSED, *without))
 
 
 def _facts(log: Log) -> Facts:

@@ -185,6 +185,7 @@ def test_users_without_a_group_stay_out(tmp_path):
     subjects = release.record.subjects.collect()
     assert set(subjects.filter(pl.col("released").is_null())["original"]) == left_out
     assert release.to_polars()["user"].n_unique() == 20 - len(left_out)
+    assert f"{len(left_out)} of 20 users are left out: they had no group there." in release.warnings
 
 
 def test_users_whose_rows_are_left_out_have_no_name(tmp_path):
