@@ -12,10 +12,10 @@ import polars as pl
 
 from coterie import formats
 from coterie.core import randomness, registry
-from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, EarlierGroups, earlier_groups, groups_digest
+from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params
-from coterie.core.plan import Draft, Facts, Method, Plan, baseline_of, can_regroup, holds_rows, regroup, shape_given
+from coterie.core.plan import Draft, Facts, Method, baseline_of, holds_rows, shape_given
 from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Check, Promise, Status, Verdict, promise_class, with_k
 from coterie.core.run import Engine, Run
@@ -35,14 +35,14 @@ from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps.sessions import session_minutes
 from coterie.writing.canonical import canonical
-from coterie.writing.files import fingerprint, refuse_other_digest, refuse_other_input, sha256, write_release
+from coterie.writing.files import fingerprint, in_order, refuse_other_digest, refuse_other_input, sha256, write_release
+from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.sidecar import consistent, prepare_steps, read_sidecar, sidecar_path
 from coterie.writing.targets import placed, refuse_output
 
 Progress = Callable[..., None]
 """Told the name of each step and, while it lasts, its share that is done."""
-REUSED = "Users are in the same groups as in an earlier release of this log, or in unions of these groups."
 _NO_BASELINE = "Random groups of the same k are shown only where the run record is given (--record DIR)."
 
 
@@ -149,7 +149,7 @@ def anonymize(
     `learnt`. `groups_of` is the run record of an earlier release of the log, or its folder: users are then in the same
     groups as there, or in unions of them where k is larger, and both releases together give away no more than one.
     """
-    earlier = None if groups_of is None else _groups_to_reuse(log, method, groups_of)
+    earlier = None if groups_of is None else groups_to_reuse(log, method, groups_of)
     if learnt is None:
         learnt = learn(log, [method], seed=seed, blocks=blocks, progress=progress)
         seed_of_run = learnt.seed
@@ -161,17 +161,14 @@ def anonymize(
         seed_of_run = randomness.new_seed() if seed is None else seed
     name, log = registry.name_of(method), learnt.log
     promises, shape = method.promises(learnt.facts), shape_given(method, log)
-    groups_before = () if earlier is None else earlier.digests
-    run = Run(seed=seed_of_run, engine=learnt.engine, naming=partial(naming_of, learnt.source, method, groups_before))
+    before = () if earlier is None else earlier.digests
+    run = Run(seed=seed_of_run, engine=learnt.engine, naming=partial(naming_of, learnt.source, method, before))
     progress("plan")
-    planning = replace(run, tell=partial(progress, "plan"))
-    if earlier is None:
-        plan = method.plan(learnt.value, log, planning)
-    else:
-        plan = _plan_on(earlier, method, learnt.value, log, planning)
+    decide = method.plan if earlier is None else partial(plan_on, earlier, method)
+    plan = decide(learnt.value, log, replace(run, tell=partial(progress, "plan")))
     progress("release")
     draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
-    released, row_map = _in_order(draft.frame, shape, run, record)
+    released, row_map = in_order(draft.frame, shape, run, record)
     progress("verify")
     private = Record(
         run={
@@ -186,7 +183,7 @@ def anonymize(
             "input_sha256": list(learnt.source.file_digests) if record else [],
             "input_digest": learnt.source.digest if record or _names_anybody(draft) else "",
             GROUPS_DIGEST: groups_digest(draft.subjects),
-            GROUPS_OF: list(groups_before),
+            GROUPS_OF: list(before),
         },
         subjects=draft.subjects,
         rows=row_map,
@@ -218,41 +215,6 @@ def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:
     """What the names in a release depend on besides the seed; `groups_of`: digests of earlier groups it is made on."""
     parameters = asdict(method)  # type: ignore[call-overload]
     return randomness.naming(registry.name_of(method), parameters, log.steps, log.digest, groups_of)
-
-
-def refuse_groups(method: Method) -> None:
-    """Refuse groups of an earlier release for a method that makes none."""
-    if not can_regroup(method):
-        raise ParameterError(
-            f"{registry.name_of(method)} makes no groups of users, so it cannot use those of an earlier release: leave "
-            "out --groups-of (in Python: groups_of)."
-        )
-
-
-def _groups_to_reuse(log: Log, method: Method, groups_of: Record | str | Path) -> EarlierGroups:
-    """The groups of an earlier release of the same log."""
-    refuse_groups(method)
-    record = groups_of if isinstance(groups_of, Record) else read_record(Path(groups_of))
-    if not record.run.get("input_digest"):
-        raise InputError(
-            "The run record does not say which log it is of, as an older version wrote it, so its groups cannot be "
-            "used again."
-        )
-    refuse_other_digest(log, record)
-    return earlier_groups(record)
-
-
-def _plan_on(earlier: EarlierGroups, method: Method, value: Any, log: Log, run: Run) -> Plan:
-    """The plan on groups of an earlier release. Users whose rows prepare steps left out are in no group any more."""
-    people = log.frame.select(pl.col(log.shape.subject).alias("subject")).drop_nulls().unique()
-    everybody = people.collect(engine="streaming")
-    there = earlier.table.collect(engine="streaming").join(everybody, on="subject", how="semi")
-    plan = regroup(method, there.lazy(), value, log, run)
-    left_out = everybody.height - there.height
-    without = (
-        (f"{left_out:,} of {everybody.height:,} users are left out: they had no group there.",) if left_out else ()
-    )
-    return replace(plan, notes=(*plan.notes, REUSED, *without))
 
 
 def _facts(log: Log) -> Facts:
@@ -523,20 +485,6 @@ def _baseline(release: Release) -> Method | None:
         return baseline_of(registry.method(release.method)(**kept.get("parameters", release.params)))
     except (UnknownNameError, ParameterError, TypeError):  # made by a package or a version that is not here
         return None
-
-
-def _in_order(frame: pl.LazyFrame, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
-    """Released rows in the order of their values, and which original row each one is."""
-    has_rows = keep_rows and "row" in frame.collect_schema()
-    columns = [*shape.released, *(["row"] if has_rows else [])]
-    whole_seconds = pl.col(pl.Datetime).dt.truncate("1s")  # what text files can hold
-    ordered = run.engine.sort(
-        frame.select(columns).with_columns(whole_seconds), [*shape.order, *(["row"] if has_rows else [])]
-    )
-    released = ordered.select(shape.released)
-    if not has_rows:
-        return released, None
-    return released, ordered.select("row").with_row_index("released_row")
 
 
 def _broken_message(name: str, verdict: Verdict) -> str:

@@ -1,6 +1,6 @@
 """Laws of a second release on earlier groups: at least k users in each, unions of the earlier ones, the same bytes.
 
-Covers: core/groups.py
+Covers: writing/groups.py
 """
 
 from dataclasses import replace
