@@ -117,6 +117,7 @@ def test_every_command(log_path, tmp_path, capsys, monkeypatch, caplog):
             "--second-record",
             groups,
         ],
+        ["anonymize", "microaggregate", log_path, "-o", tmp_path / "again.tsv", "--groups-of", groups, "--k", "4"],
         ["report", grouped, "-O", log_path, "--record", groups, "-o", tmp_path / "g.md"],
         ["measure", safe, "-O", log_path, "f_beta", "--labels", _labels(tmp_path)],
         ["explain", "affinity", log_path, "--query-file", _asked(tmp_path), "--picture", tmp_path / "p.svg"],
@@ -126,7 +127,7 @@ def test_every_command(log_path, tmp_path, capsys, monkeypatch, caplog):
     ]
     for arguments in run:
         assert _run(capsys, monkeypatch, *arguments) in (0, 1, 3)
-    for name in ("r.html", "r.md", "r.json", "g.md", "safe.tsv.json", "p.svg"):
+    for name in ("r.html", "r.md", "r.json", "g.md", "safe.tsv.json", "again.tsv.json", "p.svg"):
         _clean((tmp_path / name).read_text())
     _clean(caplog.text)
     _clean(json.dumps(json.loads((record / "run.json").read_text())))

@@ -44,7 +44,8 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
     log = replace(log, history=(Step(name="synth"), *log.history))
     releases, paths = [], []
     methods = list(_methods())
-    for method, release in zip(methods, jobs.anonymize_each(log, methods, seed=SEED, progress=progress), strict=True):
+    made = jobs.anonymize_each(log, methods, seed=SEED, independent=True, progress=progress)  # to compare k
+    for method, release in zip(methods, made, strict=True):
         name = f"{registry.name_of(method)}.{release.params['k']}"
         path, record = folder / f"{name}.tsv", folder / "records" / name
         verbs.write(release, path, record=record)

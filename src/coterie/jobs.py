@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +16,22 @@ import polars as pl
 
 from coterie import formats, verbs
 from coterie.core import registry
-from coterie.core.log import Log, Release
+from coterie.core.groups import GROUPS_DIGEST
+from coterie.core.log import Log, Record, Release
 from coterie.core.params import early_params, files_of
-from coterie.core.plan import Method
+from coterie.core.plan import Method, can_regroup
 from coterie.core.promise import Verdict
 from coterie.errors import ParameterError
 from coterie.measures import findings, names_of_all, needing
 from coterie.measures.inputs import INPUTS
 from coterie.reports.figures import headlines
 from coterie.steps import StepLike
-from coterie.verbs import Learnt, Progress
-from coterie.writing.files import STDOUT, refuse_targets
+from coterie.verbs import Progress
+from coterie.writing.files import STDOUT
+from coterie.writing.groups import refuse_groups
 from coterie.writing.history import History
+from coterie.writing.outputs import Target as Target
+from coterie.writing.outputs import targets as targets
 from coterie.writing.record import record_files
 from coterie.writing.sidecar import sidecar_path
 from coterie.writing.targets import placed, refuse_output
@@ -85,76 +90,6 @@ def inspect_logs(
 # --- anonymizing -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Target:
-    """Where one release goes."""
-
-    path: str
-    """A file, or `-` for standard output."""
-    kind: str | None = None
-    """What to write, where the name does not say it."""
-    sidecar: str | None = None
-    record: Path | None = None
-    csv_safe: bool = False
-    """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
-
-    @property
-    def files(self) -> list[Path]:
-        """The files that it will be, as far as their names are known."""
-        rows = [] if self.path == STDOUT else [Path(self.path), sidecar_path(Path(self.path))]
-        side = [] if self.sidecar is None else [Path(self.sidecar)]
-        inside = [] if self.record is None else [self.record / name for name in record_files(self.record)]
-        return [*rows, *side, *inside]
-
-    def refuse(self, inputs: Sequence[Path], force: bool) -> None:
-        """Refuse before the work what would be refused after it."""
-        refuse_targets(
-            self.path,
-            kind=self.kind,
-            sidecar=self.sidecar,
-            record=self.record,
-            inputs=inputs,
-            force=force,
-            csv_safe=self.csv_safe,
-        )
-
-
-def targets(
-    ks: Sequence[int | None],
-    path: str,
-    *,
-    kind: str | None = None,
-    sidecar: str | None = None,
-    record: str | Path | None = None,
-    csv_safe: bool = False,
-) -> list[Target]:
-    """One target for each k: `{k}` in the names stands for it."""
-    if len(set(ks)) < len(ks):
-        raise ParameterError("--k names a number twice.")
-    patterns = {
-        "-o": (path, "out.{k}.tsv"),
-        "--sidecar": (sidecar, "side.{k}.json"),
-        "--record": (record, "record.{k}"),
-    }
-    for option, (pattern, example) in patterns.items():
-        if len(ks) > 1 and pattern is not None and "{k}" not in str(pattern):
-            raise ParameterError(f"Several k need a pattern for {option}, for example {option} {example}")
-
-    def filled(pattern: str | Path, k: int | None) -> str:
-        return str(pattern) if k is None else str(pattern).replace("{k}", str(k))
-
-    return [
-        Target(
-            path=filled(path, k),
-            kind=kind,
-            sidecar=None if sidecar is None else filled(sidecar, k),
-            record=None if record is None else Path(filled(record, k)),
-            csv_safe=csv_safe,
-        )
-        for k in ks
-    ]
-
-
 def methods_for(name: str, params: Mapping[str, Any], ks: Sequence[int | None]) -> list[Method]:
     """The method of that name for each k; None stands for a method without k."""
     make = registry.method(name)
@@ -190,20 +125,34 @@ def anonymize_files(
     force: bool = False,
     history: str | None = None,
     log_name: str | None = None,
+    groups_of: Path | None = None,
+    independent: bool = False,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
     """Read and prepare log files, anonymize them with each method, and write each release to its target.
 
     `history` is the file that lists the releases of the log called `log_name`: beside the log unless given, or "none".
+    `groups_of` and `independent`: see `anonymize_each`.
     """
     files = _files(paths)
-    _refuse(to, [*files, *_files_of(methods)], force)
+    _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
+    _refuse_groups(methods, groups_of, independent)
     book = History.of(files, history, log_name) if files else None  # nobody is in a log that is made up
     progress("read")
     log = read_logs(paths, reading, steps=steps, note=note)
     return write_each(
-        log, methods, to, seed=seed, blocks=blocks, force=force, history=book, progress=progress, note=note
+        log,
+        methods,
+        to,
+        seed=seed,
+        blocks=blocks,
+        force=force,
+        history=book,
+        groups_of=groups_of,
+        independent=independent,
+        progress=progress,
+        note=note,
     )
 
 
@@ -216,19 +165,30 @@ def write_each(
     blocks: int | None = None,
     force: bool = False,
     history: History | None = None,
+    groups_of: Path | None = None,
+    independent: bool = False,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
     """Anonymize a log with each method and write each release to its target, and list it in the log's `history`.
 
     Whatever can be refused is refused before anything is written. Where a later release fails all the same, `note`
-    hears which ones are there.
+    hears which ones are there. `groups_of` and `independent`: see `anonymize_each`.
     """
-    _refuse(to, [*log.sources, *_files_of(methods)], force)
+    inputs = [*log.sources, *_files_of(methods), *_files_of_record(groups_of)]
+    _refuse(to, inputs, force)
     if history is not None:
-        history.refuse([*log.sources, *_files_of(methods), *(path for target in to for path in target.files)])
-    keep_rows = any(target.record is not None for target in to)
-    releases = anonymize_each(log, methods, seed=seed, blocks=blocks, record=keep_rows, progress=progress)
+        history.refuse([*inputs, *(path for target in to for path in target.files)])
+    releases = anonymize_each(
+        log,
+        methods,
+        seed=seed,
+        blocks=blocks,
+        record=any(target.record is not None for target in to),
+        groups_of=groups_of,
+        independent=independent,
+        progress=progress,
+    )
     summaries: list[Summary] = []
     try:
         for release, target in zip(releases, to, strict=True):
@@ -277,6 +237,10 @@ def _files_of(methods: Sequence[Method]) -> list[Path]:
     return [path for method in methods for path in files_of(method).values()]
 
 
+def _files_of_record(folder: Path | None) -> list[Path]:
+    return [] if folder is None else [folder / name for name in record_files(folder)]
+
+
 def anonymize_each(
     log: Log,
     methods: Sequence[Method],
@@ -284,19 +248,49 @@ def anonymize_each(
     seed: int | None = None,
     blocks: int | None = None,
     record: bool = True,
+    groups_of: Record | str | Path | None = None,
+    independent: bool = False,
     progress: Progress = _silent,
 ) -> Iterator[Release]:
-    """The release of each method; neighbours that differ in k alone share what is learnt."""
-    learnt: Learnt | None = None
-    for place, method in enumerate(methods):
-        if learnt is None or not learnt.serves(log, method):
-            alike = _alike(methods[place:])
-            if len(alike) == 1:  # then nobody else needs it, and one seed serves the whole run
-                learnt = None
-                yield verbs.anonymize(log, method, seed=seed, blocks=blocks, record=record, progress=progress)
-                continue
-            learnt = verbs.learn(log, alike, seed=seed, blocks=blocks, progress=progress)
-        yield verbs.anonymize(log, method, seed=seed, record=record, progress=progress, learnt=learnt)
+    """The release of each method; neighbours that differ in k alone share what is learnt, and groups.
+
+    These come from the smallest k up, and users are in unions of the groups of the k before: so whoever has several of
+    these releases learns no more than from one. `independent` groups are for studies, which compare k. `groups_of` is
+    the run record of an earlier release, whose groups all of them use.
+    """
+    _refuse_groups(methods, groups_of, independent)
+    methods = list(methods)
+    while methods:
+        alike = _alike(methods)
+        methods = methods[len(alike) :]
+        if len(alike) == 1:  # then nobody else needs what is learnt, and one seed serves the whole run
+            yield verbs.anonymize(
+                log, alike[0], seed=seed, blocks=blocks, record=record, progress=progress, groups_of=groups_of
+            )
+            continue
+        learnt, below = verbs.learn(log, alike, seed=seed, blocks=blocks, progress=progress), groups_of
+        for method in alike:
+            release = verbs.anonymize(
+                log, method, seed=seed, record=record, progress=progress, learnt=learnt, groups_of=below
+            )
+            if release.record is not None and release.record.run[GROUPS_DIGEST] and not independent:
+                below = release.record
+            yield release
+
+
+def _refuse_groups(methods: Sequence[Method], groups_of: Record | str | Path | None, independent: bool) -> None:
+    """Refuse before any work groups that cannot be used, and k in an order in which groups cannot be joined."""
+    if groups_of is not None:
+        if independent:
+            raise ParameterError(
+                "--independent makes new groups for each k, and --groups-of uses old ones: leave out one."
+            )
+        for method in methods:
+            refuse_groups(method)
+    for before, method in pairwise(methods):
+        falls = getattr(method, "k", 0) < getattr(before, "k", 0)
+        if falls and not independent and can_regroup(method) and early_params(before) == early_params(method):
+            raise ParameterError("Several k share groups, which are joined for a larger k: give the smallest k first.")
 
 
 def _alike(methods: Sequence[Method]) -> list[Method]:

@@ -12,6 +12,7 @@ import polars as pl
 
 from coterie import formats
 from coterie.core import randomness, registry
+from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params
 from coterie.core.plan import Draft, Facts, Method, baseline_of, holds_rows, shape_given
@@ -34,7 +35,8 @@ from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps.sessions import session_minutes
 from coterie.writing.canonical import canonical
-from coterie.writing.files import fingerprint, refuse_other_digest, refuse_other_input, sha256, write_release
+from coterie.writing.files import fingerprint, in_order, refuse_other_digest, refuse_other_input, sha256, write_release
+from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.sidecar import consistent, prepare_steps, read_sidecar, sidecar_path
 from coterie.writing.targets import placed, refuse_output
@@ -139,12 +141,15 @@ def anonymize(
     record: bool = True,
     progress: Progress = _silent,
     learnt: Learnt | None = None,
+    groups_of: Record | str | Path | None = None,
 ) -> Release:
     """Learn, plan, release, verify. Raises BrokenPromiseError rather than return a release that fails.
 
     `blocks` are chosen by the size of the log unless given. For several k, `learn` once and give each call what was
-    `learnt`.
+    `learnt`. `groups_of` is the run record of an earlier release of the log, or its folder: users are then in the same
+    groups as there, or in unions of them where k is larger, and both releases together give away no more than one.
     """
+    earlier = None if groups_of is None else groups_to_reuse(log, method, groups_of)
     if learnt is None:
         learnt = learn(log, [method], seed=seed, blocks=blocks, progress=progress)
         seed_of_run = learnt.seed
@@ -156,12 +161,14 @@ def anonymize(
         seed_of_run = randomness.new_seed() if seed is None else seed
     name, log = registry.name_of(method), learnt.log
     promises, shape = method.promises(learnt.facts), shape_given(method, log)
-    run = Run(seed=seed_of_run, engine=learnt.engine, naming=partial(naming_of, learnt.source, method))
+    before = () if earlier is None else earlier.digests
+    run = Run(seed=seed_of_run, engine=learnt.engine, naming=partial(naming_of, learnt.source, method, before))
     progress("plan")
-    plan = method.plan(learnt.value, log, replace(run, tell=partial(progress, "plan")))
+    decide = method.plan if earlier is None else partial(plan_on, earlier, method)
+    plan = decide(learnt.value, log, replace(run, tell=partial(progress, "plan")))
     progress("release")
     draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
-    released, row_map = _in_order(draft.frame, shape, run, record)
+    released, row_map = in_order(draft.frame, shape, run, record)
     progress("verify")
     private = Record(
         run={
@@ -175,6 +182,8 @@ def anonymize(
             "history": [asdict(step) for step in log.history],
             "input_sha256": list(learnt.source.file_digests) if record else [],
             "input_digest": learnt.source.digest if record or _names_anybody(draft) else "",
+            GROUPS_DIGEST: groups_digest(draft.subjects),
+            GROUPS_OF: list(before),
         },
         subjects=draft.subjects,
         rows=row_map,
@@ -202,10 +211,10 @@ def _names_anybody(draft: Draft) -> bool:
     return bool(names.collect(engine="streaming").item())
 
 
-def naming_of(log: Log, method: Method) -> str:
-    """What the names in a release depend on besides the seed."""
+def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:
+    """What the names in a release depend on besides the seed; `groups_of`: digests of earlier groups it is made on."""
     parameters = asdict(method)  # type: ignore[call-overload]
-    return randomness.naming(registry.name_of(method), parameters, log.steps, log.digest)
+    return randomness.naming(registry.name_of(method), parameters, log.steps, log.digest, groups_of)
 
 
 def _facts(log: Log) -> Facts:
@@ -476,20 +485,6 @@ def _baseline(release: Release) -> Method | None:
         return baseline_of(registry.method(release.method)(**kept.get("parameters", release.params)))
     except (UnknownNameError, ParameterError, TypeError):  # made by a package or a version that is not here
         return None
-
-
-def _in_order(frame: pl.LazyFrame, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
-    """Released rows in the order of their values, and which original row each one is."""
-    has_rows = keep_rows and "row" in frame.collect_schema()
-    columns = [*shape.released, *(["row"] if has_rows else [])]
-    whole_seconds = pl.col(pl.Datetime).dt.truncate("1s")  # what text files can hold
-    ordered = run.engine.sort(
-        frame.select(columns).with_columns(whole_seconds), [*shape.order, *(["row"] if has_rows else [])]
-    )
-    released = ordered.select(shape.released)
-    if not has_rows:
-        return released, None
-    return released, ordered.select("row").with_row_index("released_row")
 
 
 def _broken_message(name: str, verdict: Verdict) -> str:

@@ -8,7 +8,9 @@ import pytest
 import coterie
 from coterie.core.log import Record
 from coterie.errors import InputError, NotApplicableError, ParameterError
+from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
+from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from tests.helpers.own_words import own_words, scores_of, unchecked_release
 
@@ -69,6 +71,39 @@ def test_two_random_partitions(log):
     found = scores_of(log, releases[0], "composition", second=releases[1])
     assert found["single"] > 50
     assert found["excess.low"] > 0
+
+
+@pytest.mark.parametrize("k", [4, 12])
+def test_a_second_release_on_the_same_groups_adds_nothing(log, k):
+    """Where the same method on groups of its own would."""
+    first = coterie.anonymize(log, Microaggregate(k=4, partition="random"), seed=1)
+    second = coterie.anonymize(log, Microaggregate(k=k), seed=2, groups_of=first.record)
+    found = scores_of(log, first, "composition", second=second)
+    assert found["single"] == 0
+    assert found["excess.low"] <= 0
+    alone = coterie.anonymize(log, Microaggregate(k=k, partition="random"), seed=2)
+    assert scores_of(log, first, "composition", second=alone)["single"] > 20
+
+
+@pytest.mark.slow
+def test_real_people(real_data):
+    """56 rows of 432 people: on the same groups, on unions, on groups of its own, by another method."""
+    log = coterie.prepare(coterie.read(real_data / "aol_clicks_users.tsv.gz"))
+    first_rows = pl.int_range(pl.len()).over("user", order_by="time") < 56
+    log = replace(log, frame=log.frame.filter(first_rows).collect().lazy())
+    first = coterie.anonymize(log, InterestMicroaggregate(k=5), seed=1)
+
+    def excess(method, **given):
+        second = coterie.anonymize(log, method, seed=2, **given)
+        found = scores_of(log, first, "composition", second=second, seed=5)
+        return found["single"], found["excess"]
+
+    for again in (InterestMicroaggregate(k=5), InterestMicroaggregate(k=10), SemanticMicroaggregate(k=5)):
+        single, more = excess(again, groups_of=first.record)
+        assert single == 0
+        assert -2 < more < 2
+    assert excess(InterestMicroaggregate(k=10))[1] > 8
+    assert excess(SemanticMicroaggregate(k=5))[1] > 40
 
 
 def test_what_must_be_given(log, rows_and_columns):

@@ -616,3 +616,42 @@ def test_measures_without_a_record_refuse_another_log(coterie, log, tmp_path):
     assert "made from another log" in " ".join(
         coterie("measure", safe, "frequency", "-O", other, "-q", code=2).err.split()
     )
+
+
+def test_a_second_release_on_the_same_groups(coterie, tmp_path):
+    log, out, record = tmp_path / "log.tsv", tmp_path / "out.{k}.tsv", tmp_path / "record.{k}"
+    write_aol(log, 40, 7)
+    said = coterie(
+        "anonymize", "interest_microaggregate", log, "-o", out, "--k", "5,3", "--record", record, "--seed", "1"
+    )
+    assert "learns nothing measurable" in " ".join(said.err.split())  # the second k, on unions of groups of the first
+    again = coterie("anonymize", "microaggregate", log, "-o", tmp_path / "again.tsv", "--k", "3", "--seed", "2",
+                    "--groups-of", tmp_path / "record.3", "--record", tmp_path / "again")  # fmt: skip
+    assert "users are in the same groups as before" in " ".join(again.err.split())
+    for k, name in ((3, "out.3"), (5, "out.5"), (3, "again")):
+        folder = tmp_path / (name.replace("out", "record"))
+        assert "The promise holds." in coterie("verify", tmp_path / f"{name}.tsv", "-O", log, "--record", folder).out
+        assert pl.read_parquet(folder / "subjects.parquet").group_by("group").len()["len"].min() >= k
+    measured = coterie("measure", tmp_path / "out.3.tsv", "-O", log, "--record", tmp_path / "record.3", "--seed", "1",
+                       "composition", "--second", tmp_path / "again.tsv", "--second-record", tmp_path / "again",
+                       "--json")  # fmt: skip
+    scores = {row["key"]: row["value"] for row in json.loads(measured.out)}
+    assert scores["single"] == 0
+    alone = coterie("anonymize", "microaggregate", log, "-o", tmp_path / "alone.tsv", "--k", "3", "--seed", "2")
+    assert "--groups-of DIR" in " ".join(alone.err.split())
+    refused = coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "s.tsv", "--groups-of", tmp_path / "record.3",
+                      code=2)  # fmt: skip
+    assert "suppress_rare makes no groups of users" in " ".join(refused.err.split())
+    assert not (tmp_path / "s.tsv").exists()
+
+
+def test_independent_groups_for_each_k(coterie, tmp_path):
+    log = tmp_path / "log.tsv"
+    write_aol(log, 40, 7)
+    options = ("--seed", "1", "--history", "none", "-q")
+    coterie("anonymize", "microaggregate", log, "-o", tmp_path / "all.{k}.tsv", "--k", "3,5", "--independent", *options)
+    coterie("anonymize", "microaggregate", log, "-o", tmp_path / "one.tsv", "--k", "5", *options)
+    coterie("anonymize", "microaggregate", log, "-o", tmp_path / "unions.{k}.tsv", "--k", "3,5", *options)
+    assert (tmp_path / "all.5.tsv").read_bytes() == (tmp_path / "one.tsv").read_bytes()
+    assert (tmp_path / "unions.5.tsv").read_bytes() != (tmp_path / "one.tsv").read_bytes()
+    assert (tmp_path / "unions.3.tsv").read_bytes() == (tmp_path / "all.3.tsv").read_bytes()

@@ -14,7 +14,7 @@ from coterie import taxonomies
 from coterie.core.arrays import offsets
 from coterie.kernels import tree as kernels
 from coterie.methods.generalize import nearest, risen, stayed
-from coterie.methods.generalize_users import partition
+from coterie.methods.generalize_users import expanded, partition
 from tests.helpers import generalize_reference as plain
 from tests.helpers.small_trees import tree_of, trees
 
@@ -99,6 +99,21 @@ def test_random_groups_of_users(case, data):
     places = [group[r] for r in order]
     changes = sum(a != b for a, b in pairwise(places))
     assert changes == max(len(cuts) - 1, 0), "groups are together in the order of keys"
+
+
+@given(cases(least=1), st.data())
+def test_groups_of_users_that_are_given(case, data):
+    """Each has the cut that all its members share; who is in none of them does not matter."""
+    parent, records, _ = case
+    start = offsets(np.array([len(r) for r in records]))
+    concepts = np.array([c for r in records for c in sorted(r)], dtype=np.int64)
+    number = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=len(records), max_size=len(records))))
+    groups = [np.flatnonzero(number == each) for each in range(3) if (number == each).any()]
+    group, cuts = expanded(start, concepts, tree_of(parent), groups, len(records) + 1)
+    assert len(cuts) == len(groups)
+    for members in groups:
+        (of_members,) = set(group[members].tolist())
+        assert set(cuts[of_members].tolist()) == plain.common_cut(parent, [records[r] for r in members])
 
 
 @given(trees())

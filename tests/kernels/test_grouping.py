@@ -159,6 +159,19 @@ def test_groups_are_mended(found, k, data):
         assert mended.tolist() == by_swaps
 
 
+@settings(max_examples=200)
+@given(vectors, st.data())
+def test_groups_are_joined_until_none_shares_a_topic(found, data):
+    n = len(found)
+    topics = [set(data.draw(st.lists(st.sampled_from([0, 1, 63, 70]), max_size=3))) for _ in range(n)]
+    group = grouping.dense_groups(min(2, n), found)
+    joined = diversity.joined(group, masks(topics, 2), found)
+    assert all(len(set(joined[group == number])) == 1 for number in range(group.max() + 1)), "whole groups"
+    assert joined.max() == 0 or not reference.one_sided(joined.tolist(), topics)
+    if not reference.one_sided(group.tolist(), topics):
+        assert joined.tolist() == group.tolist()
+
+
 def test_a_group_that_an_exchange_mended_is_left_alone():
     """One exchange mends both groups; a second one could only cost more."""
     found, alike = clustered(8), reference.table(clustered(8))

@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import coterie
@@ -118,6 +119,68 @@ def test_several_k_need_patterns(given, message):
         jobs.targets((2, 5), given.pop("path"), **given)
     with pytest.raises(ParameterError, match="twice"):
         jobs.targets((5, 5), "out.{k}.tsv")
+
+
+def _grouped(log, out, *, ks, record=None, **more):
+    methods = jobs.methods_for("microaggregate", {"attrs": "drop"}, ks)
+    to = jobs.targets(ks, str(out), record=record)
+    return jobs.anonymize_files([str(log)], methods, to, steps=STEPS, seed=1, **more)
+
+
+def test_several_k_go_together_unless_they_are_to_be_compared(log, tmp_path):
+    _, larger = _grouped(log, tmp_path / "out.{k}.tsv", ks=(2, 5), record=tmp_path / "record.{k}")
+    assert any("Users are in the same groups as in an earlier release" in text for text in larger.warnings)
+    groups = [_people(tmp_path / f"record.{k}") for k in (2, 5)]
+    unions = groups[0].join(groups[1], on="original").group_by("group").agg(pl.col("group_right").n_unique())
+    assert unions["group_right"].max() == 1
+    others = _grouped(log, tmp_path / "alone.{k}.tsv", ks=(2, 5), independent=True, history="none")
+    assert not any("earlier release" in text for each in others for text in each.warnings)
+    assert (tmp_path / "alone.2.tsv").read_bytes() == (tmp_path / "out.2.tsv").read_bytes()
+    assert (tmp_path / "alone.5.tsv").read_bytes() != (tmp_path / "out.5.tsv").read_bytes()
+
+
+def _people(record):
+    return pl.read_parquet(record / "subjects.parquet").select("original", "group")
+
+
+def test_groups_of_a_record_are_used_again(log, tmp_path):
+    record = tmp_path / "record"
+    _grouped(log, tmp_path / "a.tsv", ks=(2,), record=record)
+    _grouped(log, tmp_path / "b.{k}.tsv", ks=(2, 5), record=tmp_path / "b.{k}", groups_of=record)
+    assert _people(record).equals(_people(tmp_path / "b.2"))
+    assert (tmp_path / "a.tsv").read_bytes() != (tmp_path / "b.2.tsv").read_bytes()
+    run = json.loads((tmp_path / "b.5" / "run.json").read_text())
+    assert len(run["groups_of"]) == 2
+    assert "groups_of" not in (tmp_path / "b.5.tsv.json").read_text()  # the public learn that, and no digest
+    assert run["groups_of"][0] not in (tmp_path / "b.5.tsv.json").read_text()
+    verdict = jobs.verify_file(str(tmp_path / "b.5.tsv"), [str(log)], record=tmp_path / "b.5")
+    assert verdict.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "message"),
+    [
+        ("suppress_rare", {}, "suppress_rare makes no groups of users, so it cannot use those of an earlier release"),
+        ("affinity", {}, "affinity makes no groups"),
+        ("microaggregate", {"independent": True}, "leave out one"),
+    ],
+)
+def test_groups_that_cannot_be_used_are_refused_before_the_log_is_read(tmp_path, name, more, message):
+    (tmp_path / "log.tsv").write_text("not a log")
+    to = jobs.targets((3,), str(tmp_path / "a.tsv"))
+    with pytest.raises(ParameterError, match=message):
+        jobs.anonymize_files(
+            [str(tmp_path / "log.tsv")], jobs.methods_for(name, {}, (3,)), to, groups_of=tmp_path / "record", **more
+        )
+
+
+def test_the_record_whose_groups_are_used_is_never_replaced(log, tmp_path):
+    record = tmp_path / "record"
+    _grouped(log, tmp_path / "a.tsv", ks=(2,), record=record)
+    before = _content(record)
+    with pytest.raises(ParameterError, match="input"):
+        _grouped(log, tmp_path / "b.tsv", ks=(2,), record=record, groups_of=record, force=True)
+    assert _content(record) == before
 
 
 def test_a_method_without_k_has_one_target():

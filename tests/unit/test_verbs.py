@@ -13,6 +13,7 @@ from coterie.core.params import Choice
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.synth import write_aol
 from coterie.testing import queries_log, visits_log
 
 
@@ -143,3 +144,58 @@ def test_a_synthetic_source_with_and_without_settings():
 def test_a_report_has_a_kind(name):
     with pytest.raises(ParameterError, match=r"written as \.html, \.md or \.json"):
         verbs.report_kind(Path(name))
+
+
+# --- groups of an earlier release ------------------------------------------------------------------
+
+
+def test_groups_of_a_folder_or_of_a_record(tmp_path):
+    log = coterie.prepare(coterie.read("synth:users=20,seed=1"))
+    first = coterie.anonymize(log, Microaggregate(k=2), seed=1)
+    coterie.write(first, tmp_path / "a.tsv", record=tmp_path / "record")
+    rows = [
+        coterie.anonymize(log, Microaggregate(k=5), seed=2, groups_of=given).to_polars()
+        for given in (first.record, tmp_path / "record", str(tmp_path / "record"))
+    ]
+    assert rows[0].equals(rows[1])
+    assert rows[0].equals(rows[2])
+
+
+def test_groups_of_another_log_are_refused():
+    logs = [coterie.prepare(coterie.read(f"synth:users=20,seed={seed}")) for seed in (1, 2)]
+    record = coterie.anonymize(logs[0], Microaggregate(k=2), seed=1).record
+    with pytest.raises(InputError, match="from another log"):
+        coterie.anonymize(logs[1], Microaggregate(k=2), seed=1, groups_of=record)
+    old = replace(record, run={**record.run, "input_digest": ""})
+    with pytest.raises(InputError, match="does not say which log"):
+        coterie.anonymize(logs[0], Microaggregate(k=2), seed=1, groups_of=old)
+    with pytest.raises(ParameterError, match="suppress_rare makes no groups of users"):
+        coterie.anonymize(logs[0], SuppressRare(k=2), seed=1, groups_of=record)
+    without = coterie.anonymize(logs[0], SuppressRare(k=2, users="pseudonym"), seed=1).record
+    with pytest.raises(InputError, match="by suppress_rare, which made no groups"):
+        coterie.anonymize(logs[0], Microaggregate(k=2), seed=1, groups_of=without)
+
+
+def test_users_without_a_group_stay_out(tmp_path):
+    log = coterie.prepare(coterie.read("synth:users=20,seed=1"))
+    record = coterie.anonymize(log, Microaggregate(k=4), seed=1).record
+    some = replace(record, subjects=record.subjects.filter(pl.col("group") != 0))
+    release = coterie.anonymize(log, Microaggregate(k=4), seed=2, groups_of=some)
+    left_out = set(record.subjects.filter(pl.col("group") == 0).collect()["original"])
+    subjects = release.record.subjects.collect()
+    assert set(subjects.filter(pl.col("released").is_null())["original"]) == left_out
+    assert release.to_polars()["user"].n_unique() == 20 - len(left_out)
+    assert f"{len(left_out)} of 20 users are left out: they had no group there." in release.warnings
+
+
+def test_users_whose_rows_are_left_out_have_no_name(tmp_path):
+    """Other prepare steps may leave nothing of a user; a group that is too small without them is joined."""
+    write_aol(tmp_path / "log.tsv", 20, 1)
+    log = coterie.prepare(coterie.read(tmp_path / "log.tsv"))
+    record = coterie.anonymize(log, Microaggregate(k=4), seed=1).record
+    gone = record.subjects.collect()["original"][0]
+    fewer = replace(log, frame=log.frame.filter(pl.col("user") != gone))
+    release = coterie.anonymize(fewer, Microaggregate(k=4), seed=2, groups_of=record)
+    subjects = release.record.subjects.collect()
+    assert gone not in set(subjects["original"])
+    assert subjects.group_by("group").len()["len"].min() >= 4

@@ -12,7 +12,7 @@ from coterie.cli.console import print_summaries, print_summaries_as_json, progre
 from coterie.errors import ParameterError
 
 _SHARED = (
-    opt.output, opt.reading, opt.prepare, opt.seed, opt.record, *opt.history, *opt.streams,
+    opt.output, opt.reading, opt.prepare, opt.seed, opt.record, *opt.groups, *opt.history, *opt.streams,
     opt.force, opt.as_json, opt.quiet, opt.config,
 )  # fmt: skip
 
@@ -79,7 +79,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
     if output == STDOUT and as_json:
         raise ParameterError("--json prints to standard output, which -o - uses for the rows.")
     params = {param.name: options[param.name] for param in opt.params(name)}
-    ks = params.pop("k", [None])
+    ks = sorted(params.pop("k", [None]))  # groups of the smallest k come first, and are joined for larger ones
     to = jobs.targets(
         ks,
         output,
@@ -102,6 +102,8 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
             force=options["force"],
             history=options["history"],
             log_name=options["log_name"],
+            groups_of=options["groups_of"],
+            independent=options["independent"],
             progress=step,
             note=note,
         )

@@ -120,6 +120,19 @@ history = (
     ),
     click.option("--log-name", metavar="NAME", help="Name of the log in that list; else the name of its file."),
 )
+groups = (
+    click.option(
+        "--groups-of",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Run record of an earlier release of LOG: the same groups of users, or unions of them for a larger k.",
+    ),
+    click.option(
+        "--independent",
+        is_flag=True,
+        help="New groups for each of several k, to compare k; else unions of the smallest.",
+    ),
+)
 required_original = click.option(
     "--original", "-O", multiple=True, required=True, metavar="LOG", help="The log that was anonymized."
 )

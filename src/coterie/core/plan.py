@@ -102,6 +102,9 @@ class Method(Protocol):
         learn(self, log, run)              what does not depend on late parameters, computed once for several k
         baseline(self) -> Method | None    for a method that groups users: itself with random groups of the same size,
                                            or None where its groups are random already; every report shows it
+        regroup(self, groups, learnt, log, run) -> Plan
+                                           for a method whose plan is GROUPS: the plan on groups of an earlier release
+                                           (GROUPS, of users of this log), or on unions of them where they are too small
     """
 
     accepts: ClassVar[tuple[Shape, ...]]
@@ -138,6 +141,17 @@ def baseline_of(method: Method) -> Method | None:
     """The same method with random groups; None for a method that does not group users, or does so at random."""
     make = getattr(method, "baseline", None)
     return None if make is None else make()
+
+
+def can_regroup(method: Method) -> bool:
+    """Whether a method can make a release on groups of an earlier one."""
+    return callable(getattr(method, "regroup", None))
+
+
+def regroup(method: Method, groups: pl.LazyFrame, learnt: Any, log: Log, run: Run) -> Plan:
+    """The plan of a method on groups of an earlier release, or on unions of them."""
+    plan: Plan = method.regroup(groups, learnt, log, run)  # type: ignore[attr-defined]  # which not all methods have
+    return plan
 
 
 def enough_subjects(owner: str, k: int, facts: Facts) -> None:

@@ -42,12 +42,16 @@ def keys(seed: int, purpose: str, subjects: pl.Series) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(drawn), dtype="<u8").astype(np.uint64)
 
 
-def naming(method: str, parameters: Mapping[str, Any], steps: Sequence[str], digest: str) -> str:
-    """What names depend on besides the seed: method, parameters, prepare steps and the digest of the log.
+def naming(
+    method: str, parameters: Mapping[str, Any], steps: Sequence[str], digest: str, groups_of: Sequence[str] = ()
+) -> str:
+    """What names depend on besides the seed: method, parameters, prepare steps, the digest of the log, and the digests
+    of earlier groups where a release is made on them.
 
     So two releases of one log never share names, unless they are the same release.
     """
     about = {"method": method, "parameters": parameters, "prepare": list(steps), "input": digest}
+    about |= {"groups_of": list(groups_of)} if groups_of else {}
     text = json.dumps(about, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

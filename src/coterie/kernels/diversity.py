@@ -49,7 +49,13 @@ def mend(group: Ints, topics: Masks, vectors: Vectors) -> Ints:
             continue  # an exchange that mended another group mended this one too
         if not _exchange(number, SEARCH, group, member, start, topics, vectors):
             _exchange(number, group.size, group, member, start, topics, vectors)
-    while (left := one_sided(group, topics)).size:
+    return joined(group, topics, vectors)
+
+
+def joined(group: Ints, topics: Masks, vectors: Vectors) -> Ints:
+    """Unions of groups of which none shares a topic; one group in the end, which may, if no union is without."""
+    group = group.copy()
+    while (left := one_sided(group, topics)).size and group.max() > 0:
         _join(int(left[0]), group, topics, vectors)
         group = np.unique(group, return_inverse=True)[1].astype(np.int64)
     return group

@@ -77,4 +77,6 @@ class Template:
         return rename_subjects(without_details(keep_items(log, plan.table)), log, "drop", run)
 
     # 5. A method that groups users also has `baseline(self)`: itself with random groups, or None where they are random
-    # already. Reports and studies show it beside the method.
+    # already. Reports and studies show it beside the method. With `regroup(self, groups, learnt, log, run)`, the plan
+    # on groups of an earlier release, it can make a second one that gives away no more: `models.groups.united` joins
+    # groups that are too small.

@@ -50,6 +50,7 @@ Example:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -146,8 +147,11 @@ class ConceptMicroaggregate:
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Steps 1 and 2: who is grouped with whom; groups have k to 2k - 1 members."""
-        evidence = taxonomies.own_file(self.taxonomy) if self.synthetic == "label" else {}
-        return Plan(table=self._groups(log, run), evidence=evidence)
+        return Plan(table=self._groups(log, run), evidence=self._evidence)
+
+    def regroup(self, groups: pl.LazyFrame, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (not needed)
+        """Steps 1 and 2 on earlier groups: the same, or unions of them, in random order."""
+        return Plan(table=models.groups.united(groups, self.k, run), evidence=self._evidence)
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the synthetic queries of each group, under a fresh name for each member."""
@@ -174,6 +178,10 @@ class ConceptMicroaggregate:
             return meanings.users, *kernels.concept_sets.mdav(self.k, meanings.sets)
 
         return models.groups.groups_in_blocks(log, run, self.k, self.block_users, group)
+
+    @property
+    def _evidence(self) -> Mapping[str, pl.LazyFrame]:
+        return taxonomies.own_file(self.taxonomy) if self.synthetic == "label" else {}
 
     @property
     def _tree(self) -> Taxonomy:

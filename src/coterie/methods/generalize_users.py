@@ -36,7 +36,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import kernels, taxonomies
+from coterie import kernels, models, taxonomies
 from coterie.apply.profiles import release_texts
 from coterie.core.arrays import Ints, offsets
 from coterie.core.log import Log
@@ -90,6 +90,16 @@ class GeneralizeUsers:
         """Step 2: groups of records, and the cut of each group; users without a record are in none."""
         key = run.keys("random partition", learnt.users) if self.partition == "random" else None
         members, cuts = _groups(learnt, self._tree, self.k, key)
+        return Plan(
+            table=GROUPS.check(members.lazy()),
+            tables={"cuts": cuts.lazy()},
+            evidence=taxonomies.own_file(self.taxonomy),
+        )
+
+    def regroup(self, groups: pl.LazyFrame, learnt: UserConcepts, log: Log, run: Run) -> Plan:  # noqa: ARG002
+        """Step 2 on earlier groups: the same, or unions of them in random order; users without a record are in none."""
+        known = groups.join(learnt.users.alias("subject").to_frame().lazy(), on="subject", how="semi")
+        members, cuts = _cuts(learnt, self._tree, models.groups.united(known, self.k, run).collect(engine="streaming"))
         return Plan(
             table=GROUPS.check(members.lazy()),
             tables={"cuts": cuts.lazy()},
@@ -156,11 +166,26 @@ def _groups(
     With a random `key` for each record, of random groups.
     """
     group, cuts = partition(records.start, records.concepts, tree, k, key)
+    members, covers = _named(records, tree, group, cuts)
+    return members.filter(pl.lit(len(cuts) > 0)), covers
+
+
+def _cuts(records: UserConcepts, tree: Taxonomy, members: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The same of groups that are given: (subject, group) of users who have a record."""
+    numbers = records.users.alias("subject").to_frame().with_row_index("record")
+    together = members.join(numbers, on="subject").group_by("group").agg(pl.col("record").sort().cast(pl.Int64))
+    groups = [each.to_numpy() for each in together["record"]]
+    group, cuts = expanded(records.start, records.concepts, tree, groups, len(records.users))  # none can be split
+    named, covers = _named(records, tree, group, cuts)
+    return named.join(members, on="subject", how="semi", maintain_order="left"), covers
+
+
+def _named(records: UserConcepts, tree: Taxonomy, group: Ints, cuts: list[Ints]) -> tuple[pl.DataFrame, pl.DataFrame]:
     members = pl.DataFrame({"subject": records.users, "group": group}, schema_overrides={"group": pl.UInt32})
     number = np.repeat(np.arange(len(cuts)), [len(cut) for cut in cuts])
     nodes = np.concatenate([*cuts, np.zeros(0, dtype=np.int64)])
     covers = pl.DataFrame({"group": number, "text": tree.names.gather(nodes)}, schema_overrides={"group": pl.UInt32})
-    return members.filter(pl.lit(len(cuts) > 0)), covers
+    return members, covers
 
 
 def partition(
@@ -173,17 +198,24 @@ def partition(
     n_records = start.size - 1
     if n_records < k:
         return np.zeros(n_records, dtype=np.int64), []
+    if key is None:
+        return expanded(start, concepts, tree, [np.arange(n_records)], k)
+    order = np.argsort(key, kind="stable")
+    groups = [np.sort(part) for part in np.split(order, np.arange(k, n_records - k + 1, k))]
+    return expanded(start, concepts, tree, groups, n_records)  # none can be split
+
+
+def expanded(start: Ints, concepts: Ints, tree: Taxonomy, groups: list[Ints], least: int) -> tuple[Ints, list[Ints]]:
+    """The most specific groups of at least `least` records within the given ones, with their concepts; a group that
+    cannot be split stays together. Records in none of them have the number 0.
+    """
+    n_records = start.size - 1
     place, size = kernels.tree.preorder(tree.parent)
     record = np.repeat(np.arange(n_records), np.diff(start))
     items = place[concepts][np.lexsort((place[concepts], record))]
     child_start, child = tree.children[0], tree.children[1].astype(np.int64)
     leaves = tree.leaves.astype(np.int64)
     done: list[tuple[Ints, Ints]] = []
-    groups, least = [np.arange(n_records)], k
-    if key is not None:
-        order = np.argsort(key, kind="stable")
-        groups = [np.sort(part) for part in np.split(order, np.arange(k, n_records - k + 1, k))]
-        least = n_records  # none can be split
     waiting = [(members, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)) for members in groups]
     while waiting:
         members, cut, closed = waiting.pop()
@@ -202,7 +234,7 @@ def partition(
             closed_of_new = np.concatenate([closed[others], np.zeros(new.size, dtype=np.bool_)])
             waiting.append((together, np.concatenate([cut[others], new]), closed_of_new))
     done.sort(key=lambda each: int(each[0][0]))
-    result = np.empty(n_records, dtype=np.int64)
+    result = np.zeros(n_records, dtype=np.int64)
     for number, (members, _) in enumerate(done):
         result[members] = number
     return result, [np.sort(cut % len(tree)) for _, cut in done]

@@ -68,7 +68,7 @@ from coterie.core.promise import Promise
 from coterie.core.run import Run
 from coterie.core.shapes import GROUPS, QUERIES, Shape
 from coterie.core.threads import in_threads
-from coterie.errors import InternalError, ParameterError
+from coterie.errors import InputError, InternalError, ParameterError
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.text.language import ENGLISH, LanguageName, language
 from coterie.text.words import name_of_topics
@@ -172,11 +172,41 @@ class InterestMicroaggregate:
             notes=notes,
         )
 
+    def regroup(self, groups: pl.LazyFrame, learnt: Interests | None, log: Log, run: Run) -> Plan:
+        """Step 2 on earlier groups: unions of similar ones, then unions without a shared sensitive topic."""
+        if learnt is None:
+            return Plan(table=models.groups.united(groups, self.k, run))
+
+        def unite(least: int, members: pl.DataFrame) -> Ints:
+            seed = int(run.stream("trees of groups").integers(2**62))
+            vectors = models.interests.group_vectors(learnt, members)
+            return kernels.grouping.similar_groups(least, vectors, seed, in_threads)
+
+        members = models.groups.united(groups, self.k, run, unite)
+        if self.sensitive == NO_TOPICS:
+            return Plan(table=members)
+        return Plan(table=self._guarded_unions(members, learnt, log), evidence={"topics": self._topics.lazy()})
+
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the common profile of each group, under a fresh name for each member."""
         if self.publish == PHRASES:
             return release_phrases(log, plan, run, self)
         return release_groups(log, plan, run, attrs=self.attrs)
+
+    def _guarded_unions(self, groups: pl.LazyFrame, learnt: Interests, log: Log) -> pl.LazyFrame:
+        """Unions of groups that share no sensitive topic: nobody is exchanged, as groups have to stay together."""
+        members = groups.collect(engine="streaming")
+        places = models.interests.places_of(learnt, members["subject"])
+        topics = models.interests.read_topics(Path(self.sensitive), language(self.language))
+        masks = models.interests.topic_owners(log, learnt, topics, self.sensitive_share).masks[places]
+        number = members["group"].to_numpy().astype(np.int64)
+        union = kernels.diversity.joined(number, masks, learnt.vectors[places])
+        if kernels.diversity.one_sided(union, masks).size:
+            raise InputError(
+                "All users of the groups that are to be used again share a sensitive topic, so no union of groups "
+                "hides it. Make a release on groups of its own, or take the topic out."
+            )
+        return models.groups.numbered(members.with_columns(pl.Series("group", union, dtype=pl.UInt32))).lazy()
 
     @property
     def _topics(self) -> pl.DataFrame:

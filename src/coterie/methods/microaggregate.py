@@ -150,6 +150,10 @@ class Microaggregate:
 
         return Plan(table=groups.groups_in_blocks(log, run, self.k, self.block_users, group))
 
+    def regroup(self, groups: pl.LazyFrame, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (not needed)
+        """Step 1 on earlier groups: the same, or unions of them, in random order."""
+        return Plan(table=models.groups.united(groups, self.k, run))
+
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Steps 2 and 3: the common profile of each group, under a fresh name for each member."""
         if self.publish == PHRASES:

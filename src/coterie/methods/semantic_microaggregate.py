@@ -180,6 +180,10 @@ class SemanticMicroaggregate:
         members = pl.DataFrame(columns).filter(pl.col("group") != _NOBODY).with_columns(pl.col("group").cast(pl.UInt32))
         return Plan(table=GROUPS.check(models.groups.numbered(members).lazy()), notes=users.notes)
 
+    def regroup(self, groups: pl.LazyFrame, learnt: _Users | None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (not needed)
+        """Algorithms 2 to 4 on earlier groups: the same, or unions of them, in random order."""
+        return Plan(table=models.groups.united(groups, self.k, run))
+
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Algorithm 5: the common profile of each group, under a fresh name for each member."""
         if self.publish == PHRASES:

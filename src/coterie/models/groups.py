@@ -1,4 +1,5 @@
-"""Groups of users: random ones, which every grouping is compared with, and groups within blocks of similar users.
+"""Groups of users: random ones, which every grouping is compared with, groups within blocks of similar users, and
+unions of earlier groups.
 
 Which users belong together is what methods differ in; here is what they share. Rows come with the column names of
 QUERIES, whatever the log calls its columns.
@@ -7,6 +8,7 @@ QUERIES, whatever the log calls its columns.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -16,12 +18,16 @@ from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.core.shapes import GROUPS
 from coterie.core.threads import DoneSoFar, in_threads
+from coterie.errors import InputError
 from coterie.models.events import EVENT_ORDER, PAGE, QUERY, RANK, TIME, USER
 from coterie.models.words import word_hashes
 
 Grouping = Callable[[pl.DataFrame], tuple[pl.Series, Ints, Ints]]
 """From rows (user and EVENT), sorted by user and EVENT_ORDER, to users, their numbers group by group, and where each
 group starts among these."""
+Uniting = Callable[[int, pl.DataFrame], Ints]
+"""From a number and the members of groups (subject, group, numbered from 0), at least twice so many, to the union that
+each group belongs to; each union has at least so many groups."""
 _UNBLOCKED_USERS = 2_000
 _BLOCK_USERS = 200
 _NO_GROUPS = pl.DataFrame(schema={"subject": pl.String, "group": pl.UInt32})
@@ -66,6 +72,45 @@ def _in_a_row(users: pl.DataFrame, k: int) -> pl.LazyFrame:
 def numbered(groups: pl.DataFrame) -> pl.DataFrame:
     """Groups with running numbers, in the order of subjects."""
     return groups.with_columns(pl.col("group").rank("dense").cast(pl.UInt32) - 1).sort("subject")
+
+
+def united(groups: pl.LazyFrame, k: int, run: Run, unite: Uniting | None = None) -> pl.LazyFrame:
+    """Groups of at least k users: those that are given, and unions of those that are too small. Nobody changes groups.
+
+    `unite` says which of these belong together; else chance does. Where they are too few together, they join the
+    smallest of the others.
+    """
+    unite = unite or partial(_by_chance, run)
+    members = numbered(groups.collect(engine="streaming"))
+    if members.height < k:
+        raise InputError(
+            f"The groups that are to be used again have {members.height:,} users in this log, and k is {k}. Use a "
+            "smaller k, or groups of its own."
+        )
+    while True:
+        size = np.bincount(members["group"].to_numpy())
+        small, enough = np.flatnonzero(size < k), np.flatnonzero(size >= k)
+        if small.size == 0:
+            return GROUPS.check(members.lazy())
+        union, least = np.arange(size.size), -(-k // int(np.median(size[small])))
+        if small.size >= 2 * least:  # unions of groups smaller than most may still be too small, and come again
+            in_small = members.filter(pl.col("group").is_in(small))
+            union[small] = small[unite(least, numbered(in_small))]
+        elif size[small].sum() >= k:
+            union[small] = small[0]
+        else:
+            union[small] = enough[np.argmin(size[enough])]
+        of_members = pl.Series("group", union[members["group"].to_numpy()], dtype=pl.UInt32)
+        members = numbered(members.with_columns(of_members))
+
+
+def _by_chance(run: Run, least: int, members: pl.DataFrame) -> Ints:
+    """Unions of so many groups at random, the last of up to twice as many."""
+    first = members.group_by("group").agg(pl.col("subject").min()).sort("group")["subject"]
+    union = np.empty(len(first), dtype=np.int64)
+    order = np.argsort(run.keys("unions of groups", first), kind="stable")
+    union[order] = np.minimum(np.arange(len(first)) // least, len(first) // least - 1)
+    return union
 
 
 def groups_in_blocks(log: Log, run: Run, k: int, block_users: int, group: Grouping) -> pl.LazyFrame:

@@ -107,6 +107,23 @@ def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
     return Interests(users=users[USER], vectors=vectors, words=words, language=spoken)
 
 
+def places_of(interests: Interests, subjects: pl.Series) -> Ints:
+    """Where users stand among all of them."""
+    places = interests.users.alias("subject").to_frame().with_row_index("place")
+    found = subjects.alias("subject").to_frame().join(places, on="subject", maintain_order="left")
+    return found["place"].to_numpy().astype(np.int64)
+
+
+def group_vectors(interests: Interests, members: pl.DataFrame) -> Vectors:
+    """The mean vector of each group (subject, group): the product of two is the mean similarity of their members."""
+    place, group = places_of(interests, members["subject"]), members["group"].to_numpy().astype(np.int64)
+    size = np.bincount(group)
+    means = np.empty((size.size, interests.vectors.shape[1]), dtype=np.int16)
+    for c in range(means.shape[1]):  # sums of whole numbers, which are exact in any order
+        means[:, c] = np.rint(np.bincount(group, weights=interests.vectors[place, c]) / size)
+    return means
+
+
 def read_topics(path: Path, spoken: Language = _ENGLISH) -> list[pl.Series]:
     """The words of each topic of a file: whoever typed one of them, or a word with its stem, has the topic.
 

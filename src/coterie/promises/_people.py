@@ -65,6 +65,8 @@ def _naming(run: Mapping[str, Any]) -> str:
     """What names are keyed by besides the seed, so that two releases of one log never share them."""
     steps = [step["name"] for step in run["history"] if step["name"] not in _NOT_STEPS]
     what = {"method": run["method"], "parameters": run["parameters"], "prepare": steps, "input": run["input_digest"]}
+    if run.get("groups_of"):
+        what["groups_of"] = list(run["groups_of"])
     return hashlib.sha256(json.dumps(what, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 

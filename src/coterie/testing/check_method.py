@@ -16,7 +16,7 @@ from coterie import verbs
 from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.params import Choice, Range, params_of
-from coterie.core.plan import Plan, baseline_of, learn, shape_given
+from coterie.core.plan import Plan, baseline_of, can_regroup, learn, shape_given
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, VISITS
 from coterie.engines.local import Local
@@ -49,6 +49,7 @@ def check_method(cls: Any, params: Mapping[str, Any] | None = None) -> None:
         _refuses_small_logs(log, method)
         _learns_what_serves_every_late_value(log, method, release)
         _has_a_baseline_like_itself(log, method, release)
+        _keeps_groups_together(log, method, release)
 
 
 def _is_well_formed(method: Any) -> None:
@@ -214,3 +215,20 @@ def _has_a_baseline_like_itself(log: Log, method: Any, release: Release) -> None
     assert baseline_of(baseline) is None, "the baseline has no baseline"
     random = verbs.anonymize(log, baseline, seed=_SEED)
     assert random.promises == release.promises, "the baseline promises the same"
+
+
+def _keeps_groups_together(log: Log, method: Any, release: Release) -> None:
+    """A second release on the groups of the first has the same groups; for a larger k unions of them."""
+    if not can_regroup(method) or release.record is None:
+        return
+    before = release.record.subjects.drop_nulls("group").select("original", "group").collect()
+    if before.is_empty():
+        return
+    for k in (asdict(method)[_K], before.height):
+        second = verbs.anonymize(log, replace(method, k=k), seed=_SEED, groups_of=release.record)
+        assert second.record is not None
+        after = second.record.subjects.drop_nulls("group").collect()
+        assert after.group_by("group").len()["len"].min() >= k, "earlier groups are joined until they have k members"  # type: ignore[operator]
+        unions = before.join(after, on="original").group_by("group").agg(pl.col("group_right").n_unique())
+        assert set(unions["group_right"]) == {1}, "nobody changes groups"
+        assert not set(after["released"]) & set(release.to_polars()[release.log.shape.subject]), "names are new"

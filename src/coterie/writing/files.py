@@ -18,7 +18,9 @@ from pathlib import Path
 import polars as pl
 
 from coterie.core.log import Log, Record, Release
+from coterie.core.run import Run
 from coterie.core.scratch import Scratch
+from coterie.core.shapes import Shape
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.formats._read import read_release
 from coterie.formats._values import with_apostrophe
@@ -249,6 +251,20 @@ def _compare(path: Path, release: Release, kind: str, csv_safe: bool) -> None:
         same = names == columns
     if not same or fingerprint(frame.select(columns)) != release.verified:
         raise BrokenPromiseError("The rows to write are not the rows that were verified, so nothing was written.")
+
+
+def in_order(frame: pl.LazyFrame, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
+    """Released rows in the order of their values, and which original row each one is."""
+    has_rows = keep_rows and "row" in frame.collect_schema()
+    columns = [*shape.released, *(["row"] if has_rows else [])]
+    whole_seconds = pl.col(pl.Datetime).dt.truncate("1s")  # what text files can hold
+    ordered = run.engine.sort(
+        frame.select(columns).with_columns(whole_seconds), [*shape.order, *(["row"] if has_rows else [])]
+    )
+    released = ordered.select(shape.released)
+    if not has_rows:
+        return released, None
+    return released, ordered.select("row").with_row_index("released_row")
 
 
 def fingerprint(rows: pl.LazyFrame) -> tuple[int, ...]:

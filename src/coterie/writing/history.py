@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
+from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF
 from coterie.core.log import Release
 from coterie.errors import InputError, InternalError, MissingError, ParameterError
 from coterie.formats._source import HISTORY_ENDING
@@ -27,6 +28,15 @@ COST_OF_PROFILES = (
     "For 1,000 real users of AOL's log, released by microaggregate and by interest_microaggregate (k = 5), and an "
     "attacker who knew five queries of a person, 94% of the queries that both profiles had in common were that "
     "person's own, and in 97% of cases the two groups had nobody else in common."
+)
+GROUPS_AGAIN = (
+    "For profiles there is a way that adds nothing measurable: a release on the same groups of users, or on unions of "
+    "them for a larger k, with --groups-of DIR, the run record of the earlier release."
+)
+SAME_GROUPS = "users are in the same groups as before"
+UNIONS = "the groups of one are unions of those of the other"
+NOTHING_MORE = (
+    "Whoever has all of them learns nothing measurable that the one with the smallest groups does not tell alone."
 )
 
 
@@ -43,7 +53,16 @@ class Released(Declared, frozen=True, kw_only=True):
     released_sha256: str
     rows: tuple[int, ...]
     """Fingerprint of the released rows: the same rows in another kind of file are no second release."""
+    groups: str = ""
+    """Digest of who is in which group, where users are in groups."""
+    groups_of: tuple[str, ...] = ()
+    """Digests of the earlier groups that these are unions of, the nearest first."""
     date: str
+
+    @property
+    def unions_of(self) -> set[str]:
+        """The groups that its groups are unions of, themselves among them; none where it has no groups."""
+        return {self.groups, *self.groups_of} - {""}
 
 
 class HistoryFile(Declared, frozen=True, kw_only=True):
@@ -125,27 +144,23 @@ class History:
             return ""
         last, number = same_log[-1], len({each.rows for each in same_log})
         times = "once" if number == 1 else f"{number} times"
-        profiles = any(promise.about == "subjects" for promise in release.promises)
-        return (
+        before = (
             f"This log was released {times} before, last on {last.date[:10]} by {last.method} ({last.headline}), as "
-            f"{self.path.name} lists. {f'{COST} {COST_OF_PROFILES}' if profiles else COST}"
+            f"{self.path.name} lists"
         )
+        together = [self._entry(release, digest), *same_log]
+        common = set.intersection(*(each.unions_of for each in together))
+        if common & {each.groups for each in together}:  # all are unions of the groups of one of them
+            same = together[0].groups in {each.groups for each in same_log}
+            return f"{before}, and {SAME_GROUPS if same else UNIONS}. {NOTHING_MORE}"
+        profiles = any(promise.about == "subjects" for promise in release.promises)
+        again = together[0].groups and any(each.groups for each in same_log)
+        parts = (COST, COST_OF_PROFILES if profiles else "", GROUPS_AGAIN if again else "")
+        return f"{before}. {' '.join(filter(None, parts))}"
 
     def add(self, release: Release, digest: str, released_sha256: str) -> None:
         """List a release that was written. The file is complete, or as it was before."""
-        if release.record is None:
-            raise InternalError("A release that is written has a record.")
-        entry = Released(
-            log=self.log_name,
-            input_digest=digest,
-            method=release.method,
-            parameters=dict(release.record.run["parameters"]),
-            prepare=release.log.steps,
-            headline=release.headline,
-            released_sha256=released_sha256,
-            rows=release.verified,
-            date=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
+        entry = self._entry(release, digest, released_sha256)
         releases = self.read()
         if any((each.log, each.rows) == (entry.log, entry.rows) for each in releases):
             return
@@ -154,3 +169,20 @@ class History:
             part.chmod(0o600)  # whatever the umask
             part.write_bytes(json_bytes(HistoryFile(format=FORMAT, releases=(*releases, entry))))
             put_in_place(part, self.path, force=True)
+
+    def _entry(self, release: Release, digest: str, released_sha256: str = "") -> Released:
+        if release.record is None:
+            raise InternalError("A release that is written has a record.")
+        return Released(
+            log=self.log_name,
+            input_digest=digest,
+            method=release.method,
+            parameters=dict(release.record.run["parameters"]),
+            prepare=release.log.steps,
+            headline=release.headline,
+            released_sha256=released_sha256,
+            rows=release.verified,
+            groups=release.record.run[GROUPS_DIGEST],
+            groups_of=tuple(release.record.run[GROUPS_OF]),
+            date=datetime.now(UTC).isoformat(timespec="seconds"),
+        )

@@ -50,6 +50,10 @@ class RunFile(Declared, frozen=True, kw_only=True):
     input_sha256: tuple[str, ...]
     input_digest: str = ""
     """Of the log, whatever it was read from; names depend on it. Empty in older records."""
+    groups: str = ""
+    """Of who is in which group, where users are in groups."""
+    groups_of: tuple[str, ...] = ()
+    """Of the earlier groups that these are unions of, the nearest first."""
     released_sha256: str
     warnings: tuple[str, ...] = ()
     """What the owner of the log should know and the public need not."""

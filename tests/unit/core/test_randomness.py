@@ -77,8 +77,10 @@ def test_names_depend_on_the_release():
     people, nobody = pl.Series(["a"]), pl.Series([], dtype=pl.String)
     assert randomness.pseudonyms(7, people, nobody, naming).to_list() == ["u_2vhs2w27mcpfnjbo"]
     assert randomness.naming(**{**about, "parameters": {"attrs": "drop", "k": 5}}) == naming, "in whatever order"
-    others = {"method": "n", "parameters": {"k": 6, "attrs": "drop"}, "steps": (), "digest": "01"}
-    assert len({randomness.naming(**{**about, key: other}) for key, other in others.items()} | {naming}) == 5
+    assert randomness.naming(**about, groups_of=()) == naming, "as ever without earlier groups"
+    others = {"method": "n", "parameters": {"k": 6, "attrs": "drop"}, "steps": (), "digest": "01", "groups_of": ("02",)}
+    assert len({randomness.naming(**{**about, key: other}) for key, other in others.items()} | {naming}) == 6
+    assert randomness.naming(**about, groups_of=("02", "01")) != randomness.naming(**about, groups_of=("02",))
 
 
 def test_nobody_gets_no_name():

@@ -6,6 +6,7 @@ import pytest
 
 import coterie
 from coterie.core.shapes import GROUPS
+from coterie.errors import InputError
 from coterie.models import groups
 from tests.helpers.runs import a_run
 
@@ -67,3 +68,67 @@ def test_groups_in_blocks_see_one_block_at_a_time(blocks, block_users, most):
     assert most <= max(seen) < 2 * most
     assert table["group"].unique().sort().to_list() == list(range(len(seen)))
     assert shares[-1] == 1.0
+
+
+# --- unions ----------------------------------------------------------------------------------------
+
+
+def _of_sizes(*sizes):
+    numbers = [number for number, size in enumerate(sizes) for _ in range(size)]
+    columns = {"subject": [f"user{place:03}" for place in range(len(numbers))], "group": numbers}
+    return pl.LazyFrame(columns, schema={"subject": pl.String, "group": pl.UInt32})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "k", "expected"),
+    [
+        ((3, 4, 5), 3, [3, 4, 5]),  # all are large enough for a smaller k
+        ((3, 3, 3, 3), 5, [6, 6]),
+        ((3, 3, 3, 3, 3), 5, [6, 9]),
+        ((5, 5, 5, 5, 5, 5), 15, [15, 15]),
+        ((5, 5, 5), 6, [15]),
+        ((4, 6, 9), 5, [9, 10]),  # one is too small, and joins the smallest of the others
+        ((2, 2, 6, 9), 4, [4, 6, 9]),
+        ((1, 1, 6, 7), 4, [7, 8]),
+        ((3,) * 8 + (1,), 5, [6, 6, 6, 7]),  # a small one does not make all unions larger
+    ],
+)
+def test_unions_have_k_members(sizes, k, expected):
+    table = groups.united(_of_sizes(*sizes), k, a_run())
+    GROUPS.check(table)
+    assert _sizes(table) == expected
+
+
+def test_unions_are_drawn_by_the_seed_and_nobody_changes_groups():
+    before = _of_sizes(*[3] * 20).collect()
+    first = groups.united(before.lazy(), 7, a_run(seed=1)).collect()
+    assert (
+        groups.united(before.sample(fraction=1, shuffle=True, seed=3).lazy(), 7, a_run(seed=1)).collect().equals(first)
+    )
+    renumbered = before.with_columns((50 - pl.col("group").cast(pl.Int64)).cast(pl.UInt32).alias("group"))
+    again = groups.united(renumbered.lazy(), 7, a_run(seed=1)).collect()
+    both = first.join(again, on="subject", suffix="_again")
+    assert both.select(pl.struct("group", "group_again").n_unique()).item() == first["group"].n_unique()
+    assert not groups.united(before.lazy(), 7, a_run(seed=2)).collect().equals(first)
+    unions = before.join(first, on="subject", suffix="_union").group_by("group").agg(pl.col("group_union").n_unique())
+    assert unions["group_union"].to_list() == [1] * 20
+
+
+def test_a_method_may_say_which_groups_belong_together():
+    asked = []
+
+    def first_with_last(least, members):
+        asked.append((least, members["group"].n_unique()))
+        number = np.arange(members["group"].n_unique())
+        return np.minimum(number, number[::-1])
+
+    table = groups.united(_of_sizes(9, 3, 3, 3, 3), 5, a_run(), first_with_last).collect()
+    assert asked == [(2, 4)]  # those that are large enough are not asked about
+    members = [sorted(part["subject"]) for part in table.partition_by("group", maintain_order=True)]
+    numbers = [[int(name[4:]) for name in part] for part in members]
+    assert sorted(numbers) == [list(range(9)), [9, 10, 11, 18, 19, 20], list(range(12, 18))]
+
+
+def test_too_few_users_for_any_union():
+    with pytest.raises(InputError, match=r"have 7 users in this log, and k is 8\. Use a smaller k"):
+        groups.united(_of_sizes(3, 4), 8, a_run())

@@ -43,6 +43,14 @@ def test_a_name_that_is_taken_is_given_to_nobody():
     assert not set(again) & set(ids)
 
 
+def test_names_on_earlier_groups_are_others():
+    run = {**RUN, "method": "m", "parameters": {"k": 5}, "history": [], "input_digest": "0" * 64}
+    naming = randomness.naming("m", {"k": 5}, [], "0" * 64, ("ab", "cd"))
+    on_groups = names_of({**run, "groups_of": ["ab", "cd"]}, ["a"], ())
+    assert on_groups == randomness.pseudonyms(11, pl.Series(["a"]), pl.Series([], dtype=pl.String), naming).to_list()
+    assert on_groups != names_of({**run, "groups_of": []}, ["a"], ()) == names_of(run, ["a"], ())
+
+
 def test_names_are_keyed_by_the_whole_run_where_it_says_what_it_was():
     run = {**RUN, "method": "microaggregate", "parameters": {"k": 5}, "input_digest": "0" * 64}
     run["history"] = [{"name": "read"}, {"name": "normalize"}]

@@ -56,6 +56,8 @@ def test_it_lies_beside_the_log_and_nobody_else_reads_it(log, tmp_path):
         "prepare": list(STEPS),
         "headline": "k = 3",
         "released_sha256": json.loads((tmp_path / "safe.tsv.json").read_text())["sha256"],
+        "groups": "",
+        "groups_of": [],
     }
     assert not any("released" in warning and "before" in warning for warning in first.warnings)
 
@@ -178,3 +180,85 @@ def test_it_is_complete_or_as_it_was(log, tmp_path, monkeypatch):
         history.add(other, "00", "11")
     assert history.path.read_bytes() == before
     assert not list(tmp_path.glob(".coterie*"))
+
+
+# --- groups ----------------------------------------------------------------------------------------
+
+
+def grouped(log, out, *, k=2, method="microaggregate", seed=1, **more):
+    """One release in which users share profiles; returns what its history says of it."""
+    to = jobs.targets((k,), str(out), record=out.with_name(out.name + ".record"))
+    params = {"attrs": "drop"} if method == "microaggregate" else {}
+    made = jobs.anonymize_files([str(log)], jobs.methods_for(method, params, (k,)), to, steps=STEPS, seed=seed, **more)
+    return next((text for text in made[0].warnings if "before, last on" in text or "log.tsv.history" in text), "")
+
+
+def test_a_release_on_other_groups_is_warned_of_and_shown_the_way(log, tmp_path):
+    assert grouped(log, tmp_path / "a.tsv") == ""
+    warning = grouped(log, tmp_path / "b.tsv", k=4)
+    assert "k then holds for neither" in warning
+    assert "--groups-of DIR, the run record of the earlier release" in warning
+    assert "nothing measurable that" not in warning
+
+
+def test_a_release_on_the_same_groups_or_on_unions_adds_nothing(log, tmp_path):
+    grouped(log, tmp_path / "a.tsv")
+    record = tmp_path / "a.tsv.record"
+    same = grouped(log, tmp_path / "b.tsv", seed=2, groups_of=record)
+    assert "released once before" in same
+    assert "and users are in the same groups as before. Whoever has all of them learns nothing measurable" in same
+    unions = grouped(log, tmp_path / "c.tsv", k=5, groups_of=record)
+    assert "released 2 times before" in unions
+    assert "unions of those of the other. Whoever has all of them learns nothing measurable" in unions
+    for warning in (same, unions):
+        assert "k then holds for neither" not in warning
+        assert "--groups-of" not in warning
+    first, second, third = listed(tmp_path / "log.tsv.history.json")
+    assert first["groups"] == second["groups"] != third["groups"]
+    assert [each["groups_of"] for each in (first, second, third)] == [[], [first["groups"]], [first["groups"]]]
+    run = json.loads((tmp_path / "c.tsv.record" / "run.json").read_text())
+    assert (run["groups"], run["groups_of"]) == (third["groups"], third["groups_of"])
+    assert run["warnings"] == [unions]
+
+
+def test_one_release_on_other_groups_spoils_those_that_follow(log, tmp_path):
+    grouped(log, tmp_path / "a.tsv")
+    grouped(log, tmp_path / "b.tsv", k=3)
+    warning = grouped(log, tmp_path / "c.tsv", seed=2, groups_of=tmp_path / "a.tsv.record")
+    assert "k then holds for neither" in warning
+
+
+def test_unions_of_groups_that_were_never_released(log, tmp_path):
+    """Two unions of the same small groups meet in one of these, and no listed release has groups so small."""
+    grouped(log, tmp_path / "small.tsv", history="none")
+    record = tmp_path / "small.tsv.record"
+    grouped(log, tmp_path / "a.tsv", k=4, seed=1, groups_of=record)
+    assert "k then holds for neither" in grouped(log, tmp_path / "b.tsv", k=4, seed=2, groups_of=record)
+    (tmp_path / "log.tsv.history.json").unlink()
+    grouped(log, tmp_path / "c.tsv", k=4, seed=3, groups_of=record)
+    nested = grouped(log, tmp_path / "d.tsv", k=8, groups_of=tmp_path / "c.tsv.record")
+    assert "learns nothing measurable" in nested
+
+
+def test_the_smaller_groups_may_come_last(log, tmp_path):
+    grouped(log, tmp_path / "small.tsv", history="none")
+    grouped(log, tmp_path / "a.tsv", k=4, groups_of=tmp_path / "small.tsv.record")
+    assert "learns nothing measurable" in grouped(
+        log, tmp_path / "b.tsv", seed=2, groups_of=tmp_path / "small.tsv.record"
+    )
+
+
+def test_a_release_without_groups_has_no_such_way(log, tmp_path):
+    grouped(log, tmp_path / "a.tsv", method="suppress_rare")
+    assert "--groups-of" not in grouped(log, tmp_path / "b.tsv")
+
+
+def test_histories_of_before_there_were_groups_are_read(log, tmp_path):
+    grouped(log, tmp_path / "a.tsv")
+    path = tmp_path / "log.tsv.history.json"
+    data = json.loads(path.read_text())
+    for entry in data["releases"]:
+        del entry["groups"], entry["groups_of"]
+    path.write_text(json.dumps(data))
+    warning = grouped(log, tmp_path / "b.tsv", seed=2, groups_of=tmp_path / "a.tsv.record")
+    assert "k then holds for neither" in warning  # nobody can tell whether these are the same groups

@@ -1,0 +1,82 @@
+"""Outputs: where each release of a job goes, one for each k, refused before any work where it cannot go there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from coterie.errors import ParameterError
+from coterie.writing.files import STDOUT, refuse_targets
+from coterie.writing.record import record_files
+from coterie.writing.sidecar import sidecar_path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """Where one release goes."""
+
+    path: str
+    """A file, or `-` for standard output."""
+    kind: str | None = None
+    """What to write, where the name does not say it."""
+    sidecar: str | None = None
+    record: Path | None = None
+    csv_safe: bool = False
+    """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that it will be, as far as their names are known."""
+        rows = [] if self.path == STDOUT else [Path(self.path), sidecar_path(Path(self.path))]
+        side = [] if self.sidecar is None else [Path(self.sidecar)]
+        inside = [] if self.record is None else [self.record / name for name in record_files(self.record)]
+        return [*rows, *side, *inside]
+
+    def refuse(self, inputs: Sequence[Path], force: bool) -> None:
+        """Refuse before the work what would be refused after it."""
+        refuse_targets(
+            self.path,
+            kind=self.kind,
+            sidecar=self.sidecar,
+            record=self.record,
+            inputs=inputs,
+            force=force,
+            csv_safe=self.csv_safe,
+        )
+
+
+def targets(
+    ks: Sequence[int | None],
+    path: str,
+    *,
+    kind: str | None = None,
+    sidecar: str | None = None,
+    record: str | Path | None = None,
+    csv_safe: bool = False,
+) -> list[Target]:
+    """One target for each k: `{k}` in the names stands for it."""
+    if len(set(ks)) < len(ks):
+        raise ParameterError("--k names a number twice.")
+    patterns = {
+        "-o": (path, "out.{k}.tsv"),
+        "--sidecar": (sidecar, "side.{k}.json"),
+        "--record": (record, "record.{k}"),
+    }
+    for option, (pattern, example) in patterns.items():
+        if len(ks) > 1 and pattern is not None and "{k}" not in str(pattern):
+            raise ParameterError(f"Several k need a pattern for {option}, for example {option} {example}")
+
+    def filled(pattern: str | Path, k: int | None) -> str:
+        return str(pattern) if k is None else str(pattern).replace("{k}", str(k))
+
+    return [
+        Target(
+            path=filled(path, k),
+            kind=kind,
+            sidecar=None if sidecar is None else filled(sidecar, k),
+            record=None if record is None else Path(filled(record, k)),
+            csv_safe=csv_safe,
+        )
+        for k in ks
+    ]
