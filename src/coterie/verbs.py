@@ -28,7 +28,7 @@ from coterie.promises import judge
 from coterie.reports import RANDOM, render
 from coterie.reports.figures import headlines
 from coterie.reports.views import log_view as log_view
-from coterie.reports.views import overview, personal_data, singled_out
+from coterie.reports.views import overview, personal_data, singled_out, with_baseline
 from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
@@ -444,7 +444,7 @@ def report_verified(
             view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
         elif baseline is not None and release.record is not None:
             at_random = anonymize(original, baseline, seed=release.record.run["seed"])  # never written
-            view = replace(view, baseline=release_view(original, at_random, RANDOM, **given))
+            view = with_baseline(view, release_view(original, at_random, RANDOM, **given))
         views.append(view)
     with placed(path, force, inputs) as part:
         part.write_text(render(log_view(original), views, kind), encoding="utf-8")
