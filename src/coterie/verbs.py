@@ -364,9 +364,10 @@ def measure(
     Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning
     for this release, and why. Some measures need `inputs`, which `coterie.measures.inputs` declares: `kappas`, numbers
     of clusters, for `partition_agreement`; `labels`, which queries are sensitive, a file or a table, for `f_beta`;
-    `later`, what the same users searched for afterwards, a log, for `later_queries`; `second`, another release of the
-    same log, and `second_record`, its run record where it has none, for `composition`; `taxonomy`, where measures of
-    meaning look up queries, "wordnet" or a packed file. `injection` runs the method again, and only if it is named.
+    `later`, what the same users searched for afterwards, a log, for `later_queries`, `train_on_release` and
+    `completion`; `second`, another release of the same log, and `second_record`, its run record where it has none, for
+    `composition`; `taxonomy`, where measures of meaning look up queries, "wordnet" or a packed file. `injection` runs
+    the method again, and only if it is named.
     """
     comparison = Comparison.of(
         original,

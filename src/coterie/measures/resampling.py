@@ -38,10 +38,14 @@ def means(seed: int, values: Values) -> Values:
 
 
 def scored(key: str, found: Values, unit: str) -> Iterator[Score]:
-    """A number and the ends of its interval, given what it is and what it is in each sample."""
+    """A number and the ends of its interval, given what it is and what it is in each sample.
+
+    Numbers of the original (`before.`) are the same for all releases, so that there is no ratio of them.
+    """
     samples = found[1:]
     low, high = np.quantile(samples[~np.isnan(samples)], _ENDS) if not np.isnan(samples).all() else (np.nan, np.nan)
-    yield Score(key, _or_none(found[0]), unit, samples=tuple(map(float, samples)))
+    kept = () if key.startswith("before.") else tuple(map(float, samples))
+    yield Score(key, _or_none(found[0]), unit, samples=kept)
     yield Score(f"{key}.low", _or_none(low), unit)
     yield Score(f"{key}.high", _or_none(high), unit)
 
