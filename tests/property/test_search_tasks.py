@@ -119,7 +119,7 @@ _STRINGS = st.sampled_from(["abcd", "abce", "abcf", "abcg", "abc", "abd", "abdef
 def test_the_value_of_a_suggestion(log, profile, query):
     items = pl.DataFrame({"item": log}).group_by("item").agg(pl.len().cast(pl.Int64).alias("n"))
     profiles = pl.DataFrame([("u", item) for item in profile], schema=["subject", "item"], orient="row")
-    box = completion.Suggestions(items, profiles.cast(pl.String))
+    box = completion.Suggestions(items, pl.Series([query]), profiles.cast(pl.String))
     assert box.value(query) == pytest.approx(float(reference.reciprocal_rank(query, log)))
     assert box.value(query, "u") == pytest.approx(float(reference.reciprocal_rank(query, log, profile)))
     assert box.value(query, "v") == box.value(query)

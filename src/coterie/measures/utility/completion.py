@@ -72,8 +72,9 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     users = typed.select("subject").unique()
     yield Score("users", users.height, "users with later queries")
     yield Score("queries", typed.height, "later queries")
-    before = Suggestions(comparison.items_before, earlier.join(users, on="subject", how="semi"))
-    after = Suggestions(comparison.items_after, _released(comparison, users))
+    theirs = earlier.join(users, on="subject", how="semi")
+    before = Suggestions(comparison.items_before, typed["item"], theirs)
+    after = Suggestions(comparison.items_after, typed["item"], _released(comparison, users))
     for prefix, suggestions in (("", after), ("before.", before)):
         found = _values(typed, suggestions)
         for key in ("with_profile", "without_profile") if suggestions.profiles is not None else ("without_profile",):
@@ -112,6 +113,8 @@ class Suggestions:
 
     items: pl.DataFrame
     """item, n."""
+    typed: pl.Series
+    """The queries that will be completed."""
     profiles: pl.DataFrame | None
     """subject, item: a row for each time."""
 
@@ -121,15 +124,30 @@ class Suggestions:
         return int(self.items["n"].sum())
 
     @cached_property
-    def by_letters(self) -> dict[str, tuple[dict[str, int], NDArray[np.int64]]]:
-        """For each beginning, the strings with it, each with its place, and how often they stand there."""
-        begin = pl.col("item").str.slice(0, LETTERS).alias("letters")
-        longer = self.items.drop_nulls().filter(pl.col("item").str.len_chars() > LETTERS).sort("item")
-        lists = longer.group_by(begin, maintain_order=True).agg("item", "n")
-        return {
-            letters: ({item: place for place, item in enumerate(items)}, np.array(n, dtype=np.int64))
-            for letters, items, n in lists.iter_rows()
-        }
+    def strings(self) -> pl.DataFrame:
+        """place, item, n, letters: strings that are longer than the letters, those that begin alike together."""
+        longer = self.items.drop_nulls().filter(pl.col("item").str.len_chars() > LETTERS)
+        letters = pl.col("item").str.slice(0, LETTERS).alias("letters")
+        return longer.with_columns(letters).sort("letters", "item").with_row_index("place")
+
+    @cached_property
+    def times(self) -> NDArray[np.int64]:
+        """How often each string stands in the log."""
+        return self.strings["n"].to_numpy().astype(np.int64)
+
+    @cached_property
+    def spans(self) -> dict[str, tuple[int, int]]:
+        """For each beginning, where the strings with it begin and end."""
+        place = pl.col("place")
+        spans = self.strings.group_by("letters").agg(place.min(), (place.max() + 1).alias("end"))
+        return {letters: (begin, end) for letters, begin, end in spans.iter_rows()}
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where the strings are that are typed or stand in a profile; a log may have far more."""
+        looked_up = [self.typed, *([] if self.profiles is None else [self.profiles["item"]])]
+        items = pl.DataFrame({"item": pl.concat(looked_up).unique()})
+        return dict(self.strings.join(items, on="item", how="semi").select("item", "place").iter_rows())
 
     @cached_property
     def of_users(self) -> dict[str, dict[str, int]]:
@@ -142,15 +160,16 @@ class Suggestions:
 
     def value(self, query: str, user: str | None = None) -> float:
         """1 / rank of the query among what is suggested for its first letters, the mean over orders of equals."""
-        places, n = self.by_letters.get(query[:LETTERS], ({}, np.zeros(0, dtype=np.int64)))
-        if query not in places:
+        letters = query[:LETTERS]
+        if query not in self.places:
             return 0.0
+        begin, end = self.spans[letters]
         own = self.of_users.get(user, {}) if user is not None else {}
-        weight = n * max(sum(own.values()), 1)  # whole numbers, so that equal shares are equal
+        weight = self.times[begin:end] * max(sum(own.values()), 1)  # whole numbers, so that equal shares are equal
         for item, times in own.items():
-            if item in places:
-                weight[places[item]] += times * self.rows
-        mine = weight[places[query]]
+            if item[:LETTERS] == letters and item in self.places:
+                weight[self.places[item] - begin] += times * self.rows
+        mine = weight[self.places[query] - begin]
         better, alike = int((weight > mine).sum()), int((weight == mine).sum())
         return float(_HARMONIC[min(better + alike, FIRST)] - _HARMONIC[min(better, FIRST)]) / alike
 

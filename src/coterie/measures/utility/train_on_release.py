@@ -13,9 +13,10 @@ two others:
 
 `model` is the mean nDCG@100 of that ranking, in percent: 100 means that the truth stands first. `popularity` ranks the
 stems by the number of profiles that have them, the same for everybody; `with_popularity` by the sum of both, each
-divided by its largest value. `before` is the same model trained on the original queries of the same people. A small log
-teaches little beyond popularity, and a model of 24 directions needs many more different profiles than that: where a few
-hundred users share profiles by tens, it is the size of the log that is measured.
+divided by its largest value. `before` is the same model trained on the original queries of the same people, in the same
+three parts, which are other ones for another release. A small log teaches little beyond popularity, and a model of 24
+directions needs many more different profiles than that: where a few hundred users share profiles by tens, it is the
+size of the log that is measured. Differences of half a point mean nothing.
 
 `low` and `high` are 95 % intervals over users (1,000 bootstrap samples); in reports and studies with random groups
 `ratio` compares with these, user by user. A model learns from at most 10,000 profiles and is tried on at most 2,000
