@@ -110,13 +110,16 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     mine = later.filter(pl.col("subject").is_in(users.implode()))
     new = mine.join(earlier, on=["subject", "item"], how="anti")
     sizes = _Sizes.of(meaning, users, earlier, released)
-    of_all, of_new = (
-        [
-            _overlaps(meaning, level, pairs, earlier, wanted, released).join(drawn, on="subject", maintain_order="left")
-            for level, drawn in zip(levels, sizes.overlaps(meaning, levels, wanted, comparison.seed), strict=True)
+    compared = earlier.filter(pl.col("subject").is_in(pl.concat([users, pairs["stranger"]]).unique().implode()))
+    of_levels = [(meaning.shares(compared, level), meaning.shares(released, level)) for level in levels]
+    of_all: list[pl.DataFrame] = []
+    of_new: list[pl.DataFrame] = []
+    for tables, wanted in ((of_all, mine), (of_new, new)):
+        drawn = sizes.overlaps(meaning, levels, wanted, comparison.seed)
+        tables += [
+            _overlaps(meaning.shares(wanted, level), *profiles, pairs).join(table, on="subject", maintain_order="left")
+            for level, profiles, table in zip(levels, of_levels, drawn, strict=True)
         ]
-        for wanted in (mine, new)
-    )
     yield Score("users", users.len(), "users with later queries")
     yield Score("drawn_down", 100 * sizes.longer / users.len(), "% of users")
     for scale in SCALES:
@@ -154,16 +157,8 @@ def _strangers(users: pl.Series, everybody: pl.Series, seed: int) -> pl.DataFram
     )
 
 
-def _overlaps(
-    meaning: Meaning,
-    level: int,
-    pairs: pl.DataFrame,
-    earlier: pl.DataFrame,
-    mine: pl.DataFrame,
-    released: pl.DataFrame,
-) -> pl.DataFrame:
-    """released, own, stranger of each user whose later queries reach the level."""
-    wanted, before, after = (meaning.shares(rows, level) for rows in (mine, earlier, released))
+def _overlaps(wanted: pl.DataFrame, before: pl.DataFrame, after: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """released, own, stranger of each user whose later queries reach the level; all given as shares at that level."""
     numbered = pairs.with_row_index("pair")
     wanted_of_pairs = numbered.join(wanted, on="subject").select("pair", "category", "share")
     of_strangers = numbered.join(before, left_on="stranger", right_on="subject").select("pair", "category", "share")

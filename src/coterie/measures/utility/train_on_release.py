@@ -249,4 +249,6 @@ def ndcg(scores: Values, known: NDArray[np.int64], wanted: NDArray[np.int64], to
     candidates = np.flatnonzero(left > 0)
     first = candidates[np.argsort(-left[candidates], kind="stable")][:FIRST]
     gains = 1 / np.log2(np.arange(2, FIRST + 2))
-    return float(gains[: first.size][np.isin(first, wanted)].sum() / gains[: min(total, FIRST)].sum())
+    hit = np.zeros(left.size, dtype=bool)
+    hit[wanted] = True
+    return float(gains[: first.size][hit[first]].sum() / gains[: min(total, FIRST)].sum())
