@@ -22,7 +22,8 @@ later queries alone that the user never typed before. Where random groups stand 
 studies, `ratio` is how many times as much the release keeps, with the paired interval over the same users.
 
 The size of a profile is the number of its words that the taxonomy knows, whatever the strings are that they stand in;
-what is drawn is such words, 20 times, and `drawn_down` tells how many users had a longer profile than their own.
+what is drawn is such words, 20 times, and `drawn_down` tells how many users had a longer profile than their own. A draw
+is noisier than a profile whose queries were chosen with care, so a longer profile loses a little rather than gains.
 `retained` is not freed from size: compare it only between releases with profiles of the same size. Users with fewer
 than 10 later queries are not asked; above 2,000 users a random sample is.
 """
