@@ -29,7 +29,7 @@ from coterie.promises import judge
 from coterie.reports import RANDOM, render
 from coterie.reports.figures import headlines
 from coterie.reports.views import log_view as log_view
-from coterie.reports.views import overview, personal_data, singled_out
+from coterie.reports.views import overview, personal_data, singled_out, with_baseline
 from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
@@ -373,9 +373,10 @@ def measure(
     Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning
     for this release, and why. Some measures need `inputs`, which `coterie.measures.inputs` declares: `kappas`, numbers
     of clusters, for `partition_agreement`; `labels`, which queries are sensitive, a file or a table, for `f_beta`;
-    `later`, what the same users searched for afterwards, a log, for `later_queries`; `second`, another release of the
-    same log, and `second_record`, its run record where it has none, for `composition`; `taxonomy`, where measures of
-    meaning look up queries, "wordnet" or a packed file. `injection` runs the method again, and only if it is named.
+    `later`, what the same users searched for afterwards, a log, for `later_queries`, `train_on_release` and
+    `completion`; `second`, another release of the same log, and `second_record`, its run record where it has none, for
+    `composition`; `taxonomy`, where measures of meaning look up queries, "wordnet" or a packed file. `injection` runs
+    the method again, and only if it is named.
     """
     comparison = Comparison.of(
         original,
@@ -453,7 +454,7 @@ def report_verified(
             view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
         elif baseline is not None and release.record is not None:
             at_random = anonymize(original, baseline, seed=release.record.run["seed"])  # never written
-            view = replace(view, baseline=release_view(original, at_random, RANDOM, **given))
+            view = with_baseline(view, release_view(original, at_random, RANDOM, **given))
         views.append(view)
     with placed(path, force, inputs) as part:
         part.write_text(render(log_view(original), views, kind), encoding="utf-8")

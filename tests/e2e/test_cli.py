@@ -32,7 +32,7 @@ def test_from_a_log_to_a_report(coterie, log, tmp_path):
     scores = json.loads(measured.out)
     assert set(scores[0]) == {"name", "key", "value", "unit"}
     about_profiles = {"homogeneity", "partition_agreement", "semantic_distance"}
-    others = {"f_beta", "later_queries", "interest_disclosure"}
+    others = {"f_beta", "later_queries", "train_on_release", "completion", "interest_disclosure"}
     of_groups = {"attribution", "dominance", "composition", "relink"}  # which this release without names has not
     by_name = {"injection"}
     assert {row["name"] for row in scores} == set(

@@ -233,8 +233,14 @@ def test_a_study_of_later_queries(coterie, study, tmp_path):
         .replace("users=24", "users=60")
     )
     coterie("study", study, "-o", tmp_path / "out")
-    halves = pl.read_csv(tmp_path / "out" / "scores.csv").filter(pl.col("key") == "retained")
+    scores = pl.read_csv(tmp_path / "out" / "scores.csv")
+    halves = scores.filter(pl.col("key") == "retained")
     assert halves.height == 4
+    ratios = scores.filter(pl.col("key") == "retained.ratio").join(halves.filter("baseline"), on="release")
+    assert not ratios["baseline"].any()
+    kept = halves.filter(~pl.col("baseline")).join(ratios, on="release", suffix="_ratio", maintain_order="right")
+    assert (ratios["value"] * ratios["value_right"]).to_list() == pytest.approx(kept["value"].to_list())
+    assert ratios.height == 2
     assert halves["value"].null_count() == 0
     study.write_text(study.read_text().replace('split = "chronological"', 'split = "chronological"\nsplit_rows = 10'))
     assert coterie("study", study, "-o", tmp_path / "out").err.count("(known)") == 0

@@ -14,6 +14,7 @@ import pytest
 
 import coterie
 from coterie import taxonomies
+from coterie.core import randomness
 from coterie.core.shapes import QUERIES
 from coterie.core.split import chronological
 from coterie.errors import NotApplicableError
@@ -112,6 +113,113 @@ def test_later_queries(case):
     assert got["retained.low"] < got["retained"] < got["retained.high"]
 
 
+def concepts_in(items):
+    return [concept for item in sorted(items) for concept in sorted(concepts_of(item))]
+
+
+def share_of(concepts, level):
+    """The profile of words whose concepts are known."""
+    tree = taxonomies.load("wordnet")
+    at_level = tree.ancestor_at(level)
+    counts = Counter(int(at_level[c]) for c in concepts if at_level[c] >= 0)
+    return {category: n / sum(counts.values()) for category, n in counts.items()}
+
+
+def above_everybody(before, wanted_items, released, seed):
+    """drawn, own, everybody at each level, and the share kept: word by word, with the draws of the measure."""
+    everybody = sorted(concept for items in before.values() for concept in concepts_in(items))
+    means, kept = {}, []
+    for level in (5, 7, 8):
+        found = defaultdict(list)
+        for user in sorted(before):
+            wanted = profile(wanted_items[user], level)
+            if not wanted:
+                continue
+            own, after = concepts_in(before[user]), concepts_in(released[user])
+            stream = randomness.stream(seed, "profiles of one size", user)
+            drawn = [after]
+            if len(after) > len(own):
+                drawn = stream.permuted(np.tile(after, (20, 1)), axis=1)[:, : len(own)].tolist()
+            places = stream.integers(0, len(everybody), (20, len(own))).tolist()
+            usual = [[everybody[place] for place in row] for row in places]
+            found["drawn"].append(np.mean([overlap(wanted, share_of(each, level)) for each in drawn]))
+            found["everybody"].append(np.mean([overlap(wanted, share_of(each, level)) for each in usual]))
+            found["own"].append(overlap(wanted, share_of(own, level)))
+        means[level] = {kind: np.mean(values) for kind, values in found.items()}
+        zero, one = means[level]["everybody"], means[level]["own"]
+        kept.append(100 * (means[level]["drawn"] - zero) / (one - zero) if one > zero else np.nan)
+    return means, np.mean(kept)
+
+
+def without_repeats(after, before):
+    return {user: [item for item in items if item not in set(before[user])] for user, items in after.items()}
+
+
+def test_above_everybody(case):
+    early, later, release = case
+    got = measured(early, release, later)
+    before, after, released = items_of(early), items_of(later), profiles_of(release)
+    means, kept = above_everybody(before, after, released, 4)
+    for level, kinds in means.items():
+        for kind, value in kinds.items():
+            assert got[f"level_{level}.{kind}"] == pytest.approx(value)
+    assert got["above_everybody"] == pytest.approx(kept)
+    assert got["above_everybody.low"] < got["above_everybody"] < got["above_everybody.high"]
+    longer = [len(concepts_in(released[user])) > len(concepts_in(before[user])) for user in before]
+    assert got["drawn_down"] == pytest.approx(100 * np.mean(longer))
+
+
+def test_later_queries_that_are_new(case):
+    """Every second later query of a user is made one that they had not typed before."""
+    early, later, release = case
+    other = {"dog": "poodle", "cat": "violin", "poodle": "guitar", "violin": "bread", "guitar": "wine", "bread": "car"}
+    rows = later.frame.with_row_index("place").with_columns(
+        query=pl.when(pl.col("place") % 2 == 0).then(pl.col("query").replace(other)).otherwise("query")
+    )
+    before, released = items_of(early), profiles_of(release)
+    later = replace(later, frame=rows.drop("place"))
+    new = without_repeats(items_of(later), before)
+    assert 0 < sum(map(len, new.values())) < sum(map(len, items_of(later).values()))
+    got = measured(early, release, later)
+    _means, kept = above_everybody(before, new, released, 4)
+    assert got["above_everybody.new"] == (None if np.isnan(kept) else pytest.approx(kept))
+    repeated = measured(early, release, early)
+    assert repeated["retained.new"] is None
+    assert repeated["above_everybody.new"] is None
+
+
+def test_longer_profiles_gain_nothing(case):
+    """Own rows released five times over are as good as once; everybody's rows are as good as nothing."""
+    early, later, release = case
+    own = own_profiles(early, release)
+    five = replace(own, log=replace(early, frame=pl.concat([early.frame] * 5)))
+    once, longer = measured(early, own, later), measured(early, five, later)
+    assert once["above_everybody"] == pytest.approx(100)
+    assert once["drawn_down"] == 0
+    assert longer["drawn_down"] == 100
+    assert 60 < longer["above_everybody"] < 102  # a draw of so few words is a little less like what it is drawn from
+    queries = early.frame.select("query")
+    rows = early.frame.select("user").unique().join(queries, how="cross")
+    everybody = replace(own, log=replace(early, frame=rows.select(*[
+        pl.col(name) if name in ("user", "query") else pl.lit(None, QUERIES.schema[name]).alias(name)
+        for name in ("row", *QUERIES.released)])))  # fmt: skip
+    got = measured(early, everybody, later)
+    assert abs(got["above_everybody"]) < 12
+    assert got["retained"] > got["above_everybody"]  # which is why there is another zero
+
+
+def measured(early, release, later):
+    scores = coterie.measure(early, release, ["later_queries"], seed=4, later=later)
+    return dict(scores.select("key", "value").iter_rows())
+
+
+def own_profiles(early, release):
+    """A release of what users typed, each under their own name."""
+    users = early.frame.select("user").unique().collect()["user"].sort()
+    names = pl.DataFrame({"original": users, "released": users, "group": range(len(users))})
+    return replace(release, log=early, record=replace(release.record, subjects=names.lazy()))
+
+
 @pytest.mark.parametrize(("parent", "levels"), [
     ([-1, 0], (1,)),
     ([-1, 0, 1], (1, 2)),
@@ -129,9 +237,9 @@ def test_levels_of_wordnet():
 def test_own_and_strangers_profiles_are_the_ends_of_the_scale(case):
     """A release of what users typed retains all of it; one where each has another's profile retains about nothing."""
     early, later, release = case
-    users = early.frame.select("user").unique().collect()["user"].sort()
-    names = pl.DataFrame({"original": users, "released": users, "group": range(len(users))})
-    own = replace(release, log=early, record=replace(release.record, subjects=names.lazy()))
+    own = own_profiles(early, release)
+    names = own.record.subjects.collect()
+    users = names["original"]
     score = dict(coterie.measure(early, own, ["later_queries"], seed=4, later=later).select("key", "value").iter_rows())
     assert score["retained"] == score["retained.low"] == score["retained.high"] == pytest.approx(100)
     kept = []

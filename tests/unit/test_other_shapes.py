@@ -24,6 +24,7 @@ POINTS = {
 CELLS = [("bread recipe", 4), ("maps", 4), ("weather", 9)]
 NUMBERS = {
     "certainty_penalty",
+    "completion",
     "f_beta",
     "frequency",
     "injection",

@@ -7,7 +7,7 @@ which title, and how to read it. A Finding says in one sentence what an attacker
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import polars as pl
@@ -32,6 +32,8 @@ class Score:
     unit: str
     label: str | None = None
     """A string of the log; it is shown only where values may be."""
+    samples: tuple[float, ...] = field(default=(), repr=False)
+    """What it is in samples of users drawn anew (measures/resampling.py), so that ratios to it have an interval."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,8 @@ from coterie.writing.files import refuse_other_input
 
 LeftOut = Callable[[str, str], None]
 """Told the name of a measure that has no meaning for a release, and why."""
+Samples = dict[tuple[str, str], tuple[float, ...]]
+"""What scores, by measure and key, are in samples of users drawn anew."""
 _WHO_BECAME_WHOM = "must know who became whom. Give the run record: --record DIR."
 
 
@@ -210,12 +212,16 @@ class Comparison:
 
 
 def scores_of(
-    comparison: Comparison, names: Sequence[str] | None, left_out: LeftOut = lambda _name, _reason: None
+    comparison: Comparison,
+    names: Sequence[str] | None,
+    left_out: LeftOut = lambda _name, _reason: None,
+    samples: Samples | None = None,
 ) -> pl.DataFrame:
     """Scores as a table: name, key, value, unit (and label, where values may be shown).
 
     Without `names` all measures are taken that what is given allows, but for those that must be asked for by name;
-    `left_out` is told which ones have no meaning for this release, and why.
+    `left_out` is told which ones have no meaning for this release, and why; `samples` is filled with those of scores
+    that have some.
     """
     rows: list[tuple[str, str, float | None, str, str | None]] = []
     for name in names if names is not None else measures.names_of_all():
@@ -226,11 +232,15 @@ def scores_of(
             raise MissingError(f"The measure {name!r} {_WHO_BECAME_WHOM}")
         try:
             comparison.require(module.needs)
-            rows += [(name, score.key, score.value, score.unit, score.label) for score in module.measure(comparison)]
+            scores = list(module.measure(comparison))
         except NotApplicableError as reason:
             if names is not None:
                 raise NotApplicableError(f"The measure {name!r} does not apply here. {reason}") from None
             left_out(name, str(reason))
+            continue
+        rows += [(name, score.key, score.value, score.unit, score.label) for score in scores]
+        if samples is not None:
+            samples |= {(name, score.key): score.samples for score in scores if score.samples}
     table = score_table(rows, labelled=True)
     return table if comparison.show_values else table.drop("label")
 

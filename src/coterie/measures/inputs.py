@@ -146,7 +146,7 @@ _DECLARED = (
         option="--later",
         kind="log",
         metavar="LOG",
-        help="What the users searched for later, for later_queries.",
+        help="What the users searched for later, for later_queries, train_on_release and completion.",
         if_missing="It needs later queries of the same users: --later LOG, or split = 'chronological' in a study.",
         in_study=False,
         fit=_fit_later,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -12,8 +12,9 @@ from coterie.core import randomness
 from coterie.core.log import Log, Release
 from coterie.core.promise import Check, Promise, k_of
 from coterie.core.scores import score_table
-from coterie.measures.comparison import Comparison, scores_of
+from coterie.measures.comparison import Comparison, Samples, scores_of
 from coterie.measures.privacy.uniqueness import uniqueness
+from coterie.measures.resampling import ratio
 
 ScoreRow = tuple[str, str, float | None, str]
 """name, key, value, unit"""
@@ -54,6 +55,8 @@ class ReleaseView:
     """The same method with random groups, for methods that group users."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Measures that have no meaning for this release, and why."""
+    samples: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict, repr=False)
+    """What some scores, by measure and key, are in samples of users drawn anew: the same draws for random groups."""
 
     @property
     def sentence(self) -> str:
@@ -106,6 +109,7 @@ def release_view(
         inputs=inputs,
     )
     left_out: dict[str, str] = {}
+    samples: Samples = {}
     return ReleaseView(
         label=label or f"{release.method} {release.headline.replace(' = ', '=')}",
         method=release.method,
@@ -113,11 +117,32 @@ def release_view(
         promises=release.promises,
         checks=release.checks,
         warnings=release.warnings,
-        scores=scores_of(comparison, names, left_out.__setitem__),
+        scores=scores_of(comparison, names, left_out.__setitem__, samples),
         largest_k=release.verdict.largest_k,
         sha256=release.sha256,
         left_out=left_out,
+        samples=samples,
     )
+
+
+def with_baseline(view: ReleaseView, baseline: ReleaseView) -> ReleaseView:
+    """A release with random groups beside it, and how many times as much it keeps as they do (`ratio`)."""
+    rows: list[tuple[str, str, float | None, str, None]] = []
+    for (name, key), samples in view.samples.items():
+        numbers = [_value(each, name, key) for each in (view, baseline)]
+        if (name, key) not in baseline.samples or None in numbers:
+            continue
+        one, other = (float(number or 0) for number in numbers)
+        found = ratio(one, samples, other, baseline.samples[name, key])
+        ends = zip(("", ".low", ".high"), found, strict=True)
+        rows += [(name, f"{key}.ratio{end}", number, "× random", None) for end, number in ends]
+    table = score_table(rows, labelled=True).select(view.scores.columns)
+    return replace(view, scores=view.scores.vstack(table), baseline=baseline)
+
+
+def _value(view: ReleaseView, name: str, key: str) -> float | None:
+    rows = view.scores.filter((pl.col("name") == name) & (pl.col("key") == key))
+    return rows["value"].item() if rows.height else None
 
 
 def overview(log: Log) -> list[ScoreRow]:

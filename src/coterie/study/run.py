@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from math import isnan, nan
 from pathlib import Path
 
 import msgspec
@@ -27,12 +28,12 @@ from coterie.errors import MissingError
 from coterie.measures import inputs as measure_inputs
 from coterie.reports import render
 from coterie.reports.drawing import draw
-from coterie.reports.views import ReleaseView, log_view, release_view
+from coterie.reports.views import ReleaseView, log_view, release_view, with_baseline
 from coterie.study.file import Cell, Study
 from coterie.writing.files import sha256
 from coterie.writing.targets import placed, refuse_output
 
-FORMAT = 2
+FORMAT = 3
 
 
 class ScoreRow(Declared, frozen=True, kw_only=True):
@@ -43,6 +44,14 @@ class ScoreRow(Declared, frozen=True, kw_only=True):
     value: float | None
     unit: str
     label: str | None = None
+
+
+class SamplesRow(Declared, frozen=True, kw_only=True):
+    """What one score of a cell is in samples of users drawn anew; null where it has no value there."""
+
+    name: str
+    key: str
+    values: tuple[float | None, ...]
 
 
 class CellResult(Declared, frozen=True, kw_only=True):
@@ -61,6 +70,7 @@ class CellResult(Declared, frozen=True, kw_only=True):
     labelled: bool
     """Whether scores have labels, that is: whether values of the log may be shown."""
     scores: tuple[ScoreRow, ...]
+    samples: tuple[SamplesRow, ...]
 
 
 def run_study(study: Study, progress: Callable[[str, bool], None] | None = None) -> pl.DataFrame:
@@ -142,6 +152,10 @@ class _Results:
             left_out=dict(view.left_out),
             labelled="label" in view.scores.columns,
             scores=tuple(ScoreRow(**row) for row in view.scores.iter_rows(named=True)),
+            samples=tuple(
+                SamplesRow(name=name, key=key, values=tuple(None if isnan(each) else each for each in values))
+                for (name, key), values in view.samples.items()
+            ),
         )
         with placed(self.path(cell), force=True) as part:
             part.write_bytes(json_bytes(result))
@@ -159,7 +173,7 @@ class _Results:
         result = as_declared(data, CellResult, file)
         rows = [msgspec.structs.astuple(score) for score in result.scores]
         scores = score_table(rows, labelled=True)
-        return ReleaseView(
+        view = ReleaseView(
             label=cell.label,
             method=result.method,
             params=result.params,
@@ -169,8 +183,12 @@ class _Results:
             largest_k=result.largest_k,
             scores=scores if result.labelled else scores.drop("label"),
             left_out=result.left_out,
-            baseline=None if cell.baseline is None else self.view(cell.baseline),
+            samples={
+                (row.name, row.key): tuple(nan if each is None else each for each in row.values)
+                for row in result.samples
+            },
         )
+        return view if cell.baseline is None else with_baseline(view, self.view(cell.baseline))
 
     def path(self, cell: Cell) -> Path:
         """Where the result of a cell is kept."""

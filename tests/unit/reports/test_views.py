@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 import coterie
 from coterie.core.log import Step
+from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises.query_k_anonymity import QueryKAnonymity
-from coterie.reports.views import log_view, overview, personal_data, release_view, singled_out
+from coterie.reports.views import log_view, overview, personal_data, release_view, singled_out, with_baseline
 from coterie.testing import queries_log, visits_log
 
 
@@ -85,3 +87,29 @@ def test_the_place_on_an_axis_of_k_is_what_was_judged(release, k):
     view = release_view(queries_log(), release, names=["release_share"], seed=1)
     assert replace(view, params={"k": k}).k == view.k == 3
     assert replace(view, promises=()).k is None
+
+
+def test_random_groups_beside_a_release_give_a_ratio(release):
+    view = release_view(queries_log(), release, names=["release_share"], seed=1)
+    shares = view.scores.filter(pl.col("key") == "rows")["value"].item()
+    sampled = replace(view, samples={("release_share", "rows"): (shares, shares), ("release_share", "no"): (1.0, 1.0)})
+    half = view.scores.with_columns(pl.col("value") / 2)
+    baseline = replace(view, scores=half, samples={("release_share", "rows"): (shares / 2, shares / 4)})
+    both = with_baseline(sampled, baseline)
+    assert both.baseline is baseline
+    assert both.scores.head(view.scores.height).equals(view.scores)
+    ratios = both.scores.slice(view.scores.height)
+    assert ratios.select("name", "key", "value", "unit").rows() == [
+        ("release_share", "rows.ratio", 2.0, "× random"),
+        ("release_share", "rows.ratio.low", 2.0, "× random"),
+        ("release_share", "rows.ratio.high", 4.0, "× random"),
+    ]
+    assert with_baseline(view, baseline).scores.equals(view.scores)
+
+
+def test_scores_bring_their_samples():
+    release = coterie.anonymize(queries_log(), Microaggregate(k=3), seed=1)
+    later = replace(queries_log(), frame=pl.concat([queries_log().frame] * 4))
+    view = release_view(queries_log(), release, names=["later_queries"], seed=1, later=later)
+    assert len(view.samples["later_queries", "retained"]) == 1_000
+    assert ("later_queries", "retained.low") not in view.samples

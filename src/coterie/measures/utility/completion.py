@@ -1,0 +1,185 @@
+"""How well can later queries be completed from their first letters, with what was released?
+
+What a search box does: somebody types three letters, and the released strings that begin with them are suggested, the
+most frequent ones first. The first three letters of up to six later queries of each user, drawn by the seed, are
+typed; queries of three letters and fewer are not asked for. The rank of a suggestion c is by
+
+    without_profile    how often c stands in the release, as a share of its rows
+    with_profile       that share, plus the share of c in the rows of the profile that was released for the person
+
+and its value 1 / rank, up to rank 10, and 0 where the query is not suggested; among equals, the mean over all orders.
+Both numbers are means over users (MRR@10), in percent. `before` is the same with the original earlier queries, and
+those of the person. `with_profile` is given where each user has one name in the release, and its run record tells it.
+
+A release of parts of queries completes few whole ones: this is what it costs to leave out strings that few people
+typed. `low` and `high` are 95 % intervals over users (1,000 bootstrap samples); in reports and studies with random
+groups `ratio` compares with these, user by user. At most 2,000 users are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.core import randomness
+from coterie.core.scores import Figure, Score
+from coterie.core.shapes import QUERIES
+from coterie.errors import NotApplicableError
+from coterie.measures.comparison import Comparison
+from coterie.measures.resampling import means, scored
+
+needs = frozenset({"later"})
+figures = (
+    Figure(
+        section="utility",
+        order=94,
+        key="with_profile",
+        title="Later queries completed, with the profile",
+        reading="Three letters of a later query are typed, and released strings are suggested, those of the person's "
+        "profile before others: 100% means that the query always stands first (MRR@10).",
+        before="before.with_profile",
+    ),
+    Figure(
+        section="utility",
+        order=94,
+        key="without_profile",
+        title="Later queries completed, for anybody",
+        reading="The same for somebody of whom nothing is known: the most frequent strings are suggested first.",
+        before="before.without_profile",
+    ),
+)
+LETTERS = 3
+FIRST = 10
+QUERIES_EACH = 6
+MOST_USERS = 2_000
+_UNIT = f"% MRR@{FIRST}"
+_HARMONIC = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, FIRST + 1))])
+
+
+def measure(comparison: Comparison) -> Iterator[Score]:
+    """MRR with and without the profile of the person, in the release and in the original."""
+    if comparison.log.shape is not QUERIES:
+        raise NotApplicableError(f"It completes queries, and this log is {comparison.log.shape.name}.")
+    earlier = comparison.original.select("subject", "item").drop_nulls()
+    typed = _typed(comparison.given("later").drop_nulls(), earlier, comparison.seed)
+    if typed.is_empty():
+        raise NotApplicableError(f"No user of the original has a later query of more than {LETTERS} letters.")
+    users = typed.select("subject").unique()
+    yield Score("users", users.height, "users with later queries")
+    yield Score("queries", typed.height, "later queries")
+    theirs = earlier.join(users, on="subject", how="semi")
+    before = Suggestions(comparison.items_before, typed["item"], theirs)
+    after = Suggestions(comparison.items_after, typed["item"], _released(comparison, users))
+    for prefix, suggestions in (("", after), ("before.", before)):
+        found = _values(typed, suggestions)
+        for key in ("with_profile", "without_profile") if suggestions.profiles is not None else ("without_profile",):
+            yield from scored(prefix + key, means(comparison.seed, 100 * found[key].to_numpy()), _UNIT)
+
+
+def _typed(later: pl.DataFrame, earlier: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """subject, item: some later queries of some users of the original, by the seed."""
+    rows = later.filter(pl.col("item").str.len_chars() > LETTERS).join(earlier, on="subject", how="semi")
+    users = rows["subject"].unique().sort()
+    order = np.argsort(randomness.keys(seed, "users who type", users), kind="stable")[:MOST_USERS]
+    rows = rows.filter(pl.col("subject").is_in(users.gather(order).implode())).sort("subject", "item")
+    drawn = rows.with_columns(time=pl.int_range(pl.len()).over("subject", "item"))  # a query typed twice is two draws
+    label = drawn.select(pl.concat_str("subject", "item", "time", separator="\0")).to_series()
+    drawn = drawn.with_columns(pl.Series("key", randomness.keys(seed, "queries that are typed", label)))
+    return drawn.sort("subject", "key", "item").group_by("subject", maintain_order=True).head(QUERIES_EACH).select(
+        "subject", "item"
+    )  # fmt: skip
+
+
+def _released(comparison: Comparison, users: pl.DataFrame) -> pl.DataFrame | None:
+    """subject, item: the released profiles of users; None where users have no names, several, or it is not known."""
+    if comparison.release.record is None or comparison.release.log.shape.count:
+        return None
+    names = comparison.names
+    if names.is_empty() or names["original"].is_duplicated().any():
+        return None
+    theirs = names.join(users, left_on="original", right_on="subject", how="semi")
+    rows = comparison.released.rename({"subject": "released"}).join(theirs, on="released")
+    return rows.select(pl.col("original").alias("subject"), "item").drop_nulls()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Suggestions:
+    """What a search box knows: how often each string stands in a log, and in the profiles of some users."""
+
+    items: pl.DataFrame
+    """item, n."""
+    typed: pl.Series
+    """The queries that will be completed."""
+    profiles: pl.DataFrame | None
+    """subject, item: a row for each time."""
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows the log has."""
+        return int(self.items["n"].sum())
+
+    @cached_property
+    def strings(self) -> pl.DataFrame:
+        """place, item, n, letters: strings that are longer than the letters, those that begin alike together."""
+        longer = self.items.drop_nulls().filter(pl.col("item").str.len_chars() > LETTERS)
+        letters = pl.col("item").str.slice(0, LETTERS).alias("letters")
+        return longer.with_columns(letters).sort("letters", "item").with_row_index("place")
+
+    @cached_property
+    def times(self) -> NDArray[np.int64]:
+        """How often each string stands in the log."""
+        return self.strings["n"].to_numpy().astype(np.int64)
+
+    @cached_property
+    def spans(self) -> dict[str, tuple[int, int]]:
+        """For each beginning, where the strings with it begin and end."""
+        place = pl.col("place")
+        spans = self.strings.group_by("letters").agg(place.min(), (place.max() + 1).alias("end"))
+        return {letters: (begin, end) for letters, begin, end in spans.iter_rows()}
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where the strings are that are typed or stand in a profile; a log may have far more."""
+        looked_up = [self.typed, *([] if self.profiles is None else [self.profiles["item"]])]
+        items = pl.DataFrame({"item": pl.concat(looked_up).unique()})
+        return dict(self.strings.join(items, on="item", how="semi").select("item", "place").iter_rows())
+
+    @cached_property
+    def of_users(self) -> dict[str, dict[str, int]]:
+        """How often each string stands in the profile of each user."""
+        counts: dict[str, dict[str, int]] = {}
+        if self.profiles is not None:
+            for user, item, n in self.profiles.group_by("subject", "item").len("n").iter_rows():
+                counts.setdefault(user, {})[item] = n
+        return counts
+
+    def value(self, query: str, user: str | None = None) -> float:
+        """1 / rank of the query among what is suggested for its first letters, the mean over orders of equals."""
+        letters = query[:LETTERS]
+        if query not in self.places:
+            return 0.0
+        begin, end = self.spans[letters]
+        own = self.of_users.get(user, {}) if user is not None else {}
+        weight = self.times[begin:end] * max(sum(own.values()), 1)  # whole numbers, so that equal shares are equal
+        for item, times in own.items():
+            if item[:LETTERS] == letters and item in self.places:
+                weight[self.places[item] - begin] += times * self.rows
+        mine = weight[self.places[query] - begin]
+        better, alike = int((weight > mine).sum()), int((weight == mine).sum())
+        return float(_HARMONIC[min(better + alike, FIRST)] - _HARMONIC[min(better, FIRST)]) / alike
+
+
+def _values(typed: pl.DataFrame, suggestions: Suggestions) -> pl.DataFrame:
+    """subject, with_profile, without_profile: the mean over their queries, users in order."""
+    pairs = typed.rows()
+    values = typed.with_columns(
+        pl.Series("with_profile", [suggestions.value(query, user) for user, query in pairs]),
+        pl.Series("without_profile", [suggestions.value(query) for _, query in pairs]),
+    )
+    by_user = values.group_by("subject", maintain_order=True).agg(pl.col("with_profile", "without_profile").mean())
+    return by_user.sort("subject")
