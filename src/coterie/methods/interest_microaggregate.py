@@ -2,8 +2,9 @@
 
 Paper: none; `docs/interests.md` explains the groups, `docs/phrases.md` the profiles, which are both our own. With
     `publish = queries` profiles and promise are those of `microaggregate` (Navarro-Arribas et al. 2012, SPEC 4.3).
-    LSA: S. Deerwester et al., "Indexing by latent semantic analysis", JASIS 41 (1990). Trees: S. Dasgupta and Y. Freund, "Random projection trees
-    and low dimensional manifolds", STOC 2008. Diverse groups: A. Machanavajjhala et al., "l-diversity", TKDD 1 (2007).
+    LSA: S. Deerwester et al., "Indexing by latent semantic analysis", JASIS 41 (1990). Trees: S. Dasgupta and
+    Y. Freund, "Random projection trees and low dimensional manifolds", STOC 2008. Diverse groups:
+    A. Machanavajjhala et al., "l-diversity", TKDD 1 (2007).
 
 Symbols: k = smallest size of a group; s = similarity of two users, the product of their vectors (`models/interests`);
     C = the common profile of several users.
