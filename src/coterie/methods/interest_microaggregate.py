@@ -52,7 +52,7 @@ from coterie.apply.profiles import release_groups
 from coterie.core import registry
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
-from coterie.core.params import Choice, File, Late, Range, check_params
+from coterie.core.params import Choice, File, Flag, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import GROUPS, QUERIES, Shape
@@ -85,7 +85,12 @@ class InterestMicroaggregate:
         LanguageName(),
         "language of the log, whose stems and stop words tell which words users share",
     ] = ENGLISH
-    dimensions: Annotated[int, Range(1, 512), "directions of meaning that are learned from the log"] = 128
+    dimensions: Annotated[
+        int,
+        Range(1, 512),
+        "directions of meaning that are learned from the log; users are compared by all, by half and by a quarter",
+    ] = 128
+    hosts: Annotated[bool, Flag(), "count the hosts of clicked pages as words, where the log has them"] = True
     size_weight: Annotated[float, Range(0, 1), "how much users with unlike numbers of rows are kept apart"] = 0.1
     attrs: Annotated[
         str,
@@ -136,6 +141,7 @@ class InterestMicroaggregate:
             return None
         settings = models.interests.InterestSettings(
             dimensions=self.dimensions,
+            hosts=self.hosts,
             embedding=self.embedding,
             size_weight=self.size_weight,
             language=self.language,
