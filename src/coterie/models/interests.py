@@ -12,9 +12,11 @@
 A vector is LSA and size, or LSA / sqrt 2, embedding / sqrt 2 and size, in whole numbers: what is compared later does
 not depend on rounding. Words are stems of the pieces of queries (`text/language.py`) without stop words. Directions are
 found on at most 50,000 users that the seed chooses, and on the words and hosts that two of them have; a user who has
-none of these is known by size alone. Of several words with one stem, the one that most of these users typed stands for it in a model.
+none of these is known by size alone. Of several words with one stem, the one that most of these users typed stands for
+it in a model.
 
-Nothing but numbers of words and hosts leaves the blocks of an engine; the order of rows, blocks and threads changes nothing.
+Nothing but numbers of words and hosts leaves the blocks of an engine; the order of rows, blocks and threads changes
+nothing.
 """
 
 from __future__ import annotations
