@@ -97,6 +97,16 @@ class InterestMicroaggregate:
         Choice("nearest", "same_string", "drop"),
         "times, ranks, hosts: averaged over the nearest queries, over the same query, or none",
     ] = "nearest"
+    choice: Annotated[
+        str,
+        Choice("shares", "herding"),
+        "which queries of its members a profile has: by how often they were typed, or those that stand for all best",
+    ] = "shares"
+    max_share: Annotated[
+        float,
+        Range(0, 1),
+        "no member gives more than this share of a profile, or an equal part of it where that is more; 1: no limit",
+    ] = 1.0
     sensitive: Annotated[
         str,
         File(NO_TOPICS),
@@ -166,7 +176,15 @@ class InterestMicroaggregate:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the common profile of each group, under a fresh name for each member."""
-        return release_groups(log, plan, run, attrs=self.attrs)
+        return release_groups(
+            log,
+            plan,
+            run,
+            attrs=self.attrs,
+            choice=self.choice,
+            max_share=self.max_share,
+            language=self.language,
+        )
 
     @property
     def _topics(self) -> pl.DataFrame:

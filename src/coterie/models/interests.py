@@ -43,7 +43,7 @@ from coterie.kernels.grouping import load as load_grouping
 from coterie.kernels.lsa import Sparse, directions, project, times
 from coterie.models.events import PAGE, QUERY, USER
 from coterie.models.groups import user_rows
-from coterie.models.words import word_hashes
+from coterie.models.words import pieces_of, stem_hashes, word_hashes
 from coterie.text.hosts import host_of
 from coterie.text.language import ENGLISH, Language, language
 from coterie.text.words import without_spaces
@@ -217,12 +217,6 @@ def _load_kernels() -> None:
     load_grouping()
 
 
-def _pieces(queries: pl.DataFrame, spoken: Language) -> pl.DataFrame:
-    """Each query with its pieces, stop words left out."""
-    exploded = queries.with_columns(spoken.pieces(queries[QUERY]).alias("piece")).explode("piece")
-    return exploded.filter(pl.col("piece").is_not_null() & ~pl.col("piece").is_in(sorted(spoken.stop_words)))
-
-
 def _hashed(words: pl.Series) -> pl.Series:
     return word_hashes(words.alias("word"))
 
@@ -230,12 +224,9 @@ def _hashed(words: pl.Series) -> pl.Series:
 def _count_words(frame: pl.LazyFrame, spoken: Language) -> pl.LazyFrame:
     """place, word (hash of the stem), n of the users in a block."""
     counts = frame.group_by("place", QUERY).len("n").collect(engine="streaming")
-    pieces_of = _pieces(counts.select(pl.col(QUERY).unique()), spoken)
-    spelled = pieces_of["piece"].unique()
-    table = pl.DataFrame([spelled, _hashed(spoken.stems(spelled))])
-    pairs = pieces_of.lazy().join(table.lazy(), on="piece").select(QUERY, "word")
+    pairs = stem_hashes(counts[QUERY].unique(), spoken).lazy()
     n = pl.col("n").sum().cast(pl.UInt32)
-    return counts.lazy().join(pairs, on=QUERY).group_by("place", "word").agg(n)
+    return counts.lazy().join(pairs, left_on=QUERY, right_on="text").group_by("place", "word").agg(n)
 
 
 def _count_hosts(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -326,7 +317,9 @@ def _by_users(matrix: Sparse, work: Callable[[Sparse], Singles]) -> Singles:
 def _spelled(rows: pl.LazyFrame, vocabulary: pl.DataFrame, spoken: Language) -> list[str]:
     """For each word of the vocabulary the spelling that most users typed; of several the first."""
     queries = rows.select("place", QUERY).unique().collect(engine="streaming")
-    typed = _pieces(queries, spoken).select("place", "piece").unique().group_by("piece").len("users")
+    pieces = pieces_of(queries[QUERY].unique(), spoken)
+    owned = queries.lazy().join(pieces.lazy(), left_on=QUERY, right_on="text").select("place", "piece").unique()
+    typed = owned.group_by("piece").len("users").collect(engine="streaming")
     table = typed.with_columns(_hashed(spoken.stems(typed["piece"]))).join(vocabulary, on="word")
     first = table.sort("column", "users", "piece", descending=[False, True, False]).unique("column", keep="first")
     return first.sort("column")["piece"].to_list()
