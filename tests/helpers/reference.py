@@ -283,7 +283,7 @@ def herding(members, quotas, priority):
     for i, (user, events) in enumerate(members):
         for j, (_, query, _, url) in enumerate(events):
             names = {("query", query), *(("stem", stem) for stem in english_stems(query))}
-            clicked = host(url).removeprefix("www.") if url else ""
+            clicked = ((url and host(url)) or "").removeprefix("www.")
             names |= {("host", clicked)} if clicked else set()
             rows.append(((i, j), -(priority(user, query) >> 11), dict.fromkeys(names, round(1024 / len(names) ** 0.5))))
     everything = Counter()

@@ -156,11 +156,11 @@ def _row_vectors(rows: pl.DataFrame, spoken: str) -> herding.RowVectors:
     kinds = events.select(QUERY, "host").unique(maintain_order=True).with_row_index("kind")
     kind = events.join(kinds, on=[QUERY, "host"], how="left", nulls_equal=True, maintain_order="left")["kind"]
     stems = stem_hashes(kinds[QUERY].unique(), language(spoken)).unique()
-    number = pl.int_range(pl.len(), dtype=pl.UInt64)
+    first = pl.col("kind").first().cast(pl.UInt64)
     features = [
         kinds.join(stems, left_on=QUERY, right_on="text").select("kind", pl.lit(0).alias("part"), "word"),
-        kinds.select("kind", pl.lit(1).alias("part"), number.first().over(QUERY).alias("word")),
-        kinds.drop_nulls("host").select("kind", pl.lit(2).alias("part"), number.first().over("host").alias("word")),
+        kinds.select("kind", pl.lit(1).alias("part"), first.over(QUERY).alias("word")),
+        kinds.drop_nulls("host").select("kind", pl.lit(2).alias("part"), first.over("host").alias("word")),
     ]
     entries = pl.concat(features).sort("kind", "part", "word")
     columns = entries.select("part", "word").unique(maintain_order=True).with_row_index("column")
