@@ -62,7 +62,8 @@ def _plain(pairs, method):
 @settings(max_examples=60)
 @given(logs, st.integers(2, 4), st.sampled_from([
     {}, {"normalize": "cosine"}, {"leftovers": "nearest"}, {"leftovers": "suppress"},
-    {"unit": "query"}, {"categories": 1, "levels": 2}, {"max_share": 0.4}, {"max_share": 0.0}, {"levels": 12, "normalize": "cosine", "leftovers": "nearest"},
+    {"unit": "query"}, {"categories": 1, "levels": 2}, {"max_share": 0.4}, {"max_share": 0.0},
+    {"levels": 12, "normalize": "cosine", "leftovers": "nearest"},
 ]))  # fmt: skip
 def test_it_is_the_plain_reference(pairs, k, mode):
     _agree(pairs, SemanticMicroaggregate(k=k, **mode))

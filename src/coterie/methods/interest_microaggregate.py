@@ -15,18 +15,26 @@ Promise: every released profile, that is everything published under one name, is
     again from the original, and needs the run record for it. Rows without a user are not released.
 
 Differs:
-    - From `microaggregate` it differs in who is grouped with whom, and in nothing else.
+    - From `microaggregate` it differs in who is grouped with whom, and in that no member gives more than half of a
+      profile (`max_share`): what is above is given to the others in proportion to their rows, and a profile is shorter
+      only where they have too few.
     - The papers compare users by the letters of their queries, which keeps hardly more meaning than random groups.
       Here users are similar if they have the same words, words that go together (LSA), or words of like meaning
-      (`embedding`), and a little less so if one has many more rows than the other.
+      (`embedding`), and a little less so if one has many more rows than the other. Hosts of clicked pages count as
+      words, all of a user's together half as much as their words (`hosts`).
+    - LSA compares users by the directions along which they differ most at three scales with equal weight: by the first
+      quarter of `dimensions`, by the first half, and by all of them; none of fewer than 8 directions but all.
     - Groups are grown around the most similar pairs. Up to 1,200 users they are improved by exchanging two users at a
       time; above, among near neighbours that random-projection trees find.
     - All groups have k to 2k - 1 users, except those that had to be joined because of `sensitive`.
     - Stems and stop words are those of `language`, of English unless said. Text that is written without spaces is cut
       into pairs of letters in every language (`docs/languages.md`).
+    - With `choice = herding` each member gives as many queries as by SPEC 4.3, and those are chosen whose stems,
+      strings and hosts together are nearest to those of the whole group (Chen, Welling and Smola, "Super-samples from
+      kernel herding", UAI 2010). Groups with more than 17 million pairs of rows and chosen ones keep SPEC 4.3.
 
 Cost: near linear in rows and users: counting words, LSA on 50,000 users, and for each user the comparison with about
-    800 others. Memory: the words of one engine block, the matrix of users and words, 260 bytes for each user and 200
+    800 others. Memory: the words of one engine block, the matrix of users and words, 460 bytes for each user and 200
     for their neighbours. Figures are in `docs/benchmarks.md`.
 
 Example:
@@ -106,7 +114,7 @@ class InterestMicroaggregate:
         float,
         Range(0, 1),
         "no member gives more than this share of a profile, or an equal part of it where that is more; 1: no limit",
-    ] = 1.0
+    ] = 0.5
     sensitive: Annotated[
         str,
         File(NO_TOPICS),
