@@ -60,7 +60,7 @@ from coterie.apply.profiles import release_groups
 from coterie.core import registry
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
-from coterie.core.params import Choice, File, Flag, Late, Range, check_params
+from coterie.core.params import Choice, File, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import GROUPS, QUERIES, Shape
@@ -98,7 +98,11 @@ class InterestMicroaggregate:
         Range(1, 512),
         "directions of meaning that are learned from the log; users are compared by all, by half and by a quarter",
     ] = 128
-    hosts: Annotated[bool, Flag(), "count the hosts of clicked pages as words, where the log has them"] = True
+    hosts: Annotated[
+        str,
+        Choice("auto", "off"),
+        "hosts of clicked pages count as words, at half weight, where the log has them; or they do not",
+    ] = "auto"
     size_weight: Annotated[float, Range(0, 1), "how much users with unlike numbers of rows are kept apart"] = 0.1
     attrs: Annotated[
         str,
@@ -159,7 +163,7 @@ class InterestMicroaggregate:
             return None
         settings = models.interests.InterestSettings(
             dimensions=self.dimensions,
-            hosts=self.hosts,
+            hosts=self.hosts == "auto",
             embedding=self.embedding,
             size_weight=self.size_weight,
             language=self.language,
