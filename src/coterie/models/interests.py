@@ -231,12 +231,14 @@ def _count_words(frame: pl.LazyFrame, spoken: Language) -> pl.LazyFrame:
 
 def _count_hosts(frame: pl.LazyFrame) -> pl.LazyFrame:
     """place, word (hash of the host of a clicked page), n of the users in a block."""
-    clicks = frame.group_by("place", pl.col(PAGE).str.extract(_BEFORE_PATH, 0)).len("n").collect(engine="streaming")
-    pages = clicks[PAGE].unique()
-    hosts = pl.Series("host", [host_of(page).removeprefix("www.") for page in pages.to_list()], dtype=pl.String)
-    table = pl.DataFrame([pages, hosts, _hashed(hosts)]).filter(hosts != "").drop("host")
+    clicks = frame.group_by("place", PAGE).len("n").collect(engine="streaming")
+    pages = clicks.select(PAGE).unique().with_columns(pl.col(PAGE).str.extract(_BEFORE_PATH, 0).alias("site"))
+    sites = pages["site"].unique()
+    hosts = pl.Series("host", [host_of(site).removeprefix("www.") for site in sites.to_list()], dtype=pl.String)
+    words = pl.DataFrame([sites, hosts, _hashed(hosts)]).filter(hosts != "")
+    of_pages = pages.lazy().join(words.lazy(), on="site").select(PAGE, "word")
     n = pl.col("n").sum().cast(pl.UInt32)
-    return clicks.lazy().join(table.lazy(), on=PAGE).group_by("place", "word").agg(n)
+    return clicks.lazy().join(of_pages, on=PAGE).group_by("place", "word").agg(n)
 
 
 def _vocabulary(words: pl.LazyFrame, sample: Ints, least: int) -> pl.DataFrame:
