@@ -52,6 +52,9 @@ _VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("generalize", {"paper_compat": True, "users": "session"}),
     ("generalize_users", {"paper_compat": True}),
     ("generalize_users", {"partition": "random"}),
+    ("microaggregate", {"choice": "herding", "max_share": 0.3}),
+    ("semantic_microaggregate", {"choice": "herding", "max_share": 0.3}),
+    ("interest_microaggregate", {"hosts": "off", "choice": "herding"}),
 )
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from datetime import timedelta
+from datetime import datetime, timedelta
+from fractions import Fraction
 from functools import cache
 from itertools import combinations
-from math import log2
+from math import floor, log2
 from typing import NamedTuple
+
+import polars as pl
+import Stemmer
+
+from coterie.text.language import language
 
 
 def degrees(pairs):
@@ -246,15 +252,88 @@ def half_up(total, count):
     return (2 * total + count) // (2 * count)
 
 
-def centroid(members, scale, priority, eq1="text", attrs="nearest", pairs=2**24):
-    """SPEC 4.3: the events of C(members), and how many of them, or of their parts, stood for fewer than two users.
+def capped(quotas, sizes, max_share, priorities):
+    """Quotas of at most `max_share` of all, or an equal part; what is above goes to the others by their sizes."""
+    seats = sum(quotas)
+
+    def most(i):
+        equal = -(-seats // len(sizes))
+        return min(sizes[i], max(floor(seats * Fraction(str(max_share))), equal))
+
+    if all(quota <= max(floor(seats * Fraction(str(max_share))), -(-seats // len(sizes))) for quota in quotas):
+        return quotas
+    while sum(most(i) for i in range(len(sizes))) < seats:
+        seats -= 1
+    full = set()
+    while True:
+        left = seats - sum(most(i) for i in full)
+        shares = apportion(left, [0 if i in full else size for i, size in enumerate(sizes)], priorities)
+        more = {i for i, share in enumerate(shares) if share > most(i)}
+        if not more:
+            return [most(i) if i in full else share for i, share in enumerate(shares)]
+        full |= more
+
+
+def herding(members, quotas, priority):
+    """The rows (member, position) whose mean is nearest to that of all, step by step, as many of each as their quota.
+
+    A row is a vector of length 1024 with equal entries for its query, the stems of it and its host.
+    """
+    rows = []
+    for i, (user, events) in enumerate(members):
+        for j, (_, query, _, url) in enumerate(events):
+            names = {("query", query), *(("stem", stem) for stem in english_stems(query))}
+            clicked = ((url and host(url)) or "").removeprefix("www.")
+            names |= {("host", clicked)} if clicked else set()
+            rows.append(((i, j), -(priority(user, query) >> 11), dict.fromkeys(names, round(1024 / len(names) ** 0.5))))
+    everything = Counter()
+    for _, _, vector in rows:
+        everything.update(vector)
+
+    def product(one, other):
+        return sum(value * other.get(name, 0) for name, value in one.items())
+
+    chosen, sums, left = [], Counter(), list(quotas)
+    for t in range(sum(quotas)):
+        free = [row for row in rows if row[0] not in chosen and left[row[0][0]] > 0]
+
+        def score(row, t=t):
+            mean, before = Fraction(product(row[2], everything), len(rows)), product(row[2], sums)
+            return (t + 1) * mean - before - Fraction(product(row[2], row[2]), 2)
+
+        # Of rows with equal scores the first by priority, then by member, then in the order of events.
+        place, _, vector = min(free, key=lambda row: (-score(row), row[1], row[0]))
+        chosen.append(place)
+        left[place[0]] -= 1
+        sums.update(vector)
+    return chosen
+
+
+def english_stems(query):
+    pieces = language("english").pieces(pl.Series([query]))[0]
+    kept = [piece for piece in pieces if piece not in language("english").stop_words]
+    return Stemmer.Stemmer("english").stemWords(kept)
+
+
+def month(seconds):
+    """The first second of its month."""
+    time = datetime(1970, 1, 1) + timedelta(seconds=seconds)
+    return int((datetime(time.year, time.month, 1) - datetime(1970, 1, 1)).total_seconds())
+
+
+def centroid(
+    members, scale, priority, eq1="text", attrs="nearest", pairs=2**24, max_share=1, choice="shares", months=False
+):
+    """SPEC 4.3: the events of C(members), and how many of them, or of their parts, come from fewer than two users.
 
     `priority(user, query)` breaks ties between queries of a user, `priority(user, None)` between users. With more than
-    `pairs` events times chosen events, `same_string` takes the place of `nearest`.
+    `pairs` events times chosen events, `same_string` takes the place of `nearest`. With `months`, as in a release, what
+    comes from one user has the month of its time, and the query counts, too.
     """
     sizes = [len(events) for _, events in members]
     size = max(1, half_up(sum(sizes), len(members)))
-    quotas = apportion(size, sizes, [priority(user, None) for user, _ in members])
+    priorities = [priority(user, None) for user, _ in members]
+    quotas = capped(apportion(size, sizes, priorities), sizes, max_share, priorities)
     chosen = []  # (member, position)
     for i, ((user, events), quota) in enumerate(zip(members, quotas, strict=True)):
         counts = Counter(sorted(query for _, query, _, _ in events))
@@ -262,6 +341,8 @@ def centroid(members, scale, priority, eq1="text", attrs="nearest", pairs=2**24)
         for query, share in zip(counts, shares, strict=True):
             places = [j for j, event in enumerate(events) if event[1] == query]
             chosen += [(i, j) for j in places[:share]]
+    if choice == "herding":
+        chosen = herding(members, quotas, priority)
     chosen.sort()
     everything = [(i, j) for i, (_, events) in enumerate(members) for j in range(len(events))]
 
@@ -295,7 +376,11 @@ def centroid(members, scale, priority, eq1="text", attrs="nearest", pairs=2**24)
         t = t // 86400 * 86400 if len(owners[0]) == 1 else t
         r = None if len(owners[1]) == 1 else r
         u = None if len(owners[2]) == 1 else u
-        alone += len({i for i, _ in behind[c]}) < 2 or any(len(found) == 1 for found in owners)
+        of_one = len({i for i, _ in behind[c]}) < 2 or any(len(found) == 1 for found in owners)
+        if months:
+            of_one = of_one or len({i for i, j in everything if event((i, j))[1] == query}) == 1
+            t = month(t) if of_one and t is not None else t
+        alone += of_one
         released.append((t, query, r, u))
     return released, alone
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from math import sqrt
 
+from tests.helpers.reference import capped
+
 PASSES = 3
 
 
@@ -81,7 +83,7 @@ def draw(priority, number):
     return ((value ^ (value >> 31)) >> 11) / 2**53
 
 
-def profile(members, priority):
+def profile(members, priority, max_share=1):
     """Algorithm 5, corrected: the queries of the common profile of members (name, queries).
 
     `priority(user, query)` is a random number of a query of a user, `priority(user, None)` one of a user.
@@ -92,6 +94,8 @@ def profile(members, priority):
     by_remainder = sorted(range(n), key=lambda i: (-(len(members[i][1]) % n), -priority(members[i][0], None)))
     for i in by_remainder[: size - sum(quotas)]:
         quotas[i] += 1
+    sizes, priorities = [len(queries) for _, queries in members], [priority(user, None) for user, _ in members]
+    quotas = capped(quotas, sizes, max_share, priorities)
     chosen = []
     for (user, queries), quota in zip(members, quotas, strict=True):
         chosen += _of_user(user, Counter(queries), quota, len(queries), total, priority)

@@ -98,13 +98,22 @@ def test_distances_of_busy_users(seed):
                     assert distance(a, b, bound, bundled, workspace[1]) == distance(a, b, bound, plain, workspace[0])
 
 
-@given(people(), st.sampled_from(["text", "printed"]), st.sampled_from(["nearest", "same_string", "drop"]))
-def test_centroid(rows, eq1, attrs):
+@given(
+    people(),
+    st.sampled_from(["text", "printed"]),
+    st.sampled_from(["nearest", "same_string", "drop"]),
+    st.sampled_from([1.0, 0.6, 0.3, 0.29, 0.0]),
+    st.sampled_from(["shares", "herding"]),
+)
+def test_centroid(rows, eq1, attrs, max_share, choice):
     frame = frame_of(rows)
     users = users_of(frame)
-    expected, alone = reference.centroid(users, reference.scales(users), priority, eq1, attrs)
+    scales = reference.scales(users)
+    how = {"max_share": max_share, "choice": choice, "months": True}
+    expected, alone = reference.centroid(users, scales, priority, eq1, attrs, **how)
     grouped = frame.with_columns(pl.lit(7, pl.UInt32).alias("group"))
-    got = profiles.centroids(grouped, aggregate.Scales.of(frame.lazy()), keys, eq1, attrs)
+    rule = profiles.QueryRule(max_share=max_share, herding=choice == "herding")
+    got = profiles.centroids(grouped, aggregate.Scales.of(frame.lazy()), keys, eq1, attrs, rule)
     found = [event for _, event in users_of(got.select("group", *aggregate.EVENT))]
     assert found == [expected]
     assert got["alone"].sum() == alone

@@ -56,12 +56,12 @@ def test_groups_have_k_members_and_one_profile(log, k, dense, monkeypatch):
     assert (profiles.group_by("group").agg(pl.col("query").n_unique())["query"] == 1).all()
 
 
-def test_it_differs_from_microaggregate_in_the_groups_alone(log):
+def test_it_differs_from_microaggregate_in_the_groups_and_the_largest_share_alone(log):
     """The same groups give the same rows under the same names."""
     run = a_run(1)
     plan = plan_of(InterestMicroaggregate(k=4), log, run)
     ours, theirs = (method.release(log, plan, run).frame.collect() for method in (
-        InterestMicroaggregate(k=4), Microaggregate(k=4)))  # fmt: skip
+        InterestMicroaggregate(k=4), Microaggregate(k=4, max_share=0.5)))  # fmt: skip
     assert ours.sort(pl.all()).equals(theirs.sort(pl.all()))
 
 

@@ -33,6 +33,7 @@ MODES = [
     {"attrs": "same_string"},
     {"block_users": 5},
     {"partition": "random"},
+    {"choice": "herding", "max_share": 0.4},
 ]
 
 
@@ -55,13 +56,14 @@ def _plain(pairs, method):
     cells = reference.matrix([counts(user)[0] for user in users], method.normalize)
     clusters = reference.partition(len(users), cells, method.k, method.leftovers)
     members = [sorted(users[i] for i in cluster) for cluster in clusters]
-    return {tuple(m): reference.profile([(u, queries[u]) for u in m], priority) for m in members}
+    return {tuple(m): reference.profile([(u, queries[u]) for u in m], priority, method.max_share) for m in members}
 
 
 @settings(max_examples=60)
 @given(logs, st.integers(2, 4), st.sampled_from([
     {}, {"normalize": "cosine"}, {"leftovers": "nearest"}, {"leftovers": "suppress"},
-    {"unit": "query"}, {"categories": 1, "levels": 2}, {"levels": 12, "normalize": "cosine", "leftovers": "nearest"},
+    {"unit": "query"}, {"categories": 1, "levels": 2}, {"max_share": 0.4}, {"max_share": 0.0},
+    {"levels": 12, "normalize": "cosine", "leftovers": "nearest"},
 ]))  # fmt: skip
 def test_it_is_the_plain_reference(pairs, k, mode):
     _agree(pairs, SemanticMicroaggregate(k=k, **mode))

@@ -40,9 +40,7 @@ Users = Annotated[
     Late(),
     "with publish = phrases: in the queries of how many users of the log each phrase must stand; 'k': of k",
 ]
-Spoken = Annotated[
-    str, LanguageName(), Late(), "with publish = phrases: the language whose stop words no phrase ends with"
-]
+Spoken = Annotated[str, LanguageName(), Late(), "language of the log, whose stop words no phrase begins or ends with"]
 _FEW_USERS = 1_000
 _UNEQUAL = 2.0  # mean rows of a user, in medians
 _SMALL_M = 3  # what the warning suggests

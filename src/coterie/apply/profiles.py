@@ -14,10 +14,12 @@ from coterie.core.plan import Draft, Plan
 from coterie.core.run import Run
 from coterie.core.shapes import Shape
 from coterie.core.threads import DoneSoFar, in_threads
+from coterie.text.language import ENGLISH
 
 if TYPE_CHECKING:
-    from coterie.kernels.mdav import ChooseQueries
+    from coterie.kernels.mdav import ChooseWithLimit
 
+HERDING, SHARES = "herding", "shares"
 _ROWS_AT_ONCE = 20_000  # of the groups whose profiles are computed together; without effect on the result
 
 
@@ -66,22 +68,28 @@ def release_groups(
     *,
     eq1: str = "text",
     attrs: str = "nearest",
-    choose_queries: ChooseQueries | None = None,
+    shares: ChooseWithLimit | None = None,
+    choice: str = SHARES,
+    max_share: float = 1.0,
+    language: str = ENGLISH,
 ) -> Draft:
     """The common profile of each group (SPEC 4.3), under a fresh name for each member.
 
-    `choose_queries` chooses the queries of a profile.
+    `shares` chooses the queries of a profile, nobody giving more than `max_share` of it; with `choice` herding it only
+    says how many each member gives. `language` is that of the stems by which queries are herded.
     """
     profiles, events = models.profiles, models.events
-    choose_queries = choose_queries or kernels.mdav.choose
-    profiles.load_centroids(eq1, attrs, choose_queries)
+    rule = profiles.QueryRule(
+        shares=shares or kernels.mdav.choose, herding=choice == HERDING, max_share=max_share, language=language
+    )
+    profiles.load_centroids(eq1, attrs, rule)
     scales = events.Scales.of(models.groups.user_rows(log))
     subjects, common = share_profiles(
         log,
         plan.table,
         run,
-        lambda rows: profiles.centroids(rows, scales, run.keys, eq1, attrs, choose_queries),
-        (events.QUERY,) if attrs == "drop" else (),
+        lambda rows: profiles.centroids(rows, scales, run.keys, eq1, attrs, rule),
+        (events.QUERY,) if attrs == "drop" and not rule.herding else (),
     )
     alone, total = common.select(pl.col("alone").sum(), pl.len()).collect(engine="streaming").row(0)
     rows = _under_names(subjects, common, log.shape)
@@ -127,6 +135,6 @@ def _warnings(alone: int, total: int, attrs: str) -> tuple[str, ...]:
     if attrs == "drop":
         return (typed_alone(alone, total),)
     return (
-        f"{alone:,} of {total:,} chosen queries, or their page, rank or time, come from one user alone: such a page "
-        "or rank is left out, and a time is cut to its day. The words are as some user typed them.",
+        f"{alone:,} of {total:,} chosen queries, or their page, rank or time, come from one user of the group alone: "
+        "such a page or rank is left out, and a time is cut to its month. The words are as some user typed them.",
     )

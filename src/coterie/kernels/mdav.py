@@ -5,10 +5,11 @@
     if |X| >= 2k:     once more with x̄ and x_r alone
     the rest, k to 2k - 1 users, is the last group
 
-C(X) has round(mean |φ|) events (half up). Each user contributes |φ*|·|φ_i| / Σ|φ_j| of them and each of their query
-strings its share of that, both by largest remainders. Every event of X stands behind the nearest chosen one (chosen
-ones behind themselves), and a chosen event has the mean time, the mean rank and the common right-hand part of the hosts
-behind it; of what comes from one user alone only the day of the time stays, and neither rank nor host.
+C(X) has round(mean |φ|) events (half up). Each user contributes |φ*|·|φ_i| / Σ|φ_j| of them, at most a share that may
+be set, and each of their query strings its share of that, all by largest remainders. Every event of X stands behind the
+nearest chosen one (chosen ones behind themselves), and a chosen event has the mean time, the mean rank and the common
+right-hand part of the hosts behind it; of what comes from one user alone only the day of the time stays, and neither
+rank nor host.
 
 Between rounds only what changed is computed: events keep their nearest chosen one until it is no longer chosen. Ties go
 to the smallest index. The result is that of the plain version.
@@ -65,6 +66,8 @@ class QueryStrings(NamedTuple):
 
 ChooseQueries = Callable[[Ints, Ints, QueryStrings], Ints]
 """(members, user_start, strings) -> the events that make the common profile of the members, sorted."""
+ChooseWithLimit = Callable[[Ints, Ints, QueryStrings, float], Ints]
+"""The same, and the largest share of the profile that one of them may give."""
 
 
 class Assignment(NamedTuple):
@@ -112,14 +115,42 @@ def apportion(seats: int, weights: Ints) -> Ints:
 
 
 @jit
-def choose(members: Ints, user_start: Ints, strings: QueryStrings) -> Ints:
+def capped(quotas: Ints, sizes: Ints, max_share: float) -> Ints:
+    """Quotas of which none is more than `max_share` of their sum, nor than it would be if all were equal.
+
+    What is above is given to the others in proportion to their sizes, by largest remainders, at most their sizes. The
+    sum becomes smaller only where the others have too little. Quotas that are small enough stay as they are.
+    """
+    seats = quotas.sum()
+    if quotas.max() <= _most(seats, quotas.size, max_share):
+        return quotas
+    while np.minimum(sizes, _most(seats, quotas.size, max_share)).sum() < seats:
+        seats -= 1
+    most = np.minimum(sizes, _most(seats, quotas.size, max_share))
+    given, weights = np.zeros(quotas.size, dtype=np.int64), sizes.copy()
+    while True:
+        shares = apportion(seats - given.sum(), weights)
+        if (shares <= most).all():
+            return given + shares
+        for i in range(quotas.size):
+            if shares[i] > most[i]:
+                given[i], weights[i] = most[i], 0
+
+
+@jit
+def _most(seats: int, members: int, max_share: float) -> int:
+    return max(int(seats * max_share + 1e-9), (seats + members - 1) // members)
+
+
+@jit
+def choose(members: Ints, user_start: Ints, strings: QueryStrings, max_share: float) -> Ints:
     """Steps 1-3 of C: the chosen events, sorted."""
     ranked = members[sorting(strings.user_place[members])]
     sizes = user_start[ranked + 1] - user_start[ranked]
     total = sizes.sum()
     size = max(1, (2 * total + members.size) // (2 * members.size))
-    quotas = apportion(size, sizes)
-    chosen = np.empty(size, dtype=np.int64)
+    quotas = capped(apportion(size, sizes), sizes, max_share)
+    chosen = np.empty(quotas.sum(), dtype=np.int64)
     n = 0
     for i in range(ranked.size):
         if quotas[i] == 0:
@@ -132,6 +163,11 @@ def choose(members: Ints, user_start: Ints, strings: QueryStrings) -> Ints:
                 chosen[n] = strings.events[e]
                 n += 1
     return chosen[sorting(chosen)]
+
+
+def choose_by_shares(members: Ints, user_start: Ints, strings: QueryStrings) -> Ints:
+    """The same without a limit."""
+    return choose(members, user_start, strings, 1.0)
 
 
 def new_assignment(n_events: int) -> Assignment:
@@ -314,7 +350,7 @@ def averages(
     strings: QueryStrings,
     workspace: Workspace,
     pairs: int = PAIRS,
-    choose_queries: ChooseQueries = choose,
+    choose_queries: ChooseQueries = choose_by_shares,
 ) -> Averages:
     """C of each group; members[group_start[g]:group_start[g+1]] are its users. `choose_queries` gives C its events."""
     n_groups, n_events = group_start.size - 1, events.time.size
@@ -414,7 +450,7 @@ def mdav(
 
     def average(left: Ints) -> int:
         nonlocal assigned
-        chosen = choose(left, events.user_start, strings)
+        chosen = choose_by_shares(left, events.user_start, strings)
         if _events_of(left, events) * chosen.size <= pairs:
             _assign(left, chosen, assigned, events, workspace, assignment)
             assigned = chosen

@@ -1,8 +1,8 @@
 """The queries of a common profile, chosen by quotas (SPEC 5.3).
 
 Of a group of s users the profile has round(mean |Q|) queries (half up). User i gives |Q_i| / s of them (rounded by
-largest remainders, ties to the first by `user_place`). Their distinct queries come by decreasing repetitions r, ties
-to the first string. Of each
+largest remainders, ties to the first by `user_place`), at most a share that may be set. Their distinct queries come by
+decreasing repetitions r, ties to the first string. Of each
 
     a = r·|Q_i| / Σ|Q_j|:  ⌊a⌋ copies, and one more with probability a - ⌊a⌋
 
@@ -17,14 +17,14 @@ import numpy as np
 from coterie.kernels._arrays import Ints, Masks
 from coterie.kernels._hashing import splitmix64
 from coterie.kernels._jit import jit
-from coterie.kernels.mdav import QueryStrings, sorting
+from coterie.kernels.mdav import QueryStrings, capped, sorting
 
 PASSES = 3
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 @jit
-def choose_by_quota(members: Ints, user_start: Ints, strings: QueryStrings) -> Ints:
+def choose_by_quota(members: Ints, user_start: Ints, strings: QueryStrings, max_share: float) -> Ints:
     """The chosen events, sorted."""
     ranked = members[sorting(strings.user_place[members])]
     sizes = user_start[ranked + 1] - user_start[ranked]
@@ -34,7 +34,8 @@ def choose_by_quota(members: Ints, user_start: Ints, strings: QueryStrings) -> I
     order = sorting(-(sizes % members.size))
     for i in range(size - quotas.sum()):
         quotas[order[i]] += 1
-    chosen = np.empty(size, dtype=np.int64)
+    quotas = capped(quotas, sizes, max_share)
+    chosen = np.empty(quotas.sum(), dtype=np.int64)
     n = 0
     for i in range(ranked.size):
         first, last = strings.string_start[ranked[i]], strings.string_start[ranked[i] + 1]

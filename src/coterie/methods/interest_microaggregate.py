@@ -17,18 +17,26 @@ Promise: every released profile, that is everything published under one name, is
     judge counts that again from the original, and needs the run record for it. Rows without a user are not released.
 
 Differs:
-    - From `microaggregate` it differs in who is grouped with whom, and in publishing phrases unless told otherwise.
+    - From `microaggregate` it differs in who is grouped with whom, in publishing phrases unless told otherwise, and in
+      that with whole queries no member gives more than half of a profile (`max_share`): what is above is given to the
+      others in proportion to their rows, and a profile is shorter only where they have too few.
     - The papers compare users by the letters of their queries, which keeps hardly more meaning than random groups.
       Here users are similar if they have the same words, words that go together (LSA), or words of like meaning
-      (`embedding`), and a little less so if one has many more rows than the other.
+      (`embedding`), and a little less so if one has many more rows than the other. Hosts of clicked pages count as
+      words, all of a user's together half as much as their words (`hosts`).
+    - LSA compares users by the directions along which they differ most at three scales with equal weight: by the first
+      quarter of `dimensions`, by the first half, and by all of them; none of fewer than 8 directions but all.
     - Groups are grown around the most similar pairs. Up to 1,200 users they are improved by exchanging two users at a
       time; above, among near neighbours that random-projection trees find.
     - All groups have k to 2k - 1 users, except those that had to be joined because of `sensitive`.
     - Stems and stop words are those of `language`, of English unless said. Text that is written without spaces is cut
       into pairs of letters in every language (`docs/languages.md`).
+    - With `choice = herding` each member gives as many queries as by SPEC 4.3, and those are chosen whose stems,
+      strings and hosts together are nearest to those of the whole group (Chen, Welling and Smola, "Super-samples from
+      kernel herding", UAI 2010). Groups with more than 17 million pairs of rows and chosen ones keep SPEC 4.3.
 
 Cost: near linear in rows and users: counting words, LSA on 50,000 users, and for each user the comparison with about
-    800 others. Memory: the words of one engine block, the matrix of users and words, 260 bytes for each user and 200
+    800 others. Memory: the words of one engine block, the matrix of users and words, 460 bytes for each user and 200
     for their neighbours. Figures are in `docs/benchmarks.md`.
 
 Example:
@@ -97,7 +105,16 @@ class InterestMicroaggregate:
         LanguageName(),
         "language of the log, whose stems and stop words tell which words users share",
     ] = ENGLISH
-    dimensions: Annotated[int, Range(1, 512), "directions of meaning that are learned from the log"] = 128
+    dimensions: Annotated[
+        int,
+        Range(1, 512),
+        "directions of meaning that are learned from the log; users are compared by all, by half and by a quarter",
+    ] = 128
+    hosts: Annotated[
+        str,
+        Choice("auto", "off"),
+        "hosts of clicked pages count as words, at half weight, where the log has them; or they do not",
+    ] = "auto"
     size_weight: Annotated[float, Range(0, 1), "how much users with unlike numbers of rows are kept apart"] = 0.1
     publish: Publish = PHRASES
     phrase_users: Users = AS_MANY_AS_K
@@ -106,6 +123,16 @@ class InterestMicroaggregate:
         Choice("nearest", "same_string", "drop"),
         "times, ranks, hosts of queries: averaged over the nearest queries, over the same query, or none",
     ] = "drop"
+    choice: Annotated[
+        str,
+        Choice("shares", "herding"),
+        "which queries of its members a profile has: by how often they were typed, or those that stand for all best",
+    ] = "shares"
+    max_share: Annotated[
+        float,
+        Range(0, 1),
+        "no member gives more than this share of a profile, or an equal part of it where that is more; 1: no limit",
+    ] = 0.5
     sensitive: Annotated[
         str,
         File(NO_TOPICS),
@@ -151,6 +178,7 @@ class InterestMicroaggregate:
             return None
         settings = models.interests.InterestSettings(
             dimensions=self.dimensions,
+            hosts=self.hosts == "auto",
             embedding=self.embedding,
             size_weight=self.size_weight,
             language=self.language,
@@ -192,7 +220,15 @@ class InterestMicroaggregate:
         """Step 3: the common profile of each group, under a fresh name for each member."""
         if self.publish == PHRASES:
             return release_phrases(log, plan, run, self)
-        return release_groups(log, plan, run, attrs=self.attrs)
+        return release_groups(
+            log,
+            plan,
+            run,
+            attrs=self.attrs,
+            choice=self.choice,
+            max_share=self.max_share,
+            language=self.language,
+        )
 
     def _guarded_unions(self, groups: pl.LazyFrame, learnt: Interests, log: Log) -> pl.LazyFrame:
         """Unions of groups that share no sensitive topic: nobody is exchanged, as groups have to stay together."""

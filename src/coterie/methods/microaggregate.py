@@ -25,8 +25,12 @@ Differs:
     - E-000-12: x̄ = C(X), never a medoid. It is always made with `attrs = nearest`.
     - The paper does not say what times, ranks and pages are averaged over. Each event of the group counts for the
       chosen event nearest to it; of several, the first by user, query, time, rank and page.
-    - A page, a rank or a time of day that comes from one user alone is not released, whatever `attrs` is, even where
-      others stand behind the same event without one. Pages are released as host names.
+    - A page or a rank that comes from one user alone is not released, whatever `attrs` is, even where others stand
+      behind the same event without one. Pages are released as host names. A time is cut to its month where one member
+      alone typed the query, or alone has its time, rank or page.
+    - With `choice = herding` each member gives as many queries, and those are chosen whose words, strings and hosts
+      together are nearest to those of the whole group. With `max_share` what is above it is given to the others in
+      proportion to their rows; a profile is shorter only where they have too few.
     - Distances of times are at most 1, also between a time and a day. Left of its 32nd label a host counts as one
       label, and so does an address.
     - Where a group has more than 17 million pairs of events and chosen events (a user with 7,000 rows or more),
@@ -97,6 +101,16 @@ class Microaggregate:
         Choice("nearest", "same_string", "drop"),
         "times, ranks, hosts: averaged over the nearest queries, over the same query, or none",
     ] = "nearest"
+    choice: Annotated[
+        str,
+        Choice("shares", "herding"),
+        "which queries of its members a profile has: by how often they were typed, or those that stand for all best",
+    ] = "shares"
+    max_share: Annotated[
+        float,
+        Range(0, 1),
+        "no member gives more than this share of a profile, or an equal part of it where that is more; 1: no limit",
+    ] = 1.0
     block_users: Annotated[
         int,
         Range(0),
@@ -158,4 +172,13 @@ class Microaggregate:
         """Steps 2 and 3: the common profile of each group, under a fresh name for each member."""
         if self.publish == PHRASES:
             return release_phrases(log, plan, run, self)
-        return release_groups(log, plan, run, eq1=self.eq1, attrs=self.attrs)
+        return release_groups(
+            log,
+            plan,
+            run,
+            eq1=self.eq1,
+            attrs=self.attrs,
+            choice=self.choice,
+            max_share=self.max_share,
+            language=self.language,
+        )

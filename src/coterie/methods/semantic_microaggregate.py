@@ -23,7 +23,10 @@ Differs:
     - E-003-6: a merged user has the sum of both rows.
     - Categories come from a taxonomy in a file, WordNet's nouns unless another is given, in place of the Open
       Directory's search.
-    - Times, ranks and pages, of which the paper says nothing, are dropped unless `attrs` asks for them.
+    - Times, ranks and pages, of which the paper says nothing, are dropped unless `attrs` asks for them; a time is cut
+      to its month where one member alone typed the query, or alone has its time, rank or page.
+    - With `choice = herding` each member gives as many queries, and those are chosen whose words, strings and hosts
+      together are nearest to those of the whole group. With `max_share` what is above it is given to the others.
     - With `leftovers = nearest` groups have k members, and each user left over joins the group most similar to them.
     - Users without any category have nothing in common with anybody and come last, those whose queries share words
       next to each other. A log without any category is grouped by that alone, and the release says so.
@@ -121,6 +124,16 @@ class SemanticMicroaggregate:
     publish: Publish = QUERIES_AS_TYPED
     phrase_users: Users = AS_MANY_AS_K
     language: Spoken = ENGLISH
+    choice: Annotated[
+        str,
+        Choice("shares", "herding"),
+        "which queries of its members a profile has: by how often they were typed, or those that stand for all best",
+    ] = "shares"
+    max_share: Annotated[
+        float,
+        Range(0, 1),
+        "no member gives more than this share of a profile, or an equal part of it where that is more; 1: no limit",
+    ] = 1.0
     block_users: Annotated[
         int,
         Range(0),
@@ -190,7 +203,16 @@ class SemanticMicroaggregate:
             draft = release_phrases(log, plan, run, self)
         else:
             _load_kernels()
-            draft = release_groups(log, plan, run, attrs=self.attrs, choose_queries=kernels.quotas.choose_by_quota)
+            draft = release_groups(
+                log,
+                plan,
+                run,
+                attrs=self.attrs,
+                shares=kernels.quotas.choose_by_quota,
+                choice=self.choice,
+                max_share=self.max_share,
+                language=self.language,
+            )
         return replace(draft, warnings=(*draft.warnings, *self._left_out(draft.subjects)))
 
     def _left_out(self, subjects: pl.LazyFrame) -> tuple[str, ...]:
@@ -341,4 +363,4 @@ def _load_kernels() -> None:
     linkage.most_similar_groups(similar, group, number)
     numbers = two.astype(np.uint64)
     strings = kernels.mdav.QueryStrings(two, np.arange(3), np.arange(3), two, numbers)
-    kernels.quotas.choose_by_quota(two, np.arange(3), strings)
+    kernels.quotas.choose_by_quota(two, np.arange(3), strings, 1.0)

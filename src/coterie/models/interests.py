@@ -1,17 +1,22 @@
 """Interests: each user as a vector of what their words mean, and sensitive topics that users have.
 
     tf-idf       (1 + ln n) · (1 + ln((1 + N) / (1 + N_w))) for the n times that a user has a word, N users, N_w with it
-    LSA          its projection on the directions along which users differ most (kernels/lsa.py), length 1
+    hosts        the same of the hosts of clicked pages without www., for the n rows in which a user clicked one; words
+                 to length 1, hosts to length 1/2, side by side
+    LSA          their projection on the directions along which users differ most (kernels/lsa.py): on the first D of
+                 them, on the first D/2 and on the first D/4, each to the same length, side by side, length 1
     embedding    mean of word vectors weighted by n and the same idf, minus the mean of all users, length 1
     size         sqrt(w) (cos(f log2 m), sin(f log2 m)) for m rows; f = π / max(10, log2 of the largest m), and
                  w = weight · (π / 10f)², so that users of unlike size are a little less similar: 0.005 for a factor 2
 
 A vector is LSA and size, or LSA / sqrt 2, embedding / sqrt 2 and size, in whole numbers: what is compared later does
 not depend on rounding. Words are stems of the pieces of queries (`text/language.py`) without stop words. Directions are
-found on at most 50,000 users that the seed chooses, and on the words that two of them have; a user who has no such word
-is known by size alone. Of several words with one stem, the one that most of these users typed stands for it in a model.
+found on at most 50,000 users that the seed chooses, and on the words and hosts that two of them have; a user who has
+none of these is known by size alone. Of several words with one stem, the one that most of these users typed stands for
+it in a model.
 
-Nothing but numbers of words leaves the blocks of an engine; the order of rows, blocks and threads changes nothing.
+Nothing but numbers of words and hosts leaves the blocks of an engine; the order of rows, blocks and threads changes
+nothing.
 """
 
 from __future__ import annotations
@@ -36,18 +41,23 @@ from coterie.errors import InputError, ParameterError
 from coterie.kernels.grouping import UNIT, Vectors
 from coterie.kernels.grouping import load as load_grouping
 from coterie.kernels.lsa import Sparse, directions, project, times
-from coterie.models.events import QUERY, USER
+from coterie.models.events import PAGE, QUERY, USER
 from coterie.models.groups import user_rows
-from coterie.models.words import word_hashes
+from coterie.models.words import pieces_of, stem_hashes, word_hashes
+from coterie.text.hosts import host_of
 from coterie.text.language import ENGLISH, Language, language
 from coterie.text.words import without_spaces
 
 SAMPLE_USERS = 50_000
 MAX_WORDS = 200_000
 NO_EMBEDDING = "none"
+_HOST_WEIGHT = 0.5  # the length of a user's hosts where that of their words is 1
+_SCALES = 3  # each with half the directions of the one before
+_FEWEST = 8  # directions of a scale: with fewer, everybody is like half of all others
 _SPARE = 16  # directions more than wanted, which make the wanted ones exact
 _USERS_AT_ONCE = 20_000
 _SIZE_OCTAVES = 10.0
+_BEFORE_PATH = r"^(?:(?:[A-Za-z][A-Za-z0-9+.-]*:)?//)?[^/?#]*"
 _ENGLISH = language(ENGLISH)
 Singles = NDArray[np.float32]
 
@@ -57,6 +67,7 @@ class InterestSettings:
     """What vectors depend on besides log and seed."""
 
     dimensions: int = 128
+    hosts: bool = True
     embedding: str = NO_EMBEDDING
     size_weight: float = 0.1
     language: str = ENGLISH
@@ -79,27 +90,32 @@ def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
     if uses_model:
         _embed(settings.embedding, ["word"])  # better to say now what is missing than after the work
     _load_kernels()
-    rows = user_rows(log).select(USER, QUERY)
+    rows = user_rows(log).select(USER, QUERY, PAGE)
     users = rows.group_by(USER).len("size").collect(engine="streaming").sort(USER)
     users = users.with_row_index("place")
     run.tell(0.1)
     places = users.lazy().select(USER, "place")
-    words = run.collect(run.map(rows.join(places, on=USER), partial(_count_words, spoken=spoken), by=["place"]))
+    placed = rows.join(places, on=USER)
+    words = run.collect(run.map(placed.drop(PAGE), partial(_count_words, spoken=spoken), by=["place"]))
     run.tell(0.5)
     order = np.argsort(run.keys("interests", users[USER]), kind="stable")
     sample = np.sort(order[:SAMPLE_USERS])
     vocabulary = _vocabulary(words, sample, least=1 if uses_model else 2)
     counts = _matrix(words, vocabulary, users.height)
-    n_users = np.bincount(counts.column, minlength=counts.width)
-    idf = 1 + np.log((1 + users.height) / (1 + n_users))
-    parts = [_lsa(counts, np.where(n_users > 1, idf, 0), sample, settings.dimensions, run)]
+    idf = _idf(counts)
+    table = _unit_rows(_tfidf(counts))
+    if settings.hosts:
+        hosts = run.collect(run.map(placed.drop(QUERY).drop_nulls(PAGE), _count_hosts, by=["place"]))
+        clicked = _tfidf(_matrix(hosts, _vocabulary(hosts, sample, least=2), users.height))
+        table = _beside(table, _unit_rows(clicked), _HOST_WEIGHT)
+    parts = [_lsa(table, sample, settings.dimensions, run)]
     run.tell(0.8)
     if uses_model:
         chosen = rows.join(
             places.join(pl.LazyFrame({"place": sample}, schema={"place": pl.UInt32}), on="place", how="semi"), on=USER
         )
-        table = _embed(settings.embedding, _spelled(chosen, vocabulary, spoken))
-        parts.append(_means(counts, idf, table))
+        model = _embed(settings.embedding, _spelled(chosen, vocabulary, spoken))
+        parts.append(_means(counts, idf, model))
     parts = [part / np.float32(np.sqrt(len(parts))) for part in parts]
     parts.append(_size_columns(users["size"].to_numpy(), settings.size_weight))
     vectors = np.concatenate([np.rint(part * UNIT).astype(np.int16) for part in parts], axis=1)
@@ -218,12 +234,6 @@ def _load_kernels() -> None:
     load_grouping()
 
 
-def _pieces(queries: pl.DataFrame, spoken: Language) -> pl.DataFrame:
-    """Each query with its pieces, stop words left out."""
-    exploded = queries.with_columns(spoken.pieces(queries[QUERY]).alias("piece")).explode("piece")
-    return exploded.filter(pl.col("piece").is_not_null() & ~pl.col("piece").is_in(sorted(spoken.stop_words)))
-
-
 def _hashed(words: pl.Series) -> pl.Series:
     return word_hashes(words.alias("word"))
 
@@ -231,12 +241,21 @@ def _hashed(words: pl.Series) -> pl.Series:
 def _count_words(frame: pl.LazyFrame, spoken: Language) -> pl.LazyFrame:
     """place, word (hash of the stem), n of the users in a block."""
     counts = frame.group_by("place", QUERY).len("n").collect(engine="streaming")
-    pieces_of = _pieces(counts.select(pl.col(QUERY).unique()), spoken)
-    spelled = pieces_of["piece"].unique()
-    table = pl.DataFrame([spelled, _hashed(spoken.stems(spelled))])
-    pairs = pieces_of.lazy().join(table.lazy(), on="piece").select(QUERY, "word")
+    pairs = stem_hashes(counts[QUERY].unique(), spoken).lazy()
     n = pl.col("n").sum().cast(pl.UInt32)
-    return counts.lazy().join(pairs, on=QUERY).group_by("place", "word").agg(n)
+    return counts.lazy().join(pairs, left_on=QUERY, right_on="text").group_by("place", "word").agg(n)
+
+
+def _count_hosts(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """place, word (hash of the host of a clicked page), n of the users in a block."""
+    clicks = frame.group_by("place", PAGE).len("n").collect(engine="streaming")
+    pages = clicks.select(PAGE).unique().with_columns(pl.col(PAGE).str.extract(_BEFORE_PATH, 0).alias("site"))
+    sites = pages["site"].unique()
+    hosts = pl.Series("host", [host_of(site).removeprefix("www.") for site in sites.to_list()], dtype=pl.String)
+    words = pl.DataFrame([sites, hosts, _hashed(hosts)]).filter(hosts != "")
+    of_pages = pages.lazy().join(words.lazy(), on="site").select(PAGE, "word")
+    n = pl.col("n").sum().cast(pl.UInt32)
+    return clicks.lazy().join(of_pages, on=PAGE).group_by("place", "word").agg(n)
 
 
 def _vocabulary(words: pl.LazyFrame, sample: Ints, least: int) -> pl.DataFrame:
@@ -256,16 +275,39 @@ def _matrix(words: pl.LazyFrame, vocabulary: pl.DataFrame, n_users: int) -> Spar
     return Sparse(start, column, n, vocabulary.height)
 
 
-def _lsa(counts: Sparse, idf: Floats, sample: Ints, dimensions: int, run: Run) -> Singles:
-    tfidf = counts._replace(value=((1 + np.log(counts.value)) * idf[counts.column]).astype(np.float32))
-    sampled = _unit_rows(_rows_of(tfidf, sample))
-    wanted = min(dimensions, sample.size, counts.width)
+def _idf(counts: Sparse) -> Floats:
+    n_users = np.bincount(counts.column, minlength=counts.width)
+    return 1 + np.log(counts.start.size / (1 + n_users))
+
+
+def _tfidf(counts: Sparse) -> Sparse:
+    """The weight of each word of each user; what one user alone has weighs nothing."""
+    n_users = np.bincount(counts.column, minlength=counts.width)
+    weight = np.where(n_users > 1, _idf(counts), 0)[counts.column]
+    return counts._replace(value=((1 + np.log(counts.value)) * weight).astype(np.float32))
+
+
+def _beside(left: Sparse, right: Sparse, weight: float) -> Sparse:
+    """Two matrices of the same height side by side, the right one times `weight`."""
+    row = np.concatenate([np.repeat(np.arange(each.start.size - 1), np.diff(each.start)) for each in (left, right)])
+    order = np.argsort(row, kind="stable")
+    column = np.concatenate([left.column, right.column + np.int32(left.width)])[order]
+    value = np.concatenate([left.value, right.value * np.float32(weight)])[order]
+    return Sparse(left.start + right.start, column, value, left.width + right.width)
+
+
+def _lsa(table: Sparse, sample: Ints, dimensions: int, run: Run) -> Singles:
+    """Users by the directions along which they differ most: by the first few alone, by more, and by all of them."""
+    sampled = _unit_rows(_rows_of(table, sample))
+    wanted = min(dimensions, sample.size, table.width)
     if wanted == 0:
-        return np.zeros((counts.start.size - 1, 0), dtype=np.float32)
-    tried = min(wanted + _SPARE, sample.size, counts.width)
+        return np.zeros((table.start.size - 1, 0), dtype=np.float32)
+    tried = min(wanted + _SPARE, sample.size, table.width)
     begin = run.stream("directions of interests").standard_normal((sample.size, tried))
-    table = directions(sampled, begin)[:, :wanted].astype(np.float32)
-    return _by_users(tfidf, lambda users: project(users, table))
+    found = directions(sampled, begin)[:, :wanted].astype(np.float32)
+    scales = sorted({wanted, *(dimensions >> i for i in range(1, _SCALES) if _FEWEST <= dimensions >> i < wanted)})
+    parts = [_by_users(table, partial(project, words=np.ascontiguousarray(found[:, :scale]))) for scale in scales]
+    return np.concatenate(parts, axis=1) / np.float32(np.sqrt(len(scales)))
 
 
 def _rows_of(matrix: Sparse, rows: Ints) -> Sparse:
@@ -294,7 +336,9 @@ def _by_users(matrix: Sparse, work: Callable[[Sparse], Singles]) -> Singles:
 def _spelled(rows: pl.LazyFrame, vocabulary: pl.DataFrame, spoken: Language) -> list[str]:
     """For each word of the vocabulary the spelling that most users typed; of several the first."""
     queries = rows.select("place", QUERY).unique().collect(engine="streaming")
-    typed = _pieces(queries, spoken).select("place", "piece").unique().group_by("piece").len("users")
+    pieces = pieces_of(queries[QUERY].unique(), spoken)
+    owned = queries.lazy().join(pieces.lazy(), left_on=QUERY, right_on="text").select("place", "piece").unique()
+    typed = owned.group_by("piece").len("users").collect(engine="streaming")
     table = typed.with_columns(_hashed(spoken.stems(typed["piece"]))).join(vocabulary, on="word")
     first = table.sort("column", "users", "piece", descending=[False, True, False]).unique("column", keep="first")
     return first.sort("column")["piece"].to_list()

@@ -1,7 +1,12 @@
-"""The common profile C of several users (SPEC 4.3): what a group of users is released as."""
+"""The common profile C of several users (SPEC 4.3): what a group of users is released as.
+
+A query that one member alone typed, or whose time, rank or host comes from one alone, has the month of its time and
+no more.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -9,8 +14,19 @@ import polars as pl
 
 from coterie.core.arrays import Ints, Masks, offsets
 from coterie.core.shapes import QUERIES
+from coterie.kernels import herding
 from coterie.kernels.hausdorff import MISSING, new_workspace
-from coterie.kernels.mdav import NEAREST, SAME_STRING, Averages, ChooseQueries, averages, choose, mdav
+from coterie.kernels.mdav import (
+    NEAREST,
+    SAME_STRING,
+    Averages,
+    ChooseQueries,
+    ChooseWithLimit,
+    QueryStrings,
+    averages,
+    choose,
+    mdav,
+)
 from coterie.models.events import (
     EVENT,
     PAGE,
@@ -26,6 +42,9 @@ from coterie.models.events import (
     numbers_of,
     strings_of,
 )
+from coterie.models.words import stem_hashes
+from coterie.text.hosts import host_of
+from coterie.text.language import ENGLISH, language
 
 _ROWS = {name: QUERIES.schema[name] for name in (USER, *EVENT)}
 _CENTROID = {
@@ -35,22 +54,54 @@ _CENTROID = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class QueryRule:
+    """Which queries of its members stand in a profile.
+
+    `shares` says how many each member gives and which (`kernels/mdav.py`, `kernels/quotas.py`), nobody more than
+    `max_share` of the profile; with `herding` others are chosen, as many of each member (`kernels/herding.py`).
+    """
+
+    shares: ChooseWithLimit = choose
+    herding: bool = False
+    max_share: float = 1.0
+    language: str = ENGLISH
+
+    def chooser(self, rows: pl.DataFrame) -> ChooseQueries:
+        """The rule for the users of `rows`: group, user, QUERY and, where they count, PAGE."""
+        if not self.herding:
+            return lambda members, start, strings: self.shares(members, start, strings, self.max_share)
+        vectors = _row_vectors(rows, self.language)
+
+        def herded(members: Ints, start: Ints, strings: QueryStrings) -> Ints:
+            chosen = self.shares(members, start, strings, self.max_share)
+            if chosen.size * int((start[members + 1] - start[members]).sum()) > herding.PAIRS:
+                return chosen
+            ends = np.searchsorted(chosen, np.stack([start[members], start[members + 1]]))
+            return herding.herd(members, ends[1] - ends[0], start, strings, vectors)
+
+        return herded
+
+
+BY_SHARES = QueryRule()
+
+
 def centroids(
     rows: pl.DataFrame,
     scales: Scales,
     keys: Keys,
     eq1: str = "text",
     attrs: str = "nearest",
-    choose_queries: ChooseQueries = choose,
+    rule: QueryRule = BY_SHARES,
 ) -> pl.DataFrame:
-    """The common profile of each group: group, time, query, rank, url, and whether one user alone stands behind it.
+    """The common profile of each group: group, time, query, rank, url, and whether some of it is one user's alone.
 
-    `rows` has group, user and EVENT, sorted by group, user and EVENT_ORDER. `choose_queries` chooses the queries.
+    `rows` has group, user and EVENT, sorted by group, user and EVENT_ORDER.
     """
     if rows.is_empty():
         return pl.DataFrame(schema=_CENTROID)
     if attrs == "drop":
-        return _queries_alone(rows, keys, choose_queries)
+        return _queries_alone(rows, keys, rule)
     encoded = encode(rows, scales, keys, eq1)
     events = encoded.events
     groups = rows["group"].gather(events.user_start[:-2])
@@ -58,11 +109,12 @@ def centroids(
     mode = NEAREST if attrs == "nearest" else SAME_STRING
     members = np.arange(len(groups), dtype=np.int64)
     starts, workspace = offsets(sizes["len"].to_numpy()), new_workspace(events)
-    averaged = averages(members, starts, mode, events, encoded.strings, workspace, choose_queries=choose_queries)
-    return _decode(averaged, sizes["value"], encoded)
+    chooser = rule.chooser(rows)
+    averaged = averages(members, starts, mode, events, encoded.strings, workspace, choose_queries=chooser)
+    return _with_months(_decode(averaged, sizes["value"], encoded), rows)
 
 
-def _queries_alone(rows: pl.DataFrame, keys: Keys, choose_queries: ChooseQueries) -> pl.DataFrame:
+def _queries_alone(rows: pl.DataFrame, keys: Keys, rule: QueryRule) -> pl.DataFrame:
     """Common profiles without times, ranks and hosts: no distances are needed."""
     owner, query = rows[USER].rle_id().cast(pl.Int64).to_numpy(), numbers_of(rows[QUERY])
     user_start = offsets(np.bincount(owner))
@@ -71,14 +123,56 @@ def _queries_alone(rows: pl.DataFrame, keys: Keys, choose_queries: ChooseQueries
     strings = strings_of(owner, query, keys("tie between users", users), keys("tie between queries", queries))
     groups = rows["group"].gather(user_start[:-1]).rle().struct.unnest()
     start = offsets(groups["len"].to_numpy())
+    choose_queries = rule.chooser(rows)
     chosen = [choose_queries(np.arange(a, b), user_start, strings) for a, b in pairwise(start)]
     profiles = pl.DataFrame({
         "group": groups["value"].gather(np.repeat(np.arange(len(chosen)), [c.size for c in chosen])),
         QUERY: queries.gather(query[np.concatenate(chosen)]),
     })  # fmt: skip
-    typed = rows.group_by("group", QUERY).agg((pl.col(USER).n_unique() == 1).alias("alone"))
-    with_owners = profiles.join(typed, on=["group", QUERY], how="left", maintain_order="left")
+    with_owners = _with_owners(profiles, rows).rename({"typed_alone": "alone"})
     return pl.DataFrame({name: with_owners.get_column(name, default=None) for name in _CENTROID}, schema=_CENTROID)
+
+
+def _with_owners(profiles: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Profiles, and whether each query was typed by one member of the group alone."""
+    who = rows.select("group", QUERY, pl.col(USER).rle_id().alias("who"))
+    one = (pl.col("who").min() == pl.col("who").max()).alias("typed_alone")
+    typed = who.group_by("group", QUERY).agg(one)
+    return profiles.join(typed, on=["group", QUERY], how="left", maintain_order="left")
+
+
+def _with_months(profiles: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Profiles with the month of each time where something of the row is one member's."""
+    alone, time = pl.col("alone") | pl.col("typed_alone"), pl.col(TIME)
+    cut = pl.when(alone).then(time.dt.truncate("1mo")).otherwise(time)
+    return _with_owners(profiles, rows).with_columns(cut, alone).select(*_CENTROID)
+
+
+def _row_vectors(rows: pl.DataFrame, spoken: str) -> herding.RowVectors:
+    """Each row as a vector of equal entries: one for each stem of its query, one for the query, one for its host."""
+    pages = rows[PAGE].drop_nulls().unique()
+    hosts = pl.Series("host", [host_of(page).removeprefix("www.") or None for page in pages], dtype=pl.String)
+    events = rows.select(QUERY, PAGE).join(pl.DataFrame([pages, hosts]), on=PAGE, how="left", maintain_order="left")
+    kinds = events.select(QUERY, "host").unique(maintain_order=True).with_row_index("kind")
+    kind = events.join(kinds, on=[QUERY, "host"], how="left", nulls_equal=True, maintain_order="left")["kind"]
+    stems = stem_hashes(kinds[QUERY].unique(), language(spoken)).unique()
+    first = pl.col("kind").first().cast(pl.UInt64)
+    features = [
+        kinds.join(stems, left_on=QUERY, right_on="text").select("kind", pl.lit(0).alias("part"), "word"),
+        kinds.select("kind", pl.lit(1).alias("part"), first.over(QUERY).alias("word")),
+        kinds.drop_nulls("host").select("kind", pl.lit(2).alias("part"), first.over("host").alias("word")),
+    ]
+    entries = pl.concat(features).sort("kind", "part", "word")
+    columns = entries.select("part", "word").unique(maintain_order=True).with_row_index("column")
+    entries = entries.join(columns, on=["part", "word"], how="left", maintain_order="left")
+    count = np.bincount(entries["kind"].to_numpy(), minlength=kinds.height)
+    return herding.RowVectors(
+        kind=kind.to_numpy().astype(np.int64),
+        start=offsets(count),
+        column=entries["column"].to_numpy().astype(np.int64),
+        value=np.repeat(np.rint(herding.UNIT / np.sqrt(count)).astype(np.int64), count),
+        width=columns.height,
+    )
 
 
 def load_kernels() -> None:
@@ -90,9 +184,9 @@ def load_kernels() -> None:
     mdav(2, encoded.events, encoded.strings, new_workspace(encoded.events))
 
 
-def load_centroids(eq1: str = "text", attrs: str = "nearest", choose_queries: ChooseQueries = choose) -> None:
+def load_centroids(eq1: str = "text", attrs: str = "nearest", rule: QueryRule = BY_SHARES) -> None:
     """The same for the kernels of profiles alone."""
-    centroids(*_four_users(), _places, eq1, attrs, choose_queries)
+    centroids(*_four_users(), _places, eq1, attrs, rule)
 
 
 def _four_users() -> tuple[pl.DataFrame, Scales]:

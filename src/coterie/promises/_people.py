@@ -7,7 +7,8 @@ typed. Of the record only the seed and what the names are keyed by are taken; a 
 What can be seen is the share of a profile that strings of one person make up. A profile has as many rows as its people
 have on average, and each gives to it in proportion to their rows; so one who alone typed much more of it than that is
 not hidden among others, and a profile that is longer or shorter was made in another way. Chance is allowed for, as
-methods choose among strings that people typed equally often.
+methods choose among strings that people typed equally often. Where the run set a largest share, nobody may have given
+more, and what was above it is due to the others, as far as they have rows.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from math import ceil, floor
 from typing import Any
 
 import polars as pl
@@ -176,7 +178,7 @@ def people(case: Case, profiles: pl.LazyFrame, *, made_of: Kind) -> Iterator[Che
     if made_of == "phrases":
         yield _several(chosen)
         return
-    yield _shares(groups, chosen)
+    yield _shares(groups, chosen, _max_share(case))
     yield from _averages(case, case.original, groups)
 
 
@@ -253,21 +255,60 @@ def _several(chosen: pl.DataFrame) -> Check:
     )
 
 
-def _shares(groups: _Groups, chosen: pl.DataFrame) -> Check:
+def _max_share(case: Case) -> float:
+    """The largest share of a profile that one person may give, as the run set it."""
+    params = case.run.get("parameters")
+    share = params.get("max_share") if isinstance(params, Mapping) else None
+    return float(share) if isinstance(share, int | float) else 1.0
+
+
+def _dues(sizes: pl.DataFrame, max_share: float) -> pl.DataFrame:
+    """What is due of a profile to each of its people, from group, user and size: due, most, and their sum, `wanted`."""
+    mean = pl.col("size").mean().over("group")
+    share = pl.col("size") / pl.col("size").sum().over("group")
+    if max_share >= 1:
+        return sizes.with_columns((mean * share).alias("due"), mean.alias("most"), mean.alias("wanted"))
+    parts = []
+    for (_,), people in sizes.group_by("group", maintain_order=True):
+        due, most = _limited(people["size"].to_list(), max_share)
+        parts.append(people.with_columns(pl.Series("due", due), pl.lit(float(most)).alias("most")))
+    limited = pl.concat([sizes.clear().with_columns(pl.lit(0.0).alias("due"), pl.lit(0.0).alias("most")), *parts])
+    return limited.with_columns(pl.col("due").sum().over("group").alias("wanted"))
+
+
+def _limited(sizes: list[int], max_share: float) -> tuple[list[float], int]:
+    """What is due to people with so many rows if none may give more than a share, or an equal part; and that limit.
+
+    The profile is as long as these have rows on average, or as long as it can be.
+    """
+
+    def most(length: int) -> int:
+        return max(floor(length * max_share + 1e-9), ceil(length / len(sizes)))
+
+    length = floor(sum(sizes) / len(sizes) + 0.5)
+    while sum(min(size, most(length)) for size in sizes) < length:
+        length -= 1
+    due, left, rows = [0.0] * len(sizes), float(length), sum(sizes)
+    for i in sorted(range(len(sizes)), key=lambda i: min(1.0, most(length) / sizes[i])):  # who is at the limit first
+        due[i] = float(min(sizes[i], most(length), left * sizes[i] / rows))
+        left, rows = left - due[i], rows - sizes[i]
+    return due, most(length)
+
+
+def _shares(groups: _Groups, chosen: pl.DataFrame, max_share: float) -> Check:
     """Nobody alone typed much more of a profile than their share of what its people typed."""
-    sizes = groups.typed.group_by("group", "user").len("size").collect(engine="streaming")
-    sizes = sizes.with_columns(pl.col("size").sum().over("group").alias("all"))
+    sizes = _dues(groups.typed.group_by("group", "user").len("size").collect(engine="streaming"), max_share)
     lengths = chosen.group_by("group").agg(pl.col("rows").sum().alias("length"), pl.len().alias("strings"))
     # Whoever makes a profile chooses its length, so what is due to each follows from what they typed, and not from it.
-    lengths = lengths.join(sizes.group_by("group").agg(pl.col("size").mean().alias("mean")), on="group", how="left")
-    odd = ((pl.col("length") - pl.col("mean")).abs() > _MOST_OFF).fill_null(True)
+    lengths = lengths.join(sizes.group_by("group").agg(pl.col("wanted").first()), on="group", how="left")
+    odd = ((pl.col("length") - pl.col("wanted")).abs() > _MOST_OFF).fill_null(True)
     alone = chosen.filter(pl.col("users") == 1).group_by("group", pl.col("owner").alias("user"))
     each = alone.agg(pl.len().alias("own"), pl.col("rows").sum().alias("own_rows"))
     each = each.join(sizes, on=["group", "user"]).join(lengths, on="group")
-    quota = pl.col("mean") * pl.col("size") / pl.col("all")
-    excess = (pl.col("own") - 1 - quota).clip(lower_bound=0)
+    excess = (pl.col("own") - 1 - pl.col("due")).clip(lower_bound=0)
+    above = pl.col("own_rows") > pl.col("most") if max_share < 1 else pl.lit(False)
     each = each.with_columns(
-        excess.alias("excess"), (excess > _CHANCE * (quota + 1).sqrt()).alias("alone"),
+        excess.alias("excess"), (above | (excess > _CHANCE * (pl.col("due") + 1).sqrt())).alias("alone"),
         (100 * pl.col("own_rows") / pl.col("length")).alias("share"),
     )  # fmt: skip
     largest = each.group_by("group").agg(pl.col("excess").max(), pl.col("alone").any(), pl.col("share").max())
@@ -304,13 +345,15 @@ def _averages(case: Case, original: Log, groups: _Groups) -> Iterator[Check]:
         _column("rank", before.rank), _column("page", before.page),
     )  # fmt: skip
     limits = had.group_by("group").agg(
-        pl.col("time").dt.truncate("1d").min().alias("from"), pl.col("time").max().alias("to"),
+        pl.col("time").min().alias("from"), pl.col("time").max().alias("to"),
         pl.col("rank").min().alias("lowest"), pl.col("rank").max().alias("highest"),
     )  # fmt: skip
-    given = given.with_columns(pl.col("time").dt.truncate("1d").alias("day"))
+    day, month = pl.col("time").dt.truncate("1d").alias("day"), pl.col("time").dt.truncate("1mo").alias("month")
+    given = given.with_columns(day, month)
     given = given.join(limits.collect(engine="streaming"), on="group", how="left")
     for crowd, key, owned in (
-        ("by_day", ["group", "item", "day"], had.with_columns(pl.col("time").dt.truncate("1d").alias("day"))),
+        ("by_day", ["group", "item", "day"], had.with_columns(day)),
+        ("by_month", ["group", "item", "month"], had.with_columns(month)),
         ("by_time", ["group", "time"], had),
         ("by_rank", ["group", "rank"], had),
         ("by_host", ["group", "host"], _hosts(had)),
@@ -318,18 +361,22 @@ def _averages(case: Case, original: Log, groups: _Groups) -> Iterator[Check]:
         wanted = given.lazy().select(key).drop_nulls().unique()
         owners = owned.join(wanted, on=key, how="semi").group_by(key).agg(pl.col("user").n_unique().alias(crowd))
         given = given.join(owners.collect(engine="streaming"), on=key, how="left")
-    exact = pl.col("time") != pl.col("day")
+    exact, whole_month = pl.col("time") != pl.col("day"), pl.col("time") == pl.col("month")
+    earliest = pl.when(whole_month).then(pl.col("from").dt.truncate("1mo")).otherwise(pl.col("from").dt.truncate("1d"))
     strange = (
-        ~pl.col("time").is_between("from", "to"), ~pl.col("rank").is_between("lowest", "highest"),
+        ~pl.col("time").is_between(earliest, "to"), ~pl.col("rank").is_between("lowest", "highest"),
         pl.col("host").is_not_null() & (pl.col("by_host").fill_null(0) < 2),
     )  # fmt: skip
-    of_one = (exact & (pl.col("by_time") == 1), ~exact & (pl.col("by_day") == 1), pl.col("by_rank") == 1)
+    of_one = (
+        exact & (pl.col("by_time") == 1), ~exact & ~whole_month & (pl.col("by_day") == 1), pl.col("by_rank") == 1,
+    )  # fmt: skip
     numbers = given.select(
         pl.any_horizontal(*(each.fill_null(False) for each in strange)).sum().alias("strange"),
         pl.any_horizontal(*(each.fill_null(False) for each in of_one)).sum().alias("of_one"),
         exact.sum().alias("exact"), of_one[0].sum().alias("own"),
+        (whole_month & (pl.col("by_month") == 1)).sum().alias("months"),
     ).row(0, named=True)  # fmt: skip
-    broken = int(numbers["strange"])
+    broken, months = int(numbers["strange"]), 100 * numbers["months"] / given.height
     if numbers["exact"] >= _FEW_TIMES and numbers["own"] > _OWN_TIMES * numbers["exact"]:
         broken = max(broken, int(numbers["own"]))
     yield judged(
@@ -339,7 +386,7 @@ def _averages(case: Case, original: Log, groups: _Groups) -> Iterator[Check]:
         fault="rows have what is none",
         looked_at=given.height,
         how=f"{100 * numbers['of_one'] / given.height:.0f} % of these rows have a day, time or rank that one of them "
-        "alone had",
+        "alone had" + (f", {months:.0f} % a month in which one of them alone typed the query" if months else ""),
         needs_original=True,
         carries_promise=True,
     )

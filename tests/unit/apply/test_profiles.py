@@ -149,28 +149,35 @@ def test_each_member_gets_the_profile_of_the_group(made_up):
     )
     assert rows_of(draft.subjects)[0] == ("a", a, 7)
     assert draft.warnings == (
-        "1 of 2 chosen queries, or their page, rank or time, come from one user alone: such a page or rank is left "
-        "out, and a time is cut to its day. The words are as some user typed them.",
+        "1 of 2 chosen queries, or their page, rank or time, come from one user of the group alone: such a page or "
+        "rank is left out, and a time is cut to its month. The words are as some user typed them.",
     )
-    choose = kernels.mdav.choose
-    assert made_up["load"] == [("text", "nearest", choose)]
+    rule = models.profiles.QueryRule(shares=kernels.mdav.choose, herding=False, max_share=1.0, language="english")
+    assert made_up["load"] == [("text", "nearest", rule)]
     rows, scales, keys, *rest = made_up["centroids"][-1]
     assert rows.columns == ["user", "query", "time", "rank", "url", "group"]
     assert scales == models.events.Scales.of(models.groups.user_rows(LOG))
     assert keys("x", pl.Series(["a"])).tolist() == run.keys("x", pl.Series(["a"])).tolist()
-    assert rest == ["text", "nearest", choose]
+    assert rest == ["text", "nearest", rule]
 
 
 def test_what_a_method_asks_for_is_passed_on(made_up):
     def choose(*_):
         raise AssertionError
 
-    draft = release_groups(LOG, Plan(table=GROUPS), a_run(), eq1="printed", attrs="drop", choose_queries=choose)
-    assert made_up["load"] == [("printed", "drop", choose)]
+    draft = release_groups(
+        LOG, Plan(table=GROUPS), a_run(), eq1="printed", attrs="drop", shares=choose, max_share=0.3, language="german"
+    )
+    rule = models.profiles.QueryRule(shares=choose, herding=False, max_share=0.3, language="german")
+    assert made_up["load"] == [("printed", "drop", rule)]
     rows, _, _, *rest = made_up["centroids"][-1]
-    assert rest == ["printed", "drop", choose]
+    assert rest == ["printed", "drop", rule]
     assert rows.columns == ["user", "query", "group"]
     assert draft.warnings == (typed_alone(1, 2),)
+    release_groups(LOG, Plan(table=GROUPS), a_run(), attrs="drop", choice="herding")
+    rows, *_, rule = made_up["centroids"][-1]
+    assert rows.columns == ["user", "query", "time", "rank", "url", "group"]  # queries are herded by hosts, too
+    assert rule == models.profiles.QueryRule(herding=True)
     release_groups(LOG, Plan(table=GROUPS), a_run(), attrs="same_string")
     assert made_up["centroids"][-1][0].columns == ["user", "query", "time", "rank", "url", "group"]
 

@@ -31,7 +31,8 @@ ROWS = [
 
 
 def made(rows):
-    return coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
+    names = ["user", "query", "url"][: len(rows[0])]
+    return coterie.log(pl.DataFrame(rows, schema=names, orient="row"))
 
 
 def vectors_of(rows, settings=None, seed=1):
@@ -77,6 +78,72 @@ def test_products_of_vectors_are_the_plain_formula():
             )
 
 
+CLICKS = [
+    ("a", "red roses", "http://www.flowers.example/roses?id=1"), ("a", "tulips", "https://flowers.example:80/"),
+    ("a", "tulips", "maps.example"), ("b", "red roses", "flowers.example"), ("b", "fast cars", "http://cars.example/x"),
+    ("c", "fast cars", "http://CARS.example"), ("c", "maps", "maps.example"), ("d", "trout", None),
+    ("d", "trout", "http://"), ("e", "trout", "http://nobody-else.example"), ("f", "trout bait", "cars.example"),
+]  # fmt: skip
+
+
+def plain_similarity_with_hosts(one, other):
+    """The cosine of tf-idf vectors of words at length 1 beside those of hosts at length 1/2, without the size terms."""
+    words = [(user, query) for user, query, _ in CLICKS]
+    hosts = [(user, (url or "").lower().split("//")[-1].split("/")[0].split(":")[0].removeprefix("www."))
+             for user, _, url in CLICKS]  # fmt: skip
+    clicked = {user: Counter() for user, _ in hosts}
+    for user, host in hosts:
+        clicked[user].update([host] if host else [])
+    blocks = [(plain_words(words), 1.0), (clicked, 0.5)]
+    product, lengths = 0.0, [0.0, 0.0]
+    for users, weight in blocks:
+        having = Counter(word for counts in users.values() for word in counts)
+        sides = []
+        for place, user in enumerate((one, other)):
+            kept = {word: n for word, n in users[user].items() if having[word] > 1}
+            found = {w: (1 + log(n)) * (1 + log((1 + len(users)) / (1 + having[w]))) for w, n in kept.items()}
+            length = sqrt(sum(v * v for v in found.values()))
+            sides.append({w: weight * v / length for w, v in found.items()})
+            lengths[place] += weight**2 if found else 0
+        product += sum(v * sides[1].get(w, 0) for w, v in sides[0].items())
+    return product / sqrt(lengths[0] * lengths[1])
+
+
+def test_clicked_hosts_are_words_of_half_weight():
+    found = vectors_of(CLICKS, InterestSettings(dimensions=512, size_weight=0))
+    for one in found:
+        for other in found:
+            expected = plain_similarity_with_hosts(one, other)
+            assert found[one] @ found[other] == pytest.approx(expected, abs=2e-3), (one, other)
+
+
+def test_hosts_count_only_where_they_are_asked_for_and_known():
+    without = vectors_of([row[:2] for row in CLICKS])
+    not_asked = vectors_of(CLICKS, InterestSettings(dimensions=512, hosts=False))
+    unknown = vectors_of([(*row[:2], "http://") for row in CLICKS])
+    asked = vectors_of(CLICKS)
+    for user, vector in without.items():
+        assert (vector == not_asked[user]).all()
+        assert (vector == unknown[user]).all()
+    assert asked["a"] @ asked["c"] > without["a"] @ without["c"] + 0.05  # no word in common, but a host
+
+
+@pytest.mark.parametrize(("dimensions", "scales"), [(40, (10, 20, 40)), (33, (8, 16, 33)), (31, (15, 31)), (7, (7,))])
+def test_users_are_compared_at_several_scales(dimensions, scales):
+    log = coterie.prepare(coterie.read("synth:users=300,seed=3"))
+    settings = InterestSettings(dimensions=dimensions, size_weight=0)
+    vectors = interests(log, a_run(1), settings).vectors[:, :-2] / UNIT
+    assert vectors.shape[1] == sum(scales)
+    ends = np.cumsum(scales)
+    parts = [vectors[:, end - scale : end] for end, scale in zip(ends, scales, strict=True)]
+    for part, scale in zip(parts, scales, strict=True):
+        lengths = np.linalg.norm(part, axis=1)
+        assert (lengths > 0).mean() > 0.9
+        assert lengths[lengths > 0] == pytest.approx(1 / sqrt(len(scales)), abs=2e-3)
+        finest = parts[-1][:, :scale]
+        assert part * np.linalg.norm(finest, axis=1)[:, None] == pytest.approx(finest / sqrt(len(scales)), abs=1e-3)
+
+
 def test_words_of_any_language_count():
     found = vectors_of(ROWS, InterestSettings(size_weight=0))
     assert found["e"] @ found["f"] == pytest.approx(1, abs=1e-2)
@@ -115,7 +182,7 @@ def test_order_blocks_and_threads_do_not_matter(monkeypatch):
     monkeypatch.setattr(module, "_USERS_AT_ONCE", 7)
     monkeypatch.setattr(threads.os, "cpu_count", lambda: 5)
     shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=2)
-    again = interests(made(shuffled.select("user", "query").rows()), a_run(1, blocks=4), InterestSettings())
+    again = interests(made(shuffled.select("user", "query", "url").rows()), a_run(1, blocks=4), InterestSettings())
     assert again.users.equals(expected.users)
     assert (again.vectors == expected.vectors).all()
 

@@ -187,6 +187,48 @@ def test_exact_times_of_one_person():
     assert _check("averages", averaged).broken == 0
 
 
+def test_a_largest_share():
+    log = _log({"a": [f"a {n}" for n in range(140)], **{user: [f"{user} {n}" for n in range(15)] for user in "bcde"}})
+    capped = {**RUN, "parameters": {"max_share": 0.2}}
+
+    def shares(run, of_a, of_others):
+        queries = [f"a {n}" for n in range(of_a)] + [f"{user} {n}" for user in "bcde" for n in range(of_others)]
+        rows = [{"user": NAMES[user], "query": query} for user in PEOPLE for query in queries]
+        return check_of(judge(case_of(rows, log, run=run), (UserKAnonymity(k=5),)), "shares")
+
+    assert shares(RUN, 28, 3).status == "passed"  # 40 rows on average, and 140 of 200 are those of a
+    assert shares(capped, 28, 3).broken == 1
+    assert shares(capped, 8, 8).status == "passed"
+    assert shares(capped, 9, 8).broken == 1
+    assert shares(capped, 4, 9).broken == 1
+    assert shares(capped, 6, 6).broken == 1  # too short
+    assert shares(RUN, 8, 8).broken == 0
+    assert shares({**RUN, "parameters": {"max_share": "x"}}, 28, 3).status == "passed"
+
+
+def test_a_profile_is_shorter_where_others_have_too_few_rows():
+    log = _log({"a": [f"a {n}" for n in range(400)], **{user: [f"{user} 0"] for user in "bcde"}})
+    queries = [*(f"{user} 0" for user in "bcde"), "a 0"]
+    capped = {**RUN, "parameters": {"max_share": 0.3}}
+    for run, broken in ((capped, 0), (RUN, 1)):
+        assert (
+            check_of(judge(case_of(_profile(queries), log, run=run), (UserKAnonymity(k=5),)), "shares").broken == broken
+        )
+
+
+def test_months():
+    month = DAY.replace(day=1)
+    check = _check("averages", _profile(FAIR, time=month))
+    assert check.broken == 0
+    assert check.how == (
+        "0 % of these rows have a day, time or rank that one of them alone had, 100 % a month in which one of them "
+        "alone typed the query"
+    )
+    assert _check("averages", _profile(FAIR, time=month - timedelta(days=31))).broken == 30
+    assert _check("averages", _profile(FAIR, time=DAY - timedelta(days=1))).broken == 30
+    assert _check("averages", _profile(FAIR, time=month + timedelta(hours=1))).broken == 30
+
+
 def test_shares_of_one_person_are_counted():
     days = _check("averages", _profile(FAIR, time=DAY))
     assert days.how == "100 % of these rows have a day, time or rank that one of them alone had"
