@@ -54,7 +54,10 @@ _VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("generalize_users", {"partition": "random"}),
     ("microaggregate", {"choice": "herding", "max_share": 0.3}),
     ("semantic_microaggregate", {"choice": "herding", "max_share": 0.3}),
-    ("interest_microaggregate", {"hosts": "off", "choice": "herding"}),
+    ("interest_microaggregate", {"hosts": "off", "choice": "herding", "publish": "queries"}),
+    ("interest_microaggregate", {"publish": "queries", "attrs": "nearest"}),
+    ("interest_microaggregate", {"phrase_users": 2}),
+    ("microaggregate", {"publish": "phrases", "attrs": "drop"}),
 )
 
 

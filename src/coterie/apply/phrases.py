@@ -66,10 +66,12 @@ class PublishesProfiles(Protocol):
         """Whose stop words phrases do not end with."""
 
 
-def refuse_details(publish: str, attrs: str) -> None:
-    """Raise ParameterError where phrases are to have times, ranks or pages, which belong to whole queries."""
+def refuse_details(publish: str, attrs: str, choice: str) -> None:
+    """Raise ParameterError where phrases are to have what belongs to whole queries."""
     if publish == PHRASES and attrs != "drop":
         raise ParameterError("Phrases have no times, ranks or pages. With publish = phrases, say attrs = drop, too.")
+    if publish == PHRASES and choice != "shares":
+        raise ParameterError("choice = herding chooses whole queries. Say publish = queries, too, or leave it out.")
 
 
 def promises_of(method: PublishesProfiles, profiles: UserKAnonymity, facts: Facts) -> tuple[Promise, ...]:

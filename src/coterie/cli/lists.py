@@ -10,7 +10,7 @@ import click
 
 from coterie.cli import options as opt
 
-_EXAMPLE = {"k": 5}  # the number that promises are shown with
+_EXAMPLE = {"k": 5, "m": 5}  # the number that promises are shown with
 
 
 def _list(kind: str) -> None:

@@ -155,7 +155,7 @@ class InterestMicroaggregate:
 
     def __post_init__(self) -> None:
         check_params(self, "interest_microaggregate")
-        refuse_details(self.publish, self.attrs)
+        refuse_details(self.publish, self.attrs, self.choice)
         if self.partition == "random" and self.sensitive != NO_TOPICS:
             raise ParameterError("Random groups do not look at sensitive topics: leave out sensitive, or partition.")
 

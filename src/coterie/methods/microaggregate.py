@@ -131,7 +131,7 @@ class Microaggregate:
 
     def __post_init__(self) -> None:
         check_params(self, "microaggregate")
-        refuse_details(self.publish, self.attrs)
+        refuse_details(self.publish, self.attrs, self.choice)
 
     def promises(self, facts: Facts) -> tuple[Promise, ...]:
         """At least k users behind each released profile, and m behind each phrase."""

@@ -151,7 +151,7 @@ class SemanticMicroaggregate:
 
     def __post_init__(self) -> None:
         check_params(self, "semantic_microaggregate")
-        refuse_details(self.publish, self.attrs)
+        refuse_details(self.publish, self.attrs, self.choice)
 
     def promises(self, facts: Facts) -> tuple[Promise, ...]:
         """At least k users behind each released profile, and m behind each phrase."""

@@ -40,6 +40,12 @@ def test_phrases_have_no_times(cls):
         cls(publish="phrases", attrs="nearest")
 
 
+@pytest.mark.parametrize("cls", [Microaggregate, SemanticMicroaggregate, InterestMicroaggregate])
+def test_herding_is_about_whole_queries(cls):
+    with pytest.raises(ParameterError, match="publish = queries"):
+        cls(publish="phrases", attrs="drop", choice="herding")
+
+
 def test_labels_are_no_phrases():
     with pytest.raises(ParameterError, match="Labels are no phrases"):
         ConceptMicroaggregate(publish="phrases", synthetic="label")
