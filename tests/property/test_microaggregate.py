@@ -58,7 +58,7 @@ def test_it_is_the_plain_reference(log, k, eq1):
     scale = reference.scales(users)
     expected = []
     for cluster in reference.microaggregate(users, k, priority, eq1):
-        events, _ = reference.centroid([users[i] for i in sorted(cluster)], scale, priority, eq1)
+        events, _ = reference.centroid([users[i] for i in sorted(cluster)], scale, priority, eq1, months=True)
         expected += [events] * len(cluster)
     release = coterie.anonymize(log, Microaggregate(k=k, eq1=eq1), seed=SEED)
     got = [events for _, events in users_of(release.to_polars().select("user", *EVENT))]
