@@ -58,7 +58,7 @@ def test_it_is_the_plain_reference(log, k, eq1):
     scale = reference.scales(users)
     expected = []
     for cluster in reference.microaggregate(users, k, priority, eq1):
-        events, _ = reference.centroid([users[i] for i in sorted(cluster)], scale, priority, eq1)
+        events, _ = reference.centroid([users[i] for i in sorted(cluster)], scale, priority, eq1, months=True)
         expected += [events] * len(cluster)
     release = coterie.anonymize(log, Microaggregate(k=k, eq1=eq1), seed=SEED)
     got = [events for _, events in users_of(release.to_polars().select("user", *EVENT))]
@@ -211,8 +211,20 @@ def test_what_comes_from_one_user_alone_is_not_released(attrs):
     rows = [(i, user, None, "knee pain", None, None) for i, user in enumerate("bcd")]
     rows.append((3, "a", datetime(2020, 1, 5, 3, 17, 42), "knee pain", 7, "http://clinic.example.org/x"))
     release = coterie.anonymize(_log(rows), Microaggregate(k=4, attrs=attrs), seed=1)
-    assert set(release.to_polars().select("time", "rank", "url").rows()) == {(datetime(2020, 1, 5), None, None)}
+    assert set(release.to_polars().select("time", "rank", "url").rows()) == {(datetime(2020, 1, 1), None, None)}
     assert release.warnings
+
+
+@pytest.mark.parametrize("attrs", ["nearest", "same_string"])
+def test_a_query_of_one_member_has_the_month_of_its_time(attrs):
+    """What both typed has its time, to the second; what one of them typed has no day."""
+    when = datetime(2020, 1, 5, 3, 17, 42)
+    rows = [(i, user, when, query, None, None) for user in "ab"
+            for i, query in enumerate(("knee pain", "knee pain", f"only {user}", f"only {user}"))]  # fmt: skip
+    release = coterie.anonymize(_log(rows), Microaggregate(k=2, attrs=attrs), seed=1)
+    times = set(release.to_polars().select("query", "time").rows())
+    assert ("knee pain", when) in times
+    assert {time for query, time in times if query != "knee pain"} == {datetime(2020, 1, 1)}
 
 
 @pytest.mark.parametrize(("url", "host"), [
