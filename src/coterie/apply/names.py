@@ -36,7 +36,8 @@ def rename_subjects(log: Log, original: Log, users: str, run: Run) -> Draft:
     if users == "drop":
         nobody = pl.lit(None, dtype=pl.String)
         subjects = people.with_columns(nobody.alias("released"), pl.lit(None, pl.UInt32).alias("group"))
-        return Draft(frame=log.frame.with_columns(nobody.alias(subject)).select(columns), subjects=subjects)
+        rows = log.frame.with_columns(nobody.alias(subject)).select(columns)
+        return Draft(frame=rows, subjects=subjects.sort("original"))
     key, cost = [subject], _PERSON_COST
     if users == "session":
         cost = _SESSION_COST.format(session_minutes(original))
@@ -53,7 +54,7 @@ def rename_subjects(log: Log, original: Log, users: str, run: Run) -> Draft:
         on="original",
         how="left",
     ).with_columns(pl.lit(None, pl.UInt32).alias("group"))
-    return Draft(frame=frame, subjects=subjects, warnings=(cost,))
+    return Draft(frame=frame, subjects=subjects.sort("original", "released"), warnings=(cost,))
 
 
 def _with_sessions(log: Log, original: Log) -> Log:
