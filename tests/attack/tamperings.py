@@ -29,6 +29,7 @@ from coterie.methods.affinity import Affinity
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.methods.generalize import Generalize
 from coterie.methods.generalize_users import GeneralizeUsers
+from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises._people import names_of
@@ -89,6 +90,7 @@ def make_releases(folder: Path) -> None:
         "concepts.tsv": Generalize(k=3),
         "profiles.tsv": Microaggregate(k=5),
         "profiles.parquet": Microaggregate(k=5),
+        "phrases.tsv": InterestMicroaggregate(k=5, phrase_users=2),
         "labels.tsv": ConceptMicroaggregate(k=5, synthetic="label"),
         "sets.tsv": GeneralizeUsers(k=3),
         **{f"queries.{kind}": SuppressRare(k=3) for kind in KINDS},
@@ -787,6 +789,58 @@ def one_history_without_details(f: Forgery) -> None:
         pl.lit(None, QUERIES.schema[name]).alias(name) for name in ("time", "rank", "url")
     )
     f.put_profiles(dict.fromkeys(f.names.values(), bare))
+
+
+@tampering("phrases.tsv")
+def a_phrase_of_one_user(f: Forgery) -> None:
+    queries = f.original.group_by("query").agg(pl.col("user").n_unique().alias("users")).filter(pl.col("users") == 1)
+    f.put(f.rows.with_columns(pl.lit(queries["query"].sort()[-1]).alias("query")))
+
+
+@tampering("phrases.tsv")
+def days_beside_phrases(f: Forgery) -> None:
+    f.put(f.rows.with_columns(pl.lit(f.original["time"].min()).alias("time")))
+
+
+def _phrases_of(f: Forgery, user: str) -> pl.DataFrame:
+    """Those released phrases that stand in the queries of a person, each once."""
+    typed = [f" {query} " for query in f.original.filter(pl.col("user") == user)["query"]]
+    texts = [text for text in f.rows["query"].unique().sort() if any(f" {text} " in query for query in typed)]
+    return f.rows.clear().vstack(f.rows.head(1)).join(pl.DataFrame({"text": texts}), how="cross").with_columns(
+        query=pl.col("text")
+    ).drop("text")  # fmt: skip
+
+
+@tampering("phrases.tsv")
+def phrases_of_one_person_under_all_names(f: Forgery) -> None:
+    user = f.original.group_by("user").len().sort("len", "user")["user"][-1]
+    f.put_profiles(dict.fromkeys(f.names.values(), _phrases_of(f, user)))
+
+
+@tampering("phrases.tsv")
+def phrases_of_one_person_for_each_group(f: Forgery) -> None:
+    f.put_profiles({f.names[user]: _phrases_of(f, max(group)) for group in f.groups for user in group})
+
+
+@tampering("phrases.tsv")
+def profiles_of_phrases_exchanged(f: Forgery) -> None:
+    names = [f.names[group[0]] for group in f.groups]
+    rows = {name: f.rows.filter(pl.col("user") == name) for name in names}
+    other = dict(zip(names, [*names[1:], names[0]], strict=True))
+    f.put_profiles({f.names[user]: rows[other[f.names[group[0]]]] for group in f.groups for user in group})
+
+
+@tampering("phrases.tsv")
+def a_phrase_more_often(f: Forgery) -> None:
+    first = f.rows.group_by("user").agg(pl.col("query").min()).join(f.rows, on=["user", "query"], how="semi")
+    extra = f.rows.join(first, on=["user", "query"], how="semi").unique()
+    last = f.rows.with_row_index().filter(pl.col("index") != pl.col("index").max().over("user")).drop("index")
+    f.put(pl.concat([last, extra]))
+
+
+@tampering("phrases.tsv")
+def a_smaller_m_than_promised(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data["promises"][1].update(m=3))
 
 
 def _bare(rows: pl.DataFrame) -> pl.DataFrame:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import coterie
 from coterie.core.run import Run
 from coterie.engines.local import Local
+from coterie.methods.microaggregate import Microaggregate
 from coterie.models import phrases as model
 from coterie.text.language import language
 from tests.helpers import phrase_reference as reference
@@ -67,6 +68,19 @@ def test_profiles_are_those_of_the_plain_version(typed, m, cut_at, seed):
         expected = reference.profile(phrases, key.__getitem__) if members else []
         got = profiles.filter(pl.col("group") == group)
         assert sorted(t for t, n in got.select("text", "n").iter_rows() for _ in range(n)) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(typed=rows, m=st.integers(2, 3), k=st.integers(2, 3), seed=st.integers(0, 3))
+def test_the_judge_finds_the_same_with_code_of_its_own(typed, m, k, seed):
+    log = coterie.log(pl.DataFrame(typed, schema=["user", "query"], orient="row"))
+    if len({user for user, _ in typed}) < max(k, m):
+        return
+    method = Microaggregate(k=k, publish="phrases", phrase_users=m, attrs="drop", partition="random")
+    release = coterie.anonymize(log, method, seed=seed)
+    (shared,) = [check for check in release.checks if check.name == "shared"]
+    profiles = release.record.subjects.drop_nulls("released").select(pl.col("group").n_unique()).collect().item()
+    assert (shared.status, shared.looked_at) == ("passed", profiles)
 
 
 def test_a_cut_is_the_longest_phrase_and_then_what_is_left_and_right_of_it():

@@ -47,6 +47,7 @@ def judge(case: Case, promises: Sequence[Promise]) -> Verdict:
     look into them, and that check is the only one.
     """
     checks: list[Check] = []
+    case = case if case.promised else replace(case, promised=tuple(promises))
     if not case.foreign:
         columns = _rules.columns(case)
         if columns.status == "failed":

@@ -25,10 +25,12 @@ from typing import Any
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.promise import Case, Check, Kind
+from coterie.core.promise import Case, Check, Kind, k_of, to_dict
 from coterie.promises._checks import count, judged, not_checked
+from coterie.promises._phrase_profiles import unlike_profiles
 from coterie.promises._phrase_recount import queries_with_phrases
 from coterie.text.hosts import host_labels, host_of
+from coterie.text.language import language_in
 
 RECORD = "the run record (--record DIR)"
 BOTH = "the original log and the run record (--original LOG --record DIR)"
@@ -177,6 +179,7 @@ def people(case: Case, profiles: pl.LazyFrame, *, made_of: Kind) -> Iterator[Che
     )
     if made_of == "phrases":
         yield _several(chosen)
+        yield _shared_out(case, case.original, groups, chosen)
         return
     yield _shares(groups, chosen, _max_share(case))
     yield from _averages(case, case.original, groups)
@@ -233,6 +236,46 @@ def _phrases_of(typed: pl.LazyFrame, case: Case) -> pl.LazyFrame:
     released = case.rows.select(pl.col(case.shape.item).alias("item")).drop_nulls().unique().collect(engine="streaming")
     holding = queries_with_phrases(pairs["item"].unique(), released["item"]).rename({"query": "item"})
     return pairs.lazy().join(holding.lazy(), on="item").select("group", "user", item="phrase")
+
+
+def _shared_out(case: Case, original: Log, groups: _Groups, chosen: pl.DataFrame) -> Check:
+    """Profiles of phrases are the mean of what their people's queries are cut into."""
+    detail = "a profile has the phrases of its users in equal shares"
+    m = next((number for promise in case.promised if (number := to_dict(promise).get("m"))), None)
+    if m is None:
+        return not_checked("shared", detail, carries_promise=True, needs="the promise phrase_users beside this one")
+    people = _parted(case, groups.people).drop_nulls()
+    parts = people.select("group", "part").unique()
+    chosen = chosen.join(parts, on="group").drop("group").rename({"part": "group"})
+    people = people.select("user", group="part")
+    typed = groups.typed.select("user", pl.col(original.shape.item).alias("item")).join(people.lazy(), on="user")
+    spoken = language_in(case.run.get("parameters", {}))
+    broken, profiles = unlike_profiles(chosen, typed, people, original, m, spoken.stop_words)
+    return judged(
+        "shared",
+        broken,
+        detail,
+        fault="profiles have others",
+        looked_at=profiles,
+        needs_original=True,
+        carries_promise=True,
+    )
+
+
+def _parted(case: Case, people: pl.DataFrame) -> pl.DataFrame:
+    """group, user, part: groups that happen to have the same profile, told apart as the record tells them.
+
+    The record is believed only where each part of a group is large enough to be one.
+    """
+    subjects = case.table("subjects", {"released": pl.String, "group": pl.UInt32}, nullable=("released", "group"))
+    k = k_of(case.promised) or 0
+    said = people.with_columns(said=pl.lit(None, pl.UInt32))
+    if subjects is not None:
+        numbers = subjects.drop_nulls("released").unique("released").select(name="released", said="group")
+        said = people.join(numbers, on="name", how="left")
+    whole = (pl.col("user").count().over("group", "said") < k).any().over("group")
+    part = pl.struct("group", pl.when(~whole).then("said")).rank("dense")
+    return said.select("group", "user", part=part.cast(pl.UInt32))
 
 
 def _several(chosen: pl.DataFrame) -> Check:

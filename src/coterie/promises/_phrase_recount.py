@@ -57,6 +57,19 @@ def users_with_phrases(original: Log, phrases: pl.Series) -> pl.DataFrame:
     return counted.with_columns(pl.col("users").fill_null(0)).collect(engine="streaming")
 
 
+def pieces(texts: pl.Series) -> pl.DataFrame:
+    """text (its place), word, follows: the words of texts, and whether one follows the word before without a space."""
+    table = texts.to_frame("word").with_row_index("text").with_columns(pl.col("word").str.split(" ")).explode("word")
+    if not table.select(pl.col("word").str.contains(_LETTER).any()).item():
+        return table.with_columns(follows=pl.lit(False))
+    parts = pl.col("word").str.replace_all(_LETTER, f"{_EDGE}${{1}}{_EDGE}").str.split(_EDGE)
+    table = table.with_row_index("chunk").with_columns(parts).explode("word")
+    # Nothing stands between two letters that meet, nor before the first or after the last one.
+    table = table.filter((pl.col("word") != "") | (pl.len().over("chunk") == 1))
+    follows = (pl.col("chunk") == pl.col("chunk").shift(1)).fill_null(False)
+    return table.select("text", "word", follows=follows)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Words:
     """The words of texts as hashes: as a text could begin with them, and as they follow the word before."""
@@ -67,18 +80,8 @@ class _Words:
 
     @classmethod
     def of(cls, texts: pl.Series, key: int) -> _Words:
-        table = (
-            texts.to_frame("word").with_row_index("text").with_columns(pl.col("word").str.split(" ")).explode("word")
-        )
-        follows = pl.lit(False)
-        word = pl.col("word")
-        if table.select(pl.col("word").str.contains(_LETTER).any()).item():
-            pieces = pl.col("word").str.replace_all(_LETTER, f"{_EDGE}${{1}}{_EDGE}").str.split(_EDGE)
-            table = table.with_row_index("chunk").with_columns(pieces).explode("word")
-            # Nothing stands between two letters that meet, nor before the first or after the last one.
-            table = table.filter((pl.col("word") != "") | (pl.len().over("chunk") == 1))
-            follows = pl.col("chunk") == pl.col("chunk").shift(1)
-        following = pl.when(follows.fill_null(False)).then(pl.lit(_EDGE) + word).otherwise(word)
+        table, word = pieces(texts), pl.col("word")
+        following = pl.when("follows").then(pl.lit(_EDGE) + word).otherwise(word)
         hashed = table.select("text", bare=word.hash(seed=key), following=following.hash(seed=key))
         counts = np.bincount(hashed["text"].to_numpy(), minlength=texts.len())
         start = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])

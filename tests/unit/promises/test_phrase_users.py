@@ -145,4 +145,41 @@ def test_a_profile_of_one_person_alone_is_none():
         verdict = judge(case_of(rows, log, run={"seed": 11}), promises)
         assert check_of(verdict, "typed").status == "passed"
         assert check_of(verdict, "shares").status == status
+
+
+def test_a_profile_has_the_phrases_of_its_people_in_equal_shares():
+    typed = {"a": ["odd socks", "odd socks", "red rose"], "b": ["red rose"], "c": ["odd socks"]}
+    log = log_of([{"user": user, "query": query} for user, queries in typed.items() for query in queries])
+    names = dict(zip("abc", names_of({"seed": 11}, "abc", "abc"), strict=True))
+    promises = (UserKAnonymity(k=2, phrases=True), PhraseUsers(m=2))
+    # Of a's three phrases two are socks, of b's one none: 2 rows, 1/3 of them socks, which has the larger remainder.
+    for phrases, status in (
+        (["odd socks", "red rose"], "passed"),
+        (["red rose", "red rose"], "failed"),
+        (["odd socks", "odd socks"], "failed"),
+        (["odd socks", "red rose", "red rose"], "failed"),
+        (["red rose"], "failed"),
+    ):
+        rows = [{"user": names[user], "query": phrase} for user in "ab" for phrase in phrases]
+        verdict = judge(case_of(rows, log, run={"seed": 11}), promises)
+        assert check_of(verdict, "shared").status == status, phrases
         assert verdict.exit_code == (status == "failed")
+
+
+def test_groups_with_the_same_profile_are_told_apart_by_the_record_if_each_has_k_people():
+    typed = {"a": ["x"], "b": ["x"], "c": ["x", "x", "x"], "d": ["x", "x", "x"]}
+    log = log_of([{"user": user, "query": query} for user, queries in typed.items() for query in queries])
+    names = dict(zip("abcd", names_of({"seed": 11}, "abcd", "abcd"), strict=True))
+    rows = [{"user": names[user], "query": "x"} for user in "abcd"]
+    promises = (UserKAnonymity(k=2, phrases=True), PhraseUsers(m=2))
+
+    def found(rows, groups):
+        table = {"original": list("abcd"), "released": list(names.values()), "group": groups}
+        evidence = {"subjects": pl.LazyFrame(table, schema_overrides={"group": pl.UInt32})}
+        return check_of(judge(case_of(rows, log, run={"seed": 11}, evidence=evidence), promises), "shared")
+
+    assert found(rows, [0, 0, 1, 1]).broken == 1  # c and d have three rows each
+    three = [*rows, *(row for row in rows for _ in range(2) if row["user"] in (names["c"], names["d"]))]
+    assert found(three, [0, 0, 1, 1]).status == "passed"
+    assert found([{**row} for row in rows for _ in range(2)], [0, 1, 2, 2]).status == "passed"  # a part of one is none
+    assert found([{**row} for row in rows for _ in range(2)], [0, 0, 1, 1]).broken == 2
