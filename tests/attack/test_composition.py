@@ -91,18 +91,22 @@ def test_real_people(real_data):
     log = coterie.prepare(coterie.read(real_data / "aol_clicks_users.tsv.gz"))
     first_rows = pl.int_range(pl.len()).over("user", order_by="time") < 56
     log = replace(log, frame=log.frame.filter(first_rows).collect().lazy())
-    first = coterie.anonymize(log, InterestMicroaggregate(k=5), seed=1)
+    first = coterie.anonymize(log, InterestMicroaggregate(k=5, publish="queries"), seed=1)
 
     def excess(method, **given):
         second = coterie.anonymize(log, method, seed=2, **given)
         found = scores_of(log, first, "composition", second=second, seed=5)
         return found["single"], found["excess"]
 
-    for again in (InterestMicroaggregate(k=5), InterestMicroaggregate(k=10), SemanticMicroaggregate(k=5)):
+    for again in (
+        InterestMicroaggregate(k=5, publish="queries"),
+        InterestMicroaggregate(k=10, publish="queries"),
+        SemanticMicroaggregate(k=5),
+    ):
         single, more = excess(again, groups_of=first.record)
         assert single == 0
         assert -2 < more < 2
-    assert excess(InterestMicroaggregate(k=10))[1] > 8
+    assert excess(InterestMicroaggregate(k=10, publish="queries"))[1] > 8
     assert excess(SemanticMicroaggregate(k=5))[1] > 40
 
 

@@ -20,7 +20,7 @@ def log():
 
 
 def test_accounts_that_share_a_persons_interests_are_alone_with_them(log):
-    release = coterie.anonymize(log, InterestMicroaggregate(k=3), seed=1)
+    release = coterie.anonymize(log, InterestMicroaggregate(k=3, publish="queries"), seed=1)
     found = scores_of(log, release, "injection")
     assert found["targets"] == injection.TARGETS
     assert found["accounts"] == 2
@@ -54,27 +54,27 @@ def test_it_is_taken_by_name_only(log):
 def test_few_users_are_drawn(log, monkeypatch):
     monkeypatch.setattr(injection, "USERS", 30)
     monkeypatch.setattr(injection, "TARGETS", 5)
-    release = coterie.anonymize(log, InterestMicroaggregate(k=3), seed=1)
+    release = coterie.anonymize(log, InterestMicroaggregate(k=3, publish="queries"), seed=1)
     first = scores_of(log, release, "injection")
     assert (first["users"], first["targets"]) == (30, 5)
     assert scores_of(log, release, "injection") == first
 
 
 def test_a_method_that_is_not_there(log):
-    release = coterie.anonymize(log, InterestMicroaggregate(k=3), seed=1)
+    release = coterie.anonymize(log, InterestMicroaggregate(k=3, publish="queries"), seed=1)
     for other in (replace(release, method="of_others"), replace(release, params={"q": 1}, record=None)):
         with pytest.raises(NotApplicableError, match="runs the method again"):
             scores_of(log, other, "injection")
 
 
 def test_without_a_record_the_sidecar_is_enough(log):
-    release = coterie.anonymize(log, InterestMicroaggregate(k=3), seed=1)
+    release = coterie.anonymize(log, InterestMicroaggregate(k=3, publish="queries"), seed=1)
     assert scores_of(log, replace(release, record=None), "injection") == scores_of(log, release, "injection")
 
 
 def test_nobody_has_two_queries():
     log = own_words(people=8, queries=1)
-    release = coterie.anonymize(log, InterestMicroaggregate(k=3), seed=1)
+    release = coterie.anonymize(log, InterestMicroaggregate(k=3, publish="queries"), seed=1)
     with pytest.raises(NotApplicableError, match="two different queries"):
         scores_of(log, release, "injection")
     shared = own_words(people=8, queries=2, together=8)

@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
+from coterie.core.promise import to_dict
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import Z, interval
@@ -47,6 +48,8 @@ class Profiles:
     """user, item, n: how often each user of the original typed a string."""
     typed_days: pl.DataFrame
     """user, item, day."""
+    least_users: int
+    """How many users of the log have each string of the release, at least, as it promises."""
     spoken: Language
 
     @cached_property
@@ -119,6 +122,7 @@ def _numbered(
         days=dated(released, "group"),
         typed=counted(typed, "user"),
         typed_days=dated(typed, "user"),
+        least_users=max([1, *(to_dict(promise).get("m", 1) for promise in comparison.release.promises)]),
         spoken=language_in(comparison.release.params),
     )
 

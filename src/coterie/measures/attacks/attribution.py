@@ -421,7 +421,7 @@ def _parts_without(
     """profile, item, n: where profiles are made of parts of queries, what the others' queries can be cut into.
 
     Mean shares of the other members, as many rows as these have parts on average, filled by largest remainders; parts
-    that with the person alone are as common as the rarest released one are left out.
+    that without the person too few users would have are left out.
     """
     released = profiles.rows.select("item").unique()
     users = relations.theirs.group_by("item").agg(pl.len().alias("users"))
@@ -433,8 +433,7 @@ def _parts_without(
     )
     theirs = theirs.group_by("user", "item").agg(pl.col("n").sum())
     theirs = theirs.with_columns((pl.col("n") / pl.col("n").sum().over("user")).alias("share"))
-    fewest = parts["users"].min() if parts.height else 0
-    rare = parts.filter(pl.col("users") == fewest).select("item")
+    rare = parts.filter(pl.col("users") <= profiles.least_users).select("item")
     lost = relations.theirs.join(rare, on="item", how="semi").select("user", "item")
     shares = others.join(theirs, left_on="other", right_on="user")
     shares = shares.join(lost, on=["user", "item"], how="anti").sort("profile", "item", "other")
