@@ -94,10 +94,11 @@ def release_phrases(log: Log, plan: Plan, run: Run, method: PublishesProfiles) -
     members = plan.table.collect(engine="streaming").sort("subject")
     profiles = models.phrases.profiles_of_groups(found, members, run)
     run.tell(1.0)
-    with_profile = members.join(profiles, on="group", how="semi")
+    silent = members.join(profiles, on="group", how="anti")
     texts = profiles.lazy().select("group", pl.col("text").repeat_by("n")).explode("text")
-    subjects = named_subjects(log, with_profile, run).lazy()
-    silent = members.join(with_profile, on="subject", how="anti")
+    # Whose profile is empty has a group, which a later release may use, and no name.
+    named = pl.when(~pl.col("group").is_in(silent["group"].unique().implode())).then("released").alias("released")
+    subjects = named_subjects(log, members, run).with_columns(named).lazy()
     return Draft(
         frame=release_texts(subjects, texts, log.shape),
         subjects=subjects,
