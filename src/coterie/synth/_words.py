@@ -1,0 +1,148 @@
+"""What the generators of synthetic logs share about words: random streams, made-up words, texts from numbers."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from coterie.core.arrays import Floats, Ints
+
+ZIPF_EXPONENT = 1.0
+MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier with its bits well spread
+RARE_SYLLABLES = 4
+FAKE_PERSONAL = 0.01  # of personal queries of 1, 3 or 4 words
+
+
+def split(text: str) -> list[str]:
+    return text.split()
+
+
+# Syllables end at their vowel. Without f, g and sh few of the words made of them are rude.
+ONSETS = split("b c d h j k l m n p r s t v w z br ch cl dr fl pl pr st th tr")
+SYLLABLES = [onset + vowel for onset in ONSETS for vowel in "aeiou"]
+HEADS = split("""
+    weather maps dictionary recipes games lottery horoscope jokes translation news calculator
+    poems music movies radio library hotels flights cars jobs houses furniture flowers shoes
+    coupons crossword tattoos baseball football wallpaper ringtones lyrics calendar thesaurus
+    quotes trivia chess sudoku astronomy museums stamps coins kites bicycles buses ferries
+    campgrounds beaches waterfalls
+""")
+FOREIGN = split("café jalapeño piñata crème übersetzung fjörður погода 天気 niño château")
+MODIFIERS = split("""
+    free the of in for and how to new best cheap online used pictures reviews home make what
+    with a sale store county on city school center map buy old show company pages from list
+    world small guide state information street american high club shop service north south west
+    east lake park big black white red blue green kids women men baby real tips price parts
+    repair rental plans history ideas design lessons software video photos near by at is does
+    where can my your 2006 2005 101 official top local fast easy custom discount wholesale
+    antique vintage modern natural homemade
+""")
+STREETS = ("street", "avenue", "road", "lane")
+
+
+def stream(seed: int, purpose: str, block: int = 0) -> np.random.Generator:
+    """An independent stream for one purpose and one block."""
+    key = blake2b(f"{seed}/{purpose}/{block}".encode(), digest_size=16).digest()
+    return np.random.Generator(np.random.Philox(key=int.from_bytes(key, "little")))
+
+
+def pick(rng: np.random.Generator, cdf: Floats, size: int | tuple[int, ...]) -> Ints:
+    """Positions drawn from a cumulative distribution."""
+    position = np.searchsorted(cdf, rng.random(size), side="right")
+    return np.minimum(position, len(cdf) - 1).astype(np.int64)
+
+
+def cumulative(weights: ArrayLike) -> Floats:
+    total = np.cumsum(np.asarray(weights, dtype=np.float64))
+    return cast(Floats, total / total[-1])
+
+
+def zipf(size: int, exponent: float, shift: float = 0.0) -> Floats:
+    return cumulative((np.arange(1, size + 1) + shift) ** -exponent)
+
+
+def zipf_with_top(size: int, top: float) -> Floats:
+    """Zipf-Mandelbrot whose first position has the share `top`, or as near as the size allows."""
+    low, high = 0.0, float(size)
+    for _ in range(40):
+        middle = (low + high) / 2
+        too_much = zipf(size, ZIPF_EXPONENT, middle)[0] > top
+        low, high = (middle, high) if too_much else (low, middle)
+    return zipf(size, ZIPF_EXPONENT, high)
+
+
+def spell(numbers: Ints, syllables: int) -> pl.Series:
+    """Number -> made-up word. One to one: a syllable ends at its vowel, so no two numbers meet."""
+    alphabet = pl.Series(SYLLABLES)
+    base = len(SYLLABLES)
+    digits = [alphabet.gather(numbers // base**place % base) for place in range(syllables)]
+    return pl.select(pl.concat_str(digits)).to_series()
+
+
+def table_of_words(count: int, rng: np.random.Generator) -> pl.Series:
+    """`count` different words: short ones first, in an order that does not look like counting."""
+    parts: list[pl.Series] = []
+    for syllables in (2, 3, 4):
+        space = len(SYLLABLES) ** syllables
+        size = min(space, count - sum(map(len, parts)))
+        start, stride = int(rng.integers(space)), 2 * int(rng.integers(space // 8)) + 7
+        while np.gcd(stride, space) != 1:
+            stride += 2
+        parts.append(spell((start + np.arange(size) * stride) % space, syllables))
+    return pl.concat(parts, rechunk=True)
+
+
+def join(parts: Ints, words: pl.Series) -> pl.Series:
+    """Rows of word numbers -> texts. A number beyond `words` is a rare word, spelled here."""
+    present = parts >= 0
+    numbers = parts[present]
+    rare = numbers >= len(words)
+    spelled = spell(numbers[rare] - len(words), RARE_SYLLABLES)
+    nothing = pl.Series([None], dtype=pl.String)
+    texts = pl.concat([words.gather(numbers[~rare]), spelled, nothing], rechunk=True)
+    where = np.empty(len(numbers), np.int64)
+    where[~rare] = np.arange(len(numbers) - len(spelled))
+    where[rare] = len(numbers) - len(spelled) + np.arange(len(spelled))
+    lookup = np.full(parts.shape, len(texts) - 1)
+    lookup[present] = where
+    columns = [texts.gather(column).alias(str(i)) for i, column in enumerate(lookup.T)]
+    joined = pl.concat_str(pl.all(), separator=" ", ignore_nulls=True)
+    return pl.DataFrame(columns).select(joined).to_series()
+
+
+def decorate(rng: np.random.Generator, texts: pl.Series, lengths: Ints) -> pl.Series:
+    """Some single words become addresses of sites, and a few queries fake personal data."""
+    single = pl.Series(lengths == 1)
+    dice = pl.Series(rng.random(len(texts)))
+    texts = pl.select(
+        pl.when(single & (dice < 0.3))
+        .then(pl.format("www.{}.com", texts))
+        .when(single & (dice < 0.45))
+        .then(pl.format("{}.com", texts))
+        .otherwise(texts)
+    ).to_series()
+    fake = np.isin(lengths, (1, 3, 4)) & (rng.random(len(texts)) < FAKE_PERSONAL)
+    rows = np.flatnonzero(fake)
+    numbers = rng.integers(1_000_000, size=len(rows))
+    names = [spell(numbers + step, 3).to_list() for step in (0, 17, 71)]
+    fakes = list(map(_fake, lengths[rows].tolist(), numbers.tolist(), *names))
+    return texts.scatter(rows, fakes) if fakes else texts
+
+
+def _fake(length: int, number: int, first: str, last: str, town: str) -> str:
+    """A query of `length` words that looks like personal data of somebody who cannot exist."""
+    if length == 1:
+        area, line = 200 + number % 800, number // 800 % 100
+        return f"{first}.{last}@example.com" if number % 2 else f"{area}-555-01{line:02}"
+    address = f"{1 + number % 9999} {first} {STREETS[number % len(STREETS)]}"
+    return address if length == 3 else f"{address} {town}"
+
+
+def as_hosts(heads: pl.Series) -> pl.Series:
+    plain = heads.str.normalize("NFKD").str.replace_all("[^a-z]", "")
+    named = pl.when(plain == "").then(pl.lit("example")).otherwise(plain)
+    return pl.select(pl.format("http://www.{}.com", named)).to_series()
