@@ -442,16 +442,16 @@ def report_files(
 
 
 def write_synthetic(
-    to: Path, users: int, *, seed: int = 7, force: bool = False, progress: Progress = _silent
-) -> int:  # fmt: skip
-    """Write a synthetic log in AOL's layout; returns how many rows it has."""
+    to: Path, users: int, *, seed: int = 7, kind: str = "topics", force: bool = False, progress: Progress = _silent
+) -> int:
+    """Write a synthetic log of one of `synth.KINDS` in AOL's layout; returns how many rows it has."""
     from coterie.synth import LINES_MEAN, write_aol
 
     if to.suffix not in (".tsv", ".txt", ".gz", ".zst"):
         raise ParameterError("A synthetic log is text in AOL's layout: name it .tsv, .tsv.gz or .tsv.zst.")
     expected = users * LINES_MEAN
     with placed(to, force) as part:
-        return write_aol(part, users, seed, lambda count: progress("synth", min(1.0, count / expected)))
+        return write_aol(part, users, seed, lambda count: progress("synth", min(1.0, count / expected)), kind=kind)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -540,16 +540,19 @@ def _file_check(name: str, broken: int, detail: str, fault: str) -> Check:
 
 
 def _synthetic(text: str) -> Log:
-    """A log from `synth:users=1000,seed=7`."""
+    """A log from `synth:users=1000,seed=7` or `synth:users=1000,seed=7,kind=people`."""
     from coterie import synth
 
     try:
-        settings = {key: int(value) for key, value in (p.split("=") for p in text[6:].split(",") if p)}
-        unknown = set(settings) - {"users", "seed"}
+        settings = dict(part.split("=") for part in text[6:].split(",") if part)
+        kind = settings.pop("kind", synth.KINDS[0])
+        users, seed = int(settings.pop("users", 1000)), int(settings.pop("seed", 7))
     except ValueError:
-        settings, unknown = {}, {text}
-    if unknown or settings.get("users", 1000) < 1:
-        raise ParameterError("A synthetic source is written synth:users=1000,seed=7.")
-    frame = synth.synthesize(settings.get("users", 1000), settings.get("seed", 7))
+        settings = {text: ""}
+    if settings or users < 1 or kind not in synth.KINDS:
+        raise ParameterError(
+            "A synthetic source is written synth:users=1000,seed=7, or synth:users=1000,seed=7,kind=people."
+        )
+    frame = synth.synthesize(users, seed, kind)
     made = formats.table_log(frame)
     return replace(made, history=(Step(name="synth", counts={"lines": frame.height}),))

@@ -13,21 +13,20 @@ import gzip
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Final, Literal, cast, get_args
+from typing import IO, cast
 
 import polars as pl
 
 from coterie.synth import people, topics
 from coterie.synth._events import BLOCK_USERS, DAYS, LINES_MEAN, RANK_MAX
 
-__all__ = ["DAYS", "KINDS", "LINES_MEAN", "RANK_MAX", "Kind", "batches", "synthesize", "write_aol"]
+__all__ = ["DAYS", "KINDS", "LINES_MEAN", "RANK_MAX", "batches", "synthesize", "write_aol"]
 
-Kind = Literal["topics", "people"]
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _BLOCKS = {"topics": topics.blocks, "people": people.blocks}
+KINDS = tuple(_BLOCKS)
 
 
-def batches(users: int, seed: int, kind: Kind = "topics", *, users_per_batch: int = 20_000) -> Iterator[pl.DataFrame]:
+def batches(users: int, seed: int, kind: str = "topics", *, users_per_batch: int = 20_000) -> Iterator[pl.DataFrame]:
     """Rows of a synthetic log, batch by batch, sorted by user (as a number), then time.
 
     Columns: user str, time datetime[us], query str, rank i32 or null, url str or null. A batch
@@ -42,13 +41,13 @@ def batches(users: int, seed: int, kind: Kind = "topics", *, users_per_batch: in
     return (pl.concat([rows(block) for block in blocks[start : start + step]]) for start in blocks[::step])
 
 
-def synthesize(users: int, seed: int = 7, kind: Kind = "topics") -> pl.DataFrame:
+def synthesize(users: int, seed: int = 7, kind: str = "topics") -> pl.DataFrame:
     """A synthetic log in memory; for small logs and tests."""
     return pl.concat(batches(users, seed, kind), rechunk=True)
 
 
 def write_aol(
-    path: Path, users: int, seed: int, progress: Callable[[int], None] | None = None, *, kind: Kind = "topics"
+    path: Path, users: int, seed: int, progress: Callable[[int], None] | None = None, *, kind: str = "topics"
 ) -> int:
     """Write a synthetic log in the layout of AOL and return its number of rows.
 

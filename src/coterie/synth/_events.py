@@ -70,16 +70,17 @@ def schedule(rng: np.random.Generator, counts: Ints) -> Events:
     return Events(user, position, session[order], seconds)
 
 
-def first_typed(rng: np.random.Generator, events: Events, returns: float) -> Ints:
+def first_typed(rng: np.random.Generator, events: Events, returns: float | Floats, habit: float = 1.0) -> Ints:
     """For each event the event where its query was first typed: itself, unless it repeats one.
 
-    A query is repeated as the next page, or with the chance `returns` as any earlier query of the user.
+    A query is repeated as the next page, or with the chance `returns` (one for all events, or one each) as any earlier query of the user;
+    above 1, `habit` prefers those of long ago.
     """
     here = np.arange(len(events.user))
     follows = np.diff(events.session, prepend=-1) == 0
     next_page = follows & (rng.random(len(here)) < NEXT_PAGE)
     back = (events.position > 0) & (rng.random(len(here)) < returns)
-    earlier = here - events.position + (events.position * rng.random(len(here))).astype(np.int64)
+    earlier = here - events.position + (events.position * rng.random(len(here)) ** habit).astype(np.int64)
     origin = np.where(next_page, here - 1, np.where(back, earlier, here))
     while not np.array_equal(origin, further := origin[origin]):
         origin = further

@@ -125,6 +125,11 @@ def decorate(rng: np.random.Generator, texts: pl.Series, lengths: Ints) -> pl.Se
         .then(pl.format("{}.com", texts))
         .otherwise(texts)
     ).to_series()
+    return with_fakes(rng, texts, lengths)
+
+
+def with_fakes(rng: np.random.Generator, texts: pl.Series, lengths: Ints) -> pl.Series:
+    """A few queries become fake personal data."""
     fake = np.isin(lengths, (1, 3, 4)) & (rng.random(len(texts)) < FAKE_PERSONAL)
     rows = np.flatnonzero(fake)
     numbers = rng.integers(1_000_000, size=len(rows))
