@@ -73,8 +73,8 @@ def schedule(rng: np.random.Generator, counts: Ints) -> Events:
 def first_typed(rng: np.random.Generator, events: Events, returns: float | Floats, habit: float = 1.0) -> Ints:
     """For each event the event where its query was first typed: itself, unless it repeats one.
 
-    A query is repeated as the next page, or with the chance `returns` (one for all events, or one each) as any earlier query of the user;
-    above 1, `habit` prefers those of long ago.
+    A query is repeated as the next page, or, with the chance `returns` (of all events, or of each), any earlier one of
+    the user is. A `habit` above 1 prefers those of long ago.
     """
     here = np.arange(len(events.user))
     follows = np.diff(events.session, prepend=-1) == 0

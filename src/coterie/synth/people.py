@@ -1,22 +1,24 @@
 """A synthetic log whose users are about as hard to group as people are.
 
 Model
-    There are 38 fields of everyday nouns (`_fields.py`), in a ring of related ones, and some topics in each (6 in a log of
-    1,000 users). A topic has a list of words: most from its own field, some from the two beside it, some from anywhere, and made-up names of
-    its own. So topics of a field share many words, and related fields some.
-    A user has 2 to 6 lasting interests and a passing one, which gives way to another after a few sessions. A session
-    is about a lasting interest, the passing one, or anything.
-    Within a session users pursue errands: a subject of one or two words of the topic, which the queries of the errand
-    have in common while the words around it change (a refinement). Half of the errands are about one of the subjects
-    that the user cares for within that interest, and come back in other sessions.
-    Words around a subject are everyday ones, others of the topic or its field, the user's own town, or a rare word
-    that nobody else types. Now and then a query names a site; each user has a few that they always go to.
-    Some events repeat the query just before, or one that the user typed earlier.
+    There are 38 fields of everyday nouns (`_fields.py`), in a ring of related ones, and a few topics in each, more in
+    larger logs. A topic has a list of words: most from its own field, some from the two beside it, some from anywhere,
+    and made-up names of its own. So topics of a field share many words, and topics of related fields some.
+    A user has 1 to 4 lasting interests and a passing one, which gives way to another after five sessions. A session is
+    about a lasting interest, the passing one, or anything.
+    Within a session users pursue errands: a subject of two words of the topic, the first of which all queries of the
+    errand have while the words around it change (a refinement). Three of four errands are about one of the few
+    subjects that the user cares for within that topic, so that they come back in other sessions.
+    Words around a subject are linking and everyday ones, others of the topic or its field, the user's own town, or a
+    rare word that hardly anybody else types. Now and then a query names a site; each user has a few that they go to.
+    Some events repeat the query just before. How often users return to a query of long ago differs much among them.
 
-Calibration: users with 84 rows and more, their first 56 rows; docs/interests.md has the figures beside those of people.
+Calibration
+    By users with 84 rows and more, their first 56 rows and their next 56, beside people of the AOL log who click on
+    results: docs/interests.md has the figures. How many rows users have, times, ranks and clicks are those of `topics`.
 
-Users, times, ranks and clicks are those of `topics`. The share of queries that repeat, and how long queries are, follow
-people who click, not the AOL log as a whole.
+Limits: one language model for all users, no weekly rhythm, no trends, no misspellings. The nouns are 1,081 and their
+plurals: people have more, so that rare words of a meaning are missing.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ from coterie.synth._words import (
     join,
     pick,
     spell,
+    split,
     stream,
     table_of_words,
     with_fakes,
@@ -55,7 +58,7 @@ LIST_EXPONENT = 0.8
 FIELD_EXPONENT = 0.2  # in a field the general words are in more topics
 SOURCES = (0.50, 0.18, 0.10, 0.22)  # words of a topic: its field, the fields beside it, anywhere, names of its own
 PLURAL = 0.4  # of the nouns of a topic
-LINKING = "the of in for and how to a on with what from by at is where my can your does".split()
+LINKING = split("the of in for and how to a on with what from by at is where my can your does")
 EVERYDAY = [word for word in MODIFIERS if word not in LINKING]
 LINKING_EXPONENT, EVERYDAY_EXPONENT = 0.7, 0.3
 TOWNS_AT_1000, TOWN_EXPONENT = 150, 0.7

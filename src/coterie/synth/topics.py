@@ -1,7 +1,4 @@
-"""A synthetic search log with the statistics of a real one, and no real person in it.
-
-Why: the AOL log may not be passed on, and its lines are personal data. Demos, tests and benchmarks
-use this log instead. No row, word list or user of a real log went into it.
+"""A synthetic log of clear-cut interests, with the statistics of the AOL log as a whole.
 
 Model
     Shared queries come from a pool of lists: one general list ("weather") and one per topic. The
@@ -29,8 +26,7 @@ Calibration (SPEC 1.1 and 1.4; paper 001 Table 1); the tests hold the tolerances
     top query             1 % of events
 
 Shares released from this log by any method are properties of the generator, not results about AOL.
-Limits: one language model for all users, no weekly rhythm, no trends. The bytes depend on users,
-seed and NumPy's random streams; never on batches or threads.
+Limits: one language model for all users, no weekly rhythm, no trends.
 """
 
 from __future__ import annotations
