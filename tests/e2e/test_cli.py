@@ -369,6 +369,11 @@ def test_synth(coterie, tmp_path):
     coterie("synth", "-o", tmp_path / "b.tsv", "--users", "30", "--seed", "7")
     assert (tmp_path / "a.tsv").read_bytes() == (tmp_path / "b.tsv").read_bytes()
     assert "exists" in coterie("synth", "-o", tmp_path / "a.tsv", "--users", "30", code=2).err
+    coterie("synth", "-o", tmp_path / "c.tsv", "--users", "30", "--kind", "people")
+    assert (tmp_path / "c.tsv").read_bytes() != (tmp_path / "a.tsv").read_bytes()
+    assert (
+        "'topics', 'people'" in coterie("synth", "-o", tmp_path / "d.tsv", "--users", "30", "--kind", "x", code=2).err
+    )
 
 
 def test_doctor_version_completion(coterie):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import synth, verbs
+from coterie.synth.topics import THEMES
 from coterie.errors import BrokenPromiseError, InternalError, ParameterError
 from coterie.kernels import diversity, grouping
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
@@ -71,7 +72,7 @@ def test_it_differs_from_microaggregate_in_the_groups_and_the_largest_share_alon
 def shared_topics(log, groups):
     """How many topics of the generator two members of a group share, on average over pairs; nothing else is used."""
     rows = log.frame.select("user", pl.col("query").str.split(" ").alias("word")).explode("word").collect()
-    topics = rows.filter(pl.col("word").is_in(synth.THEMES)).unique().join(groups, on="user")
+    topics = rows.filter(pl.col("word").is_in(THEMES)).unique().join(groups, on="user")
     pairs = topics.join(topics, on=["group", "word"]).filter(pl.col("user") < pl.col("user_right")).height
     sizes = groups.group_by("group").len()["len"]
     return pairs / (sizes * (sizes - 1) // 2).sum()

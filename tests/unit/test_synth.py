@@ -2,11 +2,14 @@
 
 An event is a distinct (user, query, time). A query follows Q+R when a proper prefix of its words is
 itself a query of two or more users; the share is taken over distinct queries of several words.
+
+Covers: synth/topics.py
 """
 
 import gzip
 from datetime import datetime
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +19,7 @@ import zstandard
 from polars.testing import assert_frame_equal
 
 from coterie import synth
+from coterie.synth import topics
 
 SIZES = (1_000, 5_000, 20_000)
 
@@ -85,7 +89,7 @@ def refinements(queries: pl.DataFrame) -> float:
         several.filter(pl.col("words").list.len() > n).select(
             "whole", query=pl.col("words").list.head(n).list.join(" ")
         )
-        for n in range(1, synth.PERSONAL_WIDTH)
+        for n in range(1, topics.PERSONAL_WIDTH)
     ]
     found = pl.concat(prefixes).join(shared, on="query", how="semi")
     return found["whole"].n_unique() / several.height
@@ -112,6 +116,11 @@ def test_columns_and_types() -> None:
         "rank": pl.Int32,
         "url": pl.String,
     }
+
+
+def test_the_bytes_are_held() -> None:
+    """Benchmarks and figures in the docs are about this log."""
+    assert sha256(synth.synthesize(300).write_csv().encode()).hexdigest()[:16] == "22ebe469112478ff"
 
 
 def test_one_seed_one_log() -> None:
@@ -194,7 +203,7 @@ def test_most_gaps_are_minutes() -> None:
 
 def test_interests_are_few() -> None:
     """A user meets the heads of few topics; shuffled among users they would be many."""
-    themes = log(20_000).filter(pl.col("query").is_in(synth.THEMES)).select("user", "query")
+    themes = log(20_000).filter(pl.col("query").is_in(topics.THEMES)).select("user", "query")
     per_user = themes.group_by("user").agg(n=pl.len(), kinds=pl.col("query").n_unique())
     busy = per_user.filter(pl.col("n") >= 10)
     assert busy.height > 100

@@ -13,6 +13,7 @@ from coterie.core.params import Choice
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
+from coterie import synth
 from coterie.synth import write_aol
 from coterie.testing import queries_log, visits_log
 
@@ -127,6 +128,7 @@ def test_a_broken_promise_is_an_error_that_says_which_check_failed():
 
 @pytest.mark.parametrize("text", [
     "synth:users", "synth:users=x", "synth:people=3", "synth:users=0", "synth:users=3,seed=1=2",
+    "synth:users=3,kind=crowd", "synth:users=3,kind", "synth:kind=people,kin=3",
 ])  # fmt: skip
 def test_a_synthetic_source_is_written_in_one_way(text):
     with pytest.raises(ParameterError, match="synth:users=1000,seed=7"):
@@ -138,6 +140,13 @@ def test_a_synthetic_source_with_and_without_settings():
     assert log.history[0].name == "synth"
     assert log.frame.select(pl.col("user").n_unique()).collect().item() == 3
     assert log.to_polars().equals(coterie.read("synth:users=3,seed=7").to_polars())
+
+
+def test_a_synthetic_source_has_a_kind():
+    rows = coterie.read("synth:users=30,seed=3,kind=people").to_polars()
+    assert rows["query"].to_list() == synth.synthesize(30, 3, "people")["query"].to_list()
+    topics = coterie.read("synth:users=30,seed=3,kind=topics").to_polars()
+    assert topics.equals(coterie.read("synth:users=30,seed=3").to_polars())
 
 
 @pytest.mark.parametrize("name", ["page.pdf", "page", "page.HTML"])

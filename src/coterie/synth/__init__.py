@@ -35,6 +35,8 @@ def batches(users: int, seed: int, kind: str = "topics", *, users_per_batch: int
     """
     if users < 1:
         raise ValueError(f"users must be at least 1. Got {users!r} instead.")
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}. Got {kind!r} instead.")
     rows = _BLOCKS[kind](users, seed)
     blocks = range(-(-users // BLOCK_USERS))
     step = max(1, -(-users_per_batch // BLOCK_USERS))

@@ -4,7 +4,7 @@ Model
     There are 38 fields of everyday nouns (`_fields.py`), in a ring of related ones, and a few topics in each, more in
     larger logs. A topic has a list of words: most from its own field, some from the two beside it, some from anywhere,
     and made-up names of its own. So topics of a field share many words, and topics of related fields some.
-    A user has 1 to 4 lasting interests and a passing one, which gives way to another after five sessions. A session is
+    A user has 1 to 4 lasting interests and a passing one, which gives way to another after eight sessions. A session is
     about a lasting interest, the passing one, or anything.
     Within a session users pursue errands: a subject of two words of the topic, the first of which all queries of the
     errand have while the words around it change (a refinement). Three of four errands are about one of the few
@@ -68,8 +68,8 @@ SITES_AT_1000, SITE_EXPONENT = 400, 1.0
 LASTING_MIN, LASTING_MAX = 1, 4
 FAVOURITE = 1.5  # above 1: the first interests and subjects of a user come more often than the others
 TOPIC_EXPONENT = 0.5
-SESSIONS = (0.68, 0.16, 0.16)  # about a lasting interest, the passing one, anything
-PASSING_SESSIONS = 5  # as long as a passing interest lasts
+SESSIONS = (0.61, 0.29, 0.10)  # about a lasting interest, the passing one, anything
+PASSING_SESSIONS = 8  # as long as a passing interest lasts
 SUBJECTS = 3  # that a user cares for, within an interest
 SITES_OF_A_USER = 4
 
@@ -78,8 +78,8 @@ NEW_ERRAND = 0.55  # chance after the first event of a session
 OWN_SUBJECT = 0.75  # of errands
 NAVIGATION = 0.09  # of new queries: the name of a site
 OWN_SITE = 0.5  # of these
-RETURN, RETURN_SKEW = 0.8, 3.0  # chance to repeat an earlier query: at most; above 1: few users do so often
-HABIT = 3.0  # above 1: rather one of long ago, so that few queries are repeated often
+RETURN, RETURN_SKEW = 0.9, 3.5  # chance to repeat an earlier query: at most; above 1: few users do so often
+HABIT = 4.0  # above 1: rather one of long ago, so that few queries are repeated often
 LENGTHS = (0.10, 0.26, 0.26, 0.18, 0.20)
 LONG_STOP = 0.5  # chance to end from the fifth word on
 WIDTH = 10
