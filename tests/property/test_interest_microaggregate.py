@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import synth, verbs
-from coterie.synth.topics import THEMES
+from coterie import verbs
 from coterie.errors import BrokenPromiseError, InternalError, ParameterError
 from coterie.kernels import diversity, grouping
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.models import interests
+from coterie.synth.topics import THEMES
 from coterie.testing.strategies import logs
 from tests.helpers.runs import a_run, plan_of
 

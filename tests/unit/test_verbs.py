@@ -8,12 +8,11 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import verbs
+from coterie import synth, verbs
 from coterie.core.params import Choice
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from coterie import synth
 from coterie.synth import write_aol
 from coterie.testing import queries_log, visits_log
 
