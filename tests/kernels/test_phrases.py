@@ -1,4 +1,7 @@
-"""Phrases against the plain version: what queries are cut into, and the profiles of groups."""
+"""Phrases against the plain version: what queries are cut into, and the profiles of groups.
+
+Covers: models/phrases.py.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Releases of phrases: what is refused, what is said, and who is left out.
-
-Covers: apply/phrases.py, models/phrases.py.
-"""
+"""Releases of phrases: what is refused, what is said, and who is left out."""
 
 import polars as pl
 import pytest
