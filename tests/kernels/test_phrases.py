@@ -36,7 +36,7 @@ def _cut_by_reference(typed, m):
     return {query: reference.cut(query, users, whole, m, stops) for query in whole}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(typed=rows, m=st.integers(2, 4), blocks=st.sampled_from([1, 3]))
 def test_members_have_the_phrases_of_the_plain_version(typed, m, blocks):
     found, _ = _found(typed, m, blocks)
@@ -53,7 +53,7 @@ def test_members_have_the_phrases_of_the_plain_version(typed, m, blocks):
     assert by_user == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(typed=rows, m=st.integers(2, 4), cut_at=st.integers(1, 5), seed=st.integers(0, 3))
 def test_profiles_are_those_of_the_plain_version(typed, m, cut_at, seed):
     found, run = _found(typed, m, seed=seed)
@@ -73,7 +73,7 @@ def test_profiles_are_those_of_the_plain_version(typed, m, cut_at, seed):
         assert sorted(t for t, n in got.select("text", "n").iter_rows() for _ in range(n)) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(typed=rows, m=st.integers(2, 3), k=st.integers(2, 3), seed=st.integers(0, 3))
 def test_the_judge_finds_the_same_with_code_of_its_own(typed, m, k, seed):
     log = coterie.log(pl.DataFrame(typed, schema=["user", "query"], orient="row"))
