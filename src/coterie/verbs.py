@@ -147,7 +147,7 @@ def anonymize(
 
     `blocks` are chosen by the size of the log unless given. For several k, `learn` once and give each call what was
     `learnt`. `groups_of` is the run record of an earlier release of the log, or its folder: users are then in the same
-    groups as there, or in unions of them where k is larger, and both releases together give away no more than one.
+    groups as there, or in unions of them where k is larger, and both releases together give away hardly more than one.
     """
     earlier = None if groups_of is None else groups_to_reuse(log, method, groups_of)
     if learnt is None:

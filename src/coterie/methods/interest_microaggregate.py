@@ -131,7 +131,7 @@ class InterestMicroaggregate:
     max_share: Annotated[
         float,
         Range(0, 1),
-        "no member gives more than this share of a profile, or an equal part of it where that is more; 1: no limit",
+        "no member gives more than this share of a profile's whole queries, or an equal part if more; 1: no limit",
     ] = 0.5
     sensitive: Annotated[
         str,

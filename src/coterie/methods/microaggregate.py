@@ -109,7 +109,7 @@ class Microaggregate:
     max_share: Annotated[
         float,
         Range(0, 1),
-        "no member gives more than this share of a profile, or an equal part of it where that is more; 1: no limit",
+        "no member gives more than this share of a profile's whole queries, or an equal part if more; 1: no limit",
     ] = 1.0
     block_users: Annotated[
         int,

@@ -240,7 +240,7 @@ def _phrases_of(typed: pl.LazyFrame, case: Case) -> pl.LazyFrame:
 
 def _shared_out(case: Case, original: Log, groups: _Groups, chosen: pl.DataFrame) -> Check:
     """Profiles of phrases are the mean of what their people's queries are cut into."""
-    detail = "a profile has the phrases of its users in equal shares"
+    detail = "a profile has the mean of its users' shares of phrases"
     m = next((number for promise in case.promised if (number := to_dict(promise).get("m"))), None)
     if m is None:
         return not_checked("shared", detail, carries_promise=True, needs="the promise phrase_users beside this one")
@@ -250,7 +250,7 @@ def _shared_out(case: Case, original: Log, groups: _Groups, chosen: pl.DataFrame
     people = people.select("user", group="part")
     typed = groups.typed.select("user", pl.col(original.shape.item).alias("item")).join(people.lazy(), on="user")
     spoken = language_in(case.run.get("parameters", {}))
-    broken, profiles = unlike_profiles(chosen, typed, people, original, m, spoken.stop_words)
+    broken, profiles = unlike_profiles(chosen, typed, people, original, m, spoken.stop_words, case.run["seed"])
     return judged(
         "shared",
         broken,

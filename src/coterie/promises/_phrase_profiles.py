@@ -3,17 +3,19 @@
 Names that are people, phrases that many have: somebody's phrases could still be published as if they were a group's. So
 the queries of the people behind a profile are cut again (a query that m users typed stays whole; else the longest run
 of words that m users have, of several the one that the fewest have, then the first; then what is left of the query).
-The profile must have the mean of their shares, every person weighing the same. Between phrases with equal remainders
-the run's seed decided; whatever it chose is right.
+The profile must have the mean of their shares, every person weighing the same; between phrases with equal remainders
+the run's seed decides, and is asked again.
 
 In a release of very many profiles some are looked at, drawn at random, so that nobody knows which.
 """
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from fractions import Fraction
 from math import floor
 
 import polars as pl
@@ -35,11 +37,12 @@ def unlike_profiles(
     original: Log,
     m: int,
     stop_words: Collection[str],
+    seed: object,
 ) -> tuple[int, int]:
     """How many profiles are not what the queries of their people give, and how many were looked at.
 
     `profiles` has group, item and rows; `typed` group, user and item, a line for each row of the original; `people`
-    group and user.
+    group and user. `seed` is that of the run.
     """
     numbers = profiles["group"].unique().sort().to_list()
     looked_at = numbers if len(numbers) <= PROFILES else secrets.SystemRandom().sample(numbers, PROFILES)
@@ -48,39 +51,48 @@ def unlike_profiles(
     phrases = _cut(counted["item"].unique(), original, m, stop_words)
     by_person: dict[int, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for group, user, item, n in counted.select("group", "user", "item", "n").iter_rows():
-        for phrase in phrases[item]:
+        for phrase in phrases.get(item, ()):
             by_person[group][user][phrase] += n
     sizes = dict(people.filter(chosen).group_by("group").len().iter_rows())
     released: dict[int, dict[str, int]] = defaultdict(dict)
     for group, item, rows in profiles.filter(chosen).select("group", "item", "rows").iter_rows():
         released[group][item] = rows
-    broken = sum(not _fits(released[group], [*by_person[group].values()], sizes[group]) for group in looked_at)
+    broken = sum(not _fits(released[group], [*by_person[group].values()], sizes[group], seed) for group in looked_at)
     return broken, len(looked_at)
 
 
-def _fits(released: _Counts, giving: list[Counter[str]], people: int) -> bool:
+def _fits(released: _Counts, giving: list[Counter[str]], people: int, seed: object) -> bool:
     """Whether a profile has the mean shares of those of its people who have phrases, by largest remainders."""
-    total = sum(own.total() for own in giving)
-    size = floor(total / people + 0.5)
+    size = floor(Fraction(sum(own.total() for own in giving), people) + Fraction(1, 2))
     if len(giving) < 2 or sum(released.values()) != size:
         return False
-    wanted: dict[str, float] = defaultdict(float)
+    wanted: dict[str, Fraction] = defaultdict(Fraction)
     for own in giving:
         for phrase, n in own.items():
-            wanted[phrase] += size * n / own.total() / len(giving)
+            wanted[phrase] += Fraction(size * n, own.total() * len(giving))
     if released.keys() - wanted.keys():
         return False
-    above, below = 1.0, 0.0  # the smallest remainder that got a row, and the largest that got none
+    with_row: dict[Fraction, list[str]] = defaultdict(list)
+    without: dict[Fraction, list[str]] = defaultdict(list)
     for phrase, share in wanted.items():
-        rows = released.get(phrase, 0)
-        rest = share - floor(share + _EPSILON)
-        if rows == floor(share + _EPSILON) + 1:
-            above = min(above, rest)
-        elif rows == floor(share + _EPSILON):
-            below = max(below, rest)
-        else:
+        more = released.get(phrase, 0) - floor(share)
+        if more not in (0, 1):
             return False
-    return below <= above + _EPSILON
+        (with_row if more else without)[share - floor(share)].append(phrase)
+    if with_row and without and min(with_row) + _EPSILON < max(without):
+        return False
+    equal = with_row.keys() & without.keys()
+    return all(
+        max(_tie(seed, phrase) for phrase in with_row[rest]) < min(_tie(seed, phrase) for phrase in without[rest])
+        for rest in equal
+    )
+
+
+def _tie(seed: object, phrase: str) -> int:
+    """The number by which a run decides between phrases with equal remainders."""
+    key = hashlib.blake2b(str(seed).encode(), digest_size=32, person=b"coterie").digest()
+    drawn = hashlib.blake2b(f"tie between phrases\0{phrase}".encode(), digest_size=8, key=key)
+    return int.from_bytes(drawn.digest(), "little")
 
 
 def _cut(queries: pl.Series, original: Log, m: int, stop_words: Collection[str]) -> dict[str, list[str]]:

@@ -1,10 +1,14 @@
-"""The one spelling of a text (SPEC 1.2): NFKC, lower case, trimmed, runs of white space to one space."""
+"""The one spelling of a text (SPEC 1.2): NFKC, lower case, trimmed, runs of white space to one space.
+
+Codes that Unicode keeps free of any meaning (U+FDD0 and others) count as white space: nobody can see them.
+"""
 
 from __future__ import annotations
 
 import polars as pl
 
 # Printable ASCII without capitals, words separated by single spaces: nothing to do.
+_BETWEEN_WORDS = r"[\s\u{fdd0}-\u{fdef}\u{fffe}\u{ffff}]+"
 _NORMAL = r"^[!-@\[-~]+(?: [!-@\[-~]+)*$"
 
 
@@ -17,4 +21,4 @@ def spell(text: pl.Expr) -> pl.Expr:
     """The one spelling of a text."""
     # NFKC once more after lower-casing: a few capitals fall apart into letter and accent.
     folded = text.str.normalize("NFKC").str.to_lowercase().str.normalize("NFKC")
-    return folded.str.replace_all(r"\s+", " ").str.strip_chars()
+    return folded.str.replace_all(_BETWEEN_WORDS, " ").str.strip_chars()

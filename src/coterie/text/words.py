@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from coterie.errors import InputError
+
 # Scripts whose words follow each other without a space, or carry their endings with them; and the long vowel of kana.
 _JOINED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _JOINED_RUN = _JOINED + r"\u{30fc}"
@@ -39,6 +41,10 @@ def words_and_letters(texts: pl.Series) -> pl.Series:
     text, letter = pl.col("text"), f"({LETTER_WITHOUT_SPACES})"
     written = texts.to_frame("text")
     if written.select(text.str.contains(letter).any()).item():
+        if written.select(text.str.contains(JOINT, literal=True).any()).item():
+            raise InputError(
+                "Some queries have the code U+FDD0, which stands for nothing: --prepare normalize removes it."
+            )
         joined = text.str.replace_all(letter, f"{JOINT}${{1}}{JOINT}").str.replace_all(f"{JOINT}+", JOINT)
         joined = joined.str.replace_all(f"(^| ){JOINT}", "${1}").str.replace_all(f"{JOINT}( |$)", "${1}")
         text = joined.str.replace_all(JOINT, f" {JOINT}")

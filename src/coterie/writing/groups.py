@@ -43,10 +43,15 @@ def groups_to_reuse(log: Log, method: Method, groups_of: Record | str | Path) ->
 
 
 def plan_on(earlier: EarlierGroups, method: Method, learnt: Any, log: Log, run: Run) -> Plan:
-    """The plan on groups of an earlier release. Users whose rows prepare steps left out are in no group any more."""
+    """The plan on groups of an earlier release, all of whose users must be there."""
     people = log.frame.select(pl.col(log.shape.subject).alias("subject")).drop_nulls().unique()
     everybody = people.collect(engine="streaming")
     there = earlier.table.collect(engine="streaming").join(everybody, on="subject", how="semi")
+    if gone := earlier.table.select(pl.len()).collect().item() - there.height:
+        raise InputError(
+            f"{gone:,} users of the earlier groups have no rows left after these prepare steps: the groups would not "
+            "be the same, and both releases together would tell who is missing. Use the steps of the earlier release."
+        )
     plan = regroup(method, there.lazy(), learnt, log, run)
     left_out = everybody.height - there.height
     without = (

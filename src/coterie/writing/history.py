@@ -30,13 +30,18 @@ COST_OF_PROFILES = (
     "person's own, and in 97% of cases the two groups had nobody else in common."
 )
 GROUPS_AGAIN = (
-    "For profiles there is a way that adds nothing measurable: a release on the same groups of users, or on unions of "
+    "For profiles there is a way that adds hardly anything: a release on the same groups of users, or on unions of "
     "them for a larger k, with --groups-of DIR, the run record of the earlier release."
 )
 SAME_GROUPS = "users are in the same groups as before"
 UNIONS = "the groups of one are unions of those of the other"
+_CONCEPTS = 10**9  # stand for more than any number of users have in common
 NOTHING_MORE = (
-    "Whoever has all of them learns nothing measurable that the one with the smallest groups does not tell alone."
+    "Whoever has all of them learns hardly anything that the one with the smallest groups does not tell alone."
+)
+FINER = (
+    "But it publishes what fewer users have in common than before, so it tells more about the same people. Publish one "
+    "of them only."
 )
 
 
@@ -63,6 +68,15 @@ class Released(Declared, frozen=True, kw_only=True):
     def unions_of(self) -> set[str]:
         """The groups that its groups are unions of, themselves among them; none where it has no groups."""
         return {self.groups, *self.groups_of} - {""}
+
+    @property
+    def behind_each_text(self) -> int:
+        """How many users must have what is published: one where queries are, more where phrases or concepts are."""
+        publish = self.parameters.get("publish")
+        if publish is None or self.parameters.get("synthetic") == "label":
+            return _CONCEPTS
+        numbers = [self.parameters.get(name) for name in ("phrase_users", "k")]
+        return next((n for n in numbers if isinstance(n, int)), 1) if publish == "phrases" else 1
 
 
 class HistoryFile(Declared, frozen=True, kw_only=True):
@@ -152,7 +166,8 @@ class History:
         common = set.intersection(*(each.unions_of for each in together))
         if common & {each.groups for each in together}:  # all are unions of the groups of one of them
             same = together[0].groups in {each.groups for each in same_log}
-            return f"{before}, and {SAME_GROUPS if same else UNIONS}. {NOTHING_MORE}"
+            finer = together[0].behind_each_text < max(each.behind_each_text for each in same_log)
+            return f"{before}, and {SAME_GROUPS if same else UNIONS}. {FINER if finer else NOTHING_MORE}"
         profiles = any(promise.about == "subjects" for promise in release.promises)
         again = together[0].groups and any(each.groups for each in same_log)
         parts = (COST, COST_OF_PROFILES if profiles else "", GROUPS_AGAIN if again else "")

@@ -103,6 +103,24 @@ def test_stop_words_are_those_of_the_language():
     assert texts == {"english": {"der hund"}, "german": {"hund"}}
 
 
+def test_codes_without_meaning_stop_nothing():
+    rows = [*ALIKE, ("a", "red\ufdd0rose"), ("b", "手機"), ("c", "\ufffe")]
+    release = coterie.anonymize(coterie.prepare(_log(rows)), InterestMicroaggregate(k=4), seed=1)
+    assert set(release.to_polars()["query"]) == {"red rose"}
+    with pytest.raises(InputError, match="normalize removes it"):
+        coterie.anonymize(_log(rows), InterestMicroaggregate(k=4), seed=1)
+
+
+def test_a_second_release_wants_everybody_of_the_groups(tmp_path):
+    rows = [*ALIKE, ("e", "x@y.org"), ("f", "red rose f")]
+    pl.DataFrame(rows, schema=["user", "query"], orient="row").write_csv(tmp_path / "log.csv")
+    log = coterie.read(tmp_path / "log.csv")
+    first = coterie.anonymize(coterie.prepare(log), Microaggregate(k=3), seed=1)
+    scrubbed = coterie.prepare(log, ["normalize", "drop_empty", "scrub"])
+    with pytest.raises(InputError, match="1 users of the earlier groups have no rows left"):
+        coterie.anonymize(scrubbed, Microaggregate(k=3), seed=2, groups_of=first.record)
+
+
 def test_blocks_and_threads_change_nothing():
     log = coterie.prepare(coterie.read("synth:users=60,seed=3"))
     one, many = (

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie.apply import phrases as applied
+from coterie.core import randomness
 from coterie.errors import BrokenPromiseError
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.promises import judge
@@ -164,6 +165,31 @@ def test_a_profile_has_the_phrases_of_its_people_in_equal_shares():
         verdict = judge(case_of(rows, log, run={"seed": 11}), promises)
         assert check_of(verdict, "shared").status == status, phrases
         assert verdict.exit_code == (status == "failed")
+
+
+def test_between_equal_remainders_the_seed_decides_and_nobody_else():
+    own = {"a": ["p one", "p two", "p three"], "b": ["q one", "q two", "q three"]}
+    typed = {**own, "c": [*own["a"], *own["b"]]}
+    log = log_of([{"user": user, "query": query} for user, queries in typed.items() for query in queries])
+    names = dict(zip("abc", names_of({"seed": 11}, "abc", "abc"), strict=True))
+    promises = (UserKAnonymity(k=2, phrases=True), PhraseUsers(m=2))
+    tie = dict(zip(typed["c"], randomness.keys(11, "tie between phrases", pl.Series(typed["c"])).tolist(), strict=True))
+    order = sorted(typed["c"], key=tie.__getitem__)
+    for phrases, status in ((order[:3], "passed"), ([*order[:2], order[3]], "failed"), (own["a"], None)):
+        rows = [{"user": names[user], "query": phrase} for user in "ab" for phrase in phrases]
+        found = check_of(judge(case_of(rows, log, run={"seed": 11}), promises), "shared").status
+        assert found == (status or ("passed" if set(phrases) == set(order[:3]) else "failed"))
+
+
+def test_a_larger_remainder_gets_the_row():
+    # Shares of a: 3 of 5, 2 of 5; of b all: 3 rows, of which 0.9 and 0.6 are a's, and 1.5 b's.
+    typed = {"a": ["red"] * 3 + ["blue"] * 2, "b": ["green"], "c": ["red", "blue", "green"]}
+    log = log_of([{"user": user, "query": query} for user, queries in typed.items() for query in queries])
+    names = dict(zip("abc", names_of({"seed": 11}, "abc", "abc"), strict=True))
+    promises = (UserKAnonymity(k=2, phrases=True), PhraseUsers(m=2))
+    for phrases, status in ((["red", "blue", "green"], "passed"), (["red", "green", "green"], "failed")):
+        rows = [{"user": names[user], "query": phrase} for user in "ab" for phrase in phrases]
+        assert check_of(judge(case_of(rows, log, run={"seed": 11}), promises), "shared").status == status
 
 
 def test_groups_with_the_same_profile_are_told_apart_by_the_record_if_each_has_k_people():
