@@ -28,7 +28,7 @@ from coterie.core.log import Log
 from coterie.core.promise import Case, Check, Kind, k_of, to_dict
 from coterie.promises._checks import count, judged, not_checked
 from coterie.promises._phrase_profiles import unlike_profiles
-from coterie.promises._phrase_recount import queries_with_phrases
+from coterie.promises._phrase_recount import numbered, queries_with_phrases
 from coterie.text.hosts import host_labels, host_of
 from coterie.text.language import language_in
 
@@ -160,13 +160,9 @@ def people(case: Case, profiles: pl.LazyFrame, *, made_of: Kind) -> Iterator[Che
         return
     item = case.shape.item
     theirs = groups.typed.select("group", "user", pl.col(case.original.shape.item).alias("item"))
-    if made_of == "phrases":
-        theirs = _phrases_of(theirs, case)
-    strings = theirs.group_by("group", "item").agg(
-        pl.col("user").n_unique().alias("users"), pl.col("user").first().alias("owner")
-    )
-    rows = groups.profiles.group_by("group", pl.col(item).alias("item")).len("rows")
-    chosen = rows.join(strings, on=["group", "item"], how="left").collect(engine="streaming")
+    rows = groups.profiles.group_by("group", pl.col(item).alias("item")).len("rows").collect(engine="streaming")
+    strings = _owned(theirs, "item") if made_of == "text" else _phrases_of(theirs, rows)
+    chosen = rows.lazy().join(strings, on=["group", "item"], how="left").collect(engine="streaming")
     yield judged(
         "typed",
         int(chosen.filter(pl.col("users").is_null())["rows"].sum()),
@@ -230,12 +226,28 @@ def _unlike_record(case: Case, known: pl.DataFrame) -> int:
     return real.join(said, on=both, how="anti").height + said.join(real, on=both, how="anti").height
 
 
-def _phrases_of(typed: pl.LazyFrame, case: Case) -> pl.LazyFrame:
-    """group, user, item: which released phrases stand in what people typed (group, user, item)."""
-    pairs = typed.unique().collect(engine="streaming")
-    released = case.rows.select(pl.col(case.shape.item).alias("item")).drop_nulls().unique().collect(engine="streaming")
-    holding = queries_with_phrases(pairs["item"].unique(), released["item"]).rename({"query": "item"})
-    return pairs.lazy().join(holding.lazy(), on="item").select("group", "user", item="phrase")
+def _owned(typed: pl.LazyFrame, what: str) -> pl.LazyFrame:
+    """group, what, users, owner: how many people of a group have something (group, user, what), and one of them."""
+    return typed.group_by("group", what).agg(
+        pl.col("user").n_unique().alias("users"), pl.col("user").first().alias("owner")
+    )
+
+
+def _phrases_of(typed: pl.LazyFrame, profiles: pl.DataFrame) -> pl.LazyFrame:
+    """group, item, users, owner: for phrases of profiles (group, item), whose queries (group, user, item) hold them.
+
+    Texts and people are numbers in between, as there are many.
+    """
+    phrases = profiles["item"].unique()
+    queries = typed.select("item").unique().collect(engine="streaming")["item"]
+    people = typed.select("user").unique().collect(engine="streaming").lazy().with_row_index("number")
+    pairs = typed.rename({"item": "text"}).join(numbered(queries, "query").lazy(), on="text").join(people, on="user")
+    pairs = pairs.select("group", "query", user="number").unique().collect(engine="streaming").lazy()
+    texts = numbered(phrases, "phrase").lazy().rename({"text": "item"})
+    wanted = profiles.lazy().join(texts, on="item").select("group", "phrase").collect(engine="streaming").lazy()
+    held = pairs.join(queries_with_phrases(queries, phrases).lazy(), on="query")
+    owned = _owned(held.join(wanted, on=["group", "phrase"], how="semi"), "phrase")
+    return owned.join(texts, on="phrase").select("group", "item", "users", "owner")
 
 
 def _shared_out(case: Case, original: Log, groups: _Groups, chosen: pl.DataFrame) -> Check:

@@ -22,39 +22,43 @@ _EDGE = "\ufffe"  # in no text; around letters that are words
 _MOST_WORDS = 100  # of a phrase that is looked for inside of queries; longer ones must be whole queries
 _AT_ONCE = 1_000_000  # queries
 _Hashes = NDArray[np.uint64]
-_SCHEMA = {"query": pl.String, "phrase": pl.String}
 
 
 def queries_with_phrases(queries: pl.Series, phrases: pl.Series) -> pl.DataFrame:
-    """query, phrase: which of some distinct queries hold which of some distinct phrases."""
+    """query, phrase: which of some distinct queries hold which of some distinct phrases, by their places."""
     key, factors = secrets.randbits(63), np.array([secrets.randbits(63) * 2 + 1 for _ in range(_MOST_WORDS)], np.uint64)
     looked_for = _Words.of(phrases, key)
     sums = {length: (hashes, places) for length, hashes, places in _runs(looked_for, factors, whole=True)}
-    longer = phrases.filter(pl.Series(np.diff(looked_for.start) > _MOST_WORDS, dtype=pl.Boolean))
-    found = [pl.DataFrame({"query": longer, "phrase": longer}).filter(pl.col("query").is_in(queries.implode()))]
+    longer = numbered(phrases, "phrase").filter(pl.Series(np.diff(looked_for.start) > _MOST_WORDS, dtype=pl.Boolean))
+    found = [numbered(queries, "query").join(longer, on="text").select("query", "phrase")]
     for begin in range(0, queries.len(), _AT_ONCE):
-        some = queries[begin : begin + _AT_ONCE]
-        for length, hashes, places in _runs(_Words.of(some, key), factors, until=max(sums, default=0)):
+        for length, hashes, places in _runs(
+            _Words.of(queries[begin : begin + _AT_ONCE], key), factors, until=max(sums, default=0)
+        ):
             if length in sums:
-                wanted = pl.DataFrame({"hash": sums[length][0], "phrase": phrases.gather(sums[length][1])})
-                held = (
-                    pl.DataFrame({"hash": hashes, "query": places}).join(wanted, on="hash").unique(["query", "phrase"])
-                )
-                found.append(held.select(some.gather(held["query"]).alias("query"), "phrase"))
-    return pl.concat([pl.DataFrame(schema=_SCHEMA), *found])
+                wanted = pl.DataFrame({"hash": sums[length][0], "phrase": sums[length][1].astype(np.uint32)})
+                some = pl.DataFrame({"hash": hashes, "query": (places + begin).astype(np.uint32)})
+                found.append(some.join(wanted, on="hash").select("query", "phrase").unique())
+    return pl.concat(found)
 
 
 def users_with_phrases(original: Log, phrases: pl.Series) -> pl.DataFrame:
     """phrase, users: how many users of a log have each of some distinct phrases in a query."""
     shape = original.shape
-    rows = original.frame.select(pl.col(shape.subject).alias("user"), pl.col(shape.item).alias("query"))
-    typed = rows.drop_nulls().unique().collect(engine="streaming")
-    holding = queries_with_phrases(typed["query"].unique(), phrases)
-    users = (
-        holding.lazy().join(typed.lazy(), on="query").group_by("phrase").agg(pl.col("user").n_unique().alias("users"))
-    )
-    counted = phrases.alias("phrase").to_frame().lazy().join(users, on="phrase", how="left")
-    return counted.with_columns(pl.col("users").fill_null(0)).collect(engine="streaming")
+    rows = original.frame.select(pl.col(shape.subject).alias("user"), pl.col(shape.item).alias("text")).drop_nulls()
+    queries, people = (rows.select(name).unique().collect(engine="streaming")[name] for name in ("text", "user"))
+    who = people.to_frame().lazy().with_row_index("number")
+    typed = rows.join(numbered(queries, "query").lazy(), on="text").join(who, on="user").select("query", "number")
+    typed = typed.unique().collect(engine="streaming").lazy()
+    holding = queries_with_phrases(queries, phrases).lazy()
+    users = holding.join(typed, on="query").group_by("phrase").agg(pl.col("number").n_unique().alias("users"))
+    counted = numbered(phrases, "phrase").lazy().join(users, on="phrase", how="left")
+    return counted.select(phrase="text", users=pl.col("users").fill_null(0)).collect(engine="streaming")
+
+
+def numbered(texts: pl.Series, name: str) -> pl.DataFrame:
+    """text, and its place under that name."""
+    return texts.alias("text").to_frame().with_row_index(name)
 
 
 def pieces(texts: pl.Series) -> pl.DataFrame:

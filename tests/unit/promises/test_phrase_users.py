@@ -63,7 +63,7 @@ def test_a_phrase_stands_where_the_plain_version_finds_it(queries, phrases):
     found = queries_with_phrases(pl.Series("query", queries), pl.Series("phrase", phrases, dtype=pl.String))
     held = {query: {part for parts in reference.parts(query) for part in parts} for query in queries}
     expected = {(q, p) for q in queries for p in phrases if p in held[q] or p == q}
-    assert set(found.iter_rows()) == expected
+    assert {(queries[query], phrases[phrase]) for query, phrase in found.iter_rows()} == expected
     assert found.height == len(expected)
 
 
