@@ -100,3 +100,26 @@ def test_shares_of_rows_and_words_are_counted():
     found, _ = _found([("ann", "red rose"), ("ann", "red rose"), ("bob", "red"), ("cyd", "tulip")], 2)
     assert found.rows_kept == pytest.approx(3 / 4)
     assert found.words_kept == pytest.approx(3 / 6)
+
+
+def test_a_profile_of_a_million_rows_fits_into_whole_numbers():
+    n = 500_000
+    typed = [
+        ("ann", "red", n + 1),
+        ("ann", "blue", n),
+        ("bob", "green", 2 * n + 2),
+        ("cyd", "red", 1),
+        ("cyd", "blue", 1),
+    ]
+    typed += [("cyd", "green", 1)]
+    log = coterie.log(pl.DataFrame(typed, schema=["user", "query", "n"], orient="row").select(
+        pl.col("user", "query").repeat_by("n").explode()))  # fmt: skip
+    run = Run(engine=Local(1), seed=1)
+    found = model.phrases(log, run, 2, language("english"))
+    groups = pl.DataFrame({"subject": ["ann", "bob"], "group": [0, 0]}, schema_overrides={"group": pl.UInt32})
+    profile = dict(model.profiles_of_groups(found, groups, run).select("text", "n").iter_rows())
+    size = (2 * n + 1 + 2 * n + 2 + 1) // 2  # half up
+    share = size / 2 * (n + 1) / (2 * n + 1)
+    assert sum(profile.values()) == size
+    assert abs(profile["red"] - share) < 1
+    assert abs(profile["green"] - size / 2) < 1

@@ -132,3 +132,11 @@ def test_a_method_may_say_which_groups_belong_together():
 def test_too_few_users_for_any_union():
     with pytest.raises(InputError, match=r"have 7 users in this log, and k is 8\. Use a smaller k"):
         groups.united(_of_sizes(3, 4), 8, a_run())
+
+
+def test_a_small_group_joins_the_smallest_of_those_that_are_large_enough():
+    sizes = {0: 2, 1: 9, 2: 6}  # the smallest that is large enough comes last
+    rows = [(f"{group}{place}", group) for group, n in sizes.items() for place in range(n)]
+    given = pl.LazyFrame(rows, schema={"subject": pl.String, "group": pl.UInt32}, orient="row")
+    joined = groups.united(given, 5, a_run(1)).collect()
+    assert sorted(joined.group_by("group").len()["len"].to_list()) == [8, 9]
