@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
 
 from coterie import kernels, models
 from coterie.core.log import Log
+from coterie.core.params import Choice, Range
 from coterie.core.plan import Draft, Plan
 from coterie.core.run import Run
 from coterie.core.shapes import Shape
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
     from coterie.kernels.mdav import ChooseWithLimit
 
 HERDING, SHARES = "herding", "shares"
+ChoiceOfQueries = Annotated[
+    str,
+    Choice(SHARES, HERDING),
+    "which queries of its members a profile has: by how often they were typed, or those that stand for all best",
+]
+LargestShare = Annotated[
+    float,
+    Range(0, 1),
+    "no member gives more than this share of a profile's whole queries, or an equal part if more; 1: no limit",
+]
 _ROWS_AT_ONCE = 20_000  # of the groups whose profiles are computed together; without effect on the result
 
 

@@ -67,7 +67,7 @@ from coterie.apply.phrases import (
     refuse_details,
     release_phrases,
 )
-from coterie.apply.profiles import release_groups
+from coterie.apply.profiles import SHARES, ChoiceOfQueries, LargestShare, release_groups
 from coterie.core import registry
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
@@ -123,16 +123,8 @@ class InterestMicroaggregate:
         Choice("nearest", "same_string", "drop"),
         "times, ranks, hosts of queries: averaged over the nearest queries, over the same query, or none",
     ] = "drop"
-    choice: Annotated[
-        str,
-        Choice("shares", "herding"),
-        "which queries of its members a profile has: by how often they were typed, or those that stand for all best",
-    ] = "shares"
-    max_share: Annotated[
-        float,
-        Range(0, 1),
-        "no member gives more than this share of a profile's whole queries, or an equal part if more; 1: no limit",
-    ] = 0.5
+    choice: ChoiceOfQueries = SHARES
+    max_share: LargestShare = 0.5
     sensitive: Annotated[
         str,
         File(NO_TOPICS),
