@@ -1,0 +1,18 @@
+"""No protection: everybody submits their own queries under their own name; with `fakes`, made-up ones beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coterie.simulate.protection import WithFakes
+from coterie.simulate.seen import Seen
+from coterie.simulate.world import World
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unprotected(WithFakes):
+    """The searcher is the identity."""
+
+    def protect(self, world: World, seed: int) -> Seen:  # noqa: ARG002 (nothing is drawn here)
+        """What the engine sees."""
+        return self.seen(world, world.author, fakes=self.made_up())

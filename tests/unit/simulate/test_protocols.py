@@ -1,0 +1,62 @@
+"""Protections without friends.
+
+Covers: simulate/protocols/unprotected.py, simulate/protocols/unlinkable.py, simulate/protocols/goopir.py,
+simulate/protocols/trackmenot.py, simulate/protocols/peas.py, simulate/protocols/xsearch.py,
+simulate/protocols/cyclosa.py, simulate/protection.py, simulate/seen.py
+"""
+
+import numpy as np
+import pytest
+
+from coterie.core import registry
+from coterie.core.params import params_of
+from coterie.errors import ParameterError, UnknownNameError
+from coterie.simulate import protection, protocol, seen
+from tests.helpers.worlds import synthetic_world
+
+OWN = ("unprotected", "goopir", "trackmenot")
+HIDDEN = ("unlinkable", "peas", "xsearch", "cyclosa")
+
+
+def test_all_are_known():
+    assert set(registry.names("protocols")) == {*OWN, *HIDDEN, "friends", "uup"}
+    for name in registry.names("protocols"):
+        assert all(param.doc for param in params_of(registry.member("protocols", name)))
+        assert isinstance(protocol(name), protection.Protection)
+
+
+@pytest.mark.parametrize("name", [*OWN, *HIDDEN])
+@pytest.mark.parametrize("at_home", [False, True])
+def test_identities(name, at_home):
+    world = synthetic_world()
+    found = protocol(name, answer_repeats=at_home).protect(world, 7)
+    left = ~world.repeats if at_home else np.ones(world.n_events, dtype=bool)
+    assert np.array_equal(found.left, left)
+    expected = world.author if name in OWN else np.full(world.n_events, seen.NOBODY)
+    assert np.array_equal(found.identity[left], expected[left])
+    assert (found.identity[~left] == seen.LOCAL).all()
+    assert found.honest.all()
+    assert (found.messages[left] > 0).all() == (name in HIDDEN)
+
+
+def test_fakes():
+    kinds = {name: protocol(name).protect(synthetic_world(), 7).fakes for name in (*OWN, *HIDDEN)}
+    assert {name: fakes.kind for name, fakes in kinds.items()} == {
+        "unprotected": "none",
+        "goopir": "dictionary",
+        "trackmenot": "others",
+        "unlinkable": "none",
+        "peas": "walk",
+        "xsearch": "past",
+        "cyclosa": "past",
+    }
+    assert [name for name, fakes in kinds.items() if not fakes.together] == ["trackmenot", "cyclosa"]
+    both = protocol("unlinkable", fakes="walk", n_fakes=2).protect(synthetic_world(), 7).fakes
+    assert (both.kind, both.n, both.together) == ("walk", 2, True)
+
+
+def test_bad_names_and_values():
+    with pytest.raises(UnknownNameError, match=r"No protocol is called 'freinds'. Did you mean 'friends'"):
+        protocol("freinds")
+    with pytest.raises(ParameterError, match="'n_fakes' parameter of goopir"):
+        protocol("goopir", n_fakes=0)
