@@ -1,0 +1,190 @@
+"""`coterie gate`: rare queries are never written down; and `coterie append`, the same for whole nights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from coterie.cli import options as opt
+from coterie.cli.console import progress, say
+
+F = TypeVar("F", bound=Callable[..., Any])
+_PATH = click.Path(path_type=Path)
+_STATE = click.option("--state", type=_PATH, required=True, metavar="DIR", help="Folder of the state; private.")
+_KEY = click.option("--key", type=_PATH, metavar="FILE", help="Key file; else STATE.key. Best in memory: /run.")
+_OUT = click.option("-o", "--output", type=_PATH, required=True, metavar="DIR", help="Folder of the parts.")
+_K = click.option("--k", "-k", type=click.IntRange(2), default=5, help="Smallest number of users behind a query.")
+_WINDOW = click.option("--window", default="30d", metavar="SPAN", help="How long people are counted together.")
+_TO = click.option("--to", "kind", default="tsv", metavar="KIND", help="What parts are: tsv, csv, parquet, jsonl.")
+_CLICKS = click.option("--clicks/--no-clicks", default=True, help="Count (query, page) pairs of k users, too.")
+_AUDIT = click.option(
+    "--audit", type=_PATH, metavar="DIR", help="Keep the rows themselves, to verify parts in tests. Unprotected."
+)
+_NOTHING = 4  # exit code: nothing to release tonight
+
+
+def _rest(default: str) -> Callable[[F], F]:
+    return click.option(
+        "--rest",
+        type=click.Choice(["window", "part"]),
+        default=default,
+        help="When rows come out that fewer than k users add to a released query: with its window's end, or the next "
+        "part, whose time then tells when they asked.",
+    )
+
+
+@click.group(context_settings=opt.CONTEXT)
+def gate() -> None:
+    """The gate: rare queries are never written down.
+
+    \b
+    coterie gate run access.log --follow -o safe --state gate --key /run/gate.key
+    """
+
+
+@gate.command(context_settings=opt.CONTEXT)
+@click.argument("log", nargs=-1, required=True)
+@_OUT
+@_K
+@_WINDOW
+@click.option("--flush", default="1h", metavar="SPAN", help="How often parts close, at fixed times.")
+@_STATE
+@_KEY
+@click.option("--follow", is_flag=True, help="Go on as the file grows, through rotation; stop with SIGTERM.")
+@click.option("--keep-open", is_flag=True, help="Close nothing by the clock at the end: more of the same will come.")
+@click.option("--arrival", is_flag=True, help="Rows have the time at which they come, not that of the log.")
+@_rest("window")
+@_CLICKS
+@_TO
+@_AUDIT
+@click.option("--metrics", type=_PATH, metavar="FILE", help="Write counts for Prometheus to FILE.")
+@opt.reading
+@opt.prepare
+@opt.as_json
+@opt.quiet
+@opt.config
+def run(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **options: Any) -> None:
+    """Hold each query of LOG ('-': standard input) until k people have asked it within a window.
+
+    Parts with their sidecars come out at fixed times. Run it again on the same state to go on where it stopped.
+    """
+    from coterie.gate.run import run_gate
+    from coterie.steps import parse_steps
+
+    own = ("k", "window", "flush", "state", "key", "follow", "keep_open", "arrival", "rest", "clicks", "kind", "audit",
+           "metrics", "output")  # fmt: skip
+    with progress(quiet) as (_, note):
+        numbers = run_gate(
+            log,
+            reading=opt.reading_of(options),
+            steps=parse_steps(prepare),
+            note=note,
+            **{name: options[name] for name in own},
+        )
+    _show(numbers, as_json, quiet)
+
+
+@gate.command(context_settings=opt.CONTEXT)
+@_STATE
+@opt.as_json
+def status(state: Path, as_json: bool) -> None:
+    """What a gate holds, in numbers, as of its last snapshot."""
+    from coterie.gate.manage import status_of
+
+    _show(status_of(state), as_json, False)
+
+
+@gate.command(context_settings=opt.CONTEXT)
+@_STATE
+@_KEY
+@_OUT
+@opt.quiet
+def rotate(state: Path, key: Path | None, output: Path, quiet: bool) -> None:
+    """End the window now: what is held is forgotten, its key is destroyed, and counting begins anew."""
+    from coterie.gate.manage import rotate as rotate_gate
+
+    rotate_gate(state, key, output)
+    say("The window has ended. What was held is forgotten, and its key is destroyed.", quiet)
+
+
+@gate.command(context_settings=opt.CONTEXT)
+@_STATE
+@_KEY
+@opt.quiet
+def forget(state: Path, key: Path | None, quiet: bool) -> None:
+    """Destroy the key and remove the state. Parts stay. What was held can never be counted again."""
+    from coterie.gate.manage import forget as forget_gate
+
+    forget_gate(state, key)
+    say("Key and state are gone.", quiet)
+
+
+@click.command(context_settings=opt.CONTEXT)
+@click.argument("method")
+@click.argument("log", nargs=-1, required=True)
+@_OUT
+@_K
+@_WINDOW
+@_STATE
+@_KEY
+@_rest("part")
+@click.option("--end-window", is_flag=True, help="The window ends with this night, whatever the date.")
+@_CLICKS
+@_TO
+@_AUDIT
+@opt.reading
+@opt.prepare
+@opt.as_json
+@opt.quiet
+@opt.config
+@click.pass_context
+def append(
+    ctx: click.Context,
+    /,
+    method: str,
+    log: tuple[str, ...],
+    prepare: str,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Append a night's LOG: what k people have asked so far within the window comes out.
+
+    METHOD is suppress_rare. Exit 0: a part was written, or this night was appended before; 4: nothing to release
+    tonight, which is no error.
+
+    \b
+    coterie append suppress_rare night.log --state gate -o safe
+    """
+    from coterie.gate.append import append_night
+    from coterie.steps import parse_steps
+
+    own = ("k", "window", "state", "key", "rest", "end_window", "clicks", "kind", "audit", "output")
+    with progress(quiet) as (_, note):
+        numbers = append_night(
+            method,
+            log,
+            reading=opt.reading_of(options),
+            steps=parse_steps(prepare),
+            note=note,
+            **{name: options[name] for name in own},
+        )
+    new, known = numbers.pop("new"), numbers.pop("known")
+    _show(numbers, as_json, quiet)
+    for name in new:
+        say(f"{options['output'] / name}: written.", quiet)
+    if not new and not known:
+        say("Nothing to release tonight: no query has k users yet within the window.", quiet)
+        ctx.exit(_NOTHING)
+
+
+def _show(numbers: dict[str, Any], as_json: bool, quiet: bool) -> None:
+    from coterie.cli.console import print_scores
+    from coterie.core.scores import score_table
+
+    if as_json or not quiet:
+        rows = [("gate", name, float(value), "") for name, value in numbers.items() if not isinstance(value, str)]
+        print_scores(score_table(rows), as_json)

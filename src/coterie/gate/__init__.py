@@ -1,0 +1,23 @@
+"""The gate: a query that fewer than k people have asked within a window is never written down.
+
+It holds tags under a key in place of texts (`table`, `keys`), keeps what it holds in one snapshot together with its
+place in the input (`state`), closes parts at fixed times (`parts`, `windows`), is watched by a second gate with code of
+its own (`shadow`), and reads growing files (`follow`). `run` is the command, `append` the same for whole nights.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from coterie.gate.gate import Gate
+
+__all__ = ["Gate"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Gate":
+        from coterie.gate.gate import Gate
+
+        return Gate
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

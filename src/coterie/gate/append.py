@@ -1,0 +1,92 @@
+"""`coterie append`: one night after the other, on the state of a gate.
+
+A night is a log of its own: it is read as a whole, with every format and prepare step, sorted by time, and its end
+closes a part. What k people have asked within the window so far comes out, so that several nights together give what
+one run over all of them would. A night that was appended before, under whatever name, changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from coterie import verbs
+from coterie.core.params import Span
+from coterie.errors import NoRowsError, ParameterError
+from coterie.gate import state as states
+from coterie.gate.gate import Gate, Rest
+from coterie.gate.manage import status_of
+from coterie.gate.run import without_core_dumps
+from coterie.gate.windows import DAY
+from coterie.steps import PrepareStep
+
+METHODS = ("suppress_rare", "windowed_counts")
+"""The methods whose rule a gate applies: k people behind each query."""
+_NIGHTS = "nights"
+_AT_ONCE = 1_000_000
+
+
+def _silent(_text: str) -> None: ...
+
+
+def append_night(
+    method: str,
+    paths: Sequence[str],
+    *,
+    state: Path,
+    output: Path,
+    key: Path | None = None,
+    k: int = 5,
+    window: str = "30d",
+    rest: Rest = "part",
+    clicks: bool = True,
+    kind: str = "tsv",
+    reading: Mapping[str, Any] | None = None,
+    steps: Sequence[PrepareStep] = (),
+    end_window: bool = False,
+    audit: Path | None = None,
+    note: Callable[[str], None] = _silent,
+) -> dict[str, Any]:
+    """Append a night; returns the numbers of the gate, with the names of the parts that it gave (`new`)."""
+    if method not in METHODS:
+        raise ParameterError(f"Nights can be appended for {' and '.join(METHODS)}, not for {method}.")
+    without_core_dumps()
+    try:
+        as_read = verbs.read(list(paths), **(reading or {}))
+    except NoRowsError:
+        note("There are no rows in this night.")
+        return {**(status_of(state) if states.read(state, header_only=True) else {}), "new": [], "known": False}
+    digest, log = as_read.digest, verbs.prepare(as_read, steps)
+    for text in log.notes:
+        note(text)
+    gate = Gate(
+        state=state, output=output, key=key, k=k, window=window, flush=_whole_days(window), rest=rest, clicks=clicks,
+        kind=kind, shape=log.shape, steps=log.steps, settings=log.settings, audit=audit,
+    )  # fmt: skip
+    with gate.abandoned():
+        nights = list(gate.position.get(_NIGHTS, ()))
+        before = len(gate.published)
+        if digest in nights:
+            note("This night was appended before. Nothing was changed.")
+            return {**gate.status(), "new": [], "known": True}
+        rows = log.frame.sort(log.shape.time).collect(engine="streaming")
+        late, timeless = gate.counts.late, gate.counts.timeless
+        for piece in rows.iter_slices(_AT_ONCE):
+            gate.offer_many(piece)
+        if end_window:
+            gate.end_window()
+        else:
+            gate.end_part()
+        gate.position = {_NIGHTS: [*nights, digest]}
+        gate.commit()
+        if gate.counts.late > late:
+            note(f"{gate.counts.late - late:,} rows are of a window that has ended, and were left out.")
+        if gate.counts.timeless > timeless:
+            note(f"{gate.counts.timeless - timeless:,} rows have no time, belong to no window, and were left out.")
+        return {**gate.status(), "new": [part.name for part in gate.published[before:]], "known": False}
+
+
+def _whole_days(window: str) -> str:
+    """How often parts may close within a night that is longer than it should be: by days, or by windows if shorter."""
+    return "1d" if Span.seconds(window) % DAY == 0 else window

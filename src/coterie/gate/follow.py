@@ -1,0 +1,208 @@
+"""Following: whole lines of files that grow, are rotated or cut, and of streams; and where in them a gate is.
+
+A place is the file's number (device and inode), how many bytes of it were read, and a mark of how it begins under the
+key of the window: where the mark is another one, the file was cut and has grown again. A file that was rotated while
+nobody read is looked for beside the path by its number, and read to its end first, then those that were rotated after
+it. Compressed files are never looked at: rotation must rename first and compress later (`delaycompress`).
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from coterie.core.files import LONGEST_LINE, compression, first_bytes, too_long
+
+CHUNK = 1 << 22
+_FIRST = 4096  # bytes at the beginning of a file that its mark is of
+_WAIT = 0.5  # seconds between two looks at a file that has nothing new
+_PARQUET = b"PAR1"
+Mark = Callable[[bytes], str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Lines:
+    """Whole lines, the first line of their file, and the place behind them."""
+
+    data: bytes
+    header: bytes
+    position: Mapping[str, Any]
+
+
+def is_stream(path: str) -> bool:
+    """Whether lines flow and cannot be read again: standard input, or a pipe."""
+    return path == "-" or (Path(path).exists() and not Path(path).is_file())
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file has to be read as a whole: compressed, Parquet, or JSON over several lines."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return False
+    with path.open("rb") as stream:
+        start = stream.read(_FIRST).lstrip()
+    return compression(path) is not None or first_bytes(path) == _PARQUET or start[:1] == b"["
+
+
+class FileLines:
+    """The lines of a file, from where a gate was before; `follow`: for ever, through rotation and cuts."""
+
+    def __init__(self, path: Path, place: Mapping[str, Any] | None, mark: Mark | None, follow: bool) -> None:
+        self.path, self.follow = path, follow
+        self._name = str(path.absolute())
+        self.lost = False
+        """Whether the file that was read before is gone."""
+        self._queue = self._files(place, mark)
+        self._stream: IO[bytes] | None = None
+        self._offset, self._header, self._begin, self._number = 0, b"", b"", ""
+
+    def marks(self, mark: Mark) -> dict[str, Any]:
+        """The place with the mark of how the file begins, for a snapshot."""
+        if not self._number:
+            return {}
+        begin = self._begin[: self._offset]
+        return {self._name: {**self._place(), "mark": mark(begin), "marked": len(begin)}}
+
+    def __iter__(self) -> Iterator[Lines | None]:
+        """Lines, or None where there is nothing new for now."""
+        try:
+            yield from self._all()
+        finally:
+            self._close()
+
+    def _all(self) -> Iterator[Lines | None]:
+        while self._queue:
+            path, offset = self._queue.pop(0)
+            last = not self._queue
+            self._open(path, offset)
+            yield from self._read(whole=not (last and self.follow))
+            while last and self.follow:
+                if self._was_cut():
+                    self._open(self.path, 0)
+                elif self._was_rotated():
+                    yield from self._read(whole=True)
+                    self._open(self.path, 0)
+                else:
+                    yield None
+                yield from self._read(whole=False)
+
+    def _files(self, place: Mapping[str, Any] | None, mark: Mark | None) -> list[tuple[Path, int]]:
+        """The files to read, oldest first, and where to begin in each."""
+        if place is None:
+            return [(self.path, 0)]
+        number, offset = place["file"], int(place["offset"])
+        there = self.path.exists() and _number(self.path) == number
+        if there and self.path.stat().st_size >= offset and _begins_alike(self.path, place, mark):
+            return [(self.path, offset)]
+        if there:  # cut
+            return [(self.path, 0)]
+        beside = [
+            file for file in self.path.parent.iterdir()
+            if file.name.startswith(self.path.name) and file != self.path and file.is_file()
+        ]  # fmt: skip
+        old = next((file for file in beside if _number(file) == number), None)
+        self.lost = old is None
+        if old is None:
+            return [(self.path, 0)]
+        since = old.stat().st_mtime_ns
+        newer = [f for f in beside if f != old and f.stat().st_mtime_ns > since and compression(f) is None]
+        return [(old, offset), *((f, 0) for f in sorted(newer, key=lambda f: f.stat().st_mtime_ns)), (self.path, 0)]
+
+    def _open(self, path: Path, offset: int) -> None:
+        self._close()
+        self._stream = path.open("rb")
+        self._number = _number_of(os.fstat(self._stream.fileno()))
+        self._begin, self._header, self._offset = b"", b"", offset
+
+    def _read(self, whole: bool) -> Iterator[Lines]:
+        """Lines up to the end of the file; `whole`: the last one also where nothing ends it."""
+        while self._stream is not None:
+            self._stream.seek(self._offset)
+            data = self._stream.read(CHUNK)
+            while data and b"\n" not in data and len(data) < LONGEST_LINE and (more := self._stream.read(CHUNK)):
+                data += more
+            end = data.rfind(b"\n") + 1
+            if not end and len(data) >= LONGEST_LINE:
+                raise too_long(self.path.name)
+            at_end = len(data) < CHUNK
+            data = data if whole and at_end else data[:end]
+            if not data:
+                return
+            if len(self._begin) < _FIRST or not self._header.endswith(b"\n"):  # it was short when we last looked
+                self._stream.seek(0)
+                self._header = self._stream.readline(LONGEST_LINE)
+                self._stream.seek(0)
+                self._begin = self._stream.read(_FIRST)
+            self._offset += len(data)
+            yield Lines(data, self._header, {self._name: self._place()})
+
+    def _place(self) -> dict[str, Any]:
+        return {"file": self._number, "offset": self._offset}
+
+    def _close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def _was_cut(self) -> bool:
+        return self._stream is not None and os.fstat(self._stream.fileno()).st_size < self._offset
+
+    def _was_rotated(self) -> bool:
+        with suppress(FileNotFoundError):
+            return _number(self.path) != self._number
+        return False  # a new file will come
+
+
+class StreamLines:
+    """The lines of standard input or of a pipe, as they come. They cannot be read again."""
+
+    def __init__(self, path: str) -> None:
+        self._handle = sys.stdin.fileno() if path == "-" else os.open(path, os.O_RDONLY)
+        self._read = 0
+
+    def __iter__(self) -> Iterator[Lines | None]:
+        """Lines, or None where nothing has come for a while."""
+        kept, header, ended = b"", b"", False
+        while not ended:
+            ready, _, _ = select.select([self._handle], [], [], _WAIT)
+            if ready:
+                data = os.read(self._handle, CHUNK)
+                ended, kept = not data, kept + data
+                if len(kept) < CHUNK and not ended and b"\n" in data and select.select([self._handle], [], [], 0)[0]:
+                    continue  # more is there already
+            end = len(kept) if ended else kept.rfind(b"\n") + 1
+            if not end and len(kept) > LONGEST_LINE:
+                raise too_long("standard input")
+            whole, kept = kept[:end], kept[end:]
+            if whole:
+                header = header or whole[: whole.find(b"\n") + 1]
+                self._read += len(whole)
+                yield Lines(whole, header, {"stream": self._read})
+            elif not ended:
+                yield None
+
+
+def _begins_alike(path: Path, place: Mapping[str, Any], mark: Mark | None) -> bool:
+    """Whether a file begins as it did; where nobody can tell, it does."""
+    if "mark" not in place or mark is None:
+        return True
+    with path.open("rb") as stream:
+        return mark(stream.read(int(place["marked"]))) == str(place["mark"])
+
+
+def _number(path: Path) -> str:
+    return _number_of(path.stat())
+
+
+def _number_of(stat: os.stat_result) -> str:
+    return f"{stat.st_dev}:{stat.st_ino}"
+
+
+def wait() -> float:
+    """Seconds between two looks."""
+    return _WAIT

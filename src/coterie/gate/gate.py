@@ -1,0 +1,547 @@
+"""The gate itself: rows in, parts out, and between them nothing but tags under a key.
+
+    from coterie.gate import Gate
+
+    with Gate(k=5, window="30d", state="gate.state", output="safe") as gate:
+        gate.offer("ann", "maps")
+
+A row belongs to the window of its own time. Parts close when a row comes whose time is at or behind their fixed time,
+or by the clock (`tick`). Rows of a window that has ended come too late and are left out; so are rows that are more than
+a day ahead of the clock, which would end the window for all others. Both are counted.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+import orjson
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.core.log import Log
+from coterie.core.promise import Check
+from coterie.core.shapes import QUERIES, TIME, Shape
+from coterie.errors import BrokenPromiseError, InputError, InternalError, ParameterError
+from coterie.gate.audit import Audit
+from coterie.gate.held import Side, Window, pairs
+from coterie.gate.keys import Key, KeyFile
+from coterie.gate.parts import Form, Part, Parts
+from coterie.gate.shadow import CLICK, QUERY, Shadow
+from coterie.gate.state import State
+from coterie.gate.table import MOST_K, GateTable, Texts
+from coterie.gate.windows import Schedule, now
+from coterie.methods.windowed_counts import WindowedCounts
+
+Rest = Literal["window", "part"]
+_AHEAD = timedelta(days=1)
+_BUFFER = 20_000  # rows of `offer` that are counted at once
+_LINKS = 64  # one tag of a person in so many is looked at
+_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "user": pl.String,
+    "item": pl.String,
+    "time": TIME,
+    "page": pl.String,
+}
+
+
+@dataclass
+class Counts:
+    """What a gate has counted since its state began; numbers only."""
+
+    events: int = 0
+    late: int = 0
+    """Rows of a window that had ended."""
+    ahead: int = 0
+    """Rows more than a day ahead of the clock."""
+    timeless: int = 0
+    """Rows without a time."""
+    bad: int = 0
+    """Lines that could not be read."""
+    released: int = 0
+    """Events that came out, as queries."""
+    dropped: int = 0
+    """Rows that a full queue left out (middleware)."""
+
+
+class Gate:
+    """Holds rows until k people have asked the same within a window."""
+
+    table_class: type[GateTable] = GateTable
+
+    def __init__(
+        self,
+        *,
+        state: str | Path,
+        output: str | Path,
+        k: int = 5,
+        window: str = "30d",
+        flush: str = "1h",
+        key: str | Path | None = None,
+        rest: Rest = "window",
+        clicks: bool = True,
+        kind: str = "tsv",
+        shape: Shape = QUERIES,
+        steps: tuple[str, ...] = (),
+        settings: Mapping[str, int | str] | None = None,
+        arrival: bool = False,
+        shadow: int = 64,
+        audit: str | Path | None = None,
+        clock: Callable[[], datetime] = now,
+    ) -> None:
+        """`key`: the key file, else STATE.key beside the state. `rest`: when rows come out that fewer than k people add
+        to a query that is out already: with the end of the window, or with the next part. `arrival`: rows get the time
+        at which they come. `shadow`: one query in so many is counted twice; 0 for none, in tests alone. `audit`: a
+        folder for the rows themselves, to verify parts in tests; nothing is protected there.
+        """
+        method = WindowedCounts(k=k, window=window, clicks=clicks)
+        if k > MOST_K:
+            raise ParameterError(f"A gate counts up to k = {MOST_K:,}.")
+        if rest not in ("window", "part"):
+            raise ParameterError("rest must be 'window' or 'part'.")
+        self.schedule = Schedule.of(window, flush)
+        self.k, self.rest, self.shape, self.arrival, self.share = k, rest, shape, arrival, shadow
+        self._clicks = clicks and bool(shape.page)
+        self._clock = clock
+        self._state = State(Path(state))
+        self._keys = KeyFile(Path(key) if key is not None else Path(f"{Path(state)}.key"), self._state.name)
+        self._buffer: list[tuple[str | None, str, datetime | None, str | None]] = []
+        self.counts = Counts()
+        self.position: dict[str, Any] = {}
+        """Where the input is, as whoever offers rows calls it; kept in the snapshot."""
+        self.marks: Callable[[Callable[[bytes], str]], Mapping[str, Any]] | None = None
+        """What a reader adds to the position when a snapshot is made, with a hash under the key of the window."""
+        self._window: Window | None = None
+        self._part: int | None = None
+        self._listed: list[Part] = []
+        self._new: list[Part] = []
+        self._next = 1
+        self._about = {
+            "k": k, "window": window, "flush": flush, "rest": rest, "clicks": clicks, "shape": shape.name,
+            "shadow": shadow,
+        }  # fmt: skip
+        self.at_part = {"held": 0, "open": 0}
+        """How many queries were held, and open, when the last part closed. Numbers of this moment, shown to others,
+        would tell when somebody asks what nobody has asked before, or is the k-th to ask."""
+        self._busy = False  # stays so where an error came in between: then memory is no longer what the input says
+        self.changed = False
+        """Whether anything came since the last snapshot."""
+        try:
+            form = Form(
+                method=method, shape=shape, steps=steps, settings=tuple(sorted((settings or {}).items())), kind=kind
+            )
+            self.parts = Parts(Path(output), form)
+            self._audit = None if audit is None else Audit(Path(audit), shape)
+            self._resume()
+        except BaseException:
+            self._state.release()
+            raise
+
+    def __repr__(self) -> str:
+        return f"Gate(k = {self.k}, {self.counts.events:,} events)"
+
+    def __enter__(self) -> Gate:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._state.release()
+
+    # Rows in.
+
+    def offer(
+        self, user: str | None, query: str, *, time: datetime | None = None, url: str | None = None
+    ) -> None:  # fmt: skip
+        """One row; its time is that of the clock unless given. Rows are counted some thousands at a time."""
+        _check_row(user, query, time, url)
+        self._buffer.append((user, query, self._arrived() if time is None else time, url))
+        if len(self._buffer) >= _BUFFER:
+            self._count_buffer()
+
+    def offer_many(self, rows: Log | pl.DataFrame | pl.LazyFrame, position: Mapping[str, Any] | None = None) -> None:
+        """Rows of a log, or of a table with its columns; `position`: where the input is after them."""
+        self._count_buffer()
+        frame = rows.frame if isinstance(rows, Log) else rows.lazy()
+        shape, have = self.shape, frame.collect_schema()
+        if isinstance(rows, Log) and rows.shape is not shape:
+            raise InputError(f"This gate is for {shape.name}, and the log is {rows.shape.name}.")
+        absent = [name for name in (shape.subject, shape.item) if name not in have]
+        if absent:
+            raise InputError(f"A table that is offered to a gate needs the columns {' and '.join(map(repr, absent))}.")
+        if shape.time in have and not (have[shape.time].is_temporal() or have[shape.time] == pl.Null):
+            raise InputError(f"The column {shape.time!r} of a table that is offered to a gate must hold times.")
+        wanted = {"user": shape.subject, "item": shape.item, "time": shape.time, "page": shape.page}
+        columns = [
+            (pl.col(name).cast(_SCHEMA[ours]) if name in have else pl.lit(None, _SCHEMA[ours])).alias(ours)
+            for ours, name in wanted.items()
+        ]
+        self._take_in(frame.select(columns).collect(engine="streaming"))
+        if position is not None:
+            self.go_on_to(position)
+
+    def go_on_to(self, position: Mapping[str, Any]) -> None:
+        """The input is at this place, and all that is before it was counted."""
+        self.position = {**self.position, **position}
+        self.changed = True
+
+    def _arrived(self) -> datetime:
+        """The time of a row that comes now: never before the part that is open, even if the clock was set back."""
+        clock = self._clock()
+        return clock if self._part is None else max(clock, self.schedule.closes(self._part - 1))
+
+    def _count_buffer(self) -> None:
+        if self._buffer:
+            rows, self._buffer = self._buffer, []
+            self._take_in(pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
+
+    def _take_in(self, frame: pl.DataFrame) -> None:
+        if frame.height == 0:
+            return
+        self.changed = self._busy = True
+        self._sort_in(frame)
+        self._busy = False
+
+    def _sort_in(self, frame: pl.DataFrame) -> None:
+        """Rows into their parts and windows."""
+        clock = self._arrived()
+        if self.arrival:
+            frame = frame.with_columns(pl.lit(clock, TIME).alias("time"))
+        timed = frame.filter(pl.col("time").is_not_null() & pl.col("item").is_not_null())
+        self.counts.timeless += frame.height - timed.height
+        frame = timed.filter(pl.col("time") <= clock + _AHEAD)
+        self.counts.ahead += timed.height - frame.height
+        if frame.height == 0:
+            return
+        micros = frame["time"].dt.epoch("us").to_numpy()
+        running = np.maximum.accumulate(self.schedule.parts(micros))
+        if self._part is not None:
+            running = np.maximum(running, self._part)
+        windows = self.schedule.window_of_parts(running)
+        in_time = self.schedule.windows(micros) == windows
+        if not in_time.all():
+            self.counts.late += int((~in_time).sum())
+            frame, micros = frame.filter(pl.Series(in_time)), micros[in_time]
+            running, windows = running[in_time], windows[in_time]
+        if frame.height:
+            self._count_rows(frame, running, self.schedule.days(micros, windows))
+
+    def _count_rows(self, frame: pl.DataFrame, running: NDArray[np.int64], days: NDArray[np.uint16]) -> None:
+        """Rows with the parts in which they come, in order."""
+        self.counts.events += frame.height
+        if self._audit is not None:
+            self._audit.add(frame)
+        frame = frame.with_columns(pl.Series("day", days.astype(np.int64)))
+        asked = Side(frame["item"], frame["user"], days)
+        clicked, before = None, np.zeros(1, np.int64)
+        if self._clicks and frame["page"].null_count() < frame.height:
+            has_page = frame["page"].is_not_null()
+            with_page = frame.filter(has_page)
+            clicked = Side(pairs(with_page), with_page["user"], np.zeros(with_page.height, np.uint16))
+            before = np.concatenate([before, np.cumsum(has_page.to_numpy())])
+        cuts = [0, *(np.flatnonzero(np.diff(running)) + 1).tolist(), frame.height]
+        for first, last in itertools.pairwise(cuts):
+            self._reach(int(running[first]))
+            window = self._window
+            if window is None:  # pragma: no cover (reaching a part opens its window)
+                raise InputError("There is no window.")
+            rows = frame.slice(first, last - first)
+            self._offer(window, QUERY, asked, first, last, rows)
+            if clicked is not None:
+                a, b = int(before[first]), int(before[last])
+                self._offer(window, CLICK, clicked, a, b, rows.filter(pl.col("page").is_not_null()))
+            if window.shadow is not None:
+                chosen = rows.filter(window.shadow.chosen(rows["item"]))
+                if chosen.height:
+                    pages = chosen if self._clicks else chosen.with_columns(pl.lit(None, pl.String).alias("page"))
+                    window.shadow.count(pages)
+
+    def _offer(self, window: Window, what: int, side: Side, first: int, last: int, rows: pl.DataFrame) -> None:
+        """Count events in one of the tables, and keep the texts that it wants."""
+        table = window.tables[what]
+        wanted = table.offer(side.texts, side.people, side.days, first, last)
+        if wanted.size:
+            tags = table.tags(Texts.of(side.items.gather(wanted)))
+            texts = rows[wanted - first]
+            for tag, item, page in zip(tags, texts["item"], texts["page"], strict=True):
+                window.texts[what][tag] = (item, page if what == CLICK else None)
+
+    # Parts out.
+
+    def tick(self) -> None:
+        """Close what the clock says is due: parts whose fixed time has passed, and windows that have ended."""
+        self._count_buffer()
+        if self._part is None:
+            return
+        due = self.schedule.part_at(self._clock())
+        if self._window is not None and due > self._part:
+            self._busy = True
+            # Never beyond the end of the window: what comes next may be older than the clock.
+            self._reach(min(due, self.schedule.first_part(self._window.number + 1)), opens=False)
+            self._busy, self.changed = False, True
+
+    def end_part(self) -> None:
+        """Close the part now, whatever the time is; for nights, whose end is their fixed time."""
+        self._count_buffer()
+        if self._window is not None:
+            self._busy = True
+            self._close_part(self._window, ended=False)
+            self._busy, self.changed = False, True
+
+    def end_window(self) -> None:
+        """End the window now, whatever the time is; rows of it that come later are too late."""
+        self._count_buffer()
+        if self._window is not None:
+            self._busy = True
+            self._reach(self.schedule.first_part(self._window.number + 1), opens=False)
+            self._busy, self.changed = False, True
+
+    def _reach(self, part: int, opens: bool = True) -> None:
+        """Go on to a part; close those before it and, at its end, the window. `opens`: rows of that part have come."""
+        ends = self._window is not None and self._window.number < self.schedule.window_of_parts(part)
+        if self._window is not None and self._part is not None and part > self._part:
+            self._close_part(self._window, ended=ends)
+        if ends:
+            self._window = None
+        if self._window is None and opens:
+            self._window = self._begun(self.schedule.window_of_parts(part))
+        if self._part is None or part > self._part:
+            self._part = part
+            self._look()
+
+    def _look(self) -> None:
+        held, opened = (0, 0) if self._window is None else self._window.tables[QUERY].census
+        self.at_part = {"held": held, "open": opened}
+
+    def _begun(self, number: int) -> Window:
+        """A window with a new key. Marks in the position are of the old one, and would tell of a file that was cut."""
+        self.position = {
+            name: {key: value for key, value in place.items() if key != "mark"} if isinstance(place, dict) else place
+            for name, place in self.position.items()
+        }
+        return self._opened(number, Key.new())
+
+    def _opened(self, number: int, key: Key, blobs: Mapping[str, Any] | None = None) -> Window:
+        tables = []
+        for what in (QUERY, CLICK):
+            if blobs is None:
+                tables.append(self.table_class(self.k, key.words))
+            else:
+                arrays = {name.partition(".")[2]: b for name, b in blobs.items() if name.startswith(f"{what}.")}
+                tables.append(self.table_class.restored(self.k, key.words, arrays))
+        kept = None if blobs is None else blobs.get("shadow")
+        shadow = Shadow(self.k, key.shadow, self.share, kept) if self.share else None
+        return Window(number, key, tables, shadow)
+
+    def _close_part(self, window: Window, ended: bool) -> None:
+        """Stage what is due; at the end of a window all that is open."""
+        if self._part is None:
+            return
+        rest = ended or self.rest == "part"
+        lines = pl.concat([window.take(what, rest) for what in (QUERY, CLICK)])
+        watched = self._watched(window, lines, rest)
+        if lines.height == 0:
+            return
+        self.counts.released += int(lines.filter(pl.col("what") == QUERY)["count"].sum())
+        closed = self.schedule.closes(self._part)
+        self._new.append(self.parts.stage(self._next, closed, self._told(window, lines), watched))
+        self._next += 1
+
+    def _watched(self, window: Window, lines: pl.DataFrame, rest: bool) -> Check | None:
+        """What the shadow says about lines; an error where it counted otherwise, or where tags link people."""
+        if window.shadow is None:
+            return None
+        if any(table.links_anybody(_LINKS) for table in window.tables):
+            raise BrokenPromiseError(
+                "The tag of a person stands beside two queries, so that what they asked could be linked. The part was "
+                "not written, and the gate stopped. Keep state and key, and report it."
+            )
+        return window.shadow.compare(lines, rest)
+
+    def _told(self, window: Window, lines: pl.DataFrame) -> pl.DataFrame:
+        """Lines as a part has them."""
+        start, nouns = self.schedule.start(window.number), self.shape.item_nouns
+        days = [None if day is None else self.schedule.day(window.number, day) for day in lines["day"].to_list()]
+        rest = pl.when(pl.col("crowd")).then(pl.lit("")).otherwise(pl.lit("rest of "))
+        what = pl.when(pl.col("what") == CLICK).then(pl.lit("clicks")).otherwise(pl.lit(nouns))
+        return lines.select(
+            pl.concat_str(rest, what, pl.lit(f" from {start}")).alias("table"),
+            "item",
+            pl.coalesce("page", pl.Series(days, dtype=pl.String)).alias("detail"),
+            "count",
+        )
+
+    # Snapshots.
+
+    def commit(self) -> None:
+        """Put everything on the disk: state, position in the input, and the parts that have closed."""
+        self._count_buffer()
+        if self._busy:
+            raise InternalError("This gate failed while it counted. Open it again: it goes on from its last snapshot.")
+        if self._part is None and not self.position:
+            return
+        window = self._window
+        known = self._keys.read()
+        if window is not None and window.key.name not in known:
+            self._keys.write([*known.values(), window.key])
+        self.mark_place()
+        listed = [*self._listed, *self._new]
+        audits = [] if self._audit is None else self._audit.stage()
+        held, opened = (0, 0) if window is None else window.tables[QUERY].census
+        header = {
+            "about": self._about,
+            "key": None if window is None else window.key.name,
+            "window_number": None if window is None else window.number,
+            "window_from": None if window is None else self.schedule.start(window.number),
+            "part": self._part,
+            "next": self._next,
+            "position": self.position,
+            "counts": asdict(self.counts),
+            "parts": [asdict(part) for part in listed],
+            "audits": audits,
+            "held": held,
+            "open": opened,
+            "steps": self.parts.form.steps,
+            "settings": dict(self.parts.form.settings),
+        }
+        self._state.save(header, {} if window is None else window.blobs())
+        self.parts.publish(self._new)
+        if self._new or not self._listed:
+            self.parts.list(listed)
+        if self._audit is not None:
+            self._audit.publish()
+        self._listed, self._new = listed, []
+        self._keep_only(None if window is None else window.key)
+        self.changed = False
+
+    def mark_place(self) -> None:
+        """Add what the reader says about its place, such as how the file begins."""
+        if self._window is not None and self.marks is not None:
+            self.position = {**self.position, **self.marks(self._window.key.mark)}
+
+    def _keep_only(self, key: Key | None) -> None:
+        """Destroy the keys of windows that have ended."""
+        if key is None:
+            self._keys.destroy()
+        elif set(self._keys.read()) != {key.name}:
+            self._keys.write([key])
+
+    def _resume(self) -> None:
+        self._keys.sweep()
+        found = self._state.load()
+        if found is None:
+            if self._keys.read():  # made for this state, and its first snapshot never was
+                self._keys.destroy()
+            self.parts.settle([])
+            return
+        header, blobs = found
+        different = [name for name, value in self._about.items() if header["about"].get(name) != value]
+        if different:
+            raise ParameterError(
+                f"The state was made with other values of {', '.join(different)}. Give the same ones, or begin a new "
+                f"state."
+            )
+        if header["key"] is not None:
+            self._window = self._opened(header["window_number"], self._keys.needed(header["key"]), blobs)
+            for what, tag, item, page in orjson.loads(blobs["texts"]):
+                self._window.texts[what][int(tag, 16)] = (item, page)
+        self._part, self._next = header["part"], header["next"]
+        self.position = header["position"]
+        self.counts = Counts(**header["counts"])
+        self._listed = [Part(**part) for part in header["parts"]]
+        self.parts.with_steps(tuple(header["steps"]), header["settings"])
+        self.parts.settle(self._listed)
+        self.parts.list(self._listed)
+        if self._audit is not None:
+            self._audit.settle(header["audits"])
+        self._keep_only(None if self._window is None else self._window.key)
+        self._look()
+
+    def rotate(self) -> None:
+        """End the window now: what is held is forgotten, and so is its key. What is open comes out with the part."""
+        self._count_buffer()
+        if self._window is None:
+            return
+        self._close_part(self._window, ended=True)
+        self._window = self._begun(self._window.number)
+        self.commit()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether parts have closed that no snapshot knows yet."""
+        return bool(self._new)
+
+    @property
+    def published(self) -> list[Part]:
+        """The parts that are in place."""
+        return list(self._listed)
+
+    def status(self) -> dict[str, Any]:
+        """Numbers of the gate; no text, no tag, no name."""
+        tables = [] if self._window is None else self._window.tables
+        held, opened = tables[QUERY].census if tables else (0, 0)
+        return {
+            **asdict(self.counts),
+            "held": held,
+            "open": opened,
+            "bytes": sum(table.bytes for table in tables),
+            "parts": len(self._listed) + len(self._new),
+        }
+
+    @property
+    def mark(self) -> Callable[[bytes], str] | None:
+        """The hash under the key of the window; None where there is none."""
+        return None if self._window is None else self._window.key.mark
+
+    def close(self, keep_open: bool = False) -> None:
+        """Count what is buffered, close what is due, put everything on the disk and let others have the state.
+
+        `keep_open`: more of the same part will come, whatever the clock says.
+        """
+        try:
+            if not keep_open:
+                self.tick()
+            self.commit()
+        finally:
+            self._state.release()
+
+    def abandon(self) -> None:
+        """Let others have the state, as it was at the last commit."""
+        self._state.release()
+
+    @contextmanager
+    def abandoned(self) -> Iterator[Gate]:
+        """Let others have the state when the block ends, as it was at the last commit."""
+        try:
+            yield self
+        finally:
+            self.abandon()
+
+
+def _check_row(user: object, query: object, time: object, url: object) -> None:
+    """Refuse a row that would fail later, among others, with a message that shows it."""
+    texts = [text for text in (query, user, url) if text is not None]
+    if query is None or not all(isinstance(text, str) for text in texts):
+        raise InputError("A row that is offered to a gate has texts: a query; and a user and a url, or None.")
+    if not all(_is_unicode(str(text)) for text in texts):
+        raise InputError("A text that is offered to a gate is not Unicode: it has half of a pair of surrogates.")
+    if time is not None and not isinstance(time, datetime):
+        raise InputError("The time of a row that is offered to a gate must be a datetime.")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,82 @@
+"""What a gate holds of one window: a table for queries and one for clicks, and texts that wait for their part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import orjson
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.gate.keys import Key
+from coterie.gate.shadow import CLICK, QUERY, Shadow
+from coterie.gate.table import WHOLE, GateTable, Texts
+
+_LINES = {
+    "what": pl.Int64, "item": pl.String, "page": pl.String, "day": pl.Int64, "count": pl.Int64, "crowd": pl.Boolean,
+}  # fmt: skip
+
+
+@dataclass
+class Window:
+    """What is known of the window that is open."""
+
+    number: int
+    key: Key
+    tables: list[GateTable]
+    """Of queries, and of clicks."""
+    shadow: Shadow | None
+    texts: list[dict[int, tuple[str, str | None]]] = field(default_factory=lambda: [{}, {}])
+    """By tag: item and page of entries that are open and wait for their part."""
+
+    def blobs(self) -> dict[str, Any]:
+        """What a snapshot keeps of it."""
+        arrays = {
+            f"{what}.{name}": array for what in (QUERY, CLICK) for name, array in self.tables[what].arrays().items()
+        }
+        waiting = [
+            [what, f"{tag:x}", *pair] for what in (QUERY, CLICK) for tag, pair in sorted(self.texts[what].items())
+        ]
+        kept = {} if self.shadow is None else {"shadow": self.shadow.data()}
+        return {**arrays, "texts": orjson.dumps(waiting), **kept}
+
+    def take(self, what: int, rest: bool) -> pl.DataFrame:
+        """What one of the tables gives, with texts in place of tags."""
+        taken = self.tables[what].take(rest)
+        texts = [self.texts[what].pop(tag) for tag in taken.tags]
+        days = [None if day == WHOLE or what == CLICK else day for day in taken.day.tolist()]
+        entries = taken.entry.tolist()
+        return pl.DataFrame(
+            {
+                "what": [what] * len(entries),
+                "item": [texts[entry][0] for entry in entries],
+                "page": [texts[entry][1] for entry in entries],
+                "day": days,
+                "count": taken.count,
+                "crowd": taken.crowd[taken.entry],
+            },
+            schema=_LINES,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Side:
+    """Rows as a table takes them."""
+
+    items: pl.Series
+    users: pl.Series
+    days: NDArray[np.uint16]
+    texts: Texts = field(init=False)
+    people: Texts = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "texts", Texts.of(self.items))
+        object.__setattr__(self, "people", Texts.of(self.users))
+
+
+def pairs(rows: pl.DataFrame) -> pl.Series:
+    """Query and page as one text, with the length of the query before it: no two pairs are the same text."""
+    length = pl.col("item").str.len_bytes().cast(pl.String)
+    return rows.select(pl.concat_str(length, pl.lit(":"), "item", "page").alias("pair"))["pair"]

@@ -1,0 +1,136 @@
+"""Parts: what comes out of the gate at a fixed time, as a released file with its sidecar, and the list of all parts.
+
+A part is staged first: written and checked in a hidden folder beside its place. It gets its name once the snapshot that
+knows it is on the disk. So after a kill a part is there if and only if the state says so: one that the state knows is
+put in place when the gate starts again, and any other is made again from the input.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from coterie.core.declared import json_bytes
+from coterie.core.log import Log, Release, Step
+from coterie.core.params import public_params
+from coterie.core.promise import Case, Check
+from coterie.core.shapes import COUNTS, Shape
+from coterie.errors import BrokenPromiseError
+from coterie.methods.windowed_counts import WindowedCounts
+from coterie.promises import judge
+from coterie.promises.windowed_query_k_anonymity import WindowedQueryKAnonymity
+from coterie.writing.files import fingerprint, kind_of, sha256, write_release
+from coterie.writing.ledger import onto_the_disk
+from coterie.writing.sidecar import sidecar_path
+from coterie.writing.targets import temporary
+
+_STAGED = ".staged"
+INDEX = "index.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part that was written: its file, and what everybody may know about it."""
+
+    name: str
+    closed: str
+    """The fixed time at which it closed."""
+    rows: int
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """How parts are written: what they promise, and what their sidecars tell about how rows were made."""
+
+    method: WindowedCounts
+    shape: Shape
+    """That of the log."""
+    steps: tuple[str, ...] = ()
+    settings: tuple[tuple[str, int | str], ...] = ()
+    kind: str = "tsv"
+
+    @property
+    def promise(self) -> WindowedQueryKAnonymity:
+        """What parts promise."""
+        return WindowedQueryKAnonymity(k=self.method.k, window=self.method.window, shape=self.shape.name)
+
+
+class Parts:
+    """The folder of the parts."""
+
+    def __init__(self, folder: Path, form: Form) -> None:
+        kind_of("-", form.kind)
+        self.folder, self.form = folder, form
+        folder.mkdir(parents=True, exist_ok=True)
+        self._staged = folder / _STAGED
+
+    def stage(self, number: int, closed: datetime, rows: pl.DataFrame, watched: Check | None) -> Part:
+        """Write a part and its sidecar to the hidden folder; what the judge can see without the log is checked."""
+        self._staged.mkdir(mode=0o700, exist_ok=True)
+        lines = COUNTS.completed(rows.lazy()).sort(COUNTS.order).collect().lazy()  # sorted once, looked at often
+        promise = self.form.promise
+        verdict = judge(Case(rows=lines, shape=COUNTS), (promise,))
+        if verdict.broken:
+            raise BrokenPromiseError("A part of the gate does not keep its promise, so it was not written.")
+        passed = [check for check in verdict.checks if check.status == "passed"]
+        log = Log(
+            frame=lines,
+            shape=COUNTS,
+            history=tuple(Step(name=step) for step in self.form.steps),
+            settings=dict(self.form.settings),
+        )
+        release = Release(
+            log=log,
+            promises=(promise,),
+            method="windowed_counts",
+            params=public_params(self.form.method),
+            checks=(*passed, *([] if watched is None else [watched])),
+            verified=fingerprint(lines),
+        )
+        name = f"part-{number:06}-{closed:%Y-%m-%dT%H%M%S}.{self.form.kind}"
+        path = self._staged / name
+        digest = write_release(release, path, kind=self.form.kind, force=True)
+        for file in (path, sidecar_path(path)):
+            onto_the_disk(file)
+        onto_the_disk(self._staged)
+        return Part(name=name, closed=closed.isoformat(sep=" "), rows=rows.height, sha256=digest)
+
+    def publish(self, parts: Sequence[Part]) -> None:
+        """Give staged parts their names, the sidecar first, and list them."""
+        for part in parts:
+            staged = self._staged / part.name
+            for file in (sidecar_path(staged), staged):
+                if file.exists():  # after a kill, one of them may have its name already
+                    file.replace(self.folder / file.name)
+        if parts:
+            onto_the_disk(self.folder)
+        with suppress(OSError):
+            self._staged.rmdir()
+
+    def list(self, parts: Sequence[Part]) -> None:
+        """The index: all parts with their digests."""
+        with temporary(self.folder, INDEX) as part:
+            part.write_bytes(json_bytes({"format": 1, "parts": [asdict(each) for each in parts]}))
+            part.replace(self.folder / INDEX)
+
+    def settle(self, known: Sequence[Part]) -> None:
+        """After a start: put in place what the state knows and a kill kept from it, and remove anything else staged."""
+        self.publish(known)
+        shutil.rmtree(self._staged, ignore_errors=True)
+        missing = [part for part in known if not (self.folder / part.name).exists()]
+        changed = [p for p in known if p not in missing and sha256(self.folder / p.name) != p.sha256]
+        if changed:
+            names = ", ".join(part.name for part in changed[:3])
+            raise BrokenPromiseError(f"{len(changed)} parts are not as the gate wrote them: {names}.")
+
+    def with_steps(self, steps: tuple[str, ...], settings: dict[str, Any]) -> None:
+        """What the sidecars of later parts tell about how rows are read and prepared."""
+        self.form = replace(self.form, steps=steps, settings=tuple(sorted(settings.items())))

@@ -1,0 +1,363 @@
+"""`coterie gate run`: from lines of a log to parts, through a reader, prepare steps and a gate.
+
+Lines are parsed in memory: no line of the log is written to any disk on the way. Only what has to be read as a whole
+(compressed files, Parquet) is unpacked to temporary files, as everywhere in Coterie.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from coterie import formats, verbs
+from coterie.core.files import expand
+from coterie.core.log import Log
+from coterie.core.scratch import Scratch, in_memory
+from coterie.core.shapes import QUERIES, SHAPES, VISITS
+from coterie.errors import InputError, ParameterError
+from coterie.formats._searches import AUTO
+from coterie.formats.table import kind_of as kind_of_table
+from coterie.gate import state as states
+from coterie.gate.follow import FileLines, Lines, StreamLines, is_stream, is_whole, wait
+from coterie.gate.gate import Gate
+from coterie.steps import PrepareStep, spelled
+
+Note = Callable[[str], None]
+Marks = Callable[[Callable[[bytes], str]], Mapping[str, Any]]
+_WHOLE_ROWS = 500_000  # rows of a file that is read as a whole, which are counted at once
+_PATIENCE = 30.0  # seconds after which what came from a stream is put on the disk
+_QUIET = 5.0  # seconds without a line after which a stream is taken to be at its end for now
+_SOONEST = 1.0  # seconds between two snapshots
+_COST = 10  # how many times as long as a snapshot takes is worked before the next one
+_SEVERAL_ROWS = {
+    "events": "merges rows of one moment",
+    "sample": "draws among all users",
+    "drop_bots": "looks at all requests of a visitor, unless you say drop_bots(robots_txt=false)",
+}
+
+
+def _silent(_text: str) -> None: ...
+
+
+@dataclass(kw_only=True)
+class Reader:
+    """How lines become rows: the format, how it is read, and the steps."""
+
+    reading: Mapping[str, Any]
+    steps: Sequence[PrepareStep]
+    name: str = "log"
+    format: str | None = None
+    _scratch: Scratch = field(default_factory=Scratch, repr=False)
+
+    def log_of(self, lines: Lines) -> tuple[Log | None, int]:
+        """The prepared rows of lines, and how many lines are bad; no rows where none is good."""
+        first = self.format is None
+        needs_header = first or (self.format == "table" and kind_of_table([_first(lines.header)]) != "jsonl")
+        header = lines.header if needs_header and not lines.data.startswith(lines.header) else b""
+        # Lines that need another encoding, for example, are copied to a temporary file by their reader.
+        with in_memory(), self._in_memory(header + lines.data) as path:
+            if first:
+                self.format = self.reading.get("format") or formats.format_of(path, _options(self.reading))
+            given = {**self.reading, "format": self.format}
+            given["allow_bad"] = bool(given.get("allow_bad")) or not first
+            try:
+                log = verbs.read(path, **given)
+                bad = sum(step.counts.get("bad", 0) for step in log.history)
+                prepared = verbs.prepare(log, self.steps)
+                rows = prepared.frame.collect(engine="streaming")
+            except InputError:
+                if first and lines.data != lines.header:
+                    raise
+                if first:  # a header that came before its rows: the next lines tell more
+                    self.format = None
+                    return None, 0
+                return None, sum(bool(line.strip()) for line in lines.data.split(b"\n"))
+        return Log(frame=rows.lazy(), shape=prepared.shape, history=prepared.history, settings=prepared.settings), bad
+
+    @contextmanager
+    def _in_memory(self, data: bytes) -> Iterator[Path]:
+        """A path under which bytes can be read that are on no disk."""
+        link = self._scratch.path / self.name
+        if not hasattr(os, "memfd_create"):
+            link.write_bytes(data)
+            try:
+                yield link
+            finally:
+                link.unlink()
+            return
+        handle = os.memfd_create("coterie")
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(handle, view) :]
+            link.unlink(missing_ok=True)
+            link.symlink_to(f"/proc/{os.getpid()}/fd/{handle}")
+            yield link
+        finally:
+            link.unlink(missing_ok=True)
+            os.close(handle)
+
+
+def _first(line: bytes) -> str:
+    return line.decode(errors="replace")
+
+
+def _options(reading: Mapping[str, Any]) -> formats.Options:
+    known = {name: reading[name] for name in ("columns", "user_field", "date", "query_param") if reading.get(name)}
+    return formats.Options(**known)
+
+
+def run_gate(
+    paths: Sequence[str],
+    *,
+    output: Path,
+    state: Path,
+    key: Path | None = None,
+    k: int = 5,
+    window: str = "30d",
+    flush: str = "1h",
+    rest: str = "window",
+    clicks: bool = True,
+    kind: str = "tsv",
+    reading: Mapping[str, Any] | None = None,
+    steps: Sequence[PrepareStep] = (),
+    follow: bool = False,
+    keep_open: bool = False,
+    arrival: bool = False,
+    audit: Path | None = None,
+    metrics: Path | None = None,
+    note: Note = _silent,
+) -> dict[str, Any]:
+    """Run a gate over logs, or along one; returns its numbers. `steps` are those of the user; see the command."""
+    without_core_dumps()
+    refuse_steps(steps)
+    files = [str(path) for path in expand(paths)]
+    if (follow or any(map(is_stream, files))) and len(files) > 1:
+        raise ParameterError("One growing file or stream at a time: give one LOG, or leave out --follow.")
+    if (reading or {}).get("query_param") == AUTO:
+        raise ParameterError("A gate sees a log piece by piece and cannot guess the parameter: say --query-param NAME.")
+    reader = Reader(reading=reading or {}, steps=steps)
+    peeked = _peek(files, reader)
+    about: dict[str, Any] = {
+        "state": state, "output": output, "key": key, "k": k, "window": window, "flush": flush, "rest": rest,
+        "clicks": clicks, "kind": kind, "arrival": arrival, "audit": audit,
+    }  # fmt: skip
+    runner = Runner(about=about, reader=reader, metrics=metrics, note=note, shape_known=peeked)
+    with runner.stop, runner:
+        for path in files:
+            if not runner.stop.asked:
+                runner.read(path, follow)
+        return runner.finish(keep_open or runner.stop.asked)
+
+
+def _peek(files: Sequence[str], reader: Reader) -> str | None:
+    """The shape of the log, where it can be known before anything is read; opening the state needs it."""
+    if reader.reading.get("query_param"):
+        return QUERIES.name
+    given = reader.reading.get("format")
+    first = next((Path(f) for f in files if not is_stream(f) and Path(f).is_file() and Path(f).stat().st_size), None)
+    if given is None and first is not None:
+        given = formats.format_of(first, _options(reader.reading))
+    return None if given is None or given == "table" else {"clf": VISITS.name}.get(given, QUERIES.name)
+
+
+def refuse_steps(steps: Sequence[PrepareStep]) -> None:
+    """Refuse steps that look at several rows: the gate sees each row once, and alone."""
+    for step in steps:
+        name = spelled(step)
+        reason = _SEVERAL_ROWS.get(name.partition("(")[0])
+        if reason and not (name.startswith("drop_bots") and not getattr(step, "robots_txt", True)):
+            raise ParameterError(f"The step {name} {reason}: a gate sees each row once. Leave it out.")
+
+
+def without_core_dumps() -> None:
+    """Keep the system from writing this process's memory, with queries in it, to the disk when it crashes."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+class Stop:
+    """Turns the signals that end a process into a wish, which is looked at between two chunks: none is counted half."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Stop:
+        if threading.current_thread() is threading.main_thread():
+            numbers = (signal.SIGTERM, signal.SIGINT)
+            self._before = {number: signal.signal(number, self._ask) for number in numbers}
+        return self
+
+    def _ask(self, _number: int, _frame: object) -> None:
+        self.asked = True
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+
+@dataclass(kw_only=True)
+class Runner:
+    """One run: a reader, and a gate that is opened with the first rows, which tell their shape."""
+
+    about: dict[str, Any]
+    reader: Reader
+    metrics: Path | None = None
+    note: Note = _silent
+    shape_known: str | None = None
+    stop: Stop = field(default_factory=lambda: Stop())
+    gate: Gate | None = None
+    _committed: float = field(default_factory=time.monotonic)
+    _cost: float = 0.0
+    _late: int = 0
+    _timeless: int = 0
+
+    def __enter__(self) -> Runner:
+        shape = self.shape_known or self._shape_of_state()
+        if shape is not None:
+            self._open(SHAPES[shape])
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.gate is not None:
+            self.gate.abandon()
+
+    def _shape_of_state(self) -> str | None:
+        found = states.read(Path(self.about["state"]), header_only=True)
+        return None if found is None else str(found[0]["about"]["shape"])
+
+    def _open(self, shape: Any) -> Gate:
+        if self.gate is None:
+            self.gate = Gate(shape=shape, **self.about)
+            self._late, self._timeless = self.gate.counts.late, self.gate.counts.timeless
+        return self.gate
+
+    def read(self, path: str, follow: bool) -> None:
+        """Read a file or a stream to its end, or for ever."""
+        self.reader.name = "standard input" if path == "-" else Path(path).name
+        if not is_stream(path) and is_whole(Path(path)):
+            if follow:
+                raise ParameterError(f"{path} is compressed or no file of lines, and cannot be followed.")
+            self._read_whole(Path(path))
+            return
+        place = None if self.gate is None else self.gate.position.get(str(Path(path).absolute()))
+        mark = None if self.gate is None else self.gate.mark
+        lines: FileLines | StreamLines
+        if is_stream(path):
+            lines = StreamLines(path)
+        else:
+            lines = FileLines(Path(path), place, mark, follow)
+            if lines.lost:
+                self.note(
+                    f"The file that was read before is no longer beside {path}. What was in it behind the last "
+                    f"snapshot is lost: let rotation compress later (delaycompress)."
+                )
+        heard = time.monotonic()
+        for chunk in lines:
+            if chunk is None:
+                # At the end of a file nothing is behind the clock; a stream may be an old log that comes slowly.
+                self._idle(at_end=isinstance(lines, FileLines) or time.monotonic() - heard > _QUIET)
+            else:
+                heard = time.monotonic()
+                self._count(chunk, lines.marks if isinstance(lines, FileLines) else None)
+            if self.stop.asked:  # looked at behind what was read: it is counted, and the place is behind it
+                break
+        if self.gate is not None:
+            self.gate.mark_place()
+            self.gate.marks = None
+
+    def _count(self, chunk: Lines, marks: Marks | None) -> None:
+        log, bad = self.reader.log_of(chunk)
+        gate = self._open(log.shape) if log is not None else self.gate
+        if gate is None:
+            return
+        gate.marks = marks
+        if log is not None and log.shape is not gate.shape:  # such as lines of JSON with other fields
+            bad += int(log.frame.select(pl.len()).collect().item())
+            log = None
+        gate.counts.bad += bad
+        if log is not None:
+            gate.parts.with_steps(log.steps, dict(log.settings))
+            gate.offer_many(log, chunk.position)
+        else:
+            gate.go_on_to(chunk.position)
+        self._commit_if_due()
+
+    def _read_whole(self, path: Path) -> None:
+        """A file that polars reads as a whole; the place in it is a number of rows."""
+        log = verbs.prepare(verbs.read(path, **self.reader.reading), self.reader.steps)
+        gate = self._open(log.shape)
+        name, number = str(path.absolute()), f"{path.stat().st_dev}:{path.stat().st_ino}:{path.stat().st_size}"
+        place = gate.position.get(name, {})
+        done = int(place.get("rows", 0)) if place.get("file") == number else 0
+        if not done:
+            gate.counts.bad += sum(step.counts.get("bad", 0) for step in log.history)
+        gate.parts.with_steps(log.steps, dict(log.settings))
+        rows = log.frame.collect(engine="streaming")
+        for start in range(done, rows.height, _WHOLE_ROWS):
+            if self.stop.asked:
+                return
+            piece = rows.slice(start, _WHOLE_ROWS)
+            gate.offer_many(piece, {name: {"file": number, "rows": start + piece.height}})
+            self._commit_if_due()
+
+    def _idle(self, at_end: bool) -> None:
+        if self.gate is not None:
+            if at_end:
+                self.gate.tick()
+            if self.gate.changed:
+                self._commit()
+        time.sleep(wait())
+
+    def _commit_if_due(self) -> None:
+        """A snapshot, once enough was done since the last one. The clock closes nothing here: more may be behind."""
+        if self.gate is None:
+            return
+        since = time.monotonic() - self._committed
+        if since > max(_COST * self._cost, _SOONEST) and (self.gate.waiting or since > _PATIENCE):
+            self._commit()
+
+    def _commit(self) -> None:
+        if self.gate is None:
+            return
+        start = time.monotonic()
+        self.gate.commit()
+        self._committed = time.monotonic()
+        self._cost = self._committed - start
+        if self.metrics is not None:
+            from coterie.gate.metrics import write_metrics
+
+            write_metrics({**self.gate.status(), **self.gate.at_part}, self.metrics)
+        if self.gate.counts.late > self._late:
+            self.note(
+                f"{self.gate.counts.late - self._late:,} rows came after their window had ended and were left out. A "
+                f"gate needs rows roughly in the order of time: sort the log, or use coterie append."
+            )
+            self._late = self.gate.counts.late
+        if self.gate.counts.timeless > self._timeless:
+            self.note(
+                f"{self.gate.counts.timeless - self._timeless:,} rows have no time, belong to no window, and were left "
+                f"out. With --arrival, rows have the time at which they come."
+            )
+            self._timeless = self.gate.counts.timeless
+
+    def finish(self, keep_open: bool = False) -> dict[str, Any]:
+        """Close what is due, put everything on the disk; the numbers of the gate."""
+        if self.gate is None:
+            raise InputError("There were no rows to read.")
+        if not keep_open:
+            self.gate.tick()
+        self._commit()
+        return self.gate.status()

@@ -1,0 +1,336 @@
+"""From lines to parts: formats, headers, bad lines, steps, files that are read as a whole."""
+
+import gc
+import gzip
+import json
+import os
+import resource
+import signal
+import threading
+from datetime import timedelta
+from time import sleep
+
+import polars as pl
+import pytest
+
+import coterie
+from coterie.core import scratch
+from coterie.errors import InputError, ParameterError
+from coterie.formats._source import Spool
+from coterie.gate import follow
+from coterie.gate.gate import Gate
+from coterie.gate.manage import rotate
+from coterie.gate.run import Stop, refuse_steps, run_gate, without_core_dumps
+from coterie.steps import parse_steps
+from tests.helpers.gates import START, lines_in, totals
+
+PEOPLE = "abc"
+
+
+def _run(folder, *paths, **given):
+    values = {"k": 3, "window": "1d", "flush": "6h", "steps": parse_steps("default"), **given}
+    return run_gate(
+        list(map(str, paths)), state=folder / "state", key=folder / "key", output=folder / "out", **values
+    )  # fmt: skip
+
+
+def _times(number):
+    return [START + timedelta(hours=n / 3) for n in range(number)]
+
+
+def _tsv(rows):
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows)
+
+
+def _searches(number=30):
+    """Three people ask "tea" in turn, and each something of their own."""
+    for place, time in enumerate(_times(number)):
+        yield PEOPLE[place % 3], "Tea " if place % 2 else "tea", time
+        yield PEOPLE[place % 3], f"rare {place}", time
+
+
+def _line(user, query, time):
+    path = f"/search?q={query.replace(' ', '+')}"
+    return f'10.0.0.{ord(user)} - - [{time:%d/%b/%Y:%H:%M:%S} +0000] "GET {path} HTTP/1.1" 200 1 "-" "B/1"\n'
+
+
+_FILES = {
+    "log.tsv": "user\tquery\ttime\n" + _tsv(_searches()),
+    "log.csv": "user,query,time\n" + "".join(f'{u},"{q}",{t}\n' for u, q, t in _searches()),
+    "aol.txt": "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + _tsv((u, q, t, "", "") for u, q, t in _searches()),
+    "log.jsonl": "".join(json.dumps({"user": u, "query": q, "time": str(t)}) + "\n" for u, q, t in _searches()),
+    "ubi.ndjson": "".join(
+        json.dumps({"query_id": f"{n}", "client_id": u, "user_query": q, "timestamp": f"{t:%Y-%m-%dT%H:%M:%SZ}",
+                    "query": {"match": {"title": q}}, "query_attributes": {"said": q}}) + "\n"
+        for n, (u, q, t) in enumerate(_searches())
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _FILES)
+@pytest.mark.parametrize("chunk", [300, 1 << 22])
+def test_formats_in_chunks(tmp_path, monkeypatch, name, chunk):
+    monkeypatch.setattr(follow, "CHUNK", chunk)
+    (tmp_path / name).write_text(_FILES[name])
+    numbers = _run(tmp_path, tmp_path / name)
+    assert (numbers["events"], numbers["bad"], numbers["held"]) == (60, 0, 0)
+    assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
+    again = _run(tmp_path, tmp_path / name)
+    assert (again["events"], again["parts"]) == (60, numbers["parts"]), "what was read is not read again"
+
+
+def test_access_logs(tmp_path):
+    (tmp_path / "access.log").write_text("".join(_line(*row) for row in _searches()))
+    _run(tmp_path / "pages", tmp_path / "access.log")
+    assert totals(lines_in(tmp_path / "pages" / "out")) == [("2024-03-07", "/search", 60)]
+    table = lines_in(tmp_path / "pages" / "out")["table"]
+    assert table.str.contains("pages from 2024-03-07").all()
+    _run(tmp_path / "searches", tmp_path / "access.log", reading={"query_param": "q"})
+    assert totals(lines_in(tmp_path / "searches" / "out")) == [("2024-03-07", "tea", 30)]
+    part = sorted((tmp_path / "searches" / "out").glob("part-*.tsv"))[0]
+    assert coterie.verify(part, coterie.read(tmp_path / "access.log", query_param="q")).exit_code == 0
+
+
+@pytest.mark.skipif(not scratch._MEMORY.is_dir(), reason="this system has no folder in memory")
+@pytest.mark.parametrize("name", [*_FILES, "access.log"])
+@pytest.mark.parametrize("damage", [b"", b"\xff"])
+def test_no_line_is_in_a_temporary_file_on_a_disk(tmp_path, monkeypatch, name, damage):
+    """Temporary folders are kept and looked at, also where readers copy lines: of damaged text, in several batches."""
+    kept = []
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(scratch.tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setattr(Spool, "batch", 10)
+    remove = scratch._remove
+    with monkeypatch.context() as patched:
+        patched.setattr(scratch, "_remove", lambda folder, held: kept.append((folder, held)))
+        data = (
+            _FILES.get(name, "".join(_line(*row) for row in _searches()))
+            .replace("rare 7", "rare 7\0")
+            .encode()
+            .replace(b"\0", damage)
+        )
+        (tmp_path / name).write_bytes(data)
+        reading = {"query_param": "q"} if name == "access.log" else {}
+        _run(tmp_path, tmp_path / name, reading={**reading, "allow_bad": True})
+        gc.collect()
+    files = [path for path in (tmp_path / "tmp").rglob("*") if path.is_file()]
+    assert not [path for path in files if b"rare" in path.read_bytes()]
+    for folder, held in kept:
+        remove(folder, held)
+    assert kept
+    assert not any(folder.exists() for folder, _ in kept)
+
+
+@pytest.mark.parametrize("pack", [lambda text: gzip.compress(text.encode()), lambda text: text.encode()])
+def test_files_that_are_read_as_a_whole(tmp_path, pack, monkeypatch):
+    monkeypatch.setattr("coterie.gate.run._WHOLE_ROWS", 7)
+    data = pack(_FILES["log.tsv"])
+    path = tmp_path / ("log.tsv.gz" if data[:2] == b"\x1f\x8b" else "log.parquet")
+    if path.suffix == ".parquet":
+        pl.DataFrame([*_searches()], schema=["user", "query", "time"], orient="row").write_parquet(path)
+    else:
+        path.write_bytes(data)
+    numbers = _run(tmp_path, path)
+    assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
+    assert _run(tmp_path, path)["events"] == numbers["events"]
+    with pytest.raises(ParameterError, match="cannot be followed"):
+        _run(tmp_path, path, follow=True)
+
+
+def test_bad_lines_are_counted(tmp_path, monkeypatch):
+    text = _FILES["log.tsv"]
+    (tmp_path / "log.tsv").write_text(text + "no row\n" * 70)
+    with pytest.raises(InputError, match="more than 1%"):
+        _run(tmp_path, tmp_path / "log.tsv")
+    monkeypatch.setattr(follow, "CHUNK", 400)
+    numbers = _run(tmp_path / "chunks", tmp_path / "log.tsv")
+    assert (numbers["events"], numbers["bad"]) == (60, 70)
+
+
+def test_a_file_that_grows_between_runs(tmp_path):
+    path = tmp_path / "log.tsv"
+    rows = [*_searches()]
+    path.write_text("user\tquery\ttime\n" + _tsv(rows[:31]))
+    _run(tmp_path, path, keep_open=True)
+    with path.open("a") as out:
+        out.write(_tsv(rows[31:]))
+    _run(tmp_path, path)
+    assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
+
+
+def test_late_rows_are_told_of(tmp_path):
+    (tmp_path / "log.tsv").write_text(
+        "user\tquery\ttime\n" + _tsv([("a", "x", "2024-03-09"), ("a", "x", "2024-03-07")])
+    )
+    notes = []
+    _run(tmp_path, tmp_path / "log.tsv", note=notes.append)
+    assert notes == [
+        "1 rows came after their window had ended and were left out. A gate needs rows roughly in the order of time: "
+        "sort the log, or use coterie append."
+    ]
+
+
+def test_a_rotated_file_that_is_gone_is_told_of(tmp_path):
+    path, notes = tmp_path / "log.tsv", []
+    path.write_text(_FILES["log.tsv"])
+    _run(tmp_path, path, keep_open=True)
+    path.rename(tmp_path / "elsewhere")
+    path.write_text(_FILES["log.tsv"])
+    _run(tmp_path, path, note=notes.append)
+    assert "no longer beside" in notes[0]
+
+
+@pytest.mark.parametrize("steps", ["events", "sample(subjects=5)", "drop_bots"])
+def test_steps_that_look_at_several_rows_are_refused(steps):
+    with pytest.raises(ParameterError, match="a gate sees each row once"):
+        refuse_steps(parse_steps(steps))
+
+
+def test_other_steps_are_welcome():
+    refuse_steps(parse_steps("default,scrub,drop_bots(robots_txt=false),visitors,drop_short"))
+
+
+def test_parameters_are_not_guessed(tmp_path):
+    (tmp_path / "access.log").write_text("".join(_line(*row) for row in _searches()))
+    with pytest.raises(ParameterError, match="cannot guess the parameter"):
+        _run(tmp_path, tmp_path / "access.log", reading={"query_param": "auto"})
+
+
+def test_one_stream_at_a_time(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(_FILES["log.tsv"])
+    with pytest.raises(ParameterError, match="One growing file"):
+        _run(tmp_path, tmp_path / "a", tmp_path / "b", follow=True)
+    (tmp_path / "nothing").touch()
+    with pytest.raises(InputError, match="no rows to read"):
+        _run(tmp_path, tmp_path / "nothing", reading={"format": "table"})
+
+
+def test_metrics_are_written(tmp_path):
+    (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
+    _run(tmp_path, tmp_path / "log.tsv", metrics=tmp_path / "gate.prom")
+    assert "coterie_gate_events_total 60\n" in (tmp_path / "gate.prom").read_text()
+
+
+def test_no_core_dumps():
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    without_core_dumps()
+    assert resource.getrlimit(resource.RLIMIT_CORE)[0] == 0
+    resource.setrlimit(
+        resource.RLIMIT_CORE, (0, before[1] if before[1] == 0 else resource.getrlimit(resource.RLIMIT_CORE)[1])
+    )
+
+
+def test_signals_are_a_wish():
+    before = signal.getsignal(signal.SIGTERM)
+    with Stop() as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.asked
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def _interrupted(gate, *given, _offer_many=Gate.offer_many):
+    """`offer_many`, in the middle of which somebody asks the gate to stop."""
+    os.kill(os.getpid(), signal.SIGTERM)
+    _offer_many(gate, *given)
+
+
+def test_a_signal_loses_nothing_that_was_read(tmp_path, monkeypatch):
+    """What is read is counted before the wish to stop is looked at, and the place is behind what was counted."""
+    path = tmp_path / "log.tsv"
+    path.write_text(_FILES["log.tsv"])
+    monkeypatch.setattr(follow, "CHUNK", 300)
+    monkeypatch.setattr(Gate, "offer_many", _interrupted)
+    counted = []
+    while not counted or counted[-1] < 60:
+        counted.append(_run(tmp_path, path)["events"])
+        assert len(counted) < 40
+    assert len(counted) > 3
+    _end(tmp_path)
+    assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
+
+
+def _end(folder):
+    """A last run, to which nothing new comes: the clock ends the window."""
+    with Gate(state=folder / "state", key=folder / "key", output=folder / "out", k=3, window="1d", flush="6h"):
+        pass
+
+
+def test_an_old_log_that_flows_loses_nothing(tmp_path, monkeypatch):
+    """The clock ended its windows long ago; they end here when rows of the next one come, or nothing more."""
+    os.mkfifo(tmp_path / "pipe")
+    lines = _FILES["log.tsv"].splitlines(keepends=True)
+
+    def write():
+        with (tmp_path / "pipe").open("w") as out:
+            for line in lines:
+                out.write(line)
+                out.flush()
+                sleep(0.002)
+
+    monkeypatch.setattr(follow, "_WAIT", 0.001)
+    writer = threading.Thread(target=write)
+    writer.start()
+    numbers = _run(tmp_path, tmp_path / "pipe")
+    writer.join()
+    assert (numbers["events"], numbers["late"]) == (60, 0)
+    assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
+
+
+def test_an_old_log_that_is_followed_loses_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(follow, "CHUNK", 300)
+    (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
+    monkeypatch.setattr("coterie.gate.run.wait", lambda: os.kill(os.getpid(), signal.SIGTERM) or 0.0)
+    numbers = _run(tmp_path, tmp_path / "log.tsv", follow=True)
+    assert (numbers["events"], numbers["late"], numbers["held"]) == (60, 0, 0)
+
+
+def test_after_rotate_nothing_is_read_again(tmp_path, monkeypatch):
+    """The mark of how a file begins is under a key that is gone then."""
+    monkeypatch.setattr("coterie.gate.run.wait", lambda: os.kill(os.getpid(), signal.SIGTERM) or 0.0)
+    monkeypatch.setattr("coterie.gate.gate.Gate.tick", lambda _gate: None)  # the window of these rows is open
+    (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
+    assert _run(tmp_path, tmp_path / "log.tsv", follow=True)["events"] == 60
+    rotate(tmp_path / "state", tmp_path / "key", tmp_path / "out")
+    assert _run(tmp_path, tmp_path / "log.tsv", follow=True)["events"] == 60
+
+
+def test_rows_without_a_time_are_told_of(tmp_path):
+    (tmp_path / "log.tsv").write_text("user\tquery\na\ttea\n")
+    notes = []
+    assert _run(tmp_path, tmp_path / "log.tsv", note=notes.append)["timeless"] == 1
+    assert notes[0].startswith("1 rows have no time")
+
+
+def test_lines_of_another_shape_are_bad_and_stop_nothing(tmp_path, monkeypatch):
+    other = json.dumps({"path": "/search", "user": "a", "time": str(START)}) + "\n"
+    (tmp_path / "log.jsonl").write_text(_FILES["log.jsonl"] + other * 5)
+    monkeypatch.setattr(follow, "CHUNK", len(other))
+    numbers = _run(tmp_path, tmp_path / "log.jsonl")
+    assert (numbers["events"], numbers["bad"]) == (60, 5)
+
+
+def test_metrics_do_not_tell_the_moment_at_which_somebody_asks(tmp_path, monkeypatch):
+    """What is held, and open, is told as it was when the last part closed."""
+    seen = []
+    monkeypatch.setattr("coterie.gate.metrics.write_metrics", lambda numbers, _path: seen.append(numbers))
+    monkeypatch.setattr("coterie.gate.run._SOONEST", 0.0)
+    monkeypatch.setattr("coterie.gate.run._PATIENCE", 0.0)
+    monkeypatch.setattr("coterie.gate.run._COST", 0)
+    monkeypatch.setattr(follow, "CHUNK", 100)
+    (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
+    _run(tmp_path, tmp_path / "log.tsv", metrics=tmp_path / "m", keep_open=True)
+    assert len({numbers["events"] for numbers in seen}) > 10
+    told = [(numbers["held"], numbers["open"]) for numbers in seen]
+    assert list(dict.fromkeys(told)) == [(0, 0), (18, 1)], "ten hours of rows, and parts of six"
+
+
+def test_a_file_that_was_cut_and_has_grown_after_a_stop(tmp_path, monkeypatch):
+    """It is as long as before or longer, and begins in another way."""
+    monkeypatch.setattr(Gate, "offer_many", _interrupted)
+    monkeypatch.setattr("coterie.gate.gate.Gate.tick", lambda _gate: None)  # the window of these rows is open
+    path = tmp_path / "log.tsv"
+    path.write_text(_FILES["log.tsv"])
+    assert _run(tmp_path, path, follow=True)["events"] == 60
+    path.write_text("user\tquery\ttime\n" + _tsv(("d", f"another query {n}", START) for n in range(90)))
+    assert _run(tmp_path, path, follow=True)["events"] == 150
