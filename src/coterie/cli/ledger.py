@@ -1,0 +1,55 @@
+"""`coterie ledger`: what releases with differential privacy have spent of the people in a log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from coterie.cli import options as opt
+from coterie.cli.console import console, print_scores
+
+
+@click.group(context_settings=opt.CONTEXT)
+def ledger() -> None:
+    """What private releases have spent of the people in a log."""
+
+
+@ledger.command(context_settings=opt.CONTEXT)
+@click.argument("log")
+@opt.history[0]
+@opt.history[1]
+@opt.reading
+@opt.as_json
+def show(log: str, history: str | None, log_name: str | None, as_json: bool, **options: Any) -> None:
+    """What each run has spent of the people in LOG, and the sums; failed runs count as well.
+
+    LOG is known by its name, or by its bytes where it is read with the same options.
+    """
+    from coterie import formats
+    from coterie.core.scores import score_table
+    from coterie.writing.ledger import total
+    from coterie.writing.spending import spent_of
+
+    given = {name: value for name, value in opt.reading_of(options).items() if name not in ("format", "allow_bad")}
+    entries = spent_of(formats.expand([log]), history, log_name, formats.Options(**given))
+    epsilon, delta = total(entries)
+    if as_json:
+        numbers: list[tuple[str, float, str]] = [
+            ("runs", len(entries), "runs"),
+            ("epsilon", epsilon, ""),
+            ("delta", delta, "probability"),
+        ]
+        for run, entry in enumerate(entries, start=1):
+            numbers += [(f"run.{run}.epsilon", entry.epsilon, ""), (f"run.{run}.delta", entry.delta, "probability")]
+            parts = zip(entry.what.split(" and "), entry.orders, strict=False)
+            numbers += [(f"run.{run}.order.{part}", order, "order") for part, order in parts]
+        print_scores(score_table(("ledger", key, float(value), unit) for key, value, unit in numbers), as_json=True)
+        return
+    out = console(stderr=False)
+    for entry in entries:
+        cost = f"epsilon = {entry.epsilon:.4g}  delta = {entry.delta:.3g}"
+        orders = "".join(f"  order = {order:.4g}" for order in entry.orders)
+        out.print(f"{entry.date}  {cost}{orders}  {entry.method}: {entry.what}", markup=False)
+    runs_listed = "1 run" if len(entries) == 1 else f"{len(entries)} runs"
+    out.print(f"{runs_listed}: epsilon = {epsilon:.4g}, delta = {delta:.3g} in all.", markup=False)

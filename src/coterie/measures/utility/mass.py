@@ -1,0 +1,59 @@
+"""Mass: how much of what people did is behind the queries that a release names, also where it has no rows.
+
+    queries    distinct queries that are named, in percent of those of the original
+    rows       rows of the original whose query is named
+    pairs      pairs of a user and a query, each once, whose query is named
+    missing    the others: 100 - pairs, the missing mass (Dick, Joseph and Raman 2026)
+
+Releases of rows and releases of counts can be compared by it: it does not ask how often something stands in a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from coterie.core.scores import Figure, Score
+from coterie.measures.comparison import Comparison
+
+needs = frozenset({"text"})
+figures = (
+    Figure(
+        section="utility",
+        order=12,
+        key="rows",
+        title="Rows whose query is named",
+        reading="Share of the original's lines, whether they are released or not.",
+        before="100.0%",
+    ),
+    Figure(
+        section="utility",
+        order=12,
+        key="missing",
+        title="Missing mass",
+        reading="Pairs of a user and a query, each once, whose query the release does not name.",
+        before="0.0%",
+    ),
+)
+
+
+def measure(comparison: Comparison) -> Iterator[Score]:
+    """Shares of queries, rows and pairs whose query the release names."""
+    named = comparison.items_after.select("item").drop_nulls()
+    queries = comparison.items_before.drop_nulls("item")
+    kept = queries.join(named, on="item", how="semi")
+    pairs = comparison.pairs_before.drop_nulls("item")
+    held = pairs.join(named, on="item", how="semi").height
+    yield Score("queries", _percent(kept.height, queries.height), "%")
+    yield Score("rows", _percent(_sum(kept), _sum(queries)), "%")
+    yield Score("pairs", _percent(held, pairs.height), "%")
+    yield Score("missing", _percent(pairs.height - held, pairs.height), "%")
+
+
+def _sum(items: pl.DataFrame) -> int:
+    return int(items["n"].sum())
+
+
+def _percent(part: int, whole: int) -> float | None:
+    return 100 * part / whole if whole else None
