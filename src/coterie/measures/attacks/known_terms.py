@@ -1,0 +1,185 @@
+"""Known terms: somebody knows a few terms of a document, looks for its vector, and guesses a further term.
+
+The adversary knows 1, 3 or 10 terms of a document, drawn at random, and takes the released vector that fits best: the
+largest sum of ln(1 + n / vectors that have it) over known terms that stand in it, n = released vectors; among equals,
+also where nothing fits, any of them. Where names of concepts are released, a known term stands in a vector that has a
+concept above its likeliest sense in WordNet.
+
+    after.three_terms           documents whose name is found: the right vector, and then the right one of its names;
+                                at most one in k (`bound`). `before`: the same among raw documents
+    vector.three_terms          documents whose vector is found, which no promise bounds
+    guess.three_terms           documents that have the term of the vector with the largest weight which is not known
+    guess.three_terms.chance    how many documents have the guessed term, on average: what the guess is worth without
+                                knowing any term
+    telling.three_terms         the same for the term that is most usual in that vector compared with all others, which
+                                says more about a document, and its chance
+
+A guess of a concept is right if the document has a term below it that is not known. Up to 1,000 documents, drawn by
+the seed, are attacked; those with fewer terms than are known, and one more, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from coterie.core import randomness
+from coterie.core.scores import Figure, Finding, Score
+from coterie.errors import NotApplicableError
+from coterie.measures.attacks import bound, interval
+from coterie.measures.comparison import Comparison
+from coterie.measures.documents import DOC, TERM, WEIGHT, Vectors, concepts_of, vectors_of
+
+needs = frozenset({"record"})
+ATTACKED = 1_000
+KNOWLEDGE: Mapping[str, int] = {"one_term": 1, "three_terms": 3, "ten_terms": 10}
+figures = (
+    Figure(
+        section="attacks",
+        order=15,
+        key="after.three_terms",
+        title="Documents found by three terms",
+        reading="Documents whose name somebody finds in the release who knows three of their terms, drawn at random. "
+        "In brackets the 95% interval. It is bounded by one in k.",
+        before="before.three_terms",
+    ),
+    Figure(
+        section="attacks",
+        order=15,
+        key="after.ten_terms",
+        title="Documents found by ten terms",
+        reading="The same for ten.",
+        before="before.ten_terms",
+    ),
+    Figure(
+        section="attacks",
+        order=15,
+        key="telling.three_terms",
+        title="A further, telling term guessed",
+        reading="The same adversary takes the vector that fits best and guesses the term which is most usual in "
+        "it compared with all others: documents that really have it. No promise bounds this.",
+    ),
+    Figure(
+        section="attacks",
+        order=15,
+        key="telling.three_terms.chance",
+        title="The same without knowing any term",
+        reading="How many documents have the guessed term, on average.",
+    ),
+)
+findings = (
+    Finding(
+        risk="inference",
+        text="Somebody who knows three terms of a document guesses a further, telling one, and is right in "
+        "{telling.three_terms} of cases; {telling.three_terms.chance} of documents have such a term.",
+        options="--record DIR",
+    ),
+)
+
+
+def measure(comparison: Comparison) -> Iterator[Score]:
+    """What is found and guessed, for each knowledge."""
+    vectors = vectors_of(comparison)
+    if vectors.after.is_empty():
+        raise NotApplicableError("Nothing is released of any document.")
+    released = vectors.distinct.rename({"group": "vector"})
+    names = vectors.members.join(vectors.after.select(DOC).unique(), on=DOC, how="semi").rename({"group": "vector"})
+    size = names.group_by("vector").len("names")
+    raw = vectors.before.rename({DOC: "vector"})
+    has = _standing(vectors)
+    n_documents = vectors.members.height
+    if (most := bound(comparison.release)) is not None:
+        yield Score("bound", most, "% of documents")
+    for key, known in _known(vectors.before, comparison.seed):
+        n = known[DOC].n_unique()
+        yield Score(f"documents.{key}", n, "documents attacked")
+        if not n:
+            continue
+        own = known.select(DOC).unique().sort(DOC)
+        alone = own.with_columns(pl.col(DOC).alias("vector"))
+        among_raw = _best(known.select(DOC, TERM, standing=TERM), raw.select("vector", standing=TERM))
+        surely = _found(own, among_raw, alone, raw["vector"].n_unique())["found"]
+        yield from _score_and_interval(f"before.{key}", float(surely.sum()) / n, n)
+        best = _best(known.join(has, on=[DOC, TERM]), released.select("vector", standing=TERM))
+        found = _found(own, best, names, size.height).join(size, on="vector", how="left", maintain_order="left")
+        surely = found["found"] / found["names"].fill_null(1)
+        yield from _score_and_interval(f"after.{key}", float(surely.sum()) / n, n)
+        yield Score(f"vector.{key}", 100 * float(found["found"].sum()) / n, "% of documents")
+        yield from _guesses(key, own, best, released, known, has, n_documents)
+
+
+def _known(rows: pl.DataFrame, seed: int) -> Iterator[tuple[str, pl.DataFrame]]:
+    """For each knowledge: doc and the known terms, of documents that have more."""
+    documents = rows.group_by(DOC).len("n").sort(DOC)
+    drawn = pl.Series("drawn", randomness.keys(seed, "documents attacked", documents[DOC]))
+    some = documents.with_columns(drawn).sort("drawn", DOC)
+    pairs = rows.select(pl.concat_str(DOC, TERM, separator="\0")).to_series()
+    keyed = rows.select(DOC, TERM).with_columns(pl.Series("key", randomness.keys(seed, "known terms", pairs)))
+    for key, number in KNOWLEDGE.items():
+        attacked = some.filter(pl.col("n") > number).head(ATTACKED).select(DOC)
+        theirs = keyed.join(attacked, on=DOC, how="semi").sort(DOC, "key", TERM)
+        yield key, theirs.filter(pl.int_range(pl.len()).over(DOC) < number).select(DOC, TERM)
+
+
+def _standing(vectors: Vectors) -> pl.DataFrame:
+    """doc, term, standing: what a term of a document stands for in released vectors; itself, or concepts above it."""
+    if not vectors.concepts:
+        return vectors.before.select(DOC, TERM, standing=TERM)
+    terms = concepts_of(vectors.before[TERM].unique(), named=False)
+    names = concepts_of(vectors.after[TERM].unique(), named=True).group_by(TERM, maintain_order=True).first()
+    standing = terms.join(names.rename({TERM: "standing"}), on="concept").select(TERM, "standing")
+    return vectors.before.select(DOC, TERM).join(standing, on=TERM)
+
+
+def _best(clues: pl.DataFrame, vectors: pl.DataFrame) -> pl.DataFrame:
+    """doc, vector, share: the vectors that fit best, each with its part of one choice. A clue counts once in each."""
+    n = vectors["vector"].n_unique()
+    weight = vectors.group_by("standing").len("having").select("standing", value=(1 + n / pl.col("having")).log())
+    fitting = clues.join(vectors, on="standing").join(weight, on="standing")
+    of_clue = fitting.group_by(DOC, "vector", TERM).agg(pl.col("value").max())
+    scores = of_clue.sort(DOC, "vector", TERM).group_by(DOC, "vector", maintain_order=True).agg(pl.col("value").sum())
+    # Sums of the same weights can differ in the last digit.
+    best = scores.filter(pl.col("value").round(9) == pl.col("value").round(9).max().over(DOC))
+    return best.select(DOC, "vector", share=1 / pl.len().over(DOC))
+
+
+def _found(own: pl.DataFrame, best: pl.DataFrame, members: pl.DataFrame, n: int) -> pl.DataFrame:
+    """doc, vector, found: how surely a document's own one of n vectors is found; null and 0 where it has none."""
+    theirs = own.join(members.select(DOC, "vector"), on=DOC, how="left", maintain_order="left")
+    found = theirs.join(best, on=[DOC, "vector"], how="left", maintain_order="left")
+    lost = found.join(best.select(DOC).unique(), on=DOC, how="anti").select(DOC).with_columns(lost=1 / n)
+    found = found.join(lost, on=DOC, how="left", maintain_order="left")
+    chance = pl.when(pl.col("vector").is_not_null()).then(pl.coalesce("share", "lost"))
+    return found.select(DOC, "vector", found=chance.fill_null(0.0))
+
+
+def _guesses(
+    key: str, own: pl.DataFrame, best: pl.DataFrame, released: pl.DataFrame, known: pl.DataFrame, has: pl.DataFrame,
+    n_documents: int,
+) -> Iterator[Score]:  # fmt: skip
+    """How often the first guess is right: the heaviest term of the vector, or the most telling one."""
+    n = released["vector"].n_unique()
+    usual = released.group_by(TERM).agg(usual=pl.col(WEIGHT).sort().sum() / n)
+    first = best.sort(DOC, "vector").group_by(DOC, maintain_order=True).first().select(DOC, "vector")
+    terms = first.join(released, on="vector").join(usual, on=TERM)
+    told = known.join(has, on=[DOC, TERM]).select(DOC, pl.col("standing").alias(TERM)).unique()
+    terms = terms.join(told, on=[DOC, TERM], how="anti")
+    further = has.join(known, on=[DOC, TERM], how="anti").select(DOC, pl.col("standing").alias(TERM)).unique()
+    having = has.select(DOC, "standing").unique().group_by(pl.col("standing").alias(TERM)).len("having")
+    for name, rank in (("guess", pl.col(WEIGHT)), ("telling", pl.col(WEIGHT) / pl.col("usual"))):
+        ranked = terms.with_columns(rank.round(9).alias("rank")).sort(
+            DOC, "rank", TERM, descending=[False, True, False]
+        )
+        guess = ranked.group_by(DOC, maintain_order=True).first().select(DOC, TERM)
+        right = guess.join(further, on=[DOC, TERM], how="semi").height / own.height
+        chance = guess.join(having, on=TERM)["having"].sum() / n_documents / own.height
+        yield from _score_and_interval(f"{name}.{key}", right, own.height)
+        yield Score(f"{name}.{key}.chance", 100 * float(chance), "% of documents")
+
+
+def _score_and_interval(key: str, share: float, n: int) -> Iterator[Score]:
+    low, high = interval(min(max(share, 0.0), 1.0), n)
+    yield Score(key, 100 * share, "% of documents")
+    yield Score(f"{key}.low", 100 * low, "% of documents")
+    yield Score(f"{key}.high", 100 * high, "% of documents")

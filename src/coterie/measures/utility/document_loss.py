@@ -1,0 +1,74 @@
+"""How much groups of documents lose, as paper 004 measures it (SPEC 2.8): L = 100 SSE / SST.
+
+    sse    Σ d(x, c)², x a document, c what the documents of its group have in common
+    ssa    Σ n d(c, c̄)² over groups of n documents, c̄ what all documents have in common
+    sst    SSE + SSA
+    loss   L, in percent
+
+d is the distance of vectors by the meanings of their terms in WordNet (Wu-Palmer, best assignment, SPEC 8.2), and what
+documents have in common are the concepts above their terms (SPEC 8.3), whatever was released: a measure of the groups.
+A group is folded in the order of the distance to its first document, by name; all documents by name.
+
+More than 1,000 documents are a sample of whole groups. Terms that WordNet does not know have no part in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from coterie import models, taxonomies
+from coterie.core import randomness
+from coterie.core.scores import Figure, Score
+from coterie.measures.comparison import Comparison
+from coterie.measures.documents import DOC, vectors_of
+
+needs = frozenset({"record"})
+DOCUMENTS = 1_000
+figures = (
+    Figure(
+        section="utility",
+        order=47,
+        key="loss",
+        title="Information loss of the groups (L)",
+        reading="Squared distances of documents to what their group has in common, in percent of these and those of "
+        "the groups to what all documents have in common. Lower is more useful.",
+        before="0.0%",
+    ),
+)
+
+
+def measure(comparison: Comparison) -> Iterator[Score]:
+    """SSE, SSA, SST and L."""
+    vectors = vectors_of(comparison)
+    members = _sample(vectors.members, comparison.seed)
+    rows = vectors.before.join(members, on=DOC, how="semi")
+    found = models.documents.meanings(rows, taxonomies.load(taxonomies.WORDNET))
+    folding = found.folding
+    place = pl.DataFrame([found.names, pl.Series("place", np.arange(len(found.names)))])
+    whole = folding.common(np.arange(len(found.names)))
+    within = between = 0.0
+    for (_,), group in members.join(place, on=DOC).sort("group", DOC).group_by("group", maintain_order=True):
+        documents = group["place"].to_numpy().astype(np.int64)
+        first, others = int(documents[0]), documents[1:]
+        near = others[np.argsort(folding.between(first, others), kind="stable")]
+        common = folding.common(np.append(first, near))
+        within += float((folding.to_common(common, documents) ** 2).sum())
+        between += documents.size * folding.apart(common, whole) ** 2
+    yield Score("documents", members.height, "documents" if members.height == vectors.members.height else "sampled")
+    yield Score("sse", within, "squared distance")
+    yield Score("ssa", between, "squared distance")
+    yield Score("sst", within + between, "squared distance")
+    yield Score("loss", 100 * within / (within + between) if within + between else 0.0, "%")
+
+
+def _sample(members: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """doc, group: whole groups, as many as have few enough documents together."""
+    groups = members.group_by("group").agg(pl.len().alias("size"), pl.col(DOC).min()).sort(DOC)
+    if members.height <= DOCUMENTS:
+        return members
+    shuffled = groups[np.argsort(randomness.keys(seed, "sample of documents", groups[DOC]), kind="stable")]
+    fits = (shuffled["size"].cum_sum() <= DOCUMENTS) | (pl.Series(range(shuffled.height)) == 0)
+    return members.join(shuffled.filter(fits), on="group", how="semi").sort(DOC)

@@ -1,0 +1,109 @@
+"""Topics: can somebody who has public documents with known topics tell what released vectors are about?
+
+A classifier (`measures/classifier.py`) learns from the raw vectors of `public` documents and their topics, and is asked
+for the topic of each released document:
+
+    accuracy             released documents whose topic is recognized
+    raw                  the same on the raw vectors of these documents
+    trained_on_release   recognized by a classifier that learnt from the released vectors of other groups and their
+                         topics, half of the groups in turn: it knows how vectors look that were released
+    chance               those of the most frequent topic of the public documents
+    documents, topics    how many documents were asked about, and how many topics there are
+
+Where names of concepts are released, documents are compared by concepts: a term, or a released concept, counts for its
+likeliest sense in WordNet and for all concepts above it; `raw` too. A document of which nothing is released has the
+most frequent topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from coterie.core import randomness
+from coterie.core.scores import Figure, Score
+from coterie.errors import NotApplicableError
+from coterie.measures.classifier import Classifier, learn
+from coterie.measures.comparison import Comparison
+from coterie.measures.documents import DOC, TERM, WEIGHT, Vectors, concepts_of, vectors_of
+from coterie.measures.topics import topics_of
+
+needs = frozenset({"record", "topics", "public"})
+figures = (
+    Figure(
+        section="utility",
+        order=45,
+        key="accuracy",
+        title="Topics recognized",
+        reading="Released documents whose topic a classifier recognizes that learnt from other documents, which are "
+        "public. Higher is more useful.",
+        before="before.accuracy",
+        over_k=60,
+    ),
+    Figure(
+        section="utility",
+        order=45,
+        key="trained_on_release",
+        title="Topics recognized, trained on the release",
+        reading="The same for a classifier that learnt from the released vectors of other groups.",
+    ),
+    Figure(
+        section="utility",
+        order=45,
+        key="chance",
+        title="Topics recognized without looking",
+        reading="The share of the most frequent topic.",
+    ),
+)
+
+
+def measure(comparison: Comparison) -> Iterator[Score]:
+    """The share of documents whose topic is recognized, in the release and in the original."""
+    vectors, given = vectors_of(comparison), comparison.given("topics")
+    public = comparison.given("public")
+    asked, learnt = topics_of(vectors.documents, given), topics_of(public[DOC].unique().sort(), given)
+    if asked.is_empty() or learnt["topic"].n_unique() < 2:
+        raise NotApplicableError("The topics say nothing about the documents, or public ones have fewer than two.")
+    before, after, known = (
+        _compared(rows, vectors.concepts, named)
+        for rows, named in ((vectors.before, False), (vectors.after, vectors.concepts), (public, False))
+    )
+    classifier = learn(known, learnt)
+    usual = classifier.topics[classifier.usual]
+    yield Score("documents", asked.height, "documents")
+    yield Score("topics", len(classifier.topics), "topics")
+    yield Score("accuracy", _right(classifier, after, asked), "% of documents")
+    yield Score("before.accuracy", _right(classifier, before, asked), "% of documents")
+    yield Score("chance", 100 * int((asked["topic"] == usual).sum()) / asked.height, "% of documents")
+    yield Score("trained_on_release", _on_release(vectors, after, asked, comparison.seed), "% of documents")
+
+
+def _compared(rows: pl.DataFrame, concepts: bool, named: bool) -> pl.DataFrame:
+    """doc, term, weight: the terms that documents are compared by."""
+    if not concepts:
+        return rows
+    above = concepts_of(rows[TERM].unique(), named)
+    sums = rows.join(above, on=TERM).group_by(DOC, "concept").agg(pl.col(WEIGHT).sort().sum())
+    return sums.select(DOC, pl.col("concept").cast(pl.String).alias(TERM), WEIGHT)
+
+
+def _right(classifier: Classifier, rows: pl.DataFrame, asked: pl.DataFrame) -> float:
+    return 100 * int((classifier.predict(rows, asked[DOC]) == asked["topic"]).sum()) / asked.height
+
+
+def _on_release(vectors: Vectors, rows: pl.DataFrame, asked: pl.DataFrame, seed: int) -> float | None:
+    """Two halves of the groups: a classifier that learnt from one is asked about the other."""
+    groups = vectors.members.select("group").unique().sort("group")
+    order = np.argsort(randomness.keys(seed, "halves of groups", groups["group"].cast(pl.String)), kind="stable")
+    half = np.empty(groups.height, dtype=np.int64)
+    half[order] = np.arange(groups.height) % 2
+    sides = vectors.members.join(groups.with_columns(pl.Series("half", half)), on="group").join(asked, on=DOC)
+    right = 0.0
+    for side in (0, 1):
+        told, rest = (sides.filter((pl.col("half") == side) == mine).select(DOC, "topic") for mine in (True, False))
+        if told.is_empty() or rest.is_empty():
+            return None
+        right += _right(learn(rows, told), rows, rest) * rest.height
+    return right / sides.height
