@@ -1,0 +1,173 @@
+"""Files that are read: paths and globs, compressed bytes, first lines, and lines of a bearable length."""
+
+from __future__ import annotations
+
+import glob
+import io
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from coterie.errors import InputError, MissingError, ParameterError
+
+STDIN = "-"
+HISTORY_ENDING = ".history.json"
+"""The end of the name of the list of a log's releases, which lies beside the log and is no part of it."""
+BOM = "\ufeff"
+HEAD_BYTES = 1 << 16
+_HEAD_LIMIT = 1 << 24  # how far to look for the end of the first line
+CHUNK = 1 << 22
+LONGEST_LINE = 1 << 24
+"""Bytes of a line; whatever has more of them is no log, and its lines would not fit into memory."""
+MOST_UNPACKED, MOST_TIMES = 1 << 30, 300
+"""Bytes that a compressed file may always have, and how many times its size beyond; logs have 5 to 50 times."""
+_COMPRESSIONS = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst"}
+
+
+def expand(patterns: Sequence[str | Path], folders: bool = False) -> list[Path]:
+    """Files for the given paths and globs, in byte order within each glob; `folders`: where these can be read too."""
+    if not patterns:
+        raise ParameterError("No file was given. Name files, globs or - for standard input.")
+    paths: list[Path] = []
+    for pattern in map(str, patterns):
+        if pattern == STDIN or os.path.exists(pattern):  # noqa: PTH110 (never raises)
+            paths.append(Path(pattern))
+            continue
+        matching = sorted(map(Path, glob.glob(pattern, recursive=True)))  # noqa: PTH207 (may be absolute)
+        files = [path for path in matching if not path.is_dir()]
+        if not files:
+            raise MissingError(f"{pattern}: no such file. Give an existing file or a glob.")
+        paths.extend(files)
+    paths = list(dict.fromkeys(paths))
+    if len(paths) > 1:  # `logs/*` means the logs
+        paths = [path for path in paths if not path.name.endswith(HISTORY_ENDING)] or paths
+    if not folders:
+        refuse_folders(paths)
+    return paths
+
+
+def refuse_folders(paths: Sequence[Path]) -> None:
+    """Raise InputError where a path is a folder."""
+    for path in paths:
+        if path.is_dir():
+            raise InputError(f"{path} is a folder. Give its files, for example '{path}/*'.")
+
+
+def files_in(folder: Path) -> Iterator[Path]:
+    """All regular files in a folder and those below, in byte order; nothing hidden, no links."""
+    return (path for path, why in walk(folder) if why is None)
+
+
+def every_file(patterns: Sequence[str | Path]) -> list[Path]:
+    """Files for the given paths and globs, with those of folders in place of these."""
+    files = expand(patterns, folders=True)
+    return [file for path in files for file in (files_in(path) if path.is_dir() else (path,))]
+
+
+HIDDEN, LINKS, OTHER = "hidden", "links", "other"
+"""Why a file of a folder is not read."""
+
+
+def walk(folder: Path) -> Iterator[tuple[Path, str | None]]:
+    """Each file below a folder, and why it is not read, or None. Hidden folders count as one file."""
+    for place, folders, names in os.walk(folder):
+        hidden = [name for name in folders if name.startswith(".")]
+        folders[:] = sorted(set(folders) - set(hidden))
+        for name in sorted([*names, *hidden]):
+            path = Path(place) / name
+            why = HIDDEN if name.startswith(".") else LINKS if path.is_symlink() else None
+            yield path, why or (None if path.is_file() else OTHER)
+
+
+def compression(path: Path) -> str | None:
+    """`gz` or `zst` by the first bytes, or None."""
+    start = first_bytes(path)
+    return _COMPRESSIONS.get(start[:2]) or _COMPRESSIONS.get(start)
+
+
+def first_bytes(path: Path) -> bytes:
+    """The four bytes that tell what kind of file it is."""
+    with path.open("rb") as stream:
+        return stream.read(4)
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[IO[bytes]]:
+    """The uncompressed bytes of a file."""
+    import pyarrow as pa
+
+    kind = compression(path)
+    codec = {None: None, "gz": "gzip", "zst": "zstd"}[kind]
+    try:
+        with pa.input_stream(str(path), compression=codec) as stream:
+            yield stream
+    except OSError as error:
+        if kind is None or error.errno is not None:
+            raise
+        raise InputError(f"{path.name}: the {kind} compression is damaged or cut off.") from None
+
+
+def head(path: Path) -> list[str]:
+    """The first lines of a file that are not blank; at least one whole line if there is one."""
+    with open_bytes(path) as stream:
+        data = more = stream.read(HEAD_BYTES)
+        while more and b"\n" not in data and len(data) < _HEAD_LIMIT:
+            data += (more := stream.read(CHUNK))
+    lines = data.decode(errors="replace").removeprefix(BOM).split("\n")
+    # The last piece may be cut in the middle of a line.
+    whole = lines[:-1] if len(data) >= HEAD_BYTES and len(lines) > 1 else lines
+    return [line.rstrip("\r") for line in whole if line.strip(" \r")]
+
+
+def starts_with_bom(path: Path) -> bool:
+    """Whether a file says that it is UTF-8 by a byte order mark."""
+    with open_bytes(path) as stream:
+        return stream.read(len(BOM.encode())) == BOM.encode()
+
+
+def byte_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Number (from 1) and bytes of each line."""
+    total, most = 0, most_unpacked(path)
+    with open_bytes(path) as stream:
+        reader = io.BufferedReader(stream, CHUNK)  # type: ignore[type-var]
+        for number, line in enumerate(iter(lambda: reader.readline(LONGEST_LINE + 1), b""), start=1):
+            total += len(line)
+            if len(line) > LONGEST_LINE:
+                raise too_long(path.name)
+            if total > most:
+                raise unpacks_too_much(path.name)
+            yield number, line.removeprefix(BOM.encode()) if number == 1 else line
+
+
+def count_lines(path: Path) -> int:
+    """Number of lines of a text file."""
+    lines = 0
+    last = b"\n"
+    with open_bytes(path) as stream:
+        while chunk := stream.read(CHUNK):
+            lines += chunk.count(b"\n")
+            last = chunk[-1:]
+    return lines + (last != b"\n")
+
+
+def most_unpacked(path: Path) -> float:
+    """How many bytes a file may have when it is unpacked."""
+    return float("inf") if compression(path) is None else max(MOST_UNPACKED, MOST_TIMES * path.stat().st_size)
+
+
+def too_long(name: str) -> InputError:
+    """What to say of a line that is too long."""
+    return InputError(
+        f"{name} has a line of more than {LONGEST_LINE >> 20} MB, so it cannot be read as a log. Check what the "
+        f"file is; JSON that stands on one line has to become JSON lines."
+    )
+
+
+def unpacks_too_much(name: str) -> InputError:
+    """What to say of a file that unpacks to more than it may."""
+    return InputError(
+        f"{name} unpacks to more than {MOST_UNPACKED >> 30} GB and {MOST_TIMES} times its size, which logs do not. If "
+        f"you trust it, unpack it yourself and give the plain file."
+    )

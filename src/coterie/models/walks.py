@@ -1,0 +1,200 @@
+"""Walks: the visits of a website's visitors, page after page, and the sequences of pages that many of them walked.
+
+A visit ends after a pause, as the prepare step `sessions` numbers them, or after half an hour. Within a visit pages
+stand in the order of their times, at equal times in that of their paths; a page that follows itself counts once. A row
+without a time is a visit of its own. Rows without a visitor are left out.
+
+What is held: numbers of each row, the distinct visitors and the distinct paths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.core.arrays import Flags, Ints, Short
+from coterie.core.log import Log
+from coterie.core.run import Run
+from coterie.kernels.sequences import Parts, Steps, Tree, common_kinds, cut, cut_until_common, tree_of
+from coterie.models.pages import INTO, ITEM, VISITOR, shared_prefixes
+from coterie.steps.sessions import session_minutes
+
+KIND, PLACE, PAGE, DAY = "kind", "place", "page", "day"
+NO_DAY = np.iinfo(np.int32).min
+_MICROSECONDS_A_DAY = 86_400_000_000
+_NO_TIME = np.iinfo(np.int64).min
+_ROW, _SESSION, _WHEN = "row", "session", "when"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Visits:
+    """All rows that have a visitor, in the order of visitors, visits and steps."""
+
+    visitors: pl.Series
+    """Sorted."""
+    paths: pl.Series
+    """Sorted."""
+    row: NDArray[np.uint64]
+    visitor: Short
+    path: Short
+    day: Short
+    """Days since 1970, or NO_DAY."""
+    begins: Flags
+    """Whether a visit begins with it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Walks:
+    """Visits of pages as they may be released, a page that follows itself once."""
+
+    visits: Visits
+    pages: pl.Series
+    """Sorted."""
+    steps: Steps
+    row: Ints
+    """By step: the place of its first row among those of the visits."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Sequences:
+    """What visits are cut into: sequences of pages, each with its visitor and the day on which it began."""
+
+    walks: Walks
+    tree: Tree
+    parts: Parts
+
+    @property
+    def visitor(self) -> Short:
+        """The visitor of each."""
+        return self.walks.steps.visitor[self.parts.visit]
+
+    @property
+    def day(self) -> Short:
+        """The day of each, or NO_DAY."""
+        return self.walks.visits.day[self.walks.row[self.parts.begin]]
+
+
+def visits(log: Log) -> Visits:
+    """The visits of a log."""
+    shape = log.shape
+    numbered = _SESSION in log.frame.collect_schema()
+    columns = {_ROW: _ROW, VISITOR: shape.subject, ITEM: shape.item, _WHEN: shape.time}
+    rows = log.frame.select(
+        *(pl.col(column).alias(name) for name, column in columns.items()), *([_SESSION] if numbered else [])
+    ).filter(pl.col(VISITOR).is_not_null())
+    visitors, paths = (rows.select(name).unique().collect(engine="streaming")[name].sort() for name in (VISITOR, ITEM))
+    for name, values in ((VISITOR, visitors), (ITEM, paths)):
+        numbers = values.to_frame().with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias(f"_{name}"))
+        rows = rows.join(numbers.lazy(), on=name).drop(name).rename({f"_{name}": name})
+    order = [VISITOR, *([_SESSION] if numbered else []), _WHEN, ITEM, _ROW]
+    table = rows.collect(engine="streaming").sort(order)
+    time = table[_WHEN].cast(pl.Int64).fill_null(_NO_TIME).to_numpy()
+    visitor = table[VISITOR].to_numpy()
+    unknown = time == _NO_TIME
+    if numbered:
+        paused = np.diff(table[_SESSION].fill_null(0).to_numpy().astype(np.int64)) != 0
+    else:
+        paused = np.diff(time) > session_minutes(log) * 60_000_000
+    begins = np.append(np.ones(min(1, time.size), np.bool_), (np.diff(visitor) != 0) | paused)
+    begins[1:] |= unknown[1:] | unknown[:-1]
+    return Visits(
+        visitors=visitors,
+        paths=paths,
+        row=table[_ROW].to_numpy(),
+        visitor=visitor,
+        path=table[ITEM].to_numpy(),
+        day=np.where(unknown, NO_DAY, time // _MICROSECONDS_A_DAY).astype(np.int32),
+        begins=begins,
+    )
+
+
+def pages_of(visited: Visits, k: int, run: Run) -> pl.DataFrame:
+    """item, into: what each path becomes that shares its beginning with k visitors."""
+    pairs = pl.LazyFrame({VISITOR: visited.visitor, ITEM: visited.path}).unique()
+    paths = visited.paths.to_frame().lazy().with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("_path"))
+    named = pairs.join(paths.rename({ITEM: "_text"}), left_on=ITEM, right_on="_path").select(
+        VISITOR, pl.col("_text").alias(ITEM)
+    )
+    return shared_prefixes(named, k, run).select(ITEM, INTO).collect(engine="streaming")
+
+
+def as_they_are(visited: Visits) -> pl.DataFrame:
+    """item, into: each path becomes itself."""
+    return visited.paths.to_frame(ITEM).with_columns(pl.col(ITEM).alias(INTO))
+
+
+def walks(visited: Visits, into: pl.DataFrame) -> Walks:
+    """The visits, where each path becomes what `into` (item, into) says; others are never released."""
+    pages = into[INTO].unique().sort()
+    numbers = pages.to_frame().with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias(PAGE))
+    becomes = visited.paths.to_frame().join(into.join(numbers, on=INTO), on=ITEM, how="left", maintain_order="left")
+    page = becomes[PAGE].fill_null(-1).to_numpy()[visited.path].astype(np.int32)
+    again = np.append(np.zeros(min(1, page.size), np.bool_), np.diff(page) == 0) & ~visited.begins
+    row = np.flatnonzero(~again)
+    begins = np.flatnonzero(visited.begins[row])
+    steps = Steps(
+        start=np.append(begins, row.size).astype(np.int64), visitor=visited.visitor[row[begins]], page=page[row]
+    )
+    return Walks(visits=visited, pages=pages, steps=steps, row=row)
+
+
+def common_sequences(walked: Walks, k: int, longest: int) -> Sequences:
+    """Visits cut into sequences each of which at least k visitors have."""
+    tree = common_kinds(walked.steps, walked.pages.len(), k, longest)
+    return Sequences(walks=walked, tree=tree, parts=cut_until_common(walked.steps, tree, k))
+
+
+def plan_tables(sequences: Sequences, k: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """kind, place, page of each kind that visits were cut into; and kind, day: the days that may stand beside it."""
+    kinds = np.unique(sequences.parts.kind)
+    node, lines = kinds, list[pl.DataFrame]()
+    while node.size:  # from the last page to the first
+        lines.append(
+            pl.DataFrame({KIND: kinds, PLACE: np.full(kinds.size, -len(lines)), PAGE: sequences.tree.page[node]})
+        )
+        above = sequences.tree.parent[node]
+        kinds, node = kinds[above >= 0], above[above >= 0]
+    nothing = pl.DataFrame(schema={KIND: pl.Int32, PLACE: pl.Int64, PAGE: pl.Int32})
+    table = pl.concat([nothing, *lines])
+    first = pl.col(PLACE) - pl.col(PLACE).min().over(KIND) + 1
+    spelled = table.select(
+        KIND, first.cast(pl.Int32).alias(PLACE), sequences.walks.pages.gather(table[PAGE]).alias(PAGE)
+    )
+    return spelled.sort(KIND, PLACE), shared_days(sequences, k)
+
+
+def used_pages(into: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
+    """item, into: those paths that become a page of one of the kinds (kind, place, page)."""
+    return into.join(kinds, left_on=INTO, right_on=PAGE, how="semi").sort(ITEM)
+
+
+def shared_days(sequences: Sequences, k: int) -> pl.DataFrame:
+    """kind, day: where k visitors share both, and k visitors or none are left without a day.
+
+    Where fewer are left, the day with the fewest visitors is given up, of several the first: it has k visitors itself.
+    """
+    parts = pl.LazyFrame({KIND: sequences.parts.kind, DAY: sequences.day, VISITOR: sequences.visitor})
+    crowd = pl.col(VISITOR).n_unique().alias("crowd")
+    days = parts.filter(pl.col(DAY) != NO_DAY).group_by(KIND, DAY).agg(crowd).filter(pl.col("crowd") >= k)
+    left = parts.join(days, on=[KIND, DAY], how="anti").group_by(KIND).agg(crowd).filter(pl.col("crowd") < k)
+    fewest = days.sort("crowd", DAY).unique(KIND, keep="first", maintain_order=True).join(left, on=KIND, how="semi")
+    kept = days.join(fewest, on=[KIND, DAY], how="anti").select(KIND, DAY)
+    return kept.collect(engine="streaming").sort(KIND, DAY)
+
+
+def planned_sequences(walked: Walks, sequences: pl.DataFrame) -> tuple[Sequences, Short]:
+    """Visits cut into these kinds (kind, place, page), and which of them each part is."""
+    pages = walked.pages.to_frame(PAGE).with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("_page"))
+    spelled = sequences.join(pages, on=PAGE).sort(KIND, PLACE)
+    nodes: dict[tuple[int, int], int] = {}
+    last: dict[int, int] = {}
+    for kind, page in spelled.select(KIND, "_page").iter_rows():
+        last[kind] = nodes.setdefault((last.get(kind, -1), page), len(nodes))
+    tree = tree_of(*(np.array([node[i] for node in nodes], dtype=np.int32) for i in range(2)))
+    kinds = np.full(len(nodes), -1, dtype=np.int32)
+    kinds[list(last.values())] = list(last)
+    parts = cut(walked.steps, tree, kinds >= 0)
+    return Sequences(walks=walked, tree=tree, parts=parts), kinds[parts.kind]

@@ -1,0 +1,73 @@
+"""What all studies share: the cells by seed, the log, digests of what cells depend on, and files in their places."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from coterie import __version__, verbs
+from coterie.core import registry
+from coterie.core.files import every_file
+from coterie.core.log import Log
+from coterie.core.params import files_of
+from coterie.core.split import chronological, halves
+from coterie.measures import inputs as measure_inputs
+from coterie.study.file import MAKERS, Cell, Study
+from coterie.writing.files import sha256
+from coterie.writing.targets import placed
+
+
+def runs(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Cells that differ in their seeds alone stand together, in the order of the first; each seed once."""
+    by_label: dict[str, dict[int, Cell]] = {}
+    for cell in cells:
+        by_label.setdefault(cell.label, {}).setdefault(cell.seed, cell)
+    return [list(by_seed.values()) for by_seed in by_label.values()]
+
+
+def made(study: Study, cell: Cell) -> Any:
+    """The method or protocol of a cell."""
+    return registry.member(MAKERS[study.kind], cell.method)(**cell.params)
+
+
+def read_log(study: Study) -> tuple[Log, dict[str, Log]]:
+    """The log and, where it is split, what measures get of the rest: what came later, or public documents."""
+    log = verbs.prepare(verbs.read(**study.read), study.prepare.steps)
+    if study.prepare.split is None:
+        return log, {}
+    if study.prepare.split == "halves":
+        log, public = halves(log)
+        return log, {"public": public}
+    log, later = chronological(log, study.prepare.split_rows)
+    return log, {"later": later}
+
+
+def digested(study: Study, version: int) -> str:
+    """What all cells depend on: the bytes of the input and of other files, the steps, the measures, our version and
+    that of results."""
+    settings = dict(study.read)
+    inputs = [
+        [source] if source.startswith("synth:") else [sha256(path) for path in every_file([source])]
+        for source in settings.pop("source")
+    ]
+    judged = {**study.inputs, **{name: sha256(path) for name, path in measure_inputs.files_of(study.inputs).items()}}
+    parts = [inputs, settings, msgspec.to_builtins(study.prepare), study.measures, judged, __version__, version]
+    return json.dumps(parts, sort_keys=True)
+
+
+def put(path: Path, text: str, inputs: Sequence[Path]) -> None:
+    """Write a file of the study, in place of what an earlier run wrote; never over something that a study reads."""
+    with placed(path, force=True, inputs=inputs) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def files_read(study: Study) -> list[Path]:
+    """The study file, the log, and the files that measures and methods need."""
+    sources = [source for source in study.read["source"] if not source.startswith("synth:")]
+    given = measure_inputs.files_of(study.inputs).values()
+    params = [path for cell in study.cells for path in files_of(made(study, cell)).values()]
+    return [study.path, *(every_file(sources) if sources else ()), *given, *dict.fromkeys(params)]
