@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export COTERIE_DATA ?= $(wildcard ../shared/data)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage test-oldest check lint types format docs bench bench-small fuzz mutants clean
+.PHONY: help setup demo test coverage test-oldest check lint types format docs bench bench-small fuzz falsify mutants clean
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,8 +63,15 @@ bench: setup ## Print the benchmark tables (36 million rows; some minutes, 10 GB
 	$(BIN)/python benchmarks/bench_interest.py --users 10000,65000,657000
 	$(BIN)/python benchmarks/bench_concept.py
 	$(BIN)/python benchmarks/bench_generalize.py
+	$(BIN)/python benchmarks/bench_documents.py
+	$(BIN)/python benchmarks/bench_visits.py
+	$(BIN)/python benchmarks/bench_simulate.py
+	$(BIN)/python benchmarks/bench_peer.py
+	$(BIN)/python benchmarks/bench_gate.py --rows 20000000 --lines 2000000 --distinct 10000000
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python benchmarks/bench_affinity.py --users 650000
+	-$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,bench-private]'
+	$(BIN)/python benchmarks/bench_private.py --users 650000
 
 bench-small: setup ## The same on one million rows
 	$(BIN)/python benchmarks/bench.py --users 18000
@@ -74,9 +81,18 @@ bench-small: setup ## The same on one million rows
 	$(BIN)/python benchmarks/bench_interest.py
 	$(BIN)/python benchmarks/bench_concept.py
 	$(BIN)/python benchmarks/bench_generalize.py --queries 100000
+	$(BIN)/python benchmarks/bench_documents.py --plain 6 --large 5000
+	$(BIN)/python benchmarks/bench_visits.py --users 8000
+	$(BIN)/python benchmarks/bench_simulate.py --nodes 100000 --events 1000000
+	$(BIN)/python benchmarks/bench_peer.py --queries 300
+	$(BIN)/python benchmarks/bench_gate.py
+	$(BIN)/python benchmarks/bench_private.py
 
 fuzz: setup ## Feed each parser 100,000 damaged files (hours; FUZZ="--count 5000 jsonl" for fewer)
 	$(BIN)/python tools/fuzz.py $(FUZZ)
+
+falsify: setup ## Look for logs that a differentially private release tells apart, and in eight broken variants (some ten minutes)
+	COTERIE_FALSIFY=1 $(BIN)/python -m pytest -q tests/unit/testing/test_check_private.py
 
 mutants: setup ## Change the code of promises, apply and randomness in many places, and list the changes no test notices
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,mutants]'

@@ -1,10 +1,10 @@
 """interest_microaggregate from TSV to a verified Parquet file, step by step, beside blocked microaggregate.
 
-    python benchmarks/bench_interest.py [--users 10000,65000,657000] [--k 5] [--embedding none] [--beside 10000]
+    python benchmarks/bench_interest.py [--users 10000,65000,657000] [--k 5] [--publish phrases] [--beside 10000]
 
 657,000 users make a log of AOL's size (36 million rows). Each job runs in a process of its own, so that its peak memory
-is its own; the log is made and kernels are compiled before the clock starts. `grouping` is who is grouped with whom
-once the vectors are there. `microaggregate` runs on logs of up to --beside users. Similarity within groups is the mean
+is its own; the log is made and kernels are compiled before the clock starts. `plan` is who is grouped with whom once
+the vectors are there. `microaggregate` runs on logs of up to --beside users. Similarity within groups is the mean
 cosine of the vectors without their size term: the method's own yardstick, which says that it works, not that it is
 useful.
 """
@@ -12,6 +12,7 @@ useful.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import resource
 import subprocess
@@ -21,7 +22,7 @@ import time
 from pathlib import Path
 
 SEED = 7
-STEPS = ("interests", "similar_groups", "release_groups")
+STEPS = ("read", "learn", "plan", "release", "verify", "write")
 
 
 def main() -> None:
@@ -29,6 +30,7 @@ def main() -> None:
     parser.add_argument("--users", default="10000", help="sizes of the synthetic logs, separated by commas")
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--embedding", default="none")
+    parser.add_argument("--publish", default="phrases", choices=("phrases", "queries"))
     parser.add_argument("--beside", type=int, default=10_000, help="largest log for microaggregate; 0: leave it out")
     parser.add_argument("--work", type=Path, help="folder for large files (default: a temporary one)")
     parser.add_argument("--job", help=argparse.SUPPRESS)
@@ -53,15 +55,16 @@ def table(given: argparse.Namespace, folder: Path) -> None:
         ours = job("interest_microaggregate", users, folder, given)
         what = f"{users:,} users, {rows:,} rows, k = {given.k}"
         line("interest_microaggregate, TSV to Parquet", what, ours["whole"], users, ours["peak"])
-        width, cosine, random = ours["width"], ours["cosine"], ours["random"]
-        told = (f"{width} numbers each", f"mean cosine {cosine:.3f}, of random groups {random:.3f}", "")
-        for step, name, what in zip(STEPS, ("vectors", "grouping", "profiles"), told, strict=True):
-            line(f"of which {name}", what, ours[step], users)
+        cosine = (
+            f"{ours['width']} numbers each, mean cosine {ours['cosine']:.3f}, of random groups {ours['random']:.3f}"
+        )
+        for step in STEPS:
+            line(f"of which {step}", cosine if step == "plan" else "", ours[step], users)
         if users <= given.beside:
             theirs = job("microaggregate", users, folder, given)
             ratio = f"{theirs['whole'][1] / ours['whole'][1]:.1f} x the processor time"
             line("microaggregate, TSV to Parquet", ratio, theirs["whole"], users, theirs["peak"])
-            line("of which profiles", "", theirs["release_groups"], users)
+            line("of which plan", "", theirs["plan"], users)
         (folder / f"{users}.tsv").unlink()
 
 
@@ -72,7 +75,8 @@ def line(name: str, what: str, times: list[float], users: int, peak: float | Non
 
 
 def job(name: str, users: int, folder: Path, given: argparse.Namespace) -> dict:
-    settings = {"job": name, "users": users, "log": folder / f"{users}.tsv", "k": given.k, "embedding": given.embedding}
+    settings = {"job": name, "users": users, "log": folder / f"{users}.tsv"}
+    settings |= {key: getattr(given, key) for key in ("k", "embedding", "publish")}
     arguments = [
         sys.executable,
         __file__,
@@ -91,36 +95,34 @@ def anonymize(given: argparse.Namespace) -> dict:
     import numpy as np
 
     import coterie
-    from coterie.cli.main import _blocks_for
+    from coterie import kernels, models
     from coterie.core import registry
     from coterie.kernels.diversity import mean_similarity
 
-    module = registry.module("methods", given.job)
-    kind = registry.method(given.job)
-    times: dict[str, list[float]] = {}
-    kept: dict = {}
-
-    def timed(name, work):
-        def run(*arguments, **settings):
-            wall, cpu = time.perf_counter(), time.process_time()
-            kept[name] = result = work(*arguments, **settings)
-            times[name] = [time.perf_counter() - wall, time.process_time() - cpu]
-            return result
-
-        return run
-
-    for name in STEPS:
-        if hasattr(module, name):
-            setattr(module, name, timed(name, getattr(module, name)))
     ours = given.job == "interest_microaggregate"
-    method = kind(k=given.k, **({"embedding": given.embedding} if ours else {}))
+    settings = {"embedding": given.embedding, "publish": given.publish} if ours else {}
+    method = registry.method(given.job)(k=given.k, **settings)
+    kept, marks = {}, [("read", time.perf_counter(), time.process_time())]
 
-    def whole() -> None:
-        log = coterie.prepare(coterie.read(given.log))
-        release = coterie.anonymize(log, method, seed=SEED, blocks=_blocks_for(log, kind))
-        coterie.write(release, given.log.with_suffix(".parquet"), force=True)
+    def keep(module, name: str) -> None:
+        """Keep what a function gives."""
+        work = getattr(module, name)
+        setattr(module, name, lambda *given, **more: kept.setdefault(name, work(*given, **more)))
 
-    timed("whole", whole)()
+    def mark(step: str, _share: float | None = None) -> None:
+        if step != marks[-1][0]:
+            marks.append((step, time.perf_counter(), time.process_time()))
+
+    keep(models.interests, "interests")
+    keep(kernels.grouping, "similar_groups")
+    log = coterie.prepare(coterie.read(given.log))
+    release = coterie.anonymize(log, method, seed=SEED, progress=mark)
+    mark("write")
+    coterie.write(release, given.log.with_suffix(".parquet"), force=True)
+    mark("end")
+    pairs = itertools.pairwise(marks)
+    times = {step: [wall - before, cpu - used] for (step, before, used), (_, wall, cpu) in pairs}
+    times["whole"] = [end - begin for begin, end in zip(marks[0][1:], marks[-1][1:], strict=True)]
     if not ours:
         return times
     content, group = kept["interests"].vectors[:, :-2], kept["similar_groups"]

@@ -64,6 +64,13 @@ def test_the_walls(room):
             assert not _rooms_used(path) & set(_FORBIDDEN[room]), path
 
 
+def test_a_peer_knows_nothing_of_logs():
+    """It waits for one query after the other, and none of it may end in a release."""
+    for path in _files():
+        if _room(path) == "peer":
+            assert _rooms_used(path) <= {"errors", "core", "text", "steps", "simulate"}, path
+
+
 def test_kernels_know_nothing_but_arrays():
     for path in _files():
         if _room(path) == "kernels":
@@ -91,9 +98,10 @@ def test_promises_are_judged_without_models_of_methods():
 
 
 def test_models_and_apply_take_column_names_from_the_shape():
-    columns = {"user", "query", "time", "rank", "url", "path"}
+    columns = {"user", "query", "time", "rank", "url", "path", "address", "referrer", "agent"}
     others = {  # what bears the same name and is no column of a log
         ("models/concepts.py", "query"),  # a unit of taxonomies
+        ("models/documents.py", "query"),
         ("models/events.py", "time"),  # fields of Scales
         ("models/events.py", "rank"),
         ("models/queries.py", "user"),  # a column of the certificate, which judges read

@@ -21,6 +21,8 @@ from coterie.explain import explain_affinity, network
 from coterie.measures.comparison import Comparison
 from coterie.methods.affinity import Affinity
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.simulate import World, protocol, simulate
+from coterie.simulate.case import Case
 from coterie.testing import queries_log, visits_log
 from tests.helpers.broken_methods import CAUGHT_BY, MixesNames
 from tests.helpers.runs import a_run
@@ -74,6 +76,10 @@ def test_reprs(log_path):
     _clean(repr(verbs.log_view(log)) + repr(verbs.release_view(log, release, show_values=True)))
     method, run = SuppressRare(k=3), a_run(1)
     _clean(repr(method.release(log, method.plan(None, log, run), run)) + repr(run))
+    by, world = protocol("friends", degree=3), World.of(log)
+    seen = by.protect(world, 1)
+    _clean(repr(simulate(world, by, seed=1)) + repr(world) + repr(seen) + repr(seen.network))
+    _clean(repr(Case(world=world, protocol=by, seen=seen, seed=1)))
 
 
 def _labels(folder):
@@ -124,11 +130,52 @@ def test_every_command(log_path, tmp_path, capsys, monkeypatch, caplog):
         ["report", safe, "-O", log_path, "--record", record, "-o", tmp_path / "r.html"],
         ["report", safe, "-O", log_path, "-o", tmp_path / "r.md"],
         ["report", safe, "-O", log_path, "-o", tmp_path / "r.json"],
+        ["gate", "run", log_path, "-o", tmp_path / "gate", "--state", tmp_path / "state", "--k", "3", "--keep-open"],
+        ["gate", "status", "--state", tmp_path / "state", "--json"],
+        ["gate", "rotate", "--state", tmp_path / "state", "-o", tmp_path / "gate"],
+        ["gate", "forget", "--state", tmp_path / "state"],
+        [
+            "append",
+            "suppress_rare",
+            log_path,
+            "-o",
+            tmp_path / "nights",
+            "--state",
+            tmp_path / "nights_state",
+            "--k",
+            "3",
+        ],
+        [
+            "append",
+            "suppress_rare",
+            log_path,
+            "-o",
+            tmp_path / "nights",
+            "--state",
+            tmp_path / "nights_state",
+            "--k",
+            "3",
+        ],
+        ["simulate", log_path, "--degree", "3", "--seed", "7", "-o", tmp_path / "simulated"],
     ]
     for arguments in run:
         assert _run(capsys, monkeypatch, *arguments) in (0, 1, 3)
-    for name in ("r.html", "r.md", "r.json", "g.md", "safe.tsv.json", "again.tsv.json", "p.svg"):
+    for name in (
+        "r.html",
+        "r.md",
+        "r.json",
+        "g.md",
+        "safe.tsv.json",
+        "again.tsv.json",
+        "p.svg",
+        "simulated/scores.csv",
+        "simulated/simulation.json",
+    ):
         _clean((tmp_path / name).read_text())
+    sidecars = [*(tmp_path / "gate").glob("*.json"), *(tmp_path / "nights").glob("*.json")]
+    assert len(sidecars) > 2
+    for path in sidecars:
+        _clean(path.read_text().replace("2017-04-13", ""))  # when a part closed may be told, of the day of the log
     _clean(caplog.text)
     _clean(json.dumps(json.loads((record / "run.json").read_text())))
 

@@ -22,9 +22,10 @@ from coterie.cli import options
 from coterie.cli.lists import example_of
 from coterie.cli.main import cli
 from coterie.core import registry
-from coterie.core.params import params_of
-from coterie.core.promise import promise_class
-from coterie.core.shapes import SHAPES
+from coterie.core.params import params_of, with_values
+from coterie.core.promise import Promise, promise_class
+from coterie.core.shapes import SHAPES, VISITS
+from coterie.formats import _searches
 from coterie.measures.inputs import INPUTS
 from coterie.steps.scrub import RECOGNIZERS
 
@@ -84,6 +85,21 @@ def methods_page() -> str:
     return "\n".join(parts)
 
 
+_SEARCHES_MORE = """\
+`coterie inspect access.log` tells which parameters seem to hold searches, and how many rows have them. All methods for
+search logs then apply. The sidecar of a release says which parameter it was, so that `verify`, `measure` and `report`
+read the original in the same way:
+
+```sh
+coterie anonymize interest_microaggregate access.log --query-param q -o safe.tsv
+coterie verify safe.tsv --original access.log
+```
+
+In Python it is `coterie.read("access.log", query_param="q")`, in a study `query_param = "q"` in `[read]`. Names of
+parameters are told apart by case. Tables with a column `path` can be read so, too. What a form sends with POST does not
+stand in an access log. Robots are not left out: who they are is not known any more once a log is a search log."""
+
+
 def formats_page() -> str:
     parts = [
         "# Formats\n\nThe format is sniffed from the first lines, or named with `--format`. Each format says how sure "
@@ -93,6 +109,7 @@ def formats_page() -> str:
     ]
     for name in registry.names("formats"):
         parts.append(f"## {name}\n\n{cleandoc(registry.module('formats', name).__doc__)}\n")
+    parts.append(f"## Access logs as search logs\n\n{cleandoc(_searches.__doc__ or '')}\n\n{_SEARCHES_MORE}\n")
     return "\n".join(parts)
 
 
@@ -107,8 +124,9 @@ def measures_page() -> str:
 
 def steps_page() -> str:
     parts = [
-        "# Prepare steps\n\n`--prepare normalize,drop_empty` is the default; `--prepare none` for none. A step may "
-        'have parameters: `--prepare "normalize,drop_empty,sessions(minutes=10)"`. The same text stands in TOML (or '
+        "# Prepare steps\n\nUnless you say otherwise, `--prepare default` is done: `normalize,drop_empty`, and for "
+        "access logs `strip_query,normalize,drop_empty`. `--prepare none` for none. A step may "
+        'have parameters: `--prepare "default,sessions(minutes=10)"`. The same text stands in TOML (or '
         '`{name = "sessions", minutes = 10}`) and in the sidecar of a release, so that verify, measure and report '
         "prepare the original in the same way. In Python a step may also be a value: `Sessions(minutes=10)`.\n"
     ]
@@ -135,11 +153,13 @@ def shapes_page() -> str:
         for column in shape.columns:
             private = " (never released)" if column.name in shape.private else ""
             private += " (points at a person)" if column.name in shape.identifying else ""
+            private += " (empty in every release)" if column.name in shape.never_given else ""
             parts.append(
                 f"| `{column.name}` | {column.dtype} | {'yes' if column.nullable else 'no'} | {column.doc}{private} |"
             )
         if shape.subject:
-            parts.append(f"\nProtected: `{shape.subject}`." + (f" Revealed: `{shape.item}`." if shape.item else ""))
+            revealed = f" Revealed: `{shape.item}`, called a {shape.item_noun}." if shape.item else ""
+            parts.append(f"\nProtected: `{shape.subject}`, called a {shape.subject_noun}.{revealed}")
         parts.append("")
     return "\n".join(parts)
 
@@ -148,9 +168,16 @@ def promises_page() -> str:
     parts = ["# Promises\n\nWhat a release can promise, for k = 5, and what that does not say.\n"]
     for name in registry.names("promises"):
         promise = example_of(promise_class(name))
-        limits = "\n".join(f"- {limit}" for limit in promise.limits)
-        parts.append(f"## {name}\n\n{promise.__doc__}\n\n> {promise.sentence}\n\nIts limits:\n\n{limits}\n")
+        parts.append(f"## {name}\n\n{promise.__doc__}\n\n{_said_by(promise)}")
+        visits = with_values(promise, shape=VISITS.name)
+        if visits != promise:
+            parts.append(f"Of an access log it says:\n\n{_said_by(visits)}")
     return "\n".join(parts)
+
+
+def _said_by(promise: Promise) -> str:
+    limits = "\n".join(f"- {limit}" for limit in promise.limits)
+    return f"> {promise.sentence}\n\nIts limits:\n\n{limits}\n"
 
 
 def cli_page() -> str:
@@ -174,6 +201,23 @@ def _commands(group: click.Group) -> list[tuple[str, click.Command]]:
 def _help(command: click.Command, path: str) -> str:
     with click.Context(command, info_name=path, terminal_width=100, **options.CONTEXT) as ctx:
         return f"## {path}\n\n```text\n{command.get_help(ctx)}\n```\n"
+
+
+def protocols_part() -> str:
+    parts = []
+    for name in registry.names("protocols"):
+        parts.append(f"### {name}\n\n```text\n{cleandoc(registry.module('protocols', name).__doc__)}\n```\n")
+        parts.append("| parameter | default | allowed | meaning |\n|---|---|---|---|")
+        for p in params_of(registry.member("protocols", name)):
+            parts.append(f"| `{p.name}` | `{p.default}` | {p.rule.describe(p.kind)} | {p.doc} |")
+        parts.append("")
+    return "\n".join(parts).rstrip()
+
+
+def simulation_measures_part() -> str:
+    kind = "simulation_measures"
+    texts = {name: registry.module(kind, name).__doc__ for name in registry.names(kind)}
+    return "\n\n".join(f"### {name}\n\n```text\n{cleandoc(text)}\n```" for name, text in texts.items())
 
 
 EXAMPLE = (
@@ -216,7 +260,10 @@ PAGES = {
     "docs/promises.md": promises_page,
     "docs/cli.md": cli_page,
 }
-PARTS = {"README.md": {"example": example, "methods": method_table, "measures": measure_table, "formats": format_table}}
+PARTS = {
+    "README.md": {"example": example, "methods": method_table, "measures": measure_table, "formats": format_table},
+    "docs/simulate.md": {"protocols": protocols_part, "measures": simulation_measures_part},
+}
 
 
 def _filled(text: str, found: re.Match[str]) -> str:

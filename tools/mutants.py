@@ -1,6 +1,6 @@
 """Mutation tests: change one thing in the code of a room, run the room's tests, and list the changes nobody noticed.
 
-    tools/mutants.py [ROOM ...] [--sample N] [--seed S] [--jobs J]
+    tools/mutants.py [ROOM ...] [--sample N] [--seed S] [--part I/N] [--calls DIR] [--jobs J]
 
 The mutants are those of mutmut's operators. Its runner does not work here: it forks after it has run tests, and the
 threads of polars do not survive that; and it leaves out constants, properties and other decorated functions. Here each
@@ -204,13 +204,20 @@ def _calls(paths: Sequence[str], tests: Sequence[str]) -> tuple[dict[str, set[st
             sys.settrace(calls.trace)
             code = _tests(tests, calls)
             sys.settrace(None)
-            callers = {place: sorted(names) for place, names in calls.callers.items()}
-            target.write_text(json.dumps([callers, calls.seconds]))
+            _write(target, calls.callers, calls.seconds)
             return code
 
         if os.waitstatus_to_exitcode(os.waitpid(_fork(work, log), 0)[1]):
             raise SystemExit(f"The tests fail without a mutant. Mend them first.\n{log.read_text()[-4000:]}")
-        callers, seconds = json.loads(target.read_text())
+        return _read(target)
+
+
+def _write(target: Path, callers: dict[str, set[str]], seconds: dict[str, float]) -> None:
+    target.write_text(json.dumps([{place: sorted(names) for place, names in callers.items()}, seconds]))
+
+
+def _read(target: Path) -> tuple[dict[str, set[str]], dict[str, float]]:
+    callers, seconds = json.loads(target.read_text())
     return {place: set(names) for place, names in callers.items()}, seconds
 
 
@@ -266,12 +273,21 @@ def _tests_of_mutant(mutant: Mutant, chosen: dict[str, float]) -> int:
     return _tests(sorted({test.partition("::")[0] for test in chosen}), _Only(chosen))
 
 
+def _part(text: str) -> tuple[int, int]:
+    number, parts = map(int, text.split("/"))
+    if not 1 <= number <= parts:
+        raise ValueError
+    return number, parts
+
+
 def main() -> int:
     """Run the mutants of rooms; 1 if one survives that is not known to do the same as the original."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("rooms", nargs="*", default=list(ROOMS), metavar="ROOM", help=", ".join(ROOMS))
     parser.add_argument("--sample", type=int, default=250, help="mutants of each room, drawn at random; 0: all")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
+    parser.add_argument("--part", type=_part, default=(1, 1), metavar="I/N", help="each Nth mutant, from the Ith")
+    parser.add_argument("--calls", type=Path, metavar="DIR", help="keep there which test calls what, for further parts")
     parser.add_argument("--jobs", type=int, default=2, help="how many run at once")
     given = parser.parse_args()
     os.chdir(ROOT)
@@ -281,12 +297,19 @@ def main() -> int:
     summary, unexpected = [], 0
     for room in given.rooms:
         paths, tests = ROOMS[room]
-        mutants, total = mutants_of(paths, given.sample, given.seed)
+        sample, total = mutants_of(paths, given.sample, given.seed)
+        mutants = sample[given.part[0] - 1 :: given.part[1]]
         print(f"{room}: {len(mutants):,} of {total:,} mutants", flush=True)
-        callers, seconds = _calls(paths, tests)
-        unchanged = replace(mutants[0], code=mutants[0].original)
-        if not _survivors([unchanged], lambda _: seconds, 1):  # noqa: B023
-            raise SystemExit("The tests fail in a fork, without any change.")
+        kept = given.calls / f"{room}.json" if given.calls else None
+        if kept is not None and kept.exists():
+            callers, seconds = _read(kept)
+        else:
+            callers, seconds = _calls(paths, tests)
+            unchanged = replace(mutants[0], code=mutants[0].original)
+            if not _survivors([unchanged], lambda _: seconds, 1):  # noqa: B023
+                raise SystemExit("The tests fail in a fork, without any change.")
+            if kept is not None:
+                _write(kept, callers, seconds)
         survivors = _survivors(mutants, lambda mutant: _chosen(mutant, callers, seconds), given.jobs)  # noqa: B023
         missed = [mutant for mutant in survivors if str(mutant) not in equivalent]
         unexpected += len(missed)

@@ -1,4 +1,4 @@
-"""Demo: one synthetic log, three ways to release it for several k, and one report that compares them."""
+"""Demo: one synthetic log, four ways to release it for several k, and one report that compares them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ MEASURES = (
     "uniqueness",
     "linkage",
     "witness",
+    "attribution",
     "release_share",
     "information_loss",
     "frequency",
     "semantic_remain",
 )
-"""What the report compares by: enough to see meaning kept against risk, and quick."""
+"""What the report compares by: enough to see meaning kept against what a person's rows add, and quick."""
 _MARK = ".made-by-coterie-demo"
 
 
@@ -46,7 +47,8 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
     methods = list(_methods())
     made = jobs.anonymize_each(log, methods, seed=SEED, independent=True, progress=progress)  # to compare k
     for method, release in zip(methods, made, strict=True):
-        name = f"{registry.name_of(method)}.{release.params['k']}"
+        settings = (registry.name_of(method), release.params.get("publish"), release.params["k"])
+        name = ".".join(str(each) for each in settings if each is not None)
         path, record = folder / f"{name}.tsv", folder / "records" / name
         verbs.write(release, path, record=record)
         releases.append(verbs.load_release(path, record))
@@ -69,10 +71,11 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
 
 
 def _methods() -> Iterator[Method]:
-    """Queries that k people typed, rare queries that others cover, and users in groups of like interests."""
+    """Queries that k people typed, rare ones that others cover, and profiles of users in groups by interest."""
     yield from (SuppressRare(k=k) for k in KS)
     yield from (Affinity(k=k) for k in KS)
-    yield from (InterestMicroaggregate(k=k, attrs="drop") for k in KS)
+    yield from (InterestMicroaggregate(k=k, publish="queries") for k in KS)
+    yield from (InterestMicroaggregate(k=k, publish="phrases") for k in KS)
 
 
 def _own(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
     CoterieError
     ├── InputError          the data is not what was expected (file, line, column, what to do)
+    │   ├── NoRowsError         there is no row to read
     │   └── NotApplicableError  a measure has no meaning for this release
     ├── ParameterError      a parameter has a value it cannot have
     ├── UnknownNameError    no method, format, measure, step or promise of that name
@@ -23,6 +24,10 @@ class CoterieError(Exception):
 
 class InputError(CoterieError):
     """The data is not what was expected."""
+
+
+class NoRowsError(InputError):
+    """There is no row to read: files are empty, or have at most a header."""
 
 
 class NotApplicableError(InputError):

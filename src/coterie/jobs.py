@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,24 +17,28 @@ import polars as pl
 
 from coterie import formats, verbs
 from coterie.core import registry
+from coterie.core.files import files_in
 from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Record, Release
+from coterie.core.nouns import scores_in_words_of
 from coterie.core.params import early_params, files_of
-from coterie.core.plan import Method, can_regroup
+from coterie.core.plan import Method, can_regroup, spends
 from coterie.core.promise import Verdict
 from coterie.errors import ParameterError
-from coterie.measures import findings, names_of_all, needing
+from coterie.measures import names_of_all, needing
 from coterie.measures.inputs import INPUTS
-from coterie.reports.figures import headlines
+from coterie.reports.figures import findings_of, headlines
 from coterie.steps import StepLike
 from coterie.verbs import Progress
 from coterie.writing.files import STDOUT
 from coterie.writing.groups import refuse_groups
 from coterie.writing.history import History
+from coterie.writing.ledger import Allowance
 from coterie.writing.outputs import Target as Target
 from coterie.writing.outputs import targets as targets
-from coterie.writing.record import record_files
-from coterie.writing.sidecar import sidecar_path
+from coterie.writing.record import record_files, warned
+from coterie.writing.sidecar import reading_like, sidecar_path
+from coterie.writing.spending import for_the_operator, spend
 from coterie.writing.targets import placed, refuse_output
 
 if TYPE_CHECKING:
@@ -58,18 +63,19 @@ def read_logs(
     steps: Sequence[StepLike] | None = None,
     note: Note = _silent,
 ) -> Log:
-    """One log from files, globs or standard input, prepared by `steps`; `note` hears what could not be read."""
-    log = verbs.read(list(paths), **(reading or {}))
-    for step in log.history:
-        for text in step.notes:
-            note(text)
-    return log if steps is None else verbs.prepare(log, steps)
+    """One log from files, globs or standard input, prepared by `steps`; `note` hears what was left out."""
+    as_read = verbs.read(list(paths), **(reading or {}))
+    log = as_read if steps is None else verbs.prepare(as_read, steps)
+    for text in log.notes:
+        note(text)
+    return log
 
 
 def _files(paths: Sequence[str]) -> list[Path]:
-    """The files that paths and globs stand for; none where there are no paths, or where the log is made up."""
+    """The files that paths and globs stand for, folders and the files in them too; none where the log is made up."""
     made_up = len(paths) == 1 and paths[0].startswith("synth:")
-    return formats.expand(paths) if paths and not made_up else []
+    given = formats.expand(paths, folders=True) if paths and not made_up else []
+    return [*given, *(file for path in given if path.is_dir() for file in files_in(path))]
 
 
 def inspect_logs(
@@ -77,14 +83,19 @@ def inspect_logs(
     reading: Reading | None = None,
     *,
     steps: Sequence[StepLike] | None = None,
+    for_people: bool = False,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> pl.DataFrame:
-    """What is in a log, and how exposed it is before any protection: name, key, value, unit."""
+    """What is in a log, and how exposed it is before any protection: name, key, value, unit; or keys `for_people`."""
     progress("read")
-    log = read_logs(paths, reading, steps=steps, note=note)
+    as_read = verbs.read(list(paths), **(reading or {}))
+    log = as_read if steps is None else verbs.prepare(as_read, steps)
+    for text in log.notes:
+        note(text)
     progress("inspect")
-    return verbs.inspect(log)
+    scores = verbs.inspect(log, as_read)
+    return scores_in_words_of(log.shape, scores) if for_people else scores
 
 
 # --- anonymizing -----------------------------------------------------------------------------------
@@ -105,8 +116,12 @@ class Summary:
     sentence: str
     rows: int
     rows_read: int
+    size: str
+    """What stands in it, beside what was read."""
     checks: int
     largest_k: int | None
+    subjects: str
+    """What people call those among whom k hides somebody."""
     warnings: tuple[str, ...]
     steps: tuple[str, ...]
     scrubbed: Mapping[str, int]
@@ -127,18 +142,20 @@ def anonymize_files(
     log_name: str | None = None,
     groups_of: Path | None = None,
     independent: bool = False,
+    budget: Allowance | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
     """Read and prepare log files, anonymize them with each method, and write each release to its target.
 
     `history` is the file that lists the releases of the log called `log_name`: beside the log unless given, or "none".
-    `groups_of` and `independent`: see `anonymize_each`.
+    `groups_of` and `independent`: see `anonymize_each`. `budget`: what may be spent of its people over all releases.
     """
     files = _files(paths)
     _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
     _refuse_groups(methods, groups_of, independent)
-    book = History.of(files, history, log_name) if files else None  # nobody is in a log that is made up
+    needed = any(spends(method) is not None for method in methods)
+    book = History.of(files, history, log_name, needed=needed) if files else None  # nobody is in a log that is made up
     progress("read")
     log = read_logs(paths, reading, steps=steps, note=note)
     return write_each(
@@ -151,6 +168,7 @@ def anonymize_files(
         history=book,
         groups_of=groups_of,
         independent=independent,
+        budget=budget,
         progress=progress,
         note=note,
     )
@@ -167,6 +185,7 @@ def write_each(
     history: History | None = None,
     groups_of: Path | None = None,
     independent: bool = False,
+    budget: Allowance | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
@@ -179,6 +198,7 @@ def write_each(
     _refuse(to, inputs, force)
     if history is not None:
         history.refuse([*inputs, *(path for target in to for path in target.files)])
+    spend(log, methods, history, budget, seed)
     releases = anonymize_each(
         log,
         methods,
@@ -195,7 +215,7 @@ def write_each(
             progress("write")
             warning = "" if history is None else history.warning(release, log.digest)
             digest = verbs.write(
-                _warned(release, warning),
+                warned(release, warning),
                 target.path,
                 kind=target.kind,
                 sidecar=target.sidecar,
@@ -204,7 +224,9 @@ def write_each(
                 csv_safe=target.csv_safe,
             )
             done = summary(release, target.path)
-            summaries.append(replace(done, warnings=(*done.warnings, *filter(None, [warning]))))
+            summaries.append(
+                replace(done, warnings=(*done.warnings, *filter(None, [warning]), *for_the_operator(release)))
+            )
             if history is not None:
                 history.add(release, log.digest, digest)
     except BaseException:
@@ -213,14 +235,6 @@ def write_each(
             note(f"Already written and verified: {written}. What follows concerns the others.")
         raise
     return summaries
-
-
-def _warned(release: Release, warning: str) -> Release:
-    """The release with a warning in its private record, and not in its sidecar."""
-    if not warning or release.record is None:
-        return release
-    record = replace(release.record, run={**release.record.run, "warnings": [warning]})
-    return replace(release, record=record)
 
 
 def _refuse(to: Sequence[Target], inputs: Sequence[Path], force: bool) -> None:
@@ -306,15 +320,16 @@ def _alike(methods: Sequence[Method]) -> list[Method]:
 def summary(release: Release, target: str) -> Summary:
     """A release in numbers."""
     history = release.log.history
-    read = [step.counts for step in history if step.name == "read"]
     return Summary(
         target=target,
         headline=release.headline,
         sentence=release.verdict.sentence,
-        rows=release.log.frame.select(pl.len()).collect(engine="streaming").item(),
-        rows_read=sum(counts.get("lines", 0) - counts.get("bad", 0) for counts in read),
+        rows=release.rows,
+        rows_read=release.log.rows_read,
+        size=release.size,
         checks=len(release.checks),
         largest_k=release.verdict.largest_k,
+        subjects=release.verdict.subjects,
         warnings=release.warnings,
         steps=release.log.steps,
         scrubbed={kind: count for step in history if step.name == "scrub" for kind, count in step.counts.items()},
@@ -346,10 +361,10 @@ def verify_file(
     foreign = not sidecar_path(Path(out)).exists()
     own = {name: value for name, value in (original_reading or {}).items() if value}
     shared = dict(reading or {})
-    if foreign:  # its format and columns say nothing about the original
+    if foreign:  # its format and columns say nothing about the original, and searches are read from that alone
         shared = {name: value for name, value in shared.items() if name not in ("format", "columns")}
-    log = read_logs(original, {**shared, **own}, note=note) if original else None
-    rows = read_logs([out], reading, note=note) if foreign else out
+    log = read_logs(original, reading_like(out, {**shared, **own}), note=note) if original else None
+    rows = read_logs([out], {**(reading or {}), "query_param": None}, note=note) if foreign else out
     progress("verify")
     return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record)
 
@@ -364,18 +379,20 @@ def measure_file(
     seed: int | None = None,
     show_values: bool = False,
     given: Mapping[str, Any] | None = None,
+    for_people: bool = False,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> pl.DataFrame:
     """Scores of a released file; `note` hears which measures were left out, and why.
 
-    `given` is what some measures need besides: see `verbs.measure`. Logs in it (`later`) are paths here.
+    `given` is what some measures need besides: see `verbs.measure`. Logs in it (`later`) are paths here. Keys are
+    in the words of the log where they are `for_people`.
     """
     for name in names:
         registry.module("measures", name)
     progress("read")
     release = verbs.load_release(out, record)
-    log = read_logs(original, reading, note=note)
+    log = read_logs(original, reading_like(out, reading), note=note)
     loaded = _loaded(given or {}, reading, note)
     progress("measure")
     no_meaning: list[str] = []
@@ -385,11 +402,9 @@ def measure_file(
     if not names and record is None:
         left_out = [name for name in names_of_all() if name in needing("record")]
         note(f"Left out, because they need --record DIR: {', '.join(left_out)}.")
-    for reason in no_meaning:
-        note(f"Left out: {reason}")
-    for cost in headlines(scores, findings()):
-        note(cost)
-    return scores
+    for text in (*(f"Left out: {reason}" for reason in no_meaning), *headlines(scores, findings_of(log.shape))):
+        note(text)
+    return scores_in_words_of(log.shape, scores) if for_people else scores
 
 
 def _loaded(given: Mapping[str, Any], reading: Reading | None, note: Note) -> dict[str, Any]:
@@ -430,7 +445,7 @@ def report_files(
     refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
     loaded = [verbs.load_release(out, records[place] if records else None) for place, out in enumerate(outs)]
     progress("read")
-    log = read_logs(original, reading, note=note)
+    log = read_logs(original, reading_like(outs[0], reading), note=note)
     also = _loaded(given, reading, note)
     progress("report")
     releases = [verbs.verified_again(release, log) for release in loaded]
@@ -444,14 +459,12 @@ def report_files(
 def write_synthetic(
     to: Path, users: int, *, seed: int = 7, kind: str = "topics", force: bool = False, progress: Progress = _silent
 ) -> int:
-    """Write a synthetic log of one of `synth.KINDS` in AOL's layout; returns how many rows it has."""
-    from coterie.synth import LINES_MEAN, write_aol
+    """Write a synthetic log of one of `synth.KINDS` in its layout; returns how many rows it has."""
+    from coterie import synth
 
-    if to.suffix not in (".tsv", ".txt", ".gz", ".zst"):
-        raise ParameterError("A synthetic log is text in AOL's layout: name it .tsv, .tsv.gz or .tsv.zst.")
-    expected = users * LINES_MEAN
+    synth.check_name(to, kind)
     with placed(to, force) as part:
-        return write_aol(part, users, seed, lambda count: progress("synth", min(1.0, count / expected)), kind=kind)
+        return synth.write(part, users, seed, kind, partial(progress, "synth"))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

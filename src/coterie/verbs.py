@@ -14,28 +14,35 @@ from coterie import formats
 from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
-from coterie.core.params import early_params, public_params
-from coterie.core.plan import Draft, Facts, Method, baseline_of, holds_rows, shape_given
+from coterie.core.params import early_params, public_params, with_values
+from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_seed, shape_given
 from coterie.core.plan import learn as learn_by
-from coterie.core.promise import Case, Check, Promise, Status, Verdict, promise_class, with_k
+from coterie.core.promise import Case, Check, Status, Verdict, promise_class, with_k
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
-from coterie.core.shapes import SHAPES, Shape
+from coterie.core.shapes import SHAPES
 from coterie.engines.local import Local, blocks_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, UnknownNameError
-from coterie.measures import findings
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.promises import judge
 from coterie.reports import RANDOM, render
-from coterie.reports.figures import headlines
+from coterie.reports.figures import findings_of, headlines
 from coterie.reports.views import log_view as log_view
-from coterie.reports.views import overview, personal_data, singled_out, with_baseline
+from coterie.reports.views import overview, personal_data, refuse_idle, singled_out, site_searches, with_baseline
 from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps.sessions import session_minutes
 from coterie.writing.canonical import canonical
-from coterie.writing.files import fingerprint, in_order, refuse_other_digest, refuse_other_input, sha256, write_release
+from coterie.writing.files import (
+    fingerprint,
+    in_order,
+    refuse_other_digest,
+    refuse_other_input,
+    refuse_other_shape,
+    sha256,
+    write_release,
+)
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.sidecar import consistent, prepare_steps, read_sidecar, sidecar_path
@@ -56,23 +63,40 @@ def read(
     columns: Mapping[str, str] | None = None,
     user_field: str | None = None,
     date: str | None = None,
+    query_param: str | None = None,
+    terms: int = 100,
+    min_length: int = 3,
+    words: str = "nouns",
     allow_bad: bool = False,
 ) -> Log:
-    """A log from a file, a glob, several of them, or standard input (`-`); the format is sniffed."""
+    """A log from a file, a glob, several of them, or standard input (`-`); the format is sniffed.
+
+    Documents are read from folders and archives too; `terms` and `min_length` say what becomes of them. With
+    `query_param` an access log is read as the search log of its site: `formats/_searches.py` says how.
+    """
     paths = [source] if isinstance(source, (str, Path)) else list(source)
     if len(paths) == 1 and str(paths[0]).startswith("synth:"):
-        return _synthetic(str(paths[0]))
-    options = formats.Options(columns=columns or {}, user_field=user_field, date=date)
+        made_up = _synthetic(str(paths[0]), formats.Options(terms=terms, min_length=min_length, words=words))
+        return made_up if query_param is None else formats.search_log(made_up, query_param)
+    options = formats.Options(
+        columns=columns or {},
+        user_field=user_field,
+        date=date,
+        query_param=query_param,
+        terms=terms,
+        min_length=min_length,
+        words=words,
+    )
     return formats.read(paths, format=format, options=options, allow_bad=allow_bad)
 
 
-def log(table: Any, columns: Mapping[str, str] | None = None) -> Log:
-    """A log from a polars, pandas or Arrow table; `columns` maps our names to the table's."""
-    return formats.table_log(table, columns)
+def log(table: Any, columns: Mapping[str, str] | None = None, *, terms: int = 100, min_length: int = 3) -> Log:
+    """A log from a polars, pandas or Arrow table; `columns` maps our names to the table's. Texts become vectors."""
+    return formats.table_log(table, formats.Options(columns=columns or {}, terms=terms, min_length=min_length))
 
 
 def prepare(log: Log, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
-    """The log after some steps, given as values, names or texts: normalize, drop_empty, events, sessions, scrub."""
+    """The log after some steps, given as values, names or texts; unless said, those that suit its shape."""
     return apply_steps(log, steps)
 
 
@@ -113,9 +137,11 @@ def learn(
     if any(early_params(method) != early_params(first) for method in methods):
         raise ParameterError("What is learnt serves methods that differ in k alone.")
     name = registry.name_of(first)
+    refuse_seed(first, seed)
     if log.shape not in first.accepts:
         accepted = ", ".join(shape.name for shape in first.accepts)
-        raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}.")
+        others = ", ".join(registry.methods_for(log.shape))
+        raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}. Use one of: {others}.")
     engine = Local(blocks_for(log, holds_rows(first)) if blocks is None else blocks)
     facts = _facts(log)
     for method in methods:
@@ -168,7 +194,8 @@ def anonymize(
     plan = decide(learnt.value, log, replace(run, tell=partial(progress, "plan")))
     progress("release")
     draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
-    released, row_map = in_order(draft.frame, shape, run, record)
+    judged_by_rows = any("rows" in promise.evidence for promise in promises)
+    released, row_map = in_order(draft, shape, run, keep_rows=record or judged_by_rows)
     progress("verify")
     private = Record(
         run={
@@ -181,7 +208,7 @@ def anonymize(
             "rows": learnt.facts.rows,
             "history": [asdict(step) for step in log.history],
             "input_sha256": list(learnt.source.file_digests) if record else [],
-            "input_digest": learnt.source.digest if record or _names_anybody(draft) else "",
+            "input_digest": learnt.source.digest if record or draft.names_anybody else "",
             GROUPS_DIGEST: groups_digest(draft.subjects),
             GROUPS_OF: list(before),
         },
@@ -194,7 +221,7 @@ def anonymize(
     if verdict.exit_code != 0:
         raise BrokenPromiseError(_broken_message(name, verdict))
     return Release(
-        log=Log(frame=released, shape=shape, history=log.history, resources=(log.resources, run), sources=log.sources),
+        log=replace(log, frame=released, shape=shape, resources=(log.resources, run)),
         promises=promises,
         method=name,
         params=public_params(method),
@@ -203,12 +230,6 @@ def anonymize(
         record=private,
         verified=fingerprint(released),
     )
-
-
-def _names_anybody(draft: Draft) -> bool:
-    """Whether rows are released under names, which the judge computes again."""
-    names = draft.subjects.select(pl.col("released").is_not_null().any())
-    return bool(names.collect(engine="streaming").item())
 
 
 def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:
@@ -220,17 +241,19 @@ def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:
 def _facts(log: Log) -> Facts:
     """Rows and subjects."""
     subject, item = pl.col(log.shape.subject), pl.col(log.shape.item)
-    numbers = (
+    numbers = [
         pl.len().alias("rows"),
         subject.drop_nulls().n_unique().alias("subjects"),
         item.null_count().alias("empty"),
-    )
+    ]
+    if (owner := log.shape.owner) in log.frame.collect_schema():
+        numbers.append(pl.coalesce(owner, pl.lit("\0") + subject).n_unique().alias("owners"))
     counts = log.frame.select(numbers).collect(engine="streaming").row(0, named=True)
     if counts["rows"] == 0:
         raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
     if empty := counts.pop("empty"):
-        raise InputError(f"{empty:,} rows have no {log.shape.item}. Leave them out before anonymizing.")
-    return Facts(**counts, session_minutes=session_minutes(log))
+        raise InputError(f"{empty:,} rows have no {log.shape.item_noun}. Leave them out before anonymizing.")
+    return Facts(**counts, session_minutes=session_minutes(log), shape=log.shape)
 
 
 def verify(
@@ -250,10 +273,10 @@ def verify(
     record tells whose names these are (its seed gives them again), so that people can be counted, and where to look;
     none of its tables is believed.
     """
-    if original is not None and not _named(original):
+    if original is not None and not original.named:
         raise InputError(
-            f"The original has no {original.shape.subject} in any row, so nothing can be counted. Say which column "
-            f"holds it: --original-columns user=NAME (in Python: columns=...)."
+            f"The original has no {original.shape.subject_noun} in any row, so nothing can be counted. Say which "
+            f"column holds it: --original-columns {original.shape.subject}=NAME (in Python: columns=...)."
         )
     if isinstance(release, Release):
         if not (promise is None and steps is None and record is None):
@@ -269,7 +292,7 @@ def verify(
     promises = sidecar.promised
     if promise is not None and promise not in [each.name for each in promises]:
         raise ParameterError(f"{path.name} promises {', '.join(each.name for each in promises)}, not {promise}.")
-    _same_shape(shape, original)
+    refuse_other_shape(shape, original)
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
     if private is not None and not is_record_of(sidecar, private):
         raise InputError(f"The run record belongs to another release than {path.name}.")
@@ -389,9 +412,9 @@ def measure(
     return scores_of(comparison, names, lambda name, reason: left_out(f"{name}: {reason}"))
 
 
-def inspect(log: Log) -> pl.DataFrame:
-    """What is in a log and how exposed it is before any protection: name, key, value, unit."""
-    return score_table([*overview(log), *singled_out(log), *personal_data(log)])
+def inspect(log: Log, as_read: Log | None = None) -> pl.DataFrame:
+    """What is in a log and how exposed it is before any protection; searches in addresses are looked for `as_read`."""
+    return score_table([*overview(log), *singled_out(log), *personal_data(log), *site_searches(as_read or log)])
 
 
 def report(
@@ -456,10 +479,11 @@ def report_verified(
             at_random = anonymize(original, baseline, seed=release.record.run["seed"])  # never written
             view = with_baseline(view, release_view(original, at_random, RANDOM, **given))
         views.append(view)
+    refuse_idle(views, given.get("names"))
     with placed(path, force, inputs) as part:
         part.write_text(render(log_view(original), views, kind), encoding="utf-8")
     for view in views:
-        for cost in headlines(view.scores, findings()):
+        for cost in headlines(view.scores, findings_of(original.shape)):
             tell(f"{view.label}: {cost}")
     return path
 
@@ -506,10 +530,10 @@ def _verify_foreign(
             "--promise query_k_anonymity --k 5 (promises: " + ", ".join(registry.names("promises")) + ")."
         )
     rows = published if published.steps else prepare(published, DEFAULT if steps is None else steps)
-    _same_shape(rows.shape, original)
+    refuse_other_shape(rows.shape, original)
     if original is not None and not original.steps:
         original = prepare(original, rows.steps)
-    promised: Promise = promise_class(name).of_foreign({"k": k}, named=_named(rows))
+    promised = with_values(promise_class(name).of_foreign({"k": k}, named=rows.named), shape=rows.shape.name)
     columns = rows.shape.released
     case = Case(
         rows=rows.frame.select(columns),
@@ -521,38 +545,15 @@ def _verify_foreign(
     return judge(case, (promised,))
 
 
-def _named(log: Log) -> bool:
-    """Whether any row says whose it is."""
-    subject = pl.col(log.shape.subject)
-    return log.frame.select(subject).drop_nulls().head(1).collect(engine="streaming").height > 0
-
-
-def _same_shape(shape: Shape, original: Log | None) -> None:
-    if original is not None and not shape.may_come_from(original.shape):
-        raise InputError(
-            f"The release has the shape {shape.name}, the original {original.shape.name}: is it another log?"
-        )
-
-
 def _file_check(name: str, broken: int, detail: str, fault: str) -> Check:
     status: Status = "failed" if broken else "passed"
     return Check(name=name, status=status, detail=detail, broken=int(broken), fault=fault if broken else "")
 
 
-def _synthetic(text: str) -> Log:
+def _synthetic(text: str, options: formats.Options) -> Log:
     """A log from `synth:users=1000,seed=7` or `synth:users=1000,seed=7,kind=people`."""
     from coterie import synth
 
-    try:
-        settings = dict(part.split("=") for part in text[6:].split(",") if part)
-        kind = settings.pop("kind", synth.KINDS[0])
-        users, seed = int(settings.pop("users", 1000)), int(settings.pop("seed", 7))
-    except ValueError:
-        settings = {text: ""}
-    if settings or users < 1 or kind not in synth.KINDS:
-        raise ParameterError(
-            "A synthetic source is written synth:users=1000,seed=7, or synth:users=1000,seed=7,kind=people."
-        )
-    frame = synth.synthesize(users, seed, kind)
-    made = formats.table_log(frame)
+    frame = synth.from_text(text)
+    made = formats.table_log(frame, options)
     return replace(made, history=(Step(name="synth", counts={"lines": frame.height}),))

@@ -3,6 +3,7 @@
 Each one edits a genuine release, its sidecar and its record consistently, as an insider could who has all three; the
 digest is made right afterwards. To add one, write a function that takes a `Forgery` and decorate it with the name of
 the release that it edits. One that `verify` cannot catch says why in `uncaught`, word for word as docs/limits.md does.
+Those of access logs and documents are in `tamperings_of_visits.py` and `tamperings_of_documents.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import coterie
-from coterie.core.shapes import QUERIES
+from coterie.core.shapes import QUERIES, RELEASED_SHAPES, Shape
 from coterie.formats import read_release
 from coterie.methods.affinity import Affinity
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
@@ -99,14 +100,21 @@ def make_releases(folder: Path) -> None:
     for name, method in made.items():
         if method not in releases:
             releases[method] = coterie.anonymize(log, method, seed=SEED)
-        coterie.write(releases[method], folder / name, record=folder / f"record.{name}")
+        write_release(folder, name, releases[method], "log.tsv")
+
+
+def write_release(folder: Path, name: str, release: coterie.Release, log: str) -> None:
+    """A genuine release with its record, and beside it the name of the log that it comes from."""
+    coterie.write(release, folder / name, record=folder / f"record.{name}")
+    (folder / f"{name}.log").write_text(log)
 
 
 class Forgery:
     """A copy of a genuine release that may be edited."""
 
     def __init__(self, made: Path, name: str, folder: Path) -> None:
-        self.path, self.record, self.log = folder / name, folder / "record", made / "log.tsv"
+        self.path, self.record = folder / name, folder / "record"
+        self.log = made / (made / f"{name}.log").read_text()
         shutil.copy(made / name, self.path)
         shutil.copy(made / f"{name}.json", self._side)
         shutil.copytree(made / f"record.{name}", self.record)
@@ -118,13 +126,18 @@ class Forgery:
     # --- what is there -----------------------------------------------------------------------------
 
     @property
+    def shape(self) -> Shape:
+        return RELEASED_SHAPES[json.loads(self._side.read_text())["shape"]]
+
+    @property
     def rows(self) -> pl.DataFrame:
-        frame, *_ = read_release(self.path, QUERIES)
+        frame, *_ = read_release(self.path, self.shape)
         return frame.drop("bad").collect()
 
     @cached_property
     def original(self) -> pl.DataFrame:
-        return coterie.prepare(coterie.read(self.log)).frame.collect()
+        log = coterie.prepare(coterie.read(self.log))  # what it was read into goes with it
+        return log.frame.collect()
 
     @property
     def owners(self) -> pl.Series:
@@ -133,9 +146,14 @@ class Forgery:
         return rows.join(self.original.select("row", "user"), on="row", how="left", maintain_order="left")["user"]
 
     @property
+    def subject(self) -> str:
+        """The column of the original that says whose a row is."""
+        return "doc" if "doc" in self.original.columns else "user"
+
+    @property
     def names(self) -> dict[str, str]:
         """The names that people of the original have in a release of this run."""
-        ids = self.original["user"].drop_nulls().unique().sort()
+        ids = self.original[self.subject].drop_nulls().unique().sort()
         return dict(zip(ids, names_of(self.run, ids, ids), strict=True))
 
     @property
@@ -153,7 +171,9 @@ class Forgery:
 
     def put(self, rows: pl.DataFrame) -> None:
         """Write other rows, in order, as Coterie would."""
-        rows = rows.select(QUERIES.released).cast({"rank": pl.Int32}).sort(QUERIES.order)
+        shape = self.shape
+        types = {name: shape.schema[name] for name in shape.released}
+        rows = rows.select(shape.released).cast(types).sort(shape.order)
         _sink(rows.lazy(), self.path, *kind_of(self.path))
         self.seal()
 
@@ -229,7 +249,7 @@ def _number(user: str) -> int:
     return int(user)
 
 
-def _encoded(user: str) -> str:
+def as_a_name(user: str) -> str:
     return "u_" + base64.b32encode(user.encode().rjust(10)).decode().lower()
 
 
@@ -718,7 +738,7 @@ def names_where_none_were_promised(f: Forgery) -> None:
 
 @tampering("linked.tsv")
 def names_that_are_encoded_users(f: Forgery) -> None:
-    f.put(f.rows.with_columns(f.owners.map_elements(_encoded, pl.String).alias("user")))
+    f.put(f.rows.with_columns(f.owners.map_elements(as_a_name, pl.String).alias("user")))
 
 
 @tampering("sessions.tsv")
@@ -726,7 +746,7 @@ def names_of_sessions_that_are_encoded_users(f: Forgery) -> None:
     rows = f.rows
     codes = rows.select("user").with_columns(f.owners.alias("owner")).unique("user", maintain_order=True)
     named = [f"{int(owner):06}{at:04}" for at, owner in enumerate(codes["owner"])]
-    names = dict(zip(codes["user"], map(_encoded, named), strict=True))
+    names = dict(zip(codes["user"], map(as_a_name, named), strict=True))
     f.put(rows.with_columns(pl.col("user").replace(names)))
 
 
@@ -773,7 +793,7 @@ def one_history_under_all_names(f: Forgery) -> None:
 @tampering("profiles.tsv")
 def one_history_under_invented_names(f: Forgery) -> None:
     user = f.original["user"].drop_nulls()[0]
-    f.put_profiles({_encoded(f"{at:010}"): _history(f, user) for at in range(USERS)})
+    f.put_profiles({as_a_name(f"{at:010}"): _history(f, user) for at in range(USERS)})
 
 
 @tampering("profiles.tsv")
@@ -924,7 +944,7 @@ def full_addresses(f: Forgery) -> None:
 
 @tampering("profiles.tsv")
 def names_of_profiles_that_are_encoded_users(f: Forgery) -> None:
-    encoded = {name: _encoded(user) for user, name in f.names.items()}
+    encoded = {name: as_a_name(user) for user, name in f.names.items()}
     f.put(f.rows.with_columns(pl.col("user").replace(encoded)))
     subjects = pl.read_parquet(f.record / "subjects.parquet")
     subjects.with_columns(pl.col("released").replace(encoded)).write_parquet(f.record / "subjects.parquet")

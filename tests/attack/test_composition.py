@@ -85,6 +85,31 @@ def test_a_second_release_on_the_same_groups_adds_nothing(log, k):
     assert scores_of(log, first, "composition", second=alone)["single"] > 20
 
 
+@pytest.fixture(scope="module")
+def sharing():
+    """120 made-up people who have words in common, and a release of their phrases."""
+    log = coterie.prepare(coterie.read("synth:users=120,seed=7"))
+    method = Microaggregate(k=4, partition="random", publish="phrases", phrase_users=2, attrs="drop")
+    return log, method, coterie.anonymize(log, method, seed=1)
+
+
+@pytest.mark.parametrize(("k", "most"), [(4, 1.0), (12, 8.0)])
+def test_phrases_on_the_same_groups_add_nothing_and_on_unions_little(sharing, k, most):
+    log, method, first = sharing
+    second = coterie.anonymize(log, replace(method, k=k), seed=2, groups_of=first.record)
+    found = scores_of(log, first, "composition", second=second)
+    assert found["single"] == 0
+    assert found["both.strings"] > 1  # there is something to look at
+    assert abs(found["excess"]) < most
+
+
+def test_phrases_on_other_groups_are_the_persons(sharing):
+    log, method, first = sharing
+    found = scores_of(log, first, "composition", second=coterie.anonymize(log, method, seed=2))
+    assert found["single"] > 80
+    assert found["excess.low"] > 20
+
+
 @pytest.mark.slow
 def test_real_people(real_data):
     """56 rows of 432 people: on the same groups, on unions, on groups of its own, by another method."""
@@ -108,6 +133,28 @@ def test_real_people(real_data):
         assert -2 < more < 2
     assert excess(InterestMicroaggregate(k=10, publish="queries"))[1] > 8
     assert excess(SemanticMicroaggregate(k=5))[1] > 40
+
+
+@pytest.mark.slow
+def test_phrases_of_real_people(real_data):
+    """The same with phrases of three users."""
+    log = coterie.prepare(coterie.read(real_data / "aol_clicks_users.tsv.gz"))
+    first_rows = pl.int_range(pl.len()).over("user", order_by="time") < 56
+    log = replace(log, frame=log.frame.filter(first_rows).collect().lazy())
+    method = InterestMicroaggregate(k=5, phrase_users=3)
+    first = coterie.anonymize(log, method, seed=1)
+
+    def excess(method, **given):
+        second = coterie.anonymize(log, method, seed=2, **given)
+        found = scores_of(log, first, "composition", second=second, seed=5)
+        return found["single"], found["excess"]
+
+    for k, most in ((5, 1), (10, 5)):
+        single, more = excess(replace(method, k=k), groups_of=first.record)
+        assert single == 0
+        assert abs(more) < most
+    assert excess(replace(method, k=10))[1] > 6
+    assert excess(replace(method, partition="random"))[1] > 40
 
 
 def test_what_must_be_given(log, rows_and_columns):

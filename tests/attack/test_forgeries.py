@@ -82,7 +82,7 @@ def test_a_promise_that_nobody_judged_is_not_kept():
 def test_nothing_rides_along_in_a_column_that_no_judge_counts():
     """A user's number in the column of counts."""
     original = log_of([{"user": user, "query": "maps"} for user in ("4417749", "b", "c")])
-    rows = pl.DataFrame({"item": ["maps"], "count": [4417749]}, schema=COUNTS.schema)
+    rows = COUNTS.completed(pl.LazyFrame({"item": ["maps"], "count": [4417749]})).collect()
     check = check_of(judge(Case(rows=rows.lazy(), shape=COUNTS, original=original), (QueryKAnonymity(k=2),)), "details")
     assert check.status == "failed"
 

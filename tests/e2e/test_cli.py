@@ -34,11 +34,13 @@ def test_from_a_log_to_a_report(coterie, log, tmp_path):
     about_profiles = {"homogeneity", "partition_agreement", "semantic_distance"}
     others = {"f_beta", "later_queries", "train_on_release", "completion", "interest_disclosure"}
     of_groups = {"attribution", "dominance", "composition", "relink"}  # which this release without names has not
+    of_visits = {"two_pages", "visit_tables", "visit_indicators"}
+    of_documents = {"topic_accuracy", "document_loss", "readable_terms", "vocabulary", "known_terms"}
     by_name = {"injection"}
     assert {row["name"] for row in scores} == set(
         registry.names("measures")
-    ) - about_profiles - others - of_groups - by_name
-    for name in of_groups:
+    ) - about_profiles - others - of_groups - of_visits - of_documents - by_name
+    for name in (*of_groups, *of_visits, *of_documents):
         assert f"Left out: {name}: " in " ".join(measured.err.split())
     for name in others:
         assert f"Left out: {name}: It " in " ".join(measured.err.split())
@@ -356,6 +358,7 @@ def test_demo(coterie, tmp_path):
     done = coterie("demo", "-o", folder, "--users", "100")
     assert "report.html" in done.out
     assert (folder / "report.html").stat().st_size > 10_000
+    assert "Interests kept against attribution excess" in (folder / "report.html").read_text()
     coterie("verify", folder / "suppress_rare.5.tsv", "--original", folder / "log.tsv")
     coterie("demo", "-o", folder, "--users", "100", "-q")  # replaces its own folder
     (tmp_path / "mine").mkdir()
@@ -374,6 +377,18 @@ def test_synth(coterie, tmp_path):
     assert (
         "'topics', 'people'" in coterie("synth", "-o", tmp_path / "d.tsv", "--users", "30", "--kind", "x", code=2).err
     )
+
+
+def test_an_access_log_is_made_prepared_and_released(coterie, tmp_path):
+    log, out = tmp_path / "access.log.gz", tmp_path / "out.tsv"
+    assert "200 made-up visitors" in coterie("synth", "-o", log, "--users", "200", "--kind", "visits").err
+    done = coterie("anonymize", "suppress_rare", log, "-o", out, "--prepare", "default,drop_bots,drop_assets")
+    for step in ("strip_query", "drop_bots", "drop_assets"):
+        assert f"{step}: " in done.err
+    steps = ["strip_query", "normalize", "drop_empty", "drop_bots", "drop_assets"]
+    assert json.loads((tmp_path / "out.tsv.json").read_text())["prepare"] == steps
+    assert "?" not in out.read_text()
+    assert "The promise holds" in coterie("verify", out, "--original", log).out
 
 
 def test_doctor_version_completion(coterie):
@@ -660,3 +675,19 @@ def test_independent_groups_for_each_k(coterie, tmp_path):
     assert (tmp_path / "all.5.tsv").read_bytes() == (tmp_path / "one.tsv").read_bytes()
     assert (tmp_path / "unions.5.tsv").read_bytes() != (tmp_path / "one.tsv").read_bytes()
     assert (tmp_path / "unions.3.tsv").read_bytes() == (tmp_path / "all.3.tsv").read_bytes()
+
+
+def test_searches_of_an_access_log(coterie, tmp_path):
+    site, out = tmp_path / "site.log", tmp_path / "safe.tsv"
+    time = "[03/Feb/2020:09:00:00 +0000]"
+    lines = [f'192.0.2.{n} - - {time} "GET /?q=blue+tea&n={n} HTTP/1.1" 200 5 "-" "B/1"\n' for n in range(1, 8)]
+    site.write_text("".join(lines))
+    config = tmp_path / "config.toml"
+    config.write_text('query-param = "q"\nk = 5\n')
+    assert "Tip: --query-param q reads the searches of 7 rows as a search log." in coterie("inspect", site).err
+    coterie("anonymize", "suppress_rare", site, "-o", out, "--config", config)
+    assert out.read_text().count("blue tea") == 7
+    assert "The promise holds." in coterie("verify", out, "-O", site).out, "the sidecar says how to read it"
+    assert "The promise holds." in coterie("verify", out, "-O", site, "--query-param", "q").out
+    coterie("measure", out, "release_share", "-O", site)
+    coterie("report", out, "-O", site, "-o", tmp_path / "page.md")

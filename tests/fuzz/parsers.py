@@ -3,7 +3,9 @@
 import gzip
 import io
 import json
+import tarfile
 import tempfile
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pypdf
 import zstandard
 
 import coterie
@@ -38,9 +41,10 @@ class Parser:
     """Whether lines are parsed one by one, so that several files can be tried as one."""
 
 
-def _log(path: Path, format: str) -> None:
+def _log(path: Path, format: str, query_param: str | None = None) -> None:
     """Read a log; every third time its bad lines are reported rather than left out."""
-    coterie.read(path, format=format, allow_bad=path.stat().st_size % 3 > 0).to_polars()
+    allow_bad = path.stat().st_size % 3 > 0
+    coterie.read(path, format=format, query_param=query_param, allow_bad=allow_bad).to_polars()
 
 
 def _format(name: str, *samples: str, encoding: str = "utf-8") -> Parser:
@@ -58,6 +62,9 @@ _CLF = "".join(
     f'192.0.2.{n} - {u} [03/Feb/2020:09:00:0{n} +0100] "GET /qzqueryq HTTP/1.1" 200 512 "http://qzurlq/" "qztextq/1"\n'
     for n, u in enumerate(_USERS)
 )
+_SEARCHES = _CLF.replace("/qzqueryq", "/?q=qzqueryq%C3%A9+a&page=2").replace(
+    "http://qzurlq/", "https://www.google.com/?q=qzurlq"
+)
 _NINE = "2020-02-03T09:00:00Z"
 _UBI = "".join(
     json.dumps({"query_id": f"q{n}", "client_id": u, "user_query": "qzqueryq", "timestamp": _NINE}) + "\n"
@@ -66,6 +73,55 @@ _UBI = "".join(
     for n, u in enumerate(_USERS)
 )  # fmt: skip
 _UBI_ARRAY = json.dumps([json.loads(line) for line in _UBI.splitlines()], indent=1)
+_VECTORS = "".join(
+    json.dumps({"doc": u, "terms": {"qzqueryq": 0.5, "qztextq": n + 1}, "owner": "qzurlq"}) + "\n"
+    for n, u in enumerate(_USERS)
+)  # fmt: skip
+_VECTORS_TABLE = "doc,term,weight\n" + "".join(f"{u},qzqueryq,0.{n + 1}\n" for n, u in enumerate(_USERS))
+_TEXTS = "".join(
+    json.dumps({"id": u, "text": f"a qztextq teapot {n}", "owner": "a"}) + "\n" for n, u in enumerate(_USERS)
+)
+_TEXTS_CSV = "id,text\n" + "".join(f'{u},"a qztextq, teapot"\n' for u in _USERS)
+_SMART = "".join(f".I {n}\n.T\nqztextq teapot\n.W\na train\n" for n in range(6))
+_HTML = b"<html><style>a{}</style><body><p>qztextq &amp; a teapot<script>x</script><!-- y --></p><![CDATA[z]]></body>"
+
+
+def _archive(kind: str) -> Parser:
+    """Archives of texts; in them, too, things go wrong."""
+    members = {f"qzuserq/{n}.txt": f"a qztextq teapot {n}".encode() for n in range(4)} | {"qzurlq.html": _HTML}
+    out = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as zipped:
+            for name, data in members.items():
+                zipped.writestr(name, data)
+        samples = [out.getvalue()]
+    else:
+        with tarfile.open(fileobj=out, mode="w") as tarred:
+            for name, data in members.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                tarred.addfile(info, io.BytesIO(data))
+        samples = [out.getvalue(), gzip.compress(out.getvalue(), mtime=0)]
+    return Parser(f"log.{kind}", samples, partial(_log, format="documents"))
+
+
+def _pdf() -> bytes:
+    page, (name, font, content) = (
+        pypdf.PageObject.create_blank_page(None, 100, 100),
+        map(pypdf.generic.NameObject, ("/F1", "/Font", "/Contents")),
+    )
+    stream = pypdf.generic.StreamObject()
+    stream.set_data(b"BT /F1 9 Tf 9 9 Td (qztextq teapot) Tj ET")
+    kinds = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+    letters = pypdf.generic.DictionaryObject(
+        {pypdf.generic.NameObject(key): pypdf.generic.NameObject(kind) for key, kind in kinds.items()}
+    )
+    page[content] = stream
+    page["/Resources"][font] = pypdf.generic.DictionaryObject({name: letters})
+    writer, out = pypdf.PdfWriter(), io.BytesIO()
+    writer.add_page(page)
+    writer.write(out)
+    return out.getvalue()
 
 
 @cache
@@ -97,6 +153,11 @@ def _csv() -> Parser:
 def _tsv() -> Parser:
     sample = _table().write_csv(separator="\t", quote_style="never").encode()
     return Parser("log.tsv", [sample], partial(_log, format="table"), by_line=True)
+
+
+def _searches() -> Parser:
+    parse = partial(_log, format="clf", query_param="auto,q,referrer")
+    return Parser("log", [_SEARCHES.encode()], parse, by_line=True)
 
 
 def _jsonl() -> Parser:
@@ -202,7 +263,14 @@ PARSERS: dict[str, Callable[[], Parser]] = {
     "excite": partial(_format, "excite", _EXCITE),
     "sogou": partial(_format, "sogou", _SOGOU, encoding="gb18030"),
     "clf": partial(_format, "clf", _CLF),
+    "searches": _searches,
     "ubi": partial(_format, "ubi", _UBI, _UBI_ARRAY),
+    "term_vectors": partial(_format, "term_vectors", _VECTORS_TABLE, _VECTORS),
+    "documents": partial(_format, "documents", _SMART, _TEXTS_CSV, _TEXTS),
+    "documents-zip": lambda: _archive("zip"),
+    "documents-tar": lambda: _archive("tar"),
+    "documents-html": lambda: Parser("page.html", [_HTML], partial(_log, format="documents")),
+    "documents-pdf": lambda: Parser("page.pdf", [_pdf()], partial(_log, format="documents")),
     "csv": _csv,
     "tsv": _tsv,
     "jsonl": _jsonl,

@@ -5,13 +5,14 @@ Paper: none. Symbols: none. Promise: that of the method each one spoils. Differs
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Annotated, ClassVar
 from weakref import WeakKeyDictionary
 
 import polars as pl
 
-from coterie.core import randomness
 from coterie.core.log import Log
 from coterie.core.params import Late, Range
 from coterie.core.plan import Draft, Facts, Plan
@@ -83,12 +84,15 @@ class ReadsTheLogInOrder(Template):
 
 @dataclass(frozen=True, kw_only=True)
 class DrawsWithoutTheSeed(SuppressRare):
-    """Queries that no seed chooses."""
+    """Queries that no seed chooses: two of three releases lack one, so that chance never hides the mistake."""
+
+    times: ClassVar[Iterator[int]] = count()
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         draft = super().release(log, plan, run)
-        drawn = pl.col(log.shape.item).hash(seed=randomness.new_seed() % 2**63) % 2 == 0
-        return replace(draft, frame=draft.frame.filter(drawn))
+        item = pl.col(log.shape.item)
+        lacks_one = next(self.times) % 3 > 0
+        return replace(draft, frame=draft.frame.filter(item != item.min()) if lacks_one else draft.frame)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,9 @@ class CellK:
 
     name: ClassVar[str] = "cell_k"
     about: ClassVar[Literal["items", "subjects"]] = "items"
+    releases: ClassVar[Kind] = "counts"
+    linkage_bound: ClassVar[float | None] = None
+    evidence: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
@@ -39,18 +42,6 @@ class CellK:
     @property
     def limits(self) -> tuple[str, ...]:
         return ("A count can still be compared with one of another day.",)
-
-    @property
-    def releases(self) -> Kind:
-        return "counts"
-
-    @property
-    def linkage_bound(self) -> float | None:
-        return None
-
-    @property
-    def evidence(self) -> tuple[str, ...]:
-        return ()
 
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> CellK:  # noqa: ARG003

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +90,31 @@ def cases() -> Iterator[Case]:
         yield Case(method=method, params={"k": 3, **params}, seed=3, blocks=blocks)
     for users in ("drop", "session", "pseudonym"):
         yield Case(method="suppress_rare", params={"k": 3, "users": users}, seed=4, log="visits")
+    for params in ({"k": 3}, {"k": 2, "paths": "exact", "days": False}):
+        for blocks in (1, 7):
+            yield Case(method="common_visits", params=params, seed=4, blocks=blocks, log="visits")
+    for params in ({"k": 3}, {"k": 2, "details": "day,status,browser"}):
+        for blocks in (1, 7):
+            yield Case(method="generalize_visits", params=params, seed=4, blocks=blocks, log="visits")
+    for params in ({"k": 3}, {"k": 2, "tables": "hours,pairs"}):
+        for blocks in (1, 7):
+            yield Case(method="count_visits", params=params, seed=4, blocks=blocks, log="visits")
+    for params, blocks in (
+        ({"k": 3}, 1), ({"k": 3}, 7), ({"k": 5, "visitors": False, "block": 100}, 1), ({"k": 3, "unit": "session"}, 7),
+        ({"k": 4, "leftovers": "suppress", "sessionid": True, "weights": "request=1"}, 1),
+    ):  # fmt: skip
+        yield Case(method="microaggregate_visits", params=params, seed=4, blocks=blocks, log="visits")
+    for params in ({"k": 3}, {"k": 2, "groups": "wordnet", "publish": "subsumer"}, {"k": 4, "groups": "random"}):
+        for blocks in (1, 7):
+            yield Case(method="microaggregate_documents", params=params, seed=4, blocks=blocks, log="documents")
+    yield from _windows()
     for kind in ("csv", "jsonl", "tsv.gz"):
         yield Case(method="suppress_rare", params={"k": 3}, seed=4, kind=kind)
+
+
+def _windows() -> Iterator[Case]:
+    for log, blocks in product(("queries", "visits"), (1, 7)):
+        yield Case(method="windowed_counts", params={"k": 3, "window": "2d"}, seed=4, blocks=blocks, log=log)
 
 
 def class_of(method: str) -> Any:
@@ -103,7 +126,27 @@ def class_of(method: str) -> Any:
 @cache
 def log_of(name: str) -> coterie.Log:
     """A prepared log with everything that methods treat differently: rows without users, unmapped words, no urls."""
-    return coterie.prepare(coterie.log(queries() if name == "queries" else visits()))
+    tables = {"queries": queries, "visits": visits, "documents": documents}
+    return coterie.prepare(coterie.log(tables[name]()))
+
+
+@cache
+def documents() -> pl.DataFrame:
+    """Vectors of made-up documents about four things, one in five of an owner who has several."""
+    topics = [
+        "tea cup milk kettle sugar",
+        "horse cart road stable",
+        "bank money loan debt interest",
+        "dog wolf fox den",
+    ]
+    common = ["time", "day", "part", "thing", "xqzzt", "way"]
+    rows = []
+    for n in range(60):
+        words = topics[n * 7919 % 4].split()
+        chosen = {words[n * 31 % len(words)], words[n * 17 % len(words)], words[0], common[n % 6], common[n * 5 % 6]}
+        owner = f"owner {n % 4}" if n % 5 == 0 else None
+        rows += [(f"text {n}", term, (1 + (n + 3 * len(term)) % 7) / 20, owner) for term in sorted(chosen)]
+    return pl.DataFrame(rows, schema=["doc", "term", "weight", "owner"], orient="row")
 
 
 @cache

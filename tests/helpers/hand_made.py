@@ -16,8 +16,11 @@ def frame_of(rows, shape=QUERIES):
 
 
 def log_of(rows, shape=QUERIES):
-    """An original of hand-made rows."""
-    return Log(frame=_table(rows, shape).with_row_index("row").cast({"row": pl.UInt64}).lazy(), shape=shape)
+    """An original of hand-made rows, numbered where the shape has numbers of rows."""
+    table = _table(rows, shape)
+    if "row" in shape.schema:
+        table = table.with_row_index("row").cast({"row": pl.UInt64})
+    return Log(frame=table.lazy(), shape=shape)
 
 
 def _table(rows, shape):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from coterie.core.threads import in_threads
 from coterie.kernels import lsa
 
 
@@ -46,11 +47,29 @@ def test_directions_span_the_leading_singular_vectors(rows, columns, rank):
     assert (lengths > 0.5).sum() == min(tried, rank or np.linalg.matrix_rank(dense))
 
 
+def test_threads_and_parts_change_no_bit(monkeypatch):
+    dense = example(50, 30, 4)
+    begin = np.random.default_rng(0).standard_normal((50, 12))
+    expected = lsa.directions(sparse(dense), begin)
+    monkeypatch.setattr(lsa, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(lsa, "_COLUMNS_AT_ONCE", 5)
+    assert (lsa.directions(sparse(dense), begin, in_threads) == expected).all()
+
+
+def test_scales_are_the_first_numbers_each_of_length_one():
+    dense = example(12, 8, 2)
+    words = np.random.default_rng(0).normal(size=(8, 5)).astype(np.float32)
+    found = lsa.project(sparse(dense), words, np.array([2, 5]))
+    for columns, scale in ((slice(0, 2), 2), (slice(2, 7), 5)):
+        alone = lsa.project(sparse(dense), np.ascontiguousarray(words[:, :scale]), np.array([scale]))
+        assert (found[:, columns] == alone).all()
+
+
 def test_projections_have_length_one_or_zero():
     dense = example(12, 8, 2)
     dense[3] = 0
     words = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
-    found = lsa.project(sparse(dense), words)
+    found = lsa.project(sparse(dense), words, np.array([3]))
     expected = dense @ words
     np.testing.assert_allclose(found * np.linalg.norm(expected, axis=1, keepdims=True), expected, atol=1e-4)
     assert (found[3] == 0).all()

@@ -24,7 +24,7 @@ def _arrays(subjects: list[set[int]]) -> tuple[np.ndarray, ...]:
     """The items of each subject, rarest first, and the owners of each item."""
     owners = [[u for u, items in enumerate(subjects) if item in items] for item in range(7)]
     items = [sorted(each, key=lambda item: (len(owners[item]), item)) for each in subjects]
-    flat = [np.array([x for each in lists for x in each], dtype=np.int64) for lists in (items, owners)]
+    flat = [np.array([x for each in lists for x in each], dtype=np.int32) for lists in (items, owners)]
     starts = [offsets(np.array([len(each) for each in lists], dtype=np.int64)) for lists in (items, owners)]
     return starts[0], flat[0], starts[1], flat[1]
 

@@ -5,6 +5,7 @@ Covers: models/phrases.py.
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import coterie
 from coterie.core.run import Run
 from coterie.engines.local import Local
+from coterie.kernels.phrases import Cuts, Queries, numbers_of_phrases, profiles
 from coterie.methods.microaggregate import Microaggregate
 from coterie.models import phrases as model
 from coterie.text.language import language
@@ -123,3 +125,43 @@ def test_a_profile_of_a_million_rows_fits_into_whole_numbers():
     assert sum(profile.values()) == size
     assert abs(profile["red"] - share) < 1
     assert abs(profile["green"] - size / 2) < 1
+
+
+def _rows_of(members, tie):
+    """The profile of a group whose members have so many rows of each phrase, by the kernel: phrase -> rows."""
+    none = np.zeros(0, dtype=np.int32)
+    n = len(tie)
+    queries = Queries(
+        start=np.arange(n + 1),
+        word=none,
+        first=none,
+        stop=none.astype(bool),
+        user_start=np.cumsum([0, *map(len, members)]),
+        typed=np.array([phrase for own in members for phrase in own], dtype=np.int32),
+        times=np.array([rows for own in members for rows in own.values()], dtype=np.int32),
+    )
+    cuts = Cuts(np.arange(n + 1), np.arange(n, dtype=np.int32), none, none, none)  # each query is one phrase
+    totals = numbers_of_phrases(queries, cuts)
+    everybody = np.arange(len(members)), np.array([0, len(members)])
+    _, phrase, copies = profiles(*everybody, totals, np.array(tie), queries, cuts)
+    return dict(zip(phrase.tolist(), copies.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("rows", "winner"),
+    [
+        (1_000, 0),  # remainders of 0.5005 and 0.5: the larger one gets the row, whatever the seed prefers
+        (2**21, 2),  # they differ by less than a millionth of a row: the seed decides
+    ],
+)
+def test_remainders_are_equal_within_a_millionth_of_a_row(rows, winner):
+    ann, bob = {0: 1, 1: rows - 1}, {2: 1, 3: rows}
+    profile = _rows_of([ann, bob], tie=[3, 1, 0, 2])
+    assert profile.keys() == {1, 3, winner}
+    assert profile[winner] == 1
+
+
+@pytest.mark.parametrize("rows", [2**23, 2**26])
+def test_a_profile_of_many_millions_of_rows_fits_into_whole_numbers(rows):
+    both = {0: rows // 2, 1: rows // 2}
+    assert _rows_of([both, both], tie=[0, 1]) == both

@@ -12,7 +12,7 @@ CLASSES = {name: each for name, each in vars(errors).items() if isinstance(each,
 def test_the_tree_in_the_docstring_is_that_of_the_classes():
     drawn = re.findall(r"^ *[│├└─ ]*?(\w+Error)\b", errors.__doc__, re.M)
     assert sorted(drawn) == sorted(CLASSES)
-    assert re.search(r"├── InputError.*\n\s*│\s+└── NotApplicableError", errors.__doc__)
+    assert re.search(r"├── InputError.*\n\s*│\s+├── NoRowsError.*\n\s*│\s+└── NotApplicableError", errors.__doc__)
     assert CLASSES["NotApplicableError"].__mro__[1] is CLASSES["InputError"]
 
 

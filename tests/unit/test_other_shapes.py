@@ -29,6 +29,7 @@ NUMBERS = {
     "frequency",
     "injection",
     "linkage",
+    "mass",
     "release_share",
     "uniqueness",
     "witness",
@@ -53,7 +54,7 @@ def released(log, k=3):
 def test_the_release_has_its_own_shape():
     release = released(queries_log())
     assert release.log.shape is COUNTS
-    assert release.to_polars().rows() == CELLS
+    assert release.to_polars().select("item", "count").rows() == CELLS
     assert release.headline == "cells of 3"
     assert "cells of 3" in repr(release)
     assert release.verdict.largest_k is None
@@ -115,12 +116,15 @@ def test_each_measure_gives_a_number_or_a_reason(name, with_record):
         release = replace(release, record=None)
     labels = pl.DataFrame({"query": ["weather", "maps", "lost rows"], "sensitive": ["no", "yes", "no"]})
     given = {"labels": labels, "later": log, "kappas": [2], "second": release, "second_record": release.record}
-    assert set(given) | {"taxonomy"} == set(INPUTS)
+    assert set(given) | {"taxonomy", "topics", "public"} == set(INPUTS)
     if name in NUMBERS:
         scores = coterie.measure(log, release, [name], seed=1, **given)
         assert scores["value"].drop_nulls().is_finite().all()
     else:
-        with pytest.raises(NotApplicableError, match=r"does not apply here.*(counts in place of rows|COUNTS|profile)"):
+        with pytest.raises(
+            NotApplicableError,
+            match=r"does not apply here.*(counts in place of rows|COUNTS|profile|is QUERIES|keep rows|public)",
+        ):
             coterie.measure(log, release, [name], seed=1, **given)
 
 

@@ -99,8 +99,10 @@ def test_progress_is_told_step_by_step():
 
 
 def test_a_method_gets_only_shapes_that_it_accepts():
-    with pytest.raises(InputError, match="microaggregate works on QUERIES, and this log is VISITS"):
+    with pytest.raises(InputError, match="microaggregate works on QUERIES, and this log is VISITS") as error:
         coterie.anonymize(visits_log(), Microaggregate(k=3))
+    assert "Use one of: common_visits, count_visits, generalize_visits, " in str(error.value)
+    assert "affinity" not in str(error.value)
 
 
 def test_logs_without_rows_or_queries_are_refused():

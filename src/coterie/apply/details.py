@@ -17,17 +17,21 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.params import Choice
 from coterie.core.run import Run
-from coterie.core.shapes import TIME, Shape
+from coterie.core.shapes import TIME, VISITS, Shape
 
 Attrs: TypeAlias = Annotated[
     str,
     Choice("common", "keep", "drop"),
     "what accompanies a query: page, rank and day as far as k users share them all; all as it was; or nothing",
 ]
-DETAIL_COSTS = {
-    "keep": "Exact times, ranks and clicked pages of single people are kept: whoever knows when somebody "
-    "searched can find the row.",
+_KEPT = {
+    VISITS.name: "Exact times and sizes of single visits are kept: whoever knows when somebody visited can find the "
+    "row.",
 }
+_KEPT_OF_SEARCHES = (
+    "Exact times, ranks and clicked pages of single people are kept: whoever knows when somebody searched can find the "
+    "row."
+)
 
 
 _UNITS = ("1d", "1w", "1mo")  # a week begins on Monday
@@ -114,7 +118,12 @@ def _kept(marked: pl.LazyFrame, shape: Shape) -> str:
     if not rows:
         return ""
     shares = ", ".join(f"{word} {100 * count / rows:.1f}%" for word, count in counts.items())
-    return f"Released rows that keep what accompanies the {shape.item}, of {rows:,}: {shares}."
+    return f"Released rows that keep what accompanies the {shape.item_noun}, of {rows:,}: {shares}."
+
+
+def cost_of_keeping(shape: Shape) -> str:
+    """What it gives away that all details are kept, in a sentence."""
+    return _KEPT.get(shape.name, _KEPT_OF_SEARCHES)
 
 
 def without_details(log: Log) -> Log:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from coterie.apply.details import DETAIL_COSTS, common_details, without_details, without_identifiers
+from coterie.apply.details import common_details, cost_of_keeping, without_details, without_identifiers
 from coterie.apply.names import rename_subjects
 from coterie.core.log import Log
 from coterie.core.plan import Draft, Plan
@@ -39,7 +39,7 @@ def replace_items(log: Log, into: pl.LazyFrame) -> Log:
 
 def _release(kept: Log, log: Log, k: int, users: str, attrs: str, run: Run) -> Draft:
     kept = without_identifiers(kept)
-    notes = [DETAIL_COSTS[attrs]] if attrs in DETAIL_COSTS else []
+    notes = [cost_of_keeping(log.shape)] if attrs == "keep" else []
     if attrs == "common":
         kept, note = common_details(kept, k, run)
         notes += filter(None, [note])

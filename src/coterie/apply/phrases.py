@@ -103,6 +103,7 @@ def release_phrases(log: Log, plan: Plan, run: Run, method: PublishesProfiles) -
         frame=release_texts(subjects, texts, log.shape),
         subjects=subjects,
         warnings=tuple(_warnings(found, silent, m)),
+        in_order=True,
     )
 
 
@@ -118,9 +119,11 @@ def _warnings(found: Phrases, silent: pl.DataFrame, m: int) -> Iterator[str]:
         f"in one; nothing else is released."
     )
     if silent.height:
+        groups = silent["group"].n_unique()
+        have = "group has" if groups == 1 else "groups have"
         yield (
-            f"{silent['group'].n_unique():,} groups with {silent.height:,} users have an empty profile: fewer than two "
-            f"of their members have such a phrase. Nothing is released of these users."
+            f"{groups:,} {have} an empty profile, with {silent.height:,} users: fewer than two members of a group have "
+            f"such a phrase. Nothing is released of these users."
         )
     rows = pl.Series(found.rows_of_users)
     unequal = rows.mean() > _UNEQUAL * rows.median()  # type: ignore[operator]

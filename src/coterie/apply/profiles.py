@@ -54,7 +54,9 @@ def share_profiles(
 
     def work(frame: pl.LazyFrame) -> pl.LazyFrame:
         block = frame.collect(engine="streaming").sort("group", user, *order)
-        return pl.concat([profiles(block.clear()), *in_threads(profiles_of_slice, list(_slices(block)))]).lazy()
+        return pl.concat(
+            [profiles(block.clear()), *in_threads(profiles_of_slice, list(whole_groups(block, _ROWS_AT_ONCE)))]
+        ).lazy()
 
     def profiles_of_slice(slice_of_rows: pl.DataFrame) -> pl.DataFrame:
         done.add(slice_of_rows.height)
@@ -108,9 +110,13 @@ def release_groups(
 
 
 def release_texts(subjects: pl.LazyFrame, texts: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
-    """Rows with nothing but a text of each member's group (texts: group, text), under the member's new name."""
-    named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group")
-    rows = named.join(texts.select("group", pl.col("text").alias(shape.item)), on="group")
+    """Rows with nothing but a text of each member's group (texts: group, text), under the member's new name.
+
+    They are in the order of released rows: there are many rows, and few names and texts to sort.
+    """
+    named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group").sort(shape.subject)
+    lists = texts.group_by("group").agg(pl.col("text").sort().alias(shape.item))
+    rows = named.join(lists, on="group", maintain_order="left").explode(shape.item)
     others = [name for name in shape.released if name not in (shape.subject, shape.item)]
     return rows.with_columns(pl.lit(None, shape.schema[name]).alias(name) for name in others).select(shape.released)
 
@@ -123,21 +129,21 @@ def _under_names(subjects: pl.LazyFrame, common: pl.LazyFrame, shape: Shape) -> 
     return named.join(common.rename(columns), on="group").select(shape.released)
 
 
+def whole_groups(rows: pl.DataFrame, about: int) -> Iterator[pl.DataFrame]:
+    """Parts of rows that are sorted by group: whole groups, about so many rows together."""
+    ends = np.cumsum(rows["group"].rle().struct.field("len").to_numpy())
+    start = 0
+    for i, end in enumerate(ends):
+        if end - start >= about or i == ends.size - 1:
+            yield rows[start:end]
+            start = end
+
+
 def typed_alone(alone: int, total: int) -> str:
     """How many queries of all profiles one user alone typed."""
     return (
         f"{alone:,} of {total:,} chosen queries were typed, word for word as released, by one user of the group alone."
     )
-
-
-def _slices(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Whole groups, about _ROWS_AT_ONCE rows together."""
-    ends = np.cumsum(rows["group"].rle().struct.field("len").to_numpy())
-    start = 0
-    for i, end in enumerate(ends):
-        if end - start >= _ROWS_AT_ONCE or i == ends.size - 1:
-            yield rows[start:end]
-            start = end
 
 
 def _warnings(alone: int, total: int, attrs: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from coterie.cli.console import print_summaries, print_summaries_as_json, progre
 from coterie.errors import ParameterError
 
 _SHARED = (
-    opt.output, opt.reading, opt.prepare, opt.seed, opt.record, *opt.groups, *opt.history, *opt.streams,
+    opt.output, opt.reading, opt.prepare, opt.seed, opt.record, *opt.groups, *opt.history, opt.budget, *opt.streams,
     opt.force, opt.as_json, opt.quiet, opt.config,
 )  # fmt: skip
 
@@ -75,6 +75,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
     from coterie import jobs
     from coterie.steps import parse_steps
     from coterie.writing.files import STDOUT
+    from coterie.writing.ledger import Allowance
 
     if output == STDOUT and as_json:
         raise ParameterError("--json prints to standard output, which -o - uses for the rows.")
@@ -104,6 +105,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
             log_name=options["log_name"],
             groups_of=options["groups_of"],
             independent=options["independent"],
+            budget=None if options["budget"] is None else Allowance.read(options["budget"]),
             progress=step,
             note=note,
         )

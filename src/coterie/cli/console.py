@@ -137,8 +137,7 @@ def print_summaries(summaries: Sequence[Summary], quiet: bool) -> None:
             say(f"Cost: {warning}", quiet, style="yellow")
         if each.rows == 0:
             say(f"Nothing survives at {each.headline}: {each.target} has a header and no rows.", quiet, "yellow")
-        share = f" ({100 * each.rows / each.rows_read:.1f} % of the {each.rows_read:,} read)" if each.rows_read else ""
-        say(f"{each.target}: {each.rows:,} rows{share}. {each.sentence}", quiet)
+        say(f"{each.target}: {each.size}. {each.sentence}", quiet)
         best = each.largest_k
         holds = "" if best is None else f"; the largest k that holds is {best}"
         say(f"  {each.checks} checks passed{holds if each.rows else '; there are no rows to check'}.", quiet)
@@ -146,7 +145,7 @@ def print_summaries(summaries: Sequence[Summary], quiet: bool) -> None:
     if first.scrubbed:
         say("Scrubbed rows: " + ", ".join(f"{kind} {count:,}" for kind, count in first.scrubbed.items()), quiet)
     if "scrub" not in first.steps:
-        say("Tip: --prepare normalize,drop_empty,scrub also leaves out what looks like personal data.", quiet, "dim")
+        say("Tip: --prepare default,scrub also leaves out what looks like personal data.", quiet, "dim")
 
 
 def print_summaries_as_json(summaries: Sequence[Summary]) -> None:
@@ -159,7 +158,7 @@ def print_summaries_as_json(summaries: Sequence[Summary]) -> None:
         rows += [
             ("anonymize", f"{prefix}rows", float(each.rows), "rows"),
             ("anonymize", f"{prefix}checks", float(each.checks), "passed"),
-            ("anonymize", f"{prefix}largest_k", each.largest_k, "users"),
+            ("anonymize", f"{prefix}largest_k", each.largest_k, each.subjects),
         ]
     schema = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
     print_scores(pl.DataFrame(rows, schema=schema, orient="row"), as_json=True)
@@ -174,7 +173,7 @@ def print_verdict(verdict: Verdict, as_json: bool) -> None:
         rows.append(("verify", check.name, {"passed": 1.0, "failed": 0.0}.get(check.status), check.status))
         if check.broken:
             rows.append(("verify", f"{check.name}.broken", float(check.broken), "count"))
-    rows.append(("verify", "largest_k", verdict.largest_k, "users"))
+    rows.append(("verify", "largest_k", verdict.largest_k, verdict.subjects))
     if as_json:
         names = ("name", "key", "value", "unit")
         schema = dict(zip(names, (pl.String, pl.String, pl.Float64, pl.String), strict=True))

@@ -9,7 +9,7 @@ from coterie.cli import options as opt
 
 _DEPENDENCIES = (
     "polars pyarrow numpy numba click rich orjson msgspec jinja2 altair vl-convert-python python-stdnum phonenumbers"
-    " PyStemmer pandas"
+    " PyStemmer ua-parser ua-parser-builtins pandas aiohttp cryptography"
 )
 
 

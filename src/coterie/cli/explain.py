@@ -29,15 +29,15 @@ _GIVEN = (
 )
 
 
-class Methods(click.Group):
+class ExplainedMethods(click.Group):
     """Knows the methods that can say more than what they release."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         """Those methods."""
-        return ["affinity"]
+        return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of one of them, with the parameters that degrees depend on."""
+        """The command of one of them."""
         names = self.list_commands(ctx)
         if cmd_name not in names and ctx.resilient_parsing:  # a shell completes something else
             return None
@@ -45,27 +45,71 @@ class Methods(click.Group):
             raise ParameterError(
                 f"explain does not support {cmd_name!r}. Methods that it explains: {', '.join(names)}."
             )
-        params = [option for option in opt.method_options(cmd_name) if option.name in _PARAMS]
-        shared = opt.collected(
-            *_GIVEN, opt.reading, opt.prepare, opt.show_values, opt.force, opt.as_json, opt.quiet, opt.config
-        )
-        return click.Command(
-            cmd_name,
-            callback=partial(_explain, cmd_name),
-            help="A log in numbers, or why queries have the anonymity degree they have: who covers them, in what core.",
-            params=[click.Argument(["log"], nargs=-1, required=True), *params, *shared],
-            context_settings=opt.CONTEXT,
-        )
+        return _COMMANDS[cmd_name](cmd_name)
 
 
-@click.command(cls=Methods, subcommand_metavar="METHOD LOG... [OPTIONS]", context_settings=opt.CONTEXT)
+@click.command(cls=ExplainedMethods, subcommand_metavar="METHOD LOG... [OPTIONS]", context_settings=opt.CONTEXT)
 def explain() -> None:
     """Explain what a METHOD makes of LOGs as a whole, or of single queries.
 
     \b
     coterie explain affinity log.tsv.gz
     coterie explain affinity log.tsv.gz --query-file queries.txt
+    coterie explain private_counts --epsilon 1 --population 650000
     """
+
+
+def _degrees_command(name: str) -> click.Command:
+    """Why queries have their degrees, with the parameters that degrees depend on."""
+    params = [option for option in opt.method_options(name) if option.name in _PARAMS]
+    shared = opt.collected(
+        *_GIVEN, opt.reading, opt.prepare, opt.show_values, opt.force, opt.as_json, opt.quiet, opt.config
+    )
+    return click.Command(
+        name,
+        callback=partial(_explain, name),
+        help="A log in numbers, or why queries have the anonymity degree they have: who covers them, in what core.",
+        params=[click.Argument(["log"], nargs=-1, required=True), *params, *shared],
+        context_settings=opt.CONTEXT,
+    )
+
+
+def _forecast_command(name: str) -> click.Command:
+    """How many users a query needs; it takes no log."""
+    synthetic = click.option(
+        "--synthetic",
+        type=click.IntRange(1),
+        metavar="USERS",
+        help="What a synthetic log of this many users would yield.",
+    )
+    return click.Command(
+        name,
+        callback=partial(_forecast, name),
+        help="How many users a query needs to be released, for these parameters; no log is looked at.",
+        params=[*opt.method_options(name), *opt.collected(synthetic, opt.as_json)],
+        context_settings=opt.CONTEXT,
+    )
+
+
+def _forecast(name: str, synthetic: int | None, as_json: bool, **params: Any) -> None:
+    from coterie import jobs
+    from coterie.core.scores import score_table
+    from coterie.explain.forecast import synthetic_yield, users_needed
+
+    ks = params.pop("k")
+    rows: list[tuple[str, str, float | None, str]] = []
+    for method in jobs.methods_for(name, params, ks):
+        prefix = f"k={method.k}." if len(ks) > 1 else ""  # type: ignore[attr-defined]  # this method has one
+        for items, half, nearly_all in users_needed(method).iter_rows():  # type: ignore[arg-type]
+            key = f"{prefix}users_needed.{items}_items_per_user"
+            rows += [("explain", f"{key}.half", half, "users"), ("explain", f"{key}.99_percent", nearly_all, "users")]
+        if synthetic is not None:
+            released, distinct, _ = synthetic_yield(method, synthetic)  # type: ignore[arg-type]
+            rows += [
+                ("explain", f"{prefix}synthetic.released", float(released), "items"),
+                ("explain", f"{prefix}synthetic.share", 100 * released / distinct, "% of distinct queries"),
+            ]
+    print_scores(score_table(rows), as_json)
 
 
 def _explain(
@@ -103,3 +147,6 @@ def _explain(
         print_table(explained.table)
     if picture is not None:
         say(f"Picture: {picture}", quiet)
+
+
+_COMMANDS = {"affinity": _degrees_command, "private_counts": _forecast_command}

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from coterie.cli import options as opt
-from coterie.cli.console import print_scores, progress
+from coterie.cli.console import print_scores, progress, say
 
 
 @click.command(context_settings=opt.CONTEXT)
@@ -24,5 +24,9 @@ def inspect(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **op
 
     steps = parse_steps(prepare)
     with progress(quiet) as (step, note):
-        scores = jobs.inspect_logs(log, opt.reading_of(options), steps=steps, progress=step, note=note)
+        scores = jobs.inspect_logs(
+            log, opt.reading_of(options), steps=steps, for_people=not as_json, progress=step, note=note
+        )
     print_scores(scores, as_json)
+    for name, rows in scores.filter(scores["name"] == "search_params").select("key", "value").iter_rows():
+        say(f"Tip: --query-param {name} reads the searches of {rows:,.0f} rows as a search log.", quiet, "dim")

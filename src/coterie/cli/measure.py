@@ -47,6 +47,7 @@ def measure(
             seed=seed,
             show_values=show_values,
             given=opt.given_to_measures(options),
+            for_people=not as_json,
             progress=step,
             note=note,
         )

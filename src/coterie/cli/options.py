@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -83,6 +83,16 @@ def reading(command: F) -> F:
         click.option("--columns", metavar="user=A,query=B", help="Which column of a table holds what."),
         click.option("--user-field", metavar="NAME", help="Field that identifies a user (ubi)."),
         click.option("--date", metavar="YYYY-MM-DD", help="Day of times that have none (sogou)."),
+        click.option("--terms", type=int, metavar="N", help="Most terms of a document, 100 unless said (documents)."),
+        click.option(
+            "--min-length", type=int, metavar="N", help="Fewest letters of a word, 3 unless said (documents)."
+        ),
+        click.option(
+            "--query-param",
+            metavar="NAME",
+            help="Read an access log as a search log: the parameter of addresses that holds searches, or auto.",
+        ),
+        click.option("--words", metavar="nouns|all", help="Which words are terms, nouns unless said (documents)."),
         click.option("--allow-bad", is_flag=True, help="Leave out bad lines even if they are many."),
     )
     for option in reversed(options):
@@ -92,9 +102,10 @@ def reading(command: F) -> F:
 
 prepare = click.option(
     "--prepare",
-    default="normalize,drop_empty",
+    default="default",
     metavar="STEPS",
-    help="Steps before the method: normalize, drop_empty, events, sessions(minutes=30), scrub; or 'none'.",
+    help="Steps before the method, or 'none'. 'default' is normalize,drop_empty; for access logs strip_query before "
+    "them. Others: events, sessions(minutes=30), scrub; for access logs drop_bots, drop_assets, visitors.",
 )
 output = click.option(
     "-o",
@@ -110,7 +121,7 @@ streams = (
     click.option("--to", metavar="KIND", help="What to write to standard output: tsv, csv, parquet, jsonl."),
     click.option("--sidecar", metavar="FILE", help="Where to put the sidecar, with -o -."),
     click.option("--csv-safe", is_flag=True, help="In csv and tsv, put ' before text that spreadsheets compute."),
-    click.option("--blocks", type=click.IntRange(1), help="Work in so many blocks on disk; else chosen by size."),
+    click.option("--blocks", type=click.IntRange(1), help="Work in this many blocks on disk; by default size decides."),
 )
 history = (
     click.option(
@@ -119,6 +130,9 @@ history = (
         help="Private list of the log's releases; else LOG.history.json beside the log. 'none' for none.",
     ),
     click.option("--log-name", metavar="NAME", help="Name of the log in that list; else the name of its file."),
+)
+budget = click.option(
+    "--budget", metavar="EPS,DELTA", help="Most that may be spent of the people in LOG, over all releases in that list."
 )
 groups = (
     click.option(
@@ -136,7 +150,7 @@ groups = (
 required_original = click.option(
     "--original", "-O", multiple=True, required=True, metavar="LOG", help="The log that was anonymized."
 )
-READING = ("format", "columns", "user_field", "date", "allow_bad")
+READING = ("format", "columns", "user_field", "date", "query_param", "terms", "min_length", "words", "allow_bad")
 
 
 def measuring(command: F) -> F:
@@ -165,7 +179,8 @@ def given_to_measures(options: dict[str, Any]) -> dict[str, Any]:
 
 def reading_of(options: dict[str, Any]) -> dict[str, Any]:
     """The options that say how a log is to be read, as jobs take them."""
-    return {**{name: options[name] for name in READING}, "columns": parse_columns(options["columns"])}
+    given = {name: options[name] for name in READING if options[name] is not None}
+    return {**given, "columns": parse_columns(options["columns"])}
 
 
 def parse_columns(text: str | None) -> dict[str, str]:
@@ -219,19 +234,26 @@ class Whole(_Numbers):
 
 def method_options(name: str) -> Iterator[click.Option]:
     """The parameters of a method as options."""
-    from coterie.core.params import Choice, File, Flag, NumberOr
+    yield from param_options(params(name))
 
-    for param in params(name):
+
+def param_options(params: Iterable[Any]) -> Iterator[click.Option]:
+    """Parameters as options."""
+    from coterie.core.params import Choice, File, Flag, NumberOr, ShareOr
+
+    for param in params:
         kind: Any = param.kind
         if isinstance(param.rule, Choice):
             kind = click.Choice(param.rule.options)
         elif param.name == "k":
             kind = Whole()
-        elif isinstance(param.rule, NumberOr):
+        elif isinstance(param.rule, NumberOr | ShareOr):
             kind = click.types.FuncParamType(param.rule.read)
         flag = f"--{param.name.replace('_', '-')}"
         is_flag = isinstance(param.rule, Flag)
+        if is_flag and param.default:
+            flag = f"{flag}/--no-{param.name.replace('_', '-')}"
         metavar = "|".join((*param.rule.names, "FILE")) if isinstance(param.rule, File) else None
-        if isinstance(param.rule, NumberOr):
+        if isinstance(param.rule, NumberOr | ShareOr):
             metavar = f"{param.rule.word}|NUMBER"
         yield click.Option([flag], type=kind, is_flag=is_flag, default=param.default, metavar=metavar, help=param.doc)

@@ -12,20 +12,22 @@ from coterie.cli.console import progress, say
 
 @click.command(context_settings=opt.CONTEXT)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, also .gz, .zst.")
-@click.option("--users", type=click.IntRange(1), required=True, help="Number of users.")
+@click.option("--users", type=click.IntRange(1), required=True, help="Number of users; of documents for that kind.")
 @click.option("--seed", type=int, default=7, help="Same seed, same log.")
 @click.option(
     "--kind",
-    type=click.Choice(["topics", "people"]),
+    type=click.Choice(["topics", "people", "visits", "documents"]),
     default="topics",
-    help="topics: clear-cut interests. people: interests that overlap and change, as hard to group as people's.",
+    help="topics: clear-cut interests. people: interests that overlap and change, as hard to group as people's. "
+    "visits: an access log. documents: texts with topics.",
 )
 @opt.force
 @opt.quiet
 def synth(output: Path, users: int, seed: int, kind: str, force: bool, quiet: bool) -> None:
-    """Write a synthetic log (AOL layout) with the statistics of a real one."""
+    """Write a synthetic search log (AOL layout) or access log with the statistics of a real one, or documents."""
     from coterie import jobs
 
     with progress(quiet) as (step, _):
         rows = jobs.write_synthetic(output, users, seed=seed, kind=kind, force=force, progress=step)
-    say(f"{output}: {rows:,} rows of {users:,} made-up users.", quiet)
+    who = {"visits": "visitors", "documents": "documents"}.get(kind, "users")
+    say(f"{output}: {rows:,} rows of {users:,} made-up {who}.", quiet)

@@ -8,7 +8,7 @@ show counts and names, never a value.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -48,7 +48,9 @@ class Log:
     sources: tuple[Path, ...] = ()
     """The files it was read from."""
     reading: str = ""
-    """How they were read, where that was said: columns, user field, date."""
+    """How they were read, where that was said: columns, user field, date, parameter."""
+    settings: Mapping[str, int | str] = field(default_factory=dict)
+    """What of it everybody may know, and must say to read the same rows: numbers, or a parameter of addresses."""
 
     def __post_init__(self) -> None:
         self.shape.check(self.frame)
@@ -64,16 +66,16 @@ class Log:
     @cached_property
     def file_digests(self) -> tuple[str, ...]:
         """The SHA-256 of each file it was read from."""
-        return tuple(_sha256(path) for path in self.sources)
+        return sha256_of(self.sources)
 
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of the files it was read from, and of how; where there are none, of its rows, in any order."""
-        whole = hashlib.sha256()
         if self.sources:
-            whole.update(("".join(self.file_digests) + self.reading).encode())
-            return whole.hexdigest()
-        columns = list(self.shape.released)
+            return digest_of(self.file_digests, self.reading)
+        whole = hashlib.sha256()
+        have = self.frame.collect_schema()
+        columns = [name for name in self.shape.readable if name in have]
         rows = self.frame.select(columns).sort(columns).collect(engine="streaming")
         for part in rows.iter_slices(_SLICE):
             whole.update(part.write_csv(include_header=False).encode())
@@ -83,6 +85,23 @@ class Log:
     def steps(self) -> tuple[str, ...]:
         """The prepare steps that were applied, in order, as they are written: `sessions(minutes=10)`."""
         return tuple(step.name for step in self.history if step.name not in ("read", "synth"))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What people should know about how it was read and prepared."""
+        return tuple(note for step in self.history for note in step.notes)
+
+    @property
+    def named(self) -> bool:
+        """Whether any row says whose it is."""
+        subject = pl.col(self.shape.subject)
+        return self.frame.select(subject).drop_nulls().head(1).collect(engine="streaming").height > 0
+
+    @property
+    def rows_read(self) -> int:
+        """How many rows it had when it was read: its lines, the searches in them, or the terms of its documents."""
+        read = [step.counts for step in self.history if step.name == "read"]
+        return sum(c.get("terms", c.get("searches", c.get("lines", 0) - c.get("bad", 0))) for c in read)
 
     @property
     def synthetic(self) -> bool:
@@ -113,7 +132,8 @@ class Record:
     @property
     def evidence(self) -> dict[str, pl.LazyFrame]:
         """What judges may look into."""
-        return {**self.tables, "subjects": self.subjects}
+        rows = {} if self.rows is None else {"rows": self.rows}
+        return {**self.tables, **rows, "subjects": self.subjects}
 
     def __repr__(self) -> str:
         return f"Record(rows: {'kept' if self.rows is not None else 'not kept'})"
@@ -147,9 +167,27 @@ class Release:
         return ", ".join(promise.headline for promise in self.promises)
 
     @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return int(self.log.frame.select(pl.len()).collect(engine="streaming").item())
+
+    @property
+    def size(self) -> str:
+        """How many rows it has, beside what was read; or documents, or numbers, where rows are not those of the log."""
+        shape, rows, read = self.log.shape, self.rows, self.log.rows_read
+        if shape.count:
+            return f"{rows:,} numbers" + (f" about the {read:,} rows read" if read else "")
+        if not shape.weight:
+            share = f" ({100 * rows / read:.1f} % of the {read:,} read)" if read else ""
+            return f"{rows:,} rows{share}"
+        names = self.log.frame.select(pl.col(shape.subject).n_unique()).collect(engine="streaming").item()
+        had = f" ({read:,} were read)" if read else ""  # a document may get terms that it does not have
+        return f"{names:,} {shape.subject_nouns} with {rows:,} {shape.item_nouns}{had}"
+
+    @property
     def verdict(self) -> Verdict:
         """What follows from the checks."""
-        return Verdict(promises=self.promises, checks=self.checks)
+        return Verdict(promises=self.promises, checks=self.checks, subjects=self.log.shape.subject_nouns)
 
     def to_polars(self) -> pl.DataFrame:
         """The released rows."""
@@ -158,6 +196,16 @@ class Release:
     def to_pandas(self) -> pd.DataFrame:
         """The released rows as a pandas frame."""
         return self.log.to_pandas()
+
+
+def sha256_of(files: Iterable[Path]) -> tuple[str, ...]:
+    """The SHA-256 of each file."""
+    return tuple(_sha256(path) for path in files)
+
+
+def digest_of(file_digests: Iterable[str], reading: str = "") -> str:
+    """The digest of a log that was read from files with these digests, in the way that `reading` says."""
+    return hashlib.sha256(("".join(file_digests) + reading).encode()).hexdigest()
 
 
 def _sha256(path: Path) -> str:

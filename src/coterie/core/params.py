@@ -3,7 +3,9 @@
 k: Annotated[int, Range(2), Late(), "smallest number of users behind a released query"] = 5
 users: Annotated[str, Choice("drop", "session", "pseudonym"), "what links rows"] = "drop"
 strict: Annotated[bool, Flag(), "never release a query with a rare word"] = False
+details: Annotated[str, Several("referrer", "browser", "hour"), "what may accompany a page"] = "referrer,hour"
 function_words: Annotated[str, File("english", "none"), "words that make no concept alone"] = "english"
+window: Annotated[str, Span(), "how long people are counted together"] = "30d"
 
 The text says what the parameter means. What a method learns is shared by methods that are equal but for parameters
 marked Late.
@@ -11,10 +13,12 @@ marked Late.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
+from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar, get_args, get_origin, get_type_hints, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar, get_args, get_origin, get_type_hints, runtime_checkable
 
 from coterie.errors import ParameterError
 
@@ -77,6 +81,89 @@ class NumberOr:
         return int(text) if text.isdecimal() else text
 
 
+class Above:
+    """A finite number above `low`."""
+
+    def __init__(self, low: float) -> None:
+        self.low = low
+
+    def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
+        """Whether `value` is such a number."""
+        return _is_number(value) and self.low < value < math.inf
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
+        """The allowed values in words."""
+        return f"a finite number above {self.low:g}"
+
+
+class ShareOr:
+    """A number above 0 and below 1, or a word that stands for one."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
+        """Whether `value` is the word or such a number."""
+        return value == self.word if isinstance(value, str) else _is_number(value) and 0 < value < 1
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
+        """The allowed values in words."""
+        return f"a number above 0 and below 1, or {self.word!r}"
+
+    def read(self, text: str) -> float | str:
+        """What was written on the command line."""
+        try:
+            return float(text)
+        except ValueError:
+            return text
+
+
+class Days:
+    """Two days with two dots between them, the first one first; or nothing."""
+
+    def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
+        """Whether `value` is empty, or two days in order."""
+        if value == "":
+            return True
+        try:
+            first, last = (date.fromisoformat(day) for day in value.split(".."))
+        except (AttributeError, TypeError, ValueError):
+            return False
+        return first <= last
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
+        """The allowed values in words."""
+        return "two days such as '2006-03-01..2006-05-31', or ''"
+
+
+class Span:
+    """A length of time: a whole number and s, m, h or d, such as '30d'."""
+
+    _SECONDS: ClassVar[dict[str, int]] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+    _LONGEST = 60_000 * 86400
+
+    def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
+        """Whether `value` is such a text."""
+        return isinstance(value, str) and self.seconds(value) > 0
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
+        """The allowed values in words."""
+        return "a whole number with s, m, h or d behind it, such as '30d'"
+
+    @classmethod
+    def seconds(cls, text: str) -> int:
+        """How many seconds a text stands for; 0 where it stands for no length of time."""
+        number, unit = text[:-1], text[-1:]
+        if unit not in cls._SECONDS or not (number.isascii() and number.isdecimal()) or len(number) > len("9999999999"):
+            return 0
+        seconds = int(number) * cls._SECONDS[unit]
+        return seconds if seconds <= cls._LONGEST else 0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 class Choice:
     """One of a few words."""
 
@@ -90,6 +177,31 @@ class Choice:
     def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
         """The allowed values in words."""
         return "one of " + ", ".join(map(repr, self.options))
+
+
+class Several:
+    """Some of a few words, separated by commas, in the order that the user chooses; `none` for none of them."""
+
+    NONE = "none"
+
+    def __init__(self, *options: str) -> None:
+        self.options = options
+
+    def accepts(self, value: Any, kind: type) -> bool:
+        """Whether `value` consists of these words, each at most once."""
+        if not isinstance(value, str) or not isinstance(value, kind):
+            return False
+        words = self.words(value)
+        return len(set(words)) == len(words) and set(words) <= set(self.options)
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
+        """The allowed values in words."""
+        return f"{self.NONE!r} or some of {', '.join(map(repr, self.options))}, with commas between them"
+
+    @classmethod
+    def words(cls, value: str) -> tuple[str, ...]:
+        """The words of a value."""
+        return () if value == cls.NONE else tuple(value.split(","))
 
 
 class Flag:

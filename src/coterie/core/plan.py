@@ -11,14 +11,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.promise import Promise
 from coterie.core.run import Run
-from coterie.core.shapes import Shape
+from coterie.core.shapes import QUERIES, Shape
 from coterie.errors import InputError, ParameterError
 
 _TABLE, _TABLES, _EVIDENCE, _NOTES = "table", "tables", "evidence", "notes.json"
@@ -30,8 +30,12 @@ class Facts:
 
     subjects: int
     rows: int
+    owners: int | None = None
+    """How many people subjects belong to; None where the log does not say. A subject without one counts for itself."""
     session_minutes: int = 30
     """Minutes without activity that a session of the log survives."""
+    shape: Shape = QUERIES
+    """The shape of the log, which says what people call its subjects and items."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -89,6 +93,24 @@ class Draft:
     frame: pl.LazyFrame
     subjects: pl.LazyFrame
     warnings: tuple[str, ...] = ()
+    in_order: bool = False
+    """Whether the rows are in the order of released rows already, and need not be sorted; judges look at that."""
+
+    @property
+    def names_anybody(self) -> bool:
+        """Whether rows are released under names, which the judge computes again."""
+        names = self.subjects.select(pl.col("released").is_not_null().any())
+        return bool(names.collect(engine="streaming").item())
+
+
+class Cost(NamedTuple):
+    """What a method publishes with differential privacy, and what that costs."""
+
+    what: str
+    epsilon: float
+    delta: float
+    orders: tuple[float, ...] = ()
+    """The orders of the Rényi divergences that it is accounted in, part by part; none where it is not."""
 
 
 class Method(Protocol):
@@ -99,6 +121,9 @@ class Method(Protocol):
         gives: ClassVar[Shape]             the shape of its release, where that is not the shape of the log
         holds_rows: ClassVar[bool] = True  it works on rows in memory rather than through polars: a large log is then
                                            cut into engine blocks
+        seeded: ClassVar[bool] = False     its noise carries its promise: it takes no seed, and draws noise in its plan
+        spends -> Cost                     what it publishes with differential privacy: listed before it runs
+        refuse(self, log)                  an error for what cannot be done, before anything is spent
         learn(self, log, run)              what does not depend on late parameters, computed once for several k
         baseline(self) -> Method | None    for a method that groups users: itself with random groups of the same size,
                                            or None where its groups are random already; every report shows it
@@ -137,6 +162,25 @@ def holds_rows(method: Method | type[Method]) -> bool:
     return bool(getattr(method, "holds_rows", False))
 
 
+def is_seeded(method: Method | type[Method]) -> bool:
+    """Whether the same seed gives the same release; not so where the noise carries the promise."""
+    return bool(getattr(method, "seeded", True))
+
+
+def refuse_seed(method: Method, seed: int | None) -> None:
+    """ParameterError where a seed is given to a method that takes none."""
+    if seed is not None and not is_seeded(method):
+        raise ParameterError(
+            f"{type(method).__module__.rpartition('.')[2]} takes no seed: whoever could repeat its noise could take it "
+            f"off again. Leave out the seed."
+        )
+
+
+def spends(method: Method) -> Cost | None:
+    """What a method publishes with differential privacy, and what that costs; None for other methods."""
+    return getattr(method, "spends", None)
+
+
 def baseline_of(method: Method) -> Method | None:
     """The same method with random groups; None for a method that does not group users, or does so at random."""
     make = getattr(method, "baseline", None)
@@ -155,10 +199,10 @@ def regroup(method: Method, groups: pl.LazyFrame, learnt: Any, log: Log, run: Ru
 
 
 def enough_subjects(owner: str, k: int, facts: Facts) -> None:
-    """Raise InputError where there are fewer users than k: nobody can be hidden among too few."""
+    """Raise InputError where there are fewer subjects than k: nobody can be hidden among too few."""
     if facts.subjects < k:
         smaller = "a smaller k (at least 2) or " if facts.subjects >= 2 else ""
         raise InputError(
-            f"{owner} with k = {k} needs at least {k} users, and the log has {facts.subjects}. "
+            f"{owner} with k = {k} needs at least {k} {facts.shape.subject_nouns}, and the log has {facts.subjects}. "
             f"Use {smaller}a larger log."
         )

@@ -42,6 +42,8 @@ class Check:
     """What the broken ones have or lack, as the end of a sentence: "have fewer"."""
     concerns: int | None = None
     """How many subjects of the original the broken ones concern."""
+    subjects: str = ""
+    """What people call these subjects; nothing said means users."""
     how: str = ""
     """How it was looked at, where there are several ways."""
     needs: str = ""
@@ -63,7 +65,7 @@ class Check:
         if not self.broken:
             return words if self.looked_at is None else f"{words}; {self.looked_at:,} looked at"
         share = f"{self.broken:,}" if self.looked_at is None else f"{self.broken:,} of {self.looked_at:,}"
-        people = "" if self.concerns is None else f", which concerns {self.concerns:,} users"
+        people = "" if self.concerns is None else f", which concerns {self.concerns:,} {self.subjects or 'users'}"
         return f"{words}: {share} {self.fault}{people}"
 
 
@@ -86,6 +88,13 @@ class Case:
     """Foreign rows as they were published, before they were prepared like the original."""
     promised: tuple[Promise, ...] = ()
     """What the release itself promises, where another k is checked."""
+    shared: dict[str, Any] = field(default_factory=dict)
+    """What one judge found out and another one needs, too; never anything that was made by what is judged."""
+
+    @property
+    def log_shape(self) -> Shape:
+        """The shape of the log that the rows were made from, as far as that is known: its nouns are for people."""
+        return self.shape if self.original is None else self.original.shape
 
     def table(
         self, name: str, columns: Mapping[str, pl.DataType | type[pl.DataType]], nullable: tuple[str, ...] = ()
@@ -192,6 +201,8 @@ class Verdict:
     promises: tuple[Promise, ...]
     checks: tuple[Check, ...]
     foreign: bool = False
+    subjects: str = "users"
+    """What people call the subjects of the log."""
 
     @property
     def sentence(self) -> str:

@@ -22,6 +22,8 @@ _FOLDERS = {
     "steps": ("steps",),
     "embeddings": ("embeddings",),
     "measures": ("measures/privacy", "measures/utility", "measures/attacks"),
+    "protocols": ("simulate/protocols",),
+    "simulation_measures": ("simulate/measures",),
 }
 
 
@@ -30,6 +32,7 @@ _PARTS = {
     "promises": ("headline", "sentence", "limits", "releases", "evidence", "check", "of_foreign"),
     "formats": ("shape", "expected", "sniff", "load"),
     "steps": ("__call__",),
+    "protocols": ("protect",),
 }
 """What a member must have to be used at all; the testing kit asks for more."""
 _EXAMPLES = {
@@ -37,6 +40,7 @@ _EXAMPLES = {
     "promises": "promises/query_k_anonymity.py",
     "formats": "formats/excite.py",
     "steps": "steps/drop_empty.py",
+    "protocols": "simulate/protocols/unlinkable.py",
 }
 
 
@@ -53,8 +57,9 @@ def module(kind: str, name: str) -> ModuleType:
     for point in _entry_points(kind):
         if point.name == name:
             return importlib.import_module(point.module)
+    what = kind[:-1].replace("_", " ")
     raise UnknownNameError(
-        f"No {kind[:-1]} is called {name!r}.{did_you_mean(name, names(kind))} Known: {', '.join(names(kind))}."
+        f"No {what} is called {name!r}.{did_you_mean(name, names(kind))} Known: {', '.join(names(kind))}."
     )
 
 
@@ -84,6 +89,11 @@ def _incomplete(kind: str, name: str, fault: str) -> InputError:
 def method(name: str) -> Any:
     """The method class of that name."""
     return member("methods", name)
+
+
+def methods_for(shape: Any) -> list[str]:
+    """The built-in methods that accept tables of a shape."""
+    return [name for name in sorted(_built_in("methods")) if shape in method(name).accepts]
 
 
 def name_of(method: Any) -> str:

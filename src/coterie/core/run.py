@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core import randomness
+from coterie.core import noise, randomness
 from coterie.core.shapes import Shape
 
 Work = Callable[[pl.LazyFrame], pl.LazyFrame]
@@ -50,6 +50,9 @@ class Run:
     """Takes the share of the current step that is done, from any thread."""
     naming: Callable[[], str] = field(default=_unnamed, repr=False)
     """Tells what names depend on besides the seed; asked only where names are made."""
+
+    words: Callable[[int], noise.Words] = field(default=noise.words, repr=False)
+    """Words for noise that carries a promise: of the operating system, never of the seed. Only tests give others."""
 
     def map(self, frame: pl.LazyFrame, work: Work, by: Sequence[str], out: Shape | None = None) -> pl.LazyFrame:
         """`work` over blocks of rows that share `by`; the result has the shape `out`, if given."""

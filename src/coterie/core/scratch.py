@@ -5,7 +5,7 @@ folder first removes those beside it whose process is gone, so that nothing of a
 power cut. Left alone are folders of a living process, of another user and of another machine, links, and whatever has
 another name. A lock on the folder, which the system releases with its process, also tells processes that we cannot
 see, in another container, from dead ones. Without /proc (macOS) a process counts as living while its number is in use;
-on Windows nothing is swept.
+on Windows nothing is swept. Within `in_memory` new folders are in memory, where the system has a place for that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import shutil
 import tempfile
 import weakref
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 try:
@@ -30,6 +32,8 @@ _ATTEMPTS = 100  # signals that may come while a folder is removed
 _NAME = re.compile(r"\.?coterie-([0-9]+)-([0-9]+)-([0-9a-f]{8})-[0-9a-f]{16}")
 _UNKNOWN = "0"  # a start time, where the system does not tell it
 _GONE = ("Z", "X")  # states of a process that has ended and whose parent has not asked yet
+_MEMORY = Path("/dev/shm")  # noqa: S108 (folders in it are private)
+_parent: ContextVar[Path | None] = ContextVar("parent of new folders", default=None)
 
 
 class Scratch:
@@ -39,7 +43,7 @@ class Scratch:
     """
 
     def __init__(self, beside: Path | None = None) -> None:
-        parent = Path(tempfile.gettempdir()).absolute() if beside is None else beside
+        parent = beside or _parent.get() or Path(tempfile.gettempdir()).absolute()
         sweep(parent)
         pid = os.getpid()
         process = f"{pid}-{_start_of(pid) or _UNKNOWN}-{_machine()}"
@@ -59,6 +63,16 @@ class Scratch:
     def remove(self) -> None:
         """Remove the folder now."""
         self._cleaning()
+
+
+@contextmanager
+def in_memory() -> Iterator[None]:
+    """Meanwhile, folders for temporary files are on no disk; where the system has none such, they are as usual."""
+    before = _parent.set(_MEMORY if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK | os.X_OK) else None)
+    try:
+        yield
+    finally:
+        _parent.reset(before)
 
 
 def sweep(parent: Path) -> None:

@@ -15,6 +15,11 @@ from coterie.errors import InputError
 TIME = pl.Datetime("us")
 
 
+def plural(noun: str) -> str:
+    """`queries` of `query`: what a shape calls its subjects and items has no other plurals."""
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Column:
     """One column: its type, whether it may be null, and what it means."""
@@ -36,23 +41,49 @@ class Shape:
     """The column that says who is protected."""
     item: str = ""
     """The column that says what a subject reveals."""
+    subject_noun: str = "subject"
+    """What people call a subject: "user", "visitor"."""
+    item_noun: str = "item"
+    """What people call an item: "query", "page"."""
     time: str = ""
     """The column that says when; empty where rows have no time."""
     rank: str = ""
     """The column that says at which place in a list of results the clicked page was."""
     page: str = ""
     """The column that says which page was clicked."""
+    weight: str = ""
+    """The column that says how much of an item a subject has; a subject then has each item in one row."""
+    owner: str = ""
+    """The private column that says whom a subject belongs to, where one person may have several; a file may lack it."""
+    position: str = ""
+    """The column that says at which place an item stands among those of its subject; empty where they have no order."""
+    made_of: str = ""
+    """The shape of the logs that releases of this shape are made of, where it is another one with subjects."""
     count: str = ""
     """The column that says how many rows of the log a row stands for; empty where each stands for itself."""
+    lead: str = ""
+    """The column that says which of several tables a row belongs to; empty where there is one."""
     private: tuple[str, ...] = ()
     """Columns that exist only inside Coterie and are never released."""
     identifying: tuple[str, ...] = ()
-    """Columns that point at a person by themselves; query-level methods null them."""
+    """Columns that point at a person by themselves: empty in a release, unless a promise `covers` them."""
+    never_given: tuple[str, ...] = ()
+    """Those of them that are empty whatever is promised."""
     details: tuple[str, ...] = ()
     """What accompanies an item, besides the time. Where too few subjects share them all, the last one goes first."""
 
     def __repr__(self) -> str:
         return f"Shape({self.name})"
+
+    @property
+    def subject_nouns(self) -> str:
+        """What people call several subjects."""
+        return plural(self.subject_noun)
+
+    @property
+    def item_nouns(self) -> str:
+        """What people call several items."""
+        return plural(self.item_noun)
 
     @property
     def schema(self) -> dict[str, pl.DataType | type[pl.DataType]]:
@@ -65,14 +96,34 @@ class Shape:
         return tuple(c.name for c in self.columns if c.name not in self.private)
 
     @property
+    def readable(self) -> tuple[str, ...]:
+        """The columns that a file may have: the released ones, and whom subjects belong to."""
+        return (*self.released, self.owner) if self.owner else self.released
+
+    @property
     def order(self) -> tuple[str, ...]:
-        """What released rows are sorted by: subject, item, then the other released columns."""
-        first = [name for name in (self.subject, self.item) if name]
+        """What released rows are sorted by: table, subject, position, item, then the other released columns."""
+        first = [name for name in (self.lead, self.subject, self.position, self.item) if name]
         return (*first, *(name for name in self.released if name not in first))
 
+    def once(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """One row for each subject and item, weights added, where rows have weights; else all rows as they are."""
+        if not self.weight:
+            return frame
+        columns = frame.collect_schema().names()
+        key = [name for name in columns if name != self.weight]
+        # Smallest first, so that the sum does not depend on the order of rows.
+        return frame.group_by(key, maintain_order=True).agg(pl.col(self.weight).sort().sum()).select(columns)
+
     def may_come_from(self, log: Shape) -> bool:
-        """Whether a release of this shape can be made of such a log: rows alike, or numbers of no one person."""
-        return self is log or not self.subject
+        """Whether a release of this shape can be made of such a log: rows alike or cut, or numbers of no one person."""
+        return self is log or not self.subject or self.made_of == log.name
+
+    def completed(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """The released columns of `frame`; those that may be empty, and that it does not have, are."""
+        given = frame.collect_schema()
+        lacking = [c for c in self.columns if c.nullable and c.name in self.released and c.name not in given]
+        return frame.with_columns(pl.lit(None, c.dtype).alias(c.name) for c in lacking).select(self.released)
 
     def check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Return `frame` if its columns are this shape's, and raise InputError otherwise."""
@@ -120,6 +171,8 @@ QUERIES = Shape(
     ),
     subject="user",
     item="query",
+    subject_noun="user",
+    item_noun="query",
     time="time",
     rank="rank",
     page="url",
@@ -150,10 +203,31 @@ VISITS = Shape(
     ),
     subject="user",
     item="path",
+    subject_noun="visitor",
+    item_noun="page",
     time="time",
     private=("row", "session"),
     identifying=("address", "referrer", "agent"),
+    never_given=("address",),
     details=("method", "status", "bytes"),
+)
+
+SEQUENCES = Shape(
+    name="SEQUENCES",
+    doc="one page of a sequence of pages that several visitors of a website walked",
+    columns=(
+        Column(name="sequence", dtype=pl.String, doc="random name of one walk; nothing else stands under it"),
+        Column(name="position", dtype=pl.Int32, doc="1 for the first page of the walk, 2 for the next"),
+        Column(name="path", dtype=pl.String, doc="page, or the beginning of paths (`/a/*`)"),
+        Column(name="time", dtype=TIME, nullable=True, doc="day of the walk"),
+    ),
+    subject="sequence",
+    item="path",
+    subject_noun="walk",
+    item_noun="page",
+    time="time",
+    position="position",
+    made_of=VISITS.name,
 )
 
 TERMS = Shape(
@@ -162,10 +236,16 @@ TERMS = Shape(
     columns=(
         Column(name="doc", dtype=pl.String, doc="document"),
         Column(name="term", dtype=pl.String, doc="term of the document"),
-        Column(name="weight", dtype=pl.Float64, doc="weight of the term in the document"),
+        Column(name="weight", dtype=pl.Float64, doc="weight of the term in the document, above 0"),
+        Column(name="owner", dtype=pl.String, nullable=True, doc="whom the document belongs to"),
     ),
     subject="doc",
     item="term",
+    subject_noun="document",
+    item_noun="term",
+    weight="weight",
+    owner="owner",
+    private=("owner",),
 )
 
 GROUPS = Shape(
@@ -200,15 +280,26 @@ REPLACE = Shape(
 
 COUNTS = Shape(
     name="COUNTS",
-    doc="a plan: items with the counts to publish",
+    doc="items with the counts to publish, in one table or several",
     columns=(
+        Column(
+            name="table", dtype=pl.String, nullable=True, doc="which table the line belongs to, where there are several"
+        ),
         Column(name="item", dtype=pl.String, doc="item"),
-        Column(name="count", dtype=pl.Int64, doc="count to publish"),
+        Column(
+            name="detail", dtype=pl.String, nullable=True, doc="what is counted with the item: a second page, a day"
+        ),
+        Column(
+            name="count", dtype=pl.Int64, nullable=True, doc="count to publish; empty where items are published without"
+        ),
+        Column(name="low", dtype=pl.Int64, nullable=True, doc="lower end of its interval, where there is noise"),
+        Column(name="high", dtype=pl.Int64, nullable=True, doc="upper end of its interval, where there is noise"),
     ),
+    lead="table",
     item="item",
     count="count",
 )
 
-SHAPES = {s.name: s for s in (QUERIES, VISITS, TERMS, GROUPS, KEEP, REPLACE, COUNTS)}
-RELEASED_SHAPES = {s.name: s for s in (QUERIES, VISITS, TERMS, COUNTS)}
+SHAPES = {s.name: s for s in (QUERIES, VISITS, SEQUENCES, TERMS, GROUPS, KEEP, REPLACE, COUNTS)}
+RELEASED_SHAPES = {s.name: s for s in (QUERIES, VISITS, SEQUENCES, TERMS, COUNTS)}
 """Those a release can have; the others are plans."""

@@ -1,6 +1,6 @@
-"""Split a log in time: what each user searched for earlier, and what they searched for later.
+"""Split a log in two: a release is made of one part and judged by the other, which no method has seen.
 
-A release is made of the earlier part and judged by the later one, which no method has seen.
+In time: what each user searched for earlier, and what they searched for later. In halves: some documents, and others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import polars as pl
 from coterie.core import randomness
 from coterie.core.log import Log
 
-SPLITS = ("chronological",)
+SPLITS = ("chronological", "halves")
 
 
 def in_time(rows: pl.DataFrame, subject: str, item: str, time: str) -> pl.DataFrame:
@@ -44,4 +44,18 @@ def chronological(log: Log, size: int = 0) -> tuple[Log, Log]:
         enough = 2 * all_rows >= 3 * size
         early, late = enough & (place < size), enough & (place >= size) & (place < 2 * size)
     first, second = (replace(log, frame=rows.filter(part).lazy()) for part in (early, late))
+    return first, second
+
+
+def halves(log: Log) -> tuple[Log, Log]:
+    """The rows of half of the subjects, drawn by their names, and those of the others."""
+    subject = log.shape.subject
+    names = log.frame.select(subject).drop_nulls().unique().collect(engine="streaming").sort(subject)
+    keys = pl.Series("_key", randomness.keys(0, "halves of a log", names[subject]))
+    drawn = names.with_columns(keys).sort("_key", subject).select(subject)
+    middle = (drawn.height + 1) // 2
+    first, second = (
+        replace(log, frame=log.frame.join(part.lazy(), on=subject, how="semi"))
+        for part in (drawn.head(middle), drawn.tail(drawn.height - middle))
+    )
     return first, second

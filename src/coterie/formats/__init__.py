@@ -8,6 +8,9 @@ A format is a module with
     load(source, options)       Loaded: a lazy table with the columns of the shape that it has, and `bad`
     expected                    for each reason that `bad` may give, what was expected instead
     encoding                    (optional) that of `sample`, where it is not UTF-8
+    sniff_files(paths)          (optional) how sure it is by the files themselves: folders, archives. Files are then
+                                given to `load` as they are, and `first_lines(paths)` shows lines in them that others
+                                may know
 
 `bad` is null for a good line, else the name of the column that could not be read. `read` does the
 rest: it asks all formats, takes the surest, counts the bad lines, reports them by number and never by content.
@@ -28,9 +31,11 @@ Third parties ship a format by an entry point of the group `coterie.formats`:
 What this package exports helps to write one; `excite.py` is the smallest example.
 """
 
+from coterie.core.files import expand
 from coterie.formats._options import Options
-from coterie.formats._read import read, read_release, table_log
-from coterie.formats._source import Loaded, Source, blank_to_null, expand, fields, reason, split_tabs, sureness
+from coterie.formats._read import format_of, read, read_release, table_log
+from coterie.formats._searches import search_log, search_params
+from coterie.formats._source import Loaded, Source, blank_to_null, fields, reason, split_tabs, sureness
 
 __all__ = [
     "Loaded",
@@ -39,9 +44,12 @@ __all__ = [
     "blank_to_null",
     "expand",
     "fields",
+    "format_of",
     "read",
     "read_release",
     "reason",
+    "search_log",
+    "search_params",
     "split_tabs",
     "sureness",
     "table_log",

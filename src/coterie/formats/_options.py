@@ -10,6 +10,9 @@ from datetime import date
 
 from coterie.core.shapes import Shape
 from coterie.errors import ParameterError
+from coterie.formats._searches import names_of
+
+MOST_TERMS, MOST_LETTERS = 10_000, 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,17 +25,39 @@ class Options:
     """The field that identifies a user (format `ubi`)."""
     date: str | None = None
     """The day of times that have none (format `sogou`), as YYYY-MM-DD."""
+    query_param: str | None = None
+    """The parameter that holds searches: an access log becomes a search log (`formats/_searches.py`)."""
+    terms: int = 100
+    """How many terms a document has at most (format `documents`)."""
+    min_length: int = 3
+    """How many letters a word of a document has at least (format `documents`)."""
+    words: str = "nouns"
+    """Which words of a document are terms: nouns of WordNet, or all (format `documents`)."""
     shape: Shape | None = None
     """The shape of a release, which its sidecar tells (format `table`); else it follows from the columns."""
 
-    @property
-    def said(self) -> str:
-        """What was said about how to read, as text; empty where nothing was."""
-        given = {"columns": dict(self.columns), "user_field": self.user_field, "date": self.date}
+    def said(self, settings: Mapping[str, int | str]) -> str:
+        """What was said about how to read, as text, and the settings that rows depend on; empty where nothing was."""
+        given = {
+            "columns": dict(self.columns),
+            "user_field": self.user_field,
+            "date": self.date,
+            "query_param": self.query_param,
+            **settings,
+        }
         given = {name: value for name, value in given.items() if value}
         return json.dumps(given, sort_keys=True) if given else ""
 
     def __post_init__(self) -> None:
+        for name, most in (("terms", MOST_TERMS), ("min_length", MOST_LETTERS)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+                option = name.replace("_", "-")
+                raise ParameterError(f"--{option} must be a whole number from 1 to {most:,}. Got {value!r}.")
+        if self.query_param is not None:
+            names_of(self.query_param)
+        if self.words not in ("nouns", "all"):
+            raise ParameterError(f"--words must be 'nouns' or 'all'. Got {self.words!r}.")
         if self.date is None:
             return
         try:

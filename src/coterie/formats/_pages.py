@@ -55,18 +55,18 @@ def _chunk_agrees(stream: IO[bytes], chunk: Any, size: int) -> bool:
             return False
         if kind not in _HEADERS:
             continue  # an index, which nobody reads
-        told = header.get(_HEADERS[kind])
-        count = _number(told, 1)
+        page = header.get(_HEADERS[kind])
+        count = _number(page, 1)
         if not 0 <= count <= (unpacked if kind == _DICTIONARY else chunk.num_values):
             return False
-        if kind == _DATA_V2 and not _second_version_agrees(told, count, packed):
+        if kind == _DATA_V2 and not _second_version_agrees(page, count, packed):
             return False
         values += count if kind != _DICTIONARY else 0
     return values == int(chunk.num_values)
 
 
-def _second_version_agrees(told: object, values: int, packed: int) -> bool:
-    nulls, rows, *levels = (_number(told, place) for place in (2, 3, 5, 6))
+def _second_version_agrees(page: object, values: int, packed: int) -> bool:
+    nulls, rows, *levels = (_number(page, place) for place in (2, 3, 5, 6))
     return 0 <= nulls <= values and rows >= 0 and min(levels) >= 0 and sum(levels) <= packed
 
 

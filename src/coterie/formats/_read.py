@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from coterie.core import registry
+from coterie.core.files import STDIN, compression, expand, head, refuse_folders
 from coterie.core.log import Log, Step
-from coterie.core.scratch import disk_is_full
+from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import NORMAL, QUERIES, Shape
-from coterie.errors import CoterieError, InputError
-from coterie.formats import table
+from coterie.errors import CoterieError, InputError, NoRowsError
+from coterie.formats import documents, table
 from coterie.formats._options import Options
-from coterie.formats._source import Loaded, Source, compression, expand, full_disk, head
+from coterie.formats._searches import search_log
+from coterie.formats._source import Loaded, Source, full_disk
 from coterie.formats._values import without_apostrophe
 from coterie.text.spelling import is_normal
 
@@ -25,6 +27,7 @@ _LOGGER = logging.getLogger("coterie")
 BAD_SHARE = 0.01  # more bad lines than this and the format is probably wrong
 _SHOWN = 5  # bad lines that a message names
 _INVISIBLE = r"\p{Cf}+"  # zero-width and other format characters
+_NOT_ASCII = r"[^\x00-\x7f]"
 _WHOLE_NUMBER = r"^0*([0-9]+)(?:\.0+)?$"
 _FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
@@ -34,9 +37,11 @@ class Parsed(NamedTuple):
 
     loaded: Loaded
     frame: pl.LazyFrame
-    """All columns of the shape, and `bad`."""
+    """All columns of the shape, `bad`, and `remark` where there are remarks."""
     lines: int
     bad: int
+    remarked: tuple[int, ...] = ()
+    """How many good lines each remark is about."""
 
 
 def read(
@@ -48,27 +53,67 @@ def read(
 ) -> Log:
     """A log from files, globs or standard input (`-`)."""
     options = options or Options()
-    source = Source(expand(patterns))
-    if not source.head():
-        verb = "is" if len(source.names) == 1 else "are"
-        raise InputError(f"{source.label} {verb} empty: there is no log to read.")
-    name = format or _sniff(source, options)
+    source, name = _source_of(expand(patterns, folders=True), format, options)
     module = registry.complete("formats", name, registry.module("formats", name))
     parsed = _settle(module, name, source, options)
     notes = _judge(parsed, module.expected, name, source, allow_bad)
     source.forget_unpacked()
     # Where no line is bad, later passes need not parse the columns that could make one bad.
     good = parsed.frame.filter(pl.col("bad").is_null()) if parsed.bad else parsed.frame
-    shape = parsed.loaded.shape
-    notes += look_alikes(good.select(shape.subject).unique().collect(engine="streaming")[shape.subject], shape.subject)
-    return Log(
-        frame=good.drop("bad"),
+    shape, frame = parsed.loaded.shape, _rows_of(good, parsed.loaded)
+    notes += (*parsed.loaded.notes, *_remarks(parsed), *_same_people(frame, shape))
+    counts = {"lines": parsed.lines, "bad": parsed.bad, **parsed.loaded.counts}
+    log = Log(
+        frame=frame,
         shape=shape,
-        history=(Step(name="read", counts={"lines": parsed.lines, "bad": parsed.bad}, notes=notes),),
+        history=(Step(name="read", counts=counts, notes=notes),),
         resources=(source.folder,),
         sources=source.given,
-        reading=options.said,
+        reading=options.said(parsed.loaded.settings),
+        settings=parsed.loaded.settings,
     )
+    return log if options.query_param is None else search_log(log, options.query_param)
+
+
+def format_of(path: Path, options: Options | None = None) -> str:
+    """The name of the format of a file, as `read` finds it."""
+    return _source_of([path], None, options or Options())[1]
+
+
+def _source_of(paths: Sequence[Path], format: str | None, options: Options) -> tuple[Source, str]:
+    """The input, and the name of its format: some are known by their files, most by their first lines."""
+    sure: dict[str, float] = {}
+    if format is None and STDIN not in map(str, paths):
+        sure = {name: _sureness_by_files(name, paths) for name in registry.names("formats")}
+    surest = max(sure, key=sure.__getitem__, default="")
+    name = surest if sure.get(surest) == 1 else format
+    if name is not None and hasattr(module := registry.module("formats", name), "sniff_files"):
+        if format is None:
+            _refuse_logs(module.first_lines(paths), paths, name)
+        return Source(paths, whole=True), name
+    if len(paths) == 1 and paths[0].is_dir() and format is None:
+        raise InputError(
+            f"{paths[0]} is a folder, and no file in it is named as documents are (.txt, .md, .html, .pdf). Give the "
+            f"files of a log themselves, for example '{paths[0]}/*'; or say --format documents."
+        )
+    refuse_folders(paths)
+    source = Source(paths)
+    if not source.head():
+        verb = "is" if len(source.names) == 1 else "are"
+        raise NoRowsError(f"{source.label} {verb} empty: there is no log to read.")
+    return source, format or _sniff(source, options, sure)
+
+
+def _refuse_logs(lines: list[str], paths: Sequence[Path], format: str) -> None:
+    """Raise InputError where a folder or an archive holds a log that another format knows."""
+    others = {name: _sureness(name, lines) for name in registry.names("formats") if name != format} if lines else {}
+    name = max(others, key=others.__getitem__, default="")
+    if others.get(name):
+        where = f"{paths[0].name} holds" if len(paths) == 1 else "They hold"
+        raise InputError(
+            f"{where} what looks like logs ({name}). Give their files, for example 'FOLDER/*'; or say --format "
+            f"{format} where they are documents."
+        )
 
 
 def released_kind(path: Path) -> tuple[str, str | None]:
@@ -98,9 +143,13 @@ def read_release(
     return frame, parsed.loaded.shape, names, (source.folder,)
 
 
-def table_log(data: Any, columns: Mapping[str, str] | None = None) -> Log:
-    """A log from a polars, pandas or Arrow table."""
-    loaded = table.from_frame(_as_polars(data), Options(columns=columns or {}))
+def table_log(data: Any, options: Options | None = None) -> Log:
+    """A log from a polars, pandas or Arrow table; a table of texts becomes vectors of terms."""
+    given, options, scratch = _as_polars(data), options or Options(), Scratch()
+    if documents.is_table_of_texts(given.columns, options):
+        loaded = documents.from_frame(given, options, scratch.path)
+    else:
+        loaded = table.from_frame(given, options)
     shape = loaded.shape
     try:
         frame = _complete(loaded).collect()
@@ -109,13 +158,43 @@ def table_log(data: Any, columns: Mapping[str, str] | None = None) -> Log:
     bad = frame.filter(pl.col("bad").is_not_null()).select("row", "bad")
     if bad.height:
         row, column = bad.row(0)
+        expected = {**table.expected, **documents.expected}
         raise InputError(
-            f"{bad.height} of {frame.height} rows cannot become a {shape.name} row; the first is "
-            f"row {row}, column {column!r} ({table.expected.get(column, 'not readable')})."
+            f"{bad.height} of {given.height} rows cannot become a {shape.name} row; the first is "
+            f"row {row}, column {column!r} ({expected.get(column, 'not readable')})."
         )
-    notes = look_alikes(frame[shape.subject].unique(), shape.subject)
-    step = Step(name="read", counts={"lines": frame.height, "bad": 0}, notes=notes)
-    return Log(frame=frame.drop("bad").lazy(), shape=shape, history=(step,))
+    rows = _rows_of(frame.lazy(), loaded)
+    notes = (*loaded.notes, *_same_people(rows, shape))
+    step = Step(name="read", counts={"lines": given.height, "bad": 0, **loaded.counts}, notes=notes)
+    return Log(frame=rows, shape=shape, history=(step,), settings=loaded.settings)
+
+
+def _rows_of(good: pl.LazyFrame, loaded: Loaded) -> pl.LazyFrame:
+    """The rows of a log from those that could be read: each subject and item once, where they have weights."""
+    shape = loaded.shape
+    frame = good.select(name for name in good.collect_schema() if name in shape.schema)
+    if not shape.weight:
+        return frame
+    if not loaded.distinct:
+        frame = shape.once(frame).collect(engine="streaming").lazy()
+    if shape.owner in frame.collect_schema():
+        owners = frame.select(shape.subject, shape.owner).unique().group_by(shape.subject).len()
+        several = int(owners.select((pl.col("len") > 1).sum()).collect(engine="streaming").item())
+        if several:
+            raise InputError(
+                f"{several:,} of the values of {shape.subject!r} have more than one {shape.owner}, or one in some rows "
+                f"only. Each must belong to one: give the same {shape.owner} in all of its rows."
+            )
+    return frame
+
+
+def _same_people(frame: pl.LazyFrame, shape: Shape) -> tuple[str, ...]:
+    """A note where names of people look alike; things that have owners are no people, and their names are not read."""
+    column = shape.owner or shape.subject
+    if column not in frame.collect_schema():
+        return ()
+    noun = column if shape.owner else shape.subject_noun
+    return look_alikes(frame.select(column).unique().collect(engine="streaming")[column], noun)
 
 
 def _as_polars(data: Any) -> pl.DataFrame:
@@ -133,11 +212,11 @@ def _as_polars(data: Any) -> pl.DataFrame:
     raise InputError(f"A log is made from a polars, pandas or Arrow table, not from {type(data).__name__}.")
 
 
-def _sniff(source: Source, options: Options) -> str:
+def _sniff(source: Source, options: Options, by_files: Mapping[str, float]) -> str:
     if options.columns:
-        return "table"
+        return "documents" if "text" in options.columns else "table"
     head = source.head()
-    sure = {name: _sureness(name, head) for name in registry.names("formats")}
+    sure = {name: max(_sureness(name, head), by_files.get(name, 0)) for name in registry.names("formats")}
     most = max(sure.values())
     surest = [name for name, value in sure.items() if value == most]
     if most > 0 and len(surest) == 1:
@@ -149,14 +228,23 @@ def _sniff(source: Source, options: Options) -> str:
     raise InputError(
         f"{source.label}: none of the known formats fits its first line "
         f"({', '.join(registry.names('formats'))}). Name it with --format, or say which columns of "
-        f"a table hold what with --columns user=NAME,query=NAME."
+        f"a table hold what with --columns user=NAME,query=NAME (of documents doc=NAME,text=NAME)."
     )
 
 
-def _sureness(name: str, head: list[str]) -> float:
+def _sureness_by_files(name: str, paths: Sequence[Path]) -> float:
+    """How sure a format is by the files themselves; 0 for most, which have to see lines."""
+    try:
+        can_tell = hasattr(registry.module("formats", name), "sniff_files")
+    except Exception:  # it is told of when lines are looked at
+        return 0.0
+    return _sureness(name, paths, "sniff_files") if can_tell else 0.0
+
+
+def _sureness(name: str, given: Sequence[Any], hook: str = "sniff") -> float:
     """How sure a format is; 0 for one that fails, for a format of a third party must not break those of others."""
     try:
-        sure = registry.module("formats", name).sniff(head)
+        sure = getattr(registry.module("formats", name), hook)(given)
     except Exception:  # whatever it says may hold a line of the log
         _LOGGER.warning("The format %s failed when it was asked about a file, and was left out.", name)
         return 0.0
@@ -202,7 +290,7 @@ def _load(loaded: object, name: str, source: Source) -> Parsed:
     every: list[pl.Expr] = []
     if loaded.columnar:
         # The null counts make this pass read every column, so that no later one meets damage.
-        every = [pl.col(name).null_count() for name in loaded.shape.released]
+        every = [pl.col(name).null_count() for name in loaded.shape.readable if name in frame.collect_schema()]
     elif source.is_small:
         frame = frame.collect(engine="streaming").lazy()
     else:
@@ -211,20 +299,35 @@ def _load(loaded: object, name: str, source: Source) -> Parsed:
             frame = frame.with_columns(is_normal(pl.col(loaded.shape.item)).alias(NORMAL))
         frame.sink_parquet(spool, compression="uncompressed", statistics=False, engine="streaming")
         frame = pl.scan_parquet(spool, glob=False)
-    counts = frame.select(pl.len().alias("_lines"), pl.col("bad").count(), *every)
-    lines, bad, *_ = counts.collect(engine="streaming").row(0)
-    return Parsed(loaded, frame, lines, bad)
+    good = pl.col("bad").is_null()
+    remarked = [
+        (good & (pl.col("remark") // 2**bit % 2 == 1)).sum().alias(f"_{bit}") for bit in range(len(loaded.remarks))
+    ]
+    counts = frame.select(pl.len().alias("_lines"), pl.col("bad").count(), *remarked, *every)
+    lines, bad, *numbers = counts.collect(engine="streaming").row(0)
+    lines = lines if loaded.units is None else loaded.units
+    return Parsed(loaded, frame, lines, bad, tuple(numbers[: len(remarked)]))
 
 
-def look_alikes(names: pl.Series, subject: str) -> tuple[str, ...]:
+def _remarks(parsed: Parsed) -> Iterator[str]:
+    """A note for each remark that is about some line."""
+    for count, (text, least) in zip(parsed.remarked, parsed.loaded.remarks.values(), strict=True):
+        if count and count >= least * parsed.lines:
+            yield f"{count:,} of {parsed.lines:,} lines: {text}"
+
+
+def look_alikes(names: pl.Series, noun: str) -> tuple[str, ...]:
     """Nothing, or a note that some of these distinct names may be the same people, who would be counted twice."""
-    bare = names.drop_nulls().str.replace_all(_INVISIBLE, "")
-    folded = bare.str.normalize("NFKC").str.to_lowercase().str.strip_chars().str.replace(_WHOLE_NUMBER, "${1}")
+    names = names.drop_nulls()
+    strange = names.str.contains(_NOT_ASCII)  # few of many; for the others there is nothing to unfold
+    unfolded = names.filter(strange).str.replace_all(_INVISIBLE, "").str.normalize("NFKC")
+    bare = pl.concat([names.filter(~strange), unfolded])
+    folded = bare.str.to_lowercase().str.strip_chars().str.replace(_WHOLE_NUMBER, "${1}")
     alike = int(folded.is_duplicated().sum())
     if not alike:
         return ()
     return (
-        f"{alike:,} of {len(folded):,} {subject} names look like another one: they differ only in capitals, characters "
+        f"{alike:,} of {len(folded):,} {noun} names look like another one: they differ only in capitals, characters "
         f"that cannot be seen, the width of characters, leading zeros or a .0 at the end. Each counts as a person. "
         f"Where they are the same people, give each of them one name before you anonymize: otherwise fewer than k "
         f"people may stand behind k names.",
@@ -245,19 +348,21 @@ def _complete(loaded: Loaded) -> pl.LazyFrame:
     ]
     names = [name for name in shape.schema if name in have or name not in shape.private]
     frame = frame.with_columns(missing)
-    if shape.subject:
-        name = pl.col(shape.subject).str.strip_chars()
-        frame = frame.with_columns(pl.when(name != "").then(name).alias(shape.subject))
-    return frame.select(*names, "bad")
+    for column in filter(None, (shape.subject, shape.owner)):
+        if column in names:
+            frame = frame.with_columns(pl.col(column).str.strip_chars())
+            frame = frame.with_columns(pl.when(pl.col(column) != "").then(column).alias(column))
+    # Bad lines are told by their number, also where rows of the shape have none.
+    return frame.select(*names, *([] if "row" in names else ["row"]), "bad", *(["remark"] if loaded.remarks else []))
 
 
 def _judge(
     parsed: Parsed, expected: Mapping[str, str], name: str, source: Source, allow_bad: bool
 ) -> tuple[str, ...]:  # fmt: skip
     """Nothing, or a note about bad lines; raises where there are too many."""
-    loaded, frame, lines, bad = parsed
+    loaded, frame, lines, bad, _ = parsed
     if lines == 0:
-        raise InputError(f"{source.label}: there are no rows (at most a header), so there is no log to read.")
+        raise NoRowsError(f"{source.label}: there are no rows (at most a header), so there is no log to read.")
     if bad == 0:
         return ()
     first = frame.filter(pl.col("bad").is_not_null()).select("row", "bad").sort("row").head(_SHOWN)
@@ -266,12 +371,12 @@ def _judge(
         f"{place}, {column} ({expected.get(column, 'not readable')})"
         for place, column in zip(source.locate(rows["row"], loaded.sections), rows["bad"], strict=True)
     )
-    message = f"{bad:,} of {lines:,} lines could not be read as {name}. The first: {where}."
+    message = f"{bad:,} of {lines:,} {loaded.unit}s could not be read as {name}. The first: {where}."
     if bad > BAD_SHARE * lines and not allow_bad:
         raise InputError(
             f"{source.label}: {message} That is more than {BAD_SHARE:.0%}: check --format and "
-            f"--columns, or leave these lines out with --allow-bad."
+            f"--columns, or leave these {loaded.unit}s out with --allow-bad."
         )
     if bad == lines:
-        raise InputError(f"{source.label}: {message} No line is left.")
+        raise InputError(f"{source.label}: {message} No {loaded.unit} is left.")
     return (f"{message} They were left out.",)

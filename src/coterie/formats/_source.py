@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 import codecs
-import glob
-import io
-import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import polars as pl
 
+from coterie.core import files
+from coterie.core.files import STDIN, compression, count_lines, files_in, first_bytes, head, open_bytes, starts_with_bom
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import Shape
-from coterie.errors import InputError, MissingError, ParameterError
+from coterie.errors import InputError
 
-STDIN = "-"
-HISTORY_ENDING = ".history.json"
-"""The end of the name of the list of a log's releases, which lies beside the log and is no part of it."""
 DAMAGE = "\U0010ffff"  # stands for bytes that are not text: a code point that no text holds
-_BOM = "\ufeff"
-_HEAD_BYTES = 1 << 16
-_HEAD_LIMIT = 1 << 24  # how far to look for the end of the first line
-_CHUNK = 1 << 22
 _SMALL = 1 << 23  # bytes of plain files whose rows are kept in memory
 _LOOKED_AT = 20  # lines that tell how sure a format is
-LONGEST_LINE = 1 << 24
-"""Bytes of a line; whatever has more of them is no log, and its lines would not fit into memory."""
-MOST_UNPACKED, MOST_TIMES = 1 << 30, 300
-"""Bytes that a compressed file may always have, and how many times its size beyond; logs have 5 to 50 times."""
 _PARQUET = b"PAR1"
-_COMPRESSIONS = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst"}
 
 codecs.register_error("coterie-damage", lambda error: (DAMAGE, error.end))  # type: ignore[attr-defined]
 
@@ -45,9 +32,12 @@ Section: TypeAlias = tuple[str, str, int, int]
 
 
 class Source:
-    """The input files as one run of numbered lines, and a private folder for spooled rows."""
+    """The input files as one run of numbered lines, and a private folder for spooled rows.
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    `whole`: as they are, with folders and archives, for formats that do not read lines.
+    """
+
+    def __init__(self, paths: Sequence[Path], whole: bool = False) -> None:
         self.folder = Scratch()
         self._damaged = False
         self.names: dict[Path, str] = {}
@@ -55,14 +45,22 @@ class Source:
         for path in paths:
             with _openable(path, self.folder.path):
                 settled, name = self._settled(path)
-                plain = self._unpacked(settled, name)
+                plain = settled if whole else self._unpacked(settled, name)
                 self.names[plain], self._given[plain] = name, settled
-        self.paths = [path for path in self.names if _starts(path) != b""] or list(self.names)
+        self.paths = [path for path in self.names if path.is_dir() or first_bytes(path) != b""] or list(self.names)
 
     @property
     def given(self) -> tuple[Path, ...]:
-        """The files as they were given, those that are compressed as well."""
-        return tuple(self._given[path].absolute() for path in self.paths)
+        """The files as they were given, those that are compressed as well; of a folder the files in it."""
+        return tuple(
+            file.absolute()
+            for path in map(self._given.__getitem__, self.paths)
+            for file in (files_in(path) if path.is_dir() else (path,))
+        )
+
+    def given_as(self, path: Path) -> str:
+        """What the user called one of the paths."""
+        return self._given[path].as_posix()
 
     @property
     def label(self) -> str:
@@ -100,7 +98,7 @@ class Source:
         frame = pl.scan_lines(list(map(str, paths)), name="line", row_index_name="row", glob=False)
         frame = frame.with_columns(pl.col("row").cast(pl.UInt64), breaks_to_spaces(line, r"[\r]"))
         if any(starts_with_bom(path) for path in paths):
-            frame = frame.with_columns(line.str.strip_prefix(_BOM))
+            frame = frame.with_columns(line.str.strip_prefix(files.BOM))
         return frame.filter(line.str.strip_chars(" ") != "")
 
     def starts(self) -> Iterator[tuple[Path, int]]:
@@ -149,8 +147,8 @@ class Source:
         """A file that can be read again, and its name: input that flows is spooled."""
         if str(path) == STDIN:
             return self._pour(sys.stdin.buffer), "standard input"
-        if path.is_file():
-            return path, path.name
+        if path.is_file() or path.is_dir():
+            return path, path.name or str(path)
         with path.open("rb") as stream:
             return self._pour(stream), path.name
 
@@ -160,18 +158,18 @@ class Source:
             _refuse_long_lines(path, name)
             return path
         target = self.spool(f"unpacked-{len(self.names)}")
-        most = _most_unpacked(path)
+        most = files.most_unpacked(path)
         with open_bytes(path) as stream, target.open("wb") as out:
             for chunk in _bearable(stream, name):
                 out.write(chunk)
                 if out.tell() > most:
-                    raise _unpacks_too_much(name)
+                    raise files.unpacks_too_much(name)
         return target
 
     def _pour(self, stream: IO[bytes]) -> Path:
         target = self.spool(f"input-{len(self.names)}")
         with target.open("wb") as out:
-            shutil.copyfileobj(stream, out, _CHUNK)
+            shutil.copyfileobj(stream, out, files.CHUNK)
         return target
 
 
@@ -185,60 +183,47 @@ def line_sections(source: Source) -> Iterator[Section]:
         yield source.names[path], "line", 1, count_lines(path)
 
 
+class Remark(NamedTuple):
+    """What some lines have that is unusual, and what follows from it; told from a share of lines on."""
+
+    text: str
+    least: float = 0.0
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Loaded:
     """What a format makes of a source."""
 
     frame: pl.LazyFrame
-    """The columns of the shape that the format has, `row`, and `bad`."""
+    """The columns of the shape that the format has, `row`, `bad` and, where there are `remarks`, `remark`."""
     shape: Shape
+    remarks: Mapping[str, Remark] = field(default_factory=dict)
+    """What may be unusual about lines that can be read, by names in the order of bits."""
     sections: Sections = line_sections
     """Where the rows come from; formats that do not number lines have their own."""
     columnar: bool = False
     """Whether polars reads the files again at no cost, so that their rows need no copy."""
-
-
-def expand(patterns: Sequence[str | Path]) -> list[Path]:
-    """Files for the given paths and globs, in byte order within each glob."""
-    if not patterns:
-        raise ParameterError("No file was given. Name files, globs or - for standard input.")
-    paths: list[Path] = []
-    for pattern in map(str, patterns):
-        if pattern == STDIN or os.path.exists(pattern):  # noqa: PTH110 (never raises)
-            paths.append(Path(pattern))
-            continue
-        matching = sorted(map(Path, glob.glob(pattern, recursive=True)))  # noqa: PTH207 (may be absolute)
-        files = [path for path in matching if not path.is_dir()]
-        if not files:
-            raise MissingError(f"{pattern}: no such file. Give an existing file or a glob.")
-        paths.extend(files)
-    paths = list(dict.fromkeys(paths))
-    if len(paths) > 1:  # `logs/*` means the logs
-        paths = [path for path in paths if not path.name.endswith(HISTORY_ENDING)] or paths
-    for path in paths:
-        if path.is_dir():
-            raise InputError(f"{path} is a folder. Give its files, for example '{path}/*'.")
-    return paths
-
-
-def compression(path: Path) -> str | None:
-    """`gz` or `zst` by the first bytes, or None."""
-    start = _starts(path)
-    return _COMPRESSIONS.get(start[:2]) or _COMPRESSIONS.get(start)
-
-
-def _starts(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        return stream.read(4)
+    distinct: bool = False
+    """Whether no subject has an item in two rows, for shapes with weights; else those rows are made one."""
+    units: int | None = None
+    """How many lines there are, where a line is not a row."""
+    unit: str = "line"
+    """What messages call them."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """What else was counted, for the history of the log."""
+    notes: tuple[str, ...] = ()
+    """What people should know, in sentences without a value."""
+    settings: Mapping[str, int | str] = field(default_factory=dict)
+    """The options that the rows depend on, also where they were not given; everybody may know them."""
 
 
 def _bearable(stream: IO[bytes], name: str) -> Iterator[bytes]:
     """The bytes of a stream in chunks; raises where a line is too long."""
     run = 0
-    while chunk := stream.read(_CHUNK):
+    while chunk := stream.read(files.CHUNK):
         end = chunk.find(b"\n")
-        if run + (len(chunk) if end < 0 else end) > LONGEST_LINE:
-            raise _too_long(name)
+        if run + (len(chunk) if end < 0 else end) > files.LONGEST_LINE:
+            raise files.too_long(name)
         run = run + len(chunk) if end < 0 else len(chunk) - 1 - chunk.rfind(b"\n")
         yield chunk
 
@@ -248,39 +233,20 @@ def _refuse_long_lines(path: Path, name: str) -> None:
 
     Such a line goes on without an end from some multiple of half its length to the next.
     """
-    half = LONGEST_LINE // 2
+    half = files.LONGEST_LINE // 2
     with path.open("rb") as stream:
         if stream.read(len(_PARQUET)) == _PARQUET:
             return
         for start in range(0, path.stat().st_size - half, half):
             stream.seek(start)
             left = half
-            while left > 0 and b"\n" not in (piece := stream.read(min(left, _HEAD_BYTES))):
+            while left > 0 and b"\n" not in (piece := stream.read(min(left, files.HEAD_BYTES))):
                 left -= len(piece) or left
             if left <= 0:
                 stream.seek(0)
                 for _ in _bearable(stream, name):
                     pass
                 return
-
-
-def _too_long(name: str) -> InputError:
-    return InputError(
-        f"{name} has a line of more than {LONGEST_LINE >> 20} MB, so it is no log that can be read. Check what the "
-        f"file is; JSON that stands on one line has to become JSON lines."
-    )
-
-
-def _most_unpacked(path: Path) -> float:
-    """How many bytes a file may have when it is unpacked."""
-    return float("inf") if compression(path) is None else max(MOST_UNPACKED, MOST_TIMES * path.stat().st_size)
-
-
-def _unpacks_too_much(name: str) -> InputError:
-    return InputError(
-        f"{name} unpacks to more than {MOST_UNPACKED >> 30} GB and {MOST_TIMES} times its size, which logs do not. If "
-        f"you trust it, unpack it yourself and give the plain file."
-    )
 
 
 def full_disk(folder: Path) -> InputError:
@@ -300,71 +266,12 @@ def _openable(path: Path, folder: Path) -> Iterator[None]:
         raise InputError(f"{path} cannot be opened: {error.strerror or 'no reason given'}.") from None
 
 
-@contextmanager
-def open_bytes(path: Path) -> Iterator[IO[bytes]]:
-    """The uncompressed bytes of a file."""
-    import pyarrow as pa
-
-    kind = compression(path)
-    codec = {None: None, "gz": "gzip", "zst": "zstd"}[kind]
-    try:
-        with pa.input_stream(str(path), compression=codec) as stream:
-            yield stream
-    except OSError as error:
-        if kind is None or error.errno is not None:
-            raise
-        raise InputError(f"{path.name}: the {kind} compression is damaged or cut off.") from None
-
-
-def head(path: Path) -> list[str]:
-    """The first lines of a file that are not blank; at least one whole line if there is one."""
-    with open_bytes(path) as stream:
-        data = more = stream.read(_HEAD_BYTES)
-        while more and b"\n" not in data and len(data) < _HEAD_LIMIT:
-            data += (more := stream.read(_CHUNK))
-    lines = data.decode(errors="replace").removeprefix(_BOM).split("\n")
-    # The last piece may be cut in the middle of a line.
-    whole = lines[:-1] if len(data) >= _HEAD_BYTES and len(lines) > 1 else lines
-    return [line.rstrip("\r") for line in whole if line.strip(" \r")]
-
-
-def starts_with_bom(path: Path) -> bool:
-    """Whether a file says that it is UTF-8 by a byte order mark."""
-    with open_bytes(path) as stream:
-        return stream.read(len(_BOM.encode())) == _BOM.encode()
-
-
-def byte_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Number (from 1) and bytes of each line."""
-    total, most = 0, _most_unpacked(path)
-    with open_bytes(path) as stream:
-        reader = io.BufferedReader(stream, _CHUNK)  # type: ignore[type-var]
-        for number, line in enumerate(iter(lambda: reader.readline(LONGEST_LINE + 1), b""), start=1):
-            total += len(line)
-            if len(line) > LONGEST_LINE:
-                raise _too_long(path.name)
-            if total > most:
-                raise _unpacks_too_much(path.name)
-            yield number, line.removeprefix(_BOM.encode()) if number == 1 else line
-
-
 def decode(stream: IO[bytes], encoding: str) -> Iterator[str]:
     """The text of a stream, piece by piece, damage replaced."""
     decoder = codecs.getincrementaldecoder(encoding)(errors="coterie-damage")
-    while chunk := stream.read(_CHUNK):
+    while chunk := stream.read(files.CHUNK):
         yield decoder.decode(chunk)
     yield decoder.decode(b"", final=True)
-
-
-def count_lines(path: Path) -> int:
-    """Number of lines of a text file."""
-    lines = 0
-    last = b"\n"
-    with open_bytes(path) as stream:
-        while chunk := stream.read(_CHUNK):
-            lines += chunk.count(b"\n")
-            last = chunk[-1:]
-    return lines + (last != b"\n")
 
 
 class Spool:
@@ -385,15 +292,19 @@ class Spool:
             self._flush()
 
     def scan(self) -> pl.LazyFrame:
-        """All rows."""
+        """All rows; few of them never see the disk."""
+        if self._parts == 0:
+            return self._frame().lazy()
         self._flush()
         files = [str(path) for path in sorted(self._folder.glob("*.parquet"))]
         return pl.scan_parquet(files, glob=False)
 
-    def _flush(self) -> None:
+    def _frame(self) -> pl.DataFrame:
         columns = zip(*self._rows, strict=True) if self._rows else ([] for _ in self._schema)
-        frame = pl.DataFrame(dict(zip(self._schema, columns, strict=True)), schema=self._schema)
-        frame.write_parquet(self._folder / f"{self._parts:06}.parquet")
+        return pl.DataFrame(dict(zip(self._schema, columns, strict=True)), schema=self._schema)
+
+    def _flush(self) -> None:
+        self._frame().write_parquet(self._folder / f"{self._parts:06}.parquet")
         self._parts += 1
         self._rows.clear()
 
@@ -428,6 +339,12 @@ def reason(**failures: pl.Expr) -> pl.Expr:
         chain = chain.when(failed).then(pl.lit(name))
     result: pl.Expr = chain.otherwise(pl.lit(None, dtype=pl.String))
     return result.alias("bad")
+
+
+def remark(remarks: Iterable[str], **flags: pl.Expr) -> pl.Expr:
+    """`remark`: a number whose bits tell, in the order of `remarks`, what is unusual about a line that can be read."""
+    bits = (flags[name].fill_null(False).cast(pl.UInt8) * 2**place for place, name in enumerate(remarks))
+    return pl.sum_horizontal(bits).cast(pl.UInt8).alias("remark")
 
 
 def breaks_to_spaces(value: pl.Expr, breaks: str = r"[\t\r\n]") -> pl.Expr:

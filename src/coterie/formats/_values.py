@@ -15,6 +15,8 @@ _FORMATS = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d")
 _FORMULA = r"^['=+\-@\t\r]"
 _SAFE_FORMULA = r"^'['=+\-@\t\r]"
 _NUMBER = r"^-?[0-9]+(?:\.[0-9]+)?$"
+MOST_WEIGHT = 1e100
+"""The largest weight of a term: sums of such numbers are still numbers."""
 # Since 1970, by size: as seconds, 1e11 would be the year 5138; and so on.
 _UNITS = ((1e11, 1), (1e14, 1e3), (1e17, 1e6), (float("inf"), 1e9))
 # Numbers that are dates as people write them: 20060301 and 20060301123000.
@@ -55,6 +57,16 @@ def as_integer(value: pl.Expr, dtype: pl.DataType, target: Any) -> pl.Expr:
         return pl.lit(None, dtype=target)
     whole = value.cast(target, strict=False)
     return whole if dtype.is_integer() else pl.when(whole == value).then(whole)
+
+
+def as_weight(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """A number above 0, and none that sums could not hold."""
+    if dtype == pl.String:
+        value = value.str.strip_chars()
+    elif not dtype.is_numeric():
+        return pl.lit(None, dtype=pl.Float64)
+    number = value.cast(pl.Float64, strict=False)
+    return pl.when((number > 0) & (number <= MOST_WEIGHT)).then(number)
 
 
 def as_time(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:

@@ -2,8 +2,9 @@
 
 `--columns user=cookie,query=q` says which column of the file holds what; without it the columns
 must have the names of the shape. A table with `query` is a search log, one with `path` an access
-log. tsv has no quoting; csv is RFC 4180. Tabs and line breaks inside a value become spaces. Times
-may be text (ISO 8601, with or without a zone), dates, or seconds or milliseconds since 1970.
+log, one with `doc` and `term` holds documents as vectors of terms. tsv has no quoting; csv is RFC
+4180. Tabs and line breaks inside a value become spaces. Times may be text (ISO 8601, with or
+without a zone), dates, or seconds or milliseconds since 1970.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Any, NamedTuple, TypeAlias
 import orjson
 import polars as pl
 
-from coterie.core.shapes import QUERIES, VISITS, Shape
+from coterie.core.files import byte_lines, head
+from coterie.core.shapes import QUERIES, TERMS, TIME, VISITS, Shape
 from coterie.errors import InputError
 from coterie.formats._options import Options
 from coterie.formats._pages import pages_agree
@@ -29,12 +31,10 @@ from coterie.formats._source import (
     Sections,
     Source,
     Spool,
-    byte_lines,
-    head,
     line_sections,
     reason,
 )
-from coterie.formats._values import as_integer, as_text, as_time, missing
+from coterie.formats._values import as_integer, as_text, as_time, as_weight, missing
 
 shape = QUERIES
 expected = {
@@ -44,6 +44,8 @@ expected = {
     "rank": "a whole number or nothing",
     "status": "a whole number or nothing",
     "bytes": "a whole number or nothing",
+    "doc": "the name of a document",
+    "weight": "a number above 0",
 }
 sample = """user,time,query,rank,url
 17,2020-02-03 09:00:00,blue teapot,,
@@ -67,7 +69,7 @@ class Raw(NamedTuple):
 
 def sniff(head: list[str]) -> float:
     """A parquet file, JSON lines or a header line with `query` or `path`: names that other formats may have too."""
-    return 0.5 if {"query", "path"} & set(_names(head)) or kind_of(head) == "parquet" else 0.0
+    return 0.5 if {"query", "path"} & set(names_of(head)) or kind_of(head) == "parquet" else 0.0
 
 
 def load(source: Source, options: Options) -> Loaded:
@@ -96,7 +98,8 @@ def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
     schema = raw.collect_schema()
     columns: dict[str, pl.Expr] = {}
     failures: dict[str, pl.Expr] = {}
-    for name in (name for name in shape.released if name in schema):
+    required = {column.name for column in shape.columns if not column.nullable}
+    for name in (name for name in shape.readable if name in schema):
         value, dtype, target = pl.col(name), schema[name], shape.schema[name]
         if dtype.is_nested() or dtype == pl.Object:
             raise InputError(f"The column for {name!r} holds {dtype.base_type()}, not single values.")
@@ -105,9 +108,16 @@ def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
         if target == pl.String:
             text = as_text(value, dtype)
             columns[name] = text.fill_null("") if name == shape.item else pl.when(text != "").then(text)
+            if name in required and name != shape.item:
+                failures[name] = text.str.strip_chars().fill_null("") == ""
             continue
-        columns[name] = as_time(value, dtype) if name == "time" else as_integer(value, dtype, target)
-        failures[name] = ~missing(value, dtype) & columns[name].is_null()
+        if target == TIME:
+            columns[name] = as_time(value, dtype)
+        elif target == pl.Float64:
+            columns[name] = as_weight(value, dtype)
+        else:
+            columns[name] = as_integer(value, dtype, target)
+        failures[name] = columns[name].is_null() & (name in required or ~missing(value, dtype))
     return raw.select(
         "row",
         *(value.alias(name) for name, value in columns.items()),
@@ -129,7 +139,7 @@ def column_names(source: Source, thorough: bool = True) -> list[str]:
     first = source.head()
     if kind_of(first) == "parquet":
         return _parquet_names(source)
-    names = _names(first)
+    names = names_of(first)
     _refuse_wide(len(names), source)
     if not thorough or kind_of(first) != "jsonl":
         return names
@@ -155,7 +165,7 @@ def _parquet_names(source: Source) -> list[str]:
 def _refuse_wide(columns: int, source: Source) -> None:
     if columns > MOST_COLUMNS:
         raise InputError(
-            f"{source.label} has more than {MOST_COLUMNS:,} columns, so it is no log. Write those that a log has "
+            f"{source.label} has more than {MOST_COLUMNS:,} columns, so it is not a log. Write those that a log has "
             f"(user, time, query, rank, url) to a file of their own."
         )
 
@@ -181,7 +191,7 @@ def kind_of(head: list[str]) -> str:
     return "tsv" if "\t" in line else "csv"
 
 
-def _names(head: list[str]) -> list[str]:
+def names_of(head: list[str]) -> list[str]:
     """The columns of a text file by its first lines; in JSON lines a field may be absent."""
     kind = kind_of(head)
     if not head or kind == "parquet":
@@ -207,10 +217,7 @@ def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[
     """
     _check_columns(names, options.columns)
     mapped = {**{name: name for name in names}, **options.columns}
-    visits = "path" in mapped and "query" not in mapped
-    if "path" in options.columns and "query" not in options.columns:
-        visits = True
-    shape = options.shape or (VISITS if visits else QUERIES)
+    shape = options.shape or _shape_of(options.columns) or _shape_of(mapped) or QUERIES
     if options.shape is not None and shape.item not in mapped:
         raise InputError(
             f"A release of the shape {shape.name} has a column {shape.item!r}, and this file has none. "
@@ -218,23 +225,40 @@ def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[
         )
     if shape.item not in mapped:
         raise InputError(
-            f"The table has {len(names)} columns, none of them called 'query' (or 'path' for an "
-            f"access log). Say which one it is: --columns query=NAME,user=NAME,time=NAME (in Python: columns={{...}})"
+            f"The table has {len(names)} columns, none of them called 'query' (or 'path' for an access log, 'doc' and "
+            f"'term' for documents). Say which one it is: --columns query=NAME,user=NAME,time=NAME (in Python: "
+            f"columns={{...}})"
         )
     if not complete:
         mapped = {**{name: name for name in shape.released}, **mapped}
-    picked = {name: mapped[name] for name in shape.released if name in mapped}
+    picked = {name: mapped[name] for name in shape.readable if name in mapped}
+    for column in shape.columns:
+        if not column.nullable and column.name in shape.released and column.name not in picked:
+            raise InputError(
+                f"A {shape.name} table needs the column {column.name!r} ({column.doc}). Say which one it is: "
+                f"--columns {column.name}=NAME (in Python: columns={{...}})"
+            )
     if any(names.count(column) > 1 for column in picked.values()):
         raise InputError("The header names a column twice. Give each column a name of its own.")
     return shape, picked
 
 
+def _shape_of(columns: Mapping[str, str]) -> Shape | None:
+    """The shape of a table with these columns, by what only rows of that shape have; None where none does."""
+    if QUERIES.item in columns:
+        return QUERIES
+    if VISITS.item in columns:
+        return VISITS
+    return TERMS if {TERMS.subject, TERMS.item} <= set(columns) else None
+
+
 def _check_columns(names: list[str], columns: Mapping[str, str]) -> None:
     for name, column in columns.items():
-        if name not in (*QUERIES.released, *VISITS.released):
+        if not any(name in shape.readable for shape in (QUERIES, VISITS, TERMS)):
             raise InputError(
                 f"--columns {name}=...: a log has no column {name!r}. Search logs have "
-                f"{', '.join(QUERIES.released)}; access logs {', '.join(VISITS.released)}."
+                f"{', '.join(QUERIES.readable)}; access logs {', '.join(VISITS.readable)}; documents "
+                f"{', '.join(TERMS.readable)}."
             )
         if column not in names:
             raise InputError(f"--columns {name}={column}: the table has no column of that name.")
@@ -250,7 +274,7 @@ def _require_same_columns(source: Source, kind: str) -> None:
         if not lines:
             continue
         same_kind = kind_of(lines) == kind
-        columns: Any = _names(lines)
+        columns: Any = names_of(lines)
         if kind == "parquet" and same_kind:
             columns = pl.scan_parquet(str(path), glob=False).collect_schema()
         first = columns if first is None else first
@@ -295,7 +319,7 @@ def _load_tsv(source: Source, names: list[str], picked: dict[str, str]) -> Raw:
 def _load_csv(source: Source, names: list[str], picked: dict[str, str]) -> Raw:
     """Polars reads a tidy file; one with ragged, damaged or longer records goes through Python."""
     at = [names.index(column) for column in picked.values()]
-    records = partial(_csv_records, names=names, at=at)
+    records = partial(csv_records, names=names, at=at)
     if source.damaged or not _is_tidy(source, len(names)):
         return _by_record(source, picked, records)
     inner = [f"_{i}" for i in range(len(names))]
@@ -350,7 +374,7 @@ def _by_record(source: Source, picked: Mapping[str, str], records: Records) -> R
     return Raw(spool.scan())
 
 
-def _csv_records(path: Path, names: list[str], at: list[int]) -> Iterator[Record]:
+def csv_records(path: Path, names: list[str], at: list[int]) -> Iterator[Record]:
     """The records of a file below its header, each with the line where it starts."""
     reader = _csv_reader(line.decode(errors="coterie-damage") for _, line in byte_lines(path))
     header, end = True, 0

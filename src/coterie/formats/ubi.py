@@ -18,10 +18,11 @@ from typing import Any
 import orjson
 import polars as pl
 
+from coterie.core.files import byte_lines, open_bytes
 from coterie.core.shapes import QUERIES
 from coterie.errors import InputError
 from coterie.formats._options import Options
-from coterie.formats._source import Loaded, Section, Source, Spool, byte_lines, open_bytes, reason
+from coterie.formats._source import Loaded, Section, Source, Spool, reason
 from coterie.formats._values import as_time
 from coterie.formats.table import expected as _expected
 

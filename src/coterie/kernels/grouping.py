@@ -18,7 +18,7 @@ Ties go to the smallest index. The plain version of the first part is in the tes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -28,10 +28,9 @@ from numpy.typing import NDArray
 from coterie.kernels._arrays import Ints, Short
 from coterie.kernels._hashing import splitmix64
 from coterie.kernels._jit import inlined, jit
+from coterie.kernels._side_by_side import SideBySide
 
 Vectors = NDArray[np.int16]
-Each = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
-"""Calls a function on each of several things, perhaps in threads."""
 
 UNIT = 1 << 13
 """Stands for the length 1; no vector may be longer than 2."""
@@ -396,7 +395,7 @@ def _compare(part: tuple[Ints, Ints, int, int, Vectors, Short, Short]) -> None:
     compare_leaves(*part)
 
 
-def neighbours(vectors: Vectors, trees: Sequence[tuple[Ints, Ints]], each: Each) -> tuple[Short, Short]:
+def neighbours(vectors: Vectors, trees: Sequence[tuple[Ints, Ints]], each: SideBySide) -> tuple[Short, Short]:
     """The most similar vectors of each one, best first, and how similar they are; -1 where there are fewer."""
     shape = (vectors.shape[0], NEIGHBOURS)
     near = np.full(shape, _NOBODY, dtype=np.int32)
@@ -410,7 +409,7 @@ def neighbours(vectors: Vectors, trees: Sequence[tuple[Ints, Ints]], each: Each)
     return near, score
 
 
-def similar_groups(k: int, vectors: Vectors, seed: int, each: Each) -> Ints:
+def similar_groups(k: int, vectors: Vectors, seed: int, each: SideBySide) -> Ints:
     """The group of each vector, numbered from 0; every group has k to 2k - 1 members. There are k vectors or more."""
     n = vectors.shape[0]
     group = np.full(n, -1, dtype=np.int64)
@@ -429,7 +428,7 @@ def similar_groups(k: int, vectors: Vectors, seed: int, each: Each) -> Ints:
     return group
 
 
-def _round(k: int, vectors: Vectors, seed: int, each: Each) -> Ints:
+def _round(k: int, vectors: Vectors, seed: int, each: SideBySide) -> Ints:
     """Groups of some of the vectors, or of all; -1 for those that are left, which are k or more."""
     if vectors.shape[0] <= DENSE:
         return dense_groups(k, vectors)

@@ -93,8 +93,8 @@ class Workspace(NamedTuple):
     """Where the last scan of another user's runs ended: for an event without a host, and with one."""
 
 
-def new_workspace(events: EventArrays, places: int = 2**16) -> Workspace:
-    """Empty memory for distances of these events."""
+def new_workspace(events: EventArrays, places: int = 2**13) -> Workspace:
+    """Empty memory for distances of these events; what is remembered has to fit into fast memory to be of use."""
     lengths = np.diff(events.word_start)
     longest = int(lengths.max()) if lengths.size else 0
     n_chars = int(events.chars.max()) + 1 if events.chars.size else 1
@@ -124,23 +124,37 @@ def _bits(mask: np.uint64) -> np.int64:
 
 
 @inlined
+def lowest_code(a: int, b: int, events: EventArrays) -> int:
+    """A code that the distance of two words is not below, by their lengths and letters."""
+    m, n = events.word_start[a + 1] - events.word_start[a], events.word_start[b + 1] - events.word_start[b]
+    only_a, only_b = events.letters[a] & ~events.letters[b], events.letters[b] & ~events.letters[a]
+    edits = max(abs(m - n), _bits(only_a), _bits(only_b))  # each needs one of its own
+    return int(events.codes[events.code_start[max(m, n)] + edits])
+
+
+@inlined
+def exact_code(a: int, b: int, events: EventArrays, workspace: Workspace) -> int:
+    """The code of the distance of two words."""
+    at_a, at_b = events.word_start[a], events.word_start[b]
+    m, n = events.word_start[a + 1] - at_a, events.word_start[b + 1] - at_b
+    edits = levenshtein(events.chars, at_a, m, at_b, n, workspace.masks, workspace.row)
+    return int(events.codes[events.code_start[max(m, n)] + edits])
+
+
+@inlined
 def word_code(a: int, b: int, best: int, events: EventArrays, workspace: Workspace) -> int:
     """The code of the distance of two different words, or any code >= best where it is not below best."""
     if a > b:
         a, b = b, a
-    at_a, at_b = events.word_start[a], events.word_start[b]
-    m, n = events.word_start[a + 1] - at_a, events.word_start[b + 1] - at_b
-    first = events.code_start[max(m, n)]
-    only_a, only_b = events.letters[a] & ~events.letters[b], events.letters[b] & ~events.letters[a]
-    low = events.codes[first + max(abs(m - n), _bits(only_a), _bits(only_b))]  # each needs an edit of its own
+    low = lowest_code(a, b, events)
     if low >= best:
-        return int(low)
+        return low
     key = (a << 40) | (b << 16)
     place = _place(a, b, workspace.words.size)
     held = workspace.words[place]
     if held & ~np.int64(0xFFFF) == key and b < _ID_LIMIT:
         return int(held & np.int64(0xFFFF))
-    code = events.codes[first + levenshtein(events.chars, at_a, m, at_b, n, workspace.masks, workspace.row)]
+    code = exact_code(a, b, events, workspace)
     if b < _ID_LIMIT and code < _CODE_LIMIT:
         workspace.words[place] = key | code
     return int(code)
@@ -193,19 +207,18 @@ def query_code(p: int, q: int, low: int, high: int, events: EventArrays, workspa
 
 
 @inlined
-def _number(a: int, b: int, width: float) -> float:
+def number_distance(a: int, b: int, width: float) -> float:
+    """The distance of two numbers, as a share of their range."""
     if a == MISSING or b == MISSING:
         return 0.0 if a == b else 1.0
     return min(1.0, float(abs(a - b)) / width) if width > 0.0 else 0.0
 
 
 @inlined
-def _domain(a: int, b: int, events: EventArrays) -> float:
+def domain_distance(host_a: int, n_a: int, host_b: int, n_b: int, events: EventArrays) -> float:
     """Σ 2^(m-i)·[labels i differ] / (2^(m+1) - 1), labels from the right, m + 1 of them in the longer host."""
-    host_a, host_b = events.host[a], events.host[b]
     if host_a == MISSING or host_b == MISSING:
         return 0.0 if host_a == host_b else 1.0
-    n_a, n_b = events.depth[a], events.depth[b]
     if host_a == host_b and n_a == n_b:
         return 0.0
     at_a, at_b = events.host_start[host_a], events.host_start[host_b]
@@ -215,6 +228,12 @@ def _domain(a: int, b: int, events: EventArrays) -> float:
         differ = 2 * differ + (0 if same else 1)
         all_bits = 2 * all_bits + 1
     return float(differ) / float(all_bits)
+
+
+@inlined
+def _domain(a: int, b: int, events: EventArrays) -> float:
+    """The same of the hosts of two events."""
+    return domain_distance(events.host[a], events.depth[a], events.host[b], events.depth[b], events)
 
 
 @inlined
@@ -262,14 +281,14 @@ def _with_words(
 @inlined
 def others_distance(a: int, b: int, events: EventArrays) -> float:
     """The distances of times, ranks and domains of two events, added."""
-    time = _number(events.time[a], events.time[b], events.widths[0])
-    return time + _number(events.rank[a], events.rank[b], events.widths[1]) + _domain(a, b, events)
+    time = number_distance(events.time[a], events.time[b], events.widths[0])
+    return time + number_distance(events.rank[a], events.rank[b], events.widths[1]) + _domain(a, b, events)
 
 
 @inlined
 def length_distance(a: int, b: int, events: EventArrays) -> float:
     """The distance of the numbers of words of two events."""
-    return _number(events.length[a], events.length[b], events.widths[2])
+    return number_distance(events.length[a], events.length[b], events.widths[2])
 
 
 @inlined
@@ -285,7 +304,7 @@ def _run_distance(a: int, run: int, floor: float, best: float, events: EventArra
     )  # with no more than this elsewhere, words do not matter
     least = INFINITE
     for b in range(b0, b1):
-        others = _number(time, events.time[b], widths[0]) + _number(rank, events.rank[b], widths[1])
+        others = number_distance(time, events.time[b], widths[0]) + number_distance(rank, events.rank[b], widths[1])
         if others < least and others < most:
             least = min(least, others + _domain(a, b, events))
             if least <= enough:
@@ -335,9 +354,9 @@ def _bundle_within(bundle: int, b: int, distance: float, events: EventArrays, wo
     for _ in range(b1 - b0):
         length = length_distance(first, events.run_start[j], events)
         for event in range(events.run_start[j], events.run_start[j + 1]):
-            since = _number(events.time[first], events.time[event], events.widths[0])
-            till = _number(events.time[last], events.time[event], events.widths[0])
-            rank = _number(events.rank[first], events.rank[event], events.widths[1])
+            since = number_distance(events.time[first], events.time[event], events.widths[0])
+            till = number_distance(events.time[last], events.time[event], events.widths[0])
+            rank = number_distance(events.rank[first], events.rank[event], events.widths[1])
             others = max(since, till) + rank + _most_domain(first, event, events)
             if event_value(others, length, 1.0, events.widths) <= distance - 1e-9:
                 workspace.place[kind] = j
@@ -389,7 +408,7 @@ def size_distance(a: int, b: int, events: EventArrays) -> float:
     """|size(a) - size(b)| / range."""
     size_a = events.user_start[a + 1] - events.user_start[a]
     size_b = events.user_start[b + 1] - events.user_start[b]
-    return _number(size_a, size_b, events.widths[3])
+    return number_distance(size_a, size_b, events.widths[3])
 
 
 @uncounted

@@ -3,8 +3,8 @@
     A ≈ U Σ Vᵀ      by subspace iteration on the rows: Y ← orth(A (Aᵀ Y)), at the end V from Aᵀ Y
 
 Everything is added up in one order and without a linear algebra library, whose sums depend on the number of threads and
-on the machine; A has at most tens of thousands of rows, so this is a matter of seconds. orth(Y) = Y E Λ^(-1/2) with
-YᵀY = E Λ Eᵀ; eigenvectors by cyclic Jacobi rotations.
+on the machine; A has at most tens of thousands of rows, so this is a matter of seconds. Threads work on different rows
+of a result, never on one sum. orth(Y) = Y E Λ^(-1/2) with YᵀY = E Λ Eᵀ; eigenvectors by cyclic Jacobi rotations.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 
 from coterie.kernels._arrays import Floats, Ints
 from coterie.kernels._jit import jit
+from coterie.kernels._side_by_side import SideBySide, one_after_the_other
 
 _ROUNDS = 4
+_ROWS_AT_ONCE = 4_000
+_COLUMNS_AT_ONCE = 12
 _SWEEPS = 30
 _NOTHING = 1e-12  # share of the largest eigenvalue below which there is no direction
 
@@ -64,16 +67,22 @@ def times(a: Sparse, dense: Floats) -> Floats:
 
 
 @jit
-def gram(y: Floats) -> Floats:
-    """YᵀY."""
-    width = y.shape[1]
-    result = np.zeros((width, width), dtype=np.float64)
+def gram_rows(y: Floats, first: int, last: int) -> Floats:
+    """Rows first..last-1 of YᵀY."""
+    result = np.zeros((last - first, y.shape[1]), dtype=np.float64)
     for r in range(y.shape[0]):
-        for i in range(width):
-            v = y[r, i]
-            for j in range(width):
+        for i in range(last - first):
+            v = y[r, first + i]
+            for j in range(y.shape[1]):
                 result[i, j] += v * y[r, j]
     return result
+
+
+def gram(y: Floats, side_by_side: SideBySide = one_after_the_other) -> Floats:
+    """YᵀY."""
+    width = y.shape[1]
+    ends = [(at, min(at + _COLUMNS_AT_ONCE, width)) for at in range(0, width, _COLUMNS_AT_ONCE)]
+    return np.concatenate([np.zeros((0, width)), *side_by_side(lambda part: gram_rows(y, *part), ends)])
 
 
 @jit
@@ -130,28 +139,40 @@ def _rotate(a: Floats, rows: Floats) -> None:
                     rows[p, i], rows[q, i] = c * x - s * y, s * x + c * y
 
 
-def orthonormal(y: Floats) -> Floats:
+def orthonormal(y: Floats, side_by_side: SideBySide = one_after_the_other) -> Floats:
     """Y E Λ^(-1/2): orthonormal columns that span those of Y, largest first; 0 where Y has fewer dimensions."""
-    values, vectors = eigen(gram(y))
+    values, vectors = eigen(gram(y, side_by_side))
     there = values > max(_NOTHING * values[0], 0.0)
     scale = np.where(there, 1.0 / np.sqrt(np.where(there, values, 1.0)), 0.0)
-    return product(y, vectors * scale)
+    scaled = vectors * scale
+    return np.concatenate(side_by_side(lambda some: product(y[some], scaled), _slices(y.shape[0])))
 
 
-def directions(a: Sparse, begin: Floats) -> Floats:
+def directions(a: Sparse, begin: Floats, side_by_side: SideBySide = one_after_the_other) -> Floats:
     """The columns V of the largest singular values of A; `begin` is a random matrix, rows of A x directions."""
     back = transposed(a)
-    y = orthonormal(begin)
+
+    def multiplied(matrix: Sparse, dense: Floats) -> Floats:
+        parts = [
+            matrix._replace(start=matrix.start[some.start : some.stop + 1]) for some in _slices(matrix.start.size - 1)
+        ]
+        return np.concatenate(side_by_side(lambda part: times(part, dense), parts))
+
+    y = orthonormal(begin, side_by_side)
     for _ in range(_ROUNDS):
-        y = orthonormal(times(a, times(back, y)))
-    return orthonormal(times(back, y))
+        y = orthonormal(multiplied(a, multiplied(back, y)), side_by_side)
+    return orthonormal(multiplied(back, y), side_by_side)
+
+
+def _slices(rows: int) -> list[slice]:
+    return [slice(at, min(at + _ROWS_AT_ONCE, rows)) for at in range(0, max(rows, 1), _ROWS_AT_ONCE)]
 
 
 @jit
-def project(a: Sparse, words: NDArray[np.float32]) -> NDArray[np.float32]:
-    """A times one vector for each column, each row then of length 1 (or 0)."""
+def project(a: Sparse, words: NDArray[np.float32], scales: Ints) -> NDArray[np.float32]:
+    """A times one vector for each column: for each scale the first so many numbers of it, of length 1 (or 0)."""
     width = words.shape[1]
-    result = np.zeros((a.start.size - 1, width), dtype=np.float32)
+    result = np.zeros((a.start.size - 1, scales.sum()), dtype=np.float32)
     total = np.empty(width, dtype=np.float64)
     for r in range(result.shape[0]):
         total[:] = 0.0
@@ -159,10 +180,13 @@ def project(a: Sparse, words: NDArray[np.float32]) -> NDArray[np.float32]:
             c, v = a.column[e], np.float64(a.value[e])
             for d in range(width):
                 total[d] += v * words[c, d]
-        length = 0.0
-        for d in range(width):
-            length += total[d] * total[d]
-        if length > 0.0:
-            for d in range(width):
-                result[r, d] = total[d] / np.sqrt(length)
+        at = 0
+        for scale in scales:
+            length = 0.0
+            for d in range(scale):
+                length += total[d] * total[d]
+            if length > 0.0:
+                for d in range(scale):
+                    result[r, at + d] = total[d] / np.sqrt(length)
+            at += scale
     return result

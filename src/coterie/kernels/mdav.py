@@ -21,27 +21,24 @@ first chosen event with the same query string instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.kernels._arrays import Flags, Floats, Ints, Masks
-from coterie.kernels._jit import inlined, jit, uncounted
+from coterie.kernels._jit import inlined, jit
+from coterie.kernels._side_by_side import SideBySide, one_after_the_other
 from coterie.kernels.hausdorff import (
     INFINITE,
     MISSING,
     EventArrays,
     Workspace,
-    event_value,
-    high_code,
-    length_distance,
-    others_distance,
-    query_code,
     size_distance,
     user_distance_above,
     user_distance_below,
 )
+from coterie.kernels.stand_ins import Assignment, assign, assign_strings, new_assignment
 
 NEAREST, SAME_STRING = 0, 1
 PAIRS = 2**24
@@ -68,19 +65,6 @@ ChooseQueries = Callable[[Ints, Ints, QueryStrings], Ints]
 """(members, user_start, strings) -> the events that make the common profile of the members, sorted."""
 ChooseWithLimit = Callable[[Ints, Ints, QueryStrings, float], Ints]
 """The same, and the largest share of the profile that one of them may give."""
-
-
-class Assignment(NamedTuple):
-    """Which chosen event each event stands behind."""
-
-    near: Ints
-    """-1 where that is not known yet."""
-    gap: Floats
-    """The distance to it; -1 for chosen events."""
-    mark: Ints
-    """1 chosen, 2 chosen before."""
-    slot: Ints
-    """The number of a chosen event among the chosen ones."""
 
 
 class Averages(NamedTuple):
@@ -168,100 +152,6 @@ def choose(members: Ints, user_start: Ints, strings: QueryStrings, max_share: fl
 def choose_by_shares(members: Ints, user_start: Ints, strings: QueryStrings) -> Ints:
     """The same without a limit."""
     return choose(members, user_start, strings, 1.0)
-
-
-def new_assignment(n_events: int) -> Assignment:
-    """An assignment in which nothing is known yet."""
-    return Assignment(
-        np.full(n_events, -1, dtype=np.int64),
-        np.zeros(n_events, dtype=np.float64),
-        np.zeros(n_events, dtype=np.int64),
-        np.zeros(n_events, dtype=np.int64),
-    )
-
-
-@uncounted
-def _offer(
-    e0: int, e1: int, chosen: Ints, i0: int, i1: int, events: EventArrays, workspace: Workspace, assignment: Assignment
-) -> None:
-    """Let the events e0:e1, which have the same query, stand behind those of chosen[i0:i1] that are nearer."""
-    near, gap, widths = assignment.near, assignment.gap, events.widths
-    p = events.query[e0]
-    i = i0
-    while i < i1:
-        first = i
-        q = events.query[chosen[first]]
-        while i < i1 and events.query[chosen[i]] == q:
-            i += 1
-        length = 0.0 if p == q else length_distance(e0, chosen[first], events)
-        rest = 0.0  # what the words may add for some pair to be near enough
-        for e in range(e0, e1):
-            for j in range(first, i):
-                rest = max(rest, 6.0 * gap[e] + 1e-9 - widths[4] * length - others_distance(e, chosen[j], events))
-        if rest == 0.0:
-            continue
-        code = (
-            0 if p == q else query_code(p, q, int(np.int64(0)), high_code(rest / widths[5], events), events, workspace)
-        )
-        if code < 0:
-            continue
-        for e in range(e0, e1):
-            for j in range(first, i):
-                c = chosen[j]
-                d = event_value(others_distance(e, c, events), length, events.fractions[code], widths)
-                if d < gap[e] or (d == gap[e] and c < near[e]):
-                    near[e], gap[e] = c, d
-
-
-@jit
-def _assign(
-    members: Ints, chosen: Ints, before: Ints, events: EventArrays, workspace: Workspace, assignment: Assignment
-) -> None:
-    """Step 4 of C: the nearest chosen event of each event, given that of an earlier choice."""
-    near, gap, mark = assignment.near, assignment.gap, assignment.mark
-    for c in before:
-        mark[c] = 2
-    added = np.empty(chosen.size, dtype=np.int64)
-    n_added = 0
-    for c in chosen:
-        if mark[c] != 2:
-            added[n_added] = c
-            n_added += 1
-        mark[c] = 1
-    added = added[:n_added]
-    zero = int(np.int64(0))  # for a literal everything below would be compiled once more
-    for u in members:
-        own, own_added = np.searchsorted(chosen, events.user_start[u]), np.searchsorted(added, events.user_start[u])
-        for run in range(events.user_runs[u], events.user_runs[u + 1]):
-            e0, e1 = events.run_start[run], events.run_start[run + 1]
-            still_assigned = True
-            for e in range(e0, e1):
-                if mark[e] == 1:
-                    near[e], gap[e] = e, -1.0
-                elif near[e] < 0 or mark[near[e]] == 2:
-                    near[e], gap[e] = -1, INFINITE
-                    still_assigned = False
-            if still_assigned:
-                _offer(e0, e1, added, own_added, added.size, events, workspace, assignment)
-                _offer(e0, e1, added, zero, own_added, events, workspace, assignment)
-            else:  # those of the same user first: they tend to be near
-                _offer(e0, e1, chosen, own, chosen.size, events, workspace, assignment)
-                _offer(e0, e1, chosen, zero, own, events, workspace, assignment)
-    for c in before:
-        if mark[c] == 2:
-            mark[c] = 0
-
-
-@jit
-def _assign_strings(members: Ints, chosen: Ints, events: EventArrays, assignment: Assignment) -> None:
-    """The cheaper step 4: an event stands behind the first chosen event with its query string."""
-    first = {np.int64(-1): np.int64(-1)}
-    for c in chosen:
-        if events.query[c] not in first:
-            first[events.query[c]] = c
-    for u in members:
-        for e in range(events.user_start[u], events.user_start[u + 1]):
-            assignment.near[e] = first.get(events.query[e], np.int64(-1))
 
 
 @jit
@@ -363,9 +253,9 @@ def averages(
         group = np.sort(members[group_start[g] : group_start[g + 1]])
         chosen = choose_queries(group, events.user_start, strings)
         if attrs == NEAREST and _events_of(group, events) * chosen.size <= pairs:
-            _assign(group, chosen, nothing, events, workspace, assignment)
+            assign(group, chosen, nothing, events, workspace, assignment)
         else:
-            _assign_strings(group, chosen, events, assignment)
+            assign_strings(group, chosen, events, assignment)
         _summarize(group, chosen, events, assignment, out, at)
         at += chosen.size
         out.start[g + 1] = at
@@ -415,14 +305,6 @@ def _nearest(
     return best, nearest
 
 
-SideBySide = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
-"""Runs work on each of some parts, in their order or in threads; the results are in the order of the parts."""
-
-
-def _one_after_the_other(work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
-    return [work(part) for part in parts]
-
-
 def mdav(
     k: int,
     events: EventArrays,
@@ -430,7 +312,7 @@ def mdav(
     workspace: Workspace,
     pairs: int = PAIRS,
     more: Sequence[Workspace] = (),
-    side_by_side: SideBySide = _one_after_the_other,
+    side_by_side: SideBySide = one_after_the_other,
 ) -> tuple[Ints, Ints]:
     """Members of all groups and where each group starts; each group is led by the user it was built around.
 
@@ -452,11 +334,11 @@ def mdav(
         nonlocal assigned
         chosen = choose_by_shares(left, events.user_start, strings)
         if _events_of(left, events) * chosen.size <= pairs:
-            _assign(left, chosen, assigned, events, workspace, assignment)
+            assign(left, chosen, assigned, events, workspace, assignment)
             assigned = chosen
             _summarize(left, chosen, events, assignment, center, 0)
         else:
-            _assign_strings(left, chosen, events, assignment)
+            assign_strings(left, chosen, events, assignment)
             _summarize(left, chosen, events, assignment, center, 0)
             assignment.near[:] = -1  # which events are nearest is no longer known
             assignment.mark[:] = 0
@@ -474,12 +356,12 @@ def mdav(
         return [(left[i :: len(workspaces)], each) for i, each in enumerate(workspaces)]
 
     def farthest(source: int, left: Ints) -> int:
-        found = side_by_side(lambda part: _farthest(source, part[0], hint, events, part[1]), parts(left))
-        return int(min(found, key=lambda each: (-each[0], each[1]))[1])
+        of_parts = side_by_side(lambda part: _farthest(source, part[0], hint, events, part[1]), parts(left))
+        return int(min(of_parts, key=lambda each: (-each[0], each[1]))[1])
 
     def nearest(source: int, left: Ints, count: int) -> Ints:
-        found = side_by_side(lambda part: _nearest(source, part[0], count, events, part[1]), parts(left))
-        distance, user = (np.concatenate(each) for each in zip(*found, strict=True))
+        of_parts = side_by_side(lambda part: _nearest(source, part[0], count, events, part[1]), parts(left))
+        distance, user = (np.concatenate(each) for each in zip(*of_parts, strict=True))
         return user[np.lexsort((user, distance))][:count]
 
     return partition(n, k, average, farthest, nearest)

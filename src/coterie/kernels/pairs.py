@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels._arrays import Flags, Ints
+from coterie.kernels._arrays import Flags, Ints, Short
 from coterie.kernels._jit import jit
 
 
 @jit
-def singled_out_by_two(item_start: Ints, items: Ints, owner_start: Ints, owners: Ints) -> Flags:
+def singled_out_by_two(item_start: Ints, items: Short, owner_start: Ints, owners: Short) -> Flags:
     """For each subject, whether one of its items, or two of them together, belong to it alone.
 
     `items[item_start[u]:item_start[u + 1]]` are the distinct items of u, sorted by number of owners;

@@ -6,6 +6,7 @@ A measure is a module with
     figures               what a report shows of it (core/scores.py); () where its numbers stand under "Other measures"
     measure(comparison)   yields Score(key, value, unit), or raises NotApplicableError with the reason
     findings              optional: what it says under "What an attacker can and cannot do" (core/scores.py)
+    series                optional: keys of scores of which studies tell how they vary with k (study/series.py)
     by_name_only          optional: True for one that is too costly to be taken unless it is asked for by its name
 
 Percentages are on 0..100. A label holds a string of the log and is given only where values may be shown.

@@ -20,12 +20,13 @@ import polars as pl
 
 from coterie import measures
 from coterie.core.log import Log, Record, Release
+from coterie.core.nouns import in_words_of
 from coterie.core.scores import score_table
 from coterie.core.shapes import TIME, Shape
 from coterie.errors import InputError, MissingError, NotApplicableError
 from coterie.measures.inputs import INPUTS, read_inputs
 from coterie.steps import prepare
-from coterie.writing.files import refuse_other_input
+from coterie.writing.files import refuse_other_input, refuse_other_shape
 
 LeftOut = Callable[[str, str], None]
 """Told the name of a measure that has no meaning for a release, and why."""
@@ -55,8 +56,7 @@ class Comparison:
     ) -> Comparison:
         """Check that the two belong together, and prepare the original as the release was. Nothing is read yet."""
         shape = release.log.shape
-        if not shape.may_come_from(original.shape):
-            raise InputError(f"The release has the shape {shape.name}, the original {original.shape.name}.")
+        refuse_other_shape(shape, original)
         if release.record is not None and release.sha256:
             refuse_other_input(original, release.record)
         if not original.steps:
@@ -91,6 +91,14 @@ class Comparison:
     def about_subjects(self) -> bool:
         """Whether the release promises something about all that is released of a subject."""
         return any(promise.about == "subjects" for promise in self.release.promises)
+
+    def refuse_without_rows(self) -> None:
+        """Raise NotApplicableError where the log has no rows that people left one after the other, but documents."""
+        if "row" not in self.log.shape.schema:
+            nouns = self.log.shape.subject_nouns
+            raise NotApplicableError(
+                f"It looks at rows that people left one after the other, and this log has {nouns}."
+            )
 
     def require(self, needs: Iterable[str]) -> None:
         """Raise MissingError without a record that is needed, NotApplicableError where something else is not there."""
@@ -129,10 +137,12 @@ class Comparison:
 
     @cached_property
     def items_after(self) -> pl.DataFrame:
-        """item, n: how often each item stands in the release, or is counted there."""
-        shape = self.release.log.shape
+        """item, n: how often each item stands in the release, or is counted there, in the table of items."""
+        shape, rows = self.release.log.shape, self.release.log.frame
+        if shape.lead:
+            rows = rows.filter(pl.col(shape.lead).is_null() | (pl.col(shape.lead) == self.log.shape.item_nouns))
         times = pl.col(shape.count).sum() if shape.count else pl.len()
-        items = self.release.log.frame.group_by(pl.col(shape.item).alias("item")).agg(times.cast(pl.Int64).alias("n"))
+        items = rows.group_by(pl.col(shape.item).alias("item")).agg(times.cast(pl.Int64).alias("n"))
         return items.collect(engine="streaming")
 
     @cached_property
@@ -148,6 +158,7 @@ class Comparison:
     @cached_property
     def original(self) -> pl.DataFrame:
         """row, subject, item, time: all rows."""
+        self.refuse_without_rows()
         return self.log.frame.select("row", *_columns(self.log.shape)).collect(engine="streaming")
 
     @cached_property
@@ -216,14 +227,17 @@ def scores_of(
     names: Sequence[str] | None,
     left_out: LeftOut = lambda _name, _reason: None,
     samples: Samples | None = None,
+    *,
+    strict: bool = True,
 ) -> pl.DataFrame:
     """Scores as a table: name, key, value, unit (and label, where values may be shown).
 
     Without `names` all measures are taken that what is given allows, but for those that must be asked for by name;
-    `left_out` is told which ones have no meaning for this release, and why; `samples` is filled with those of scores
-    that have some.
+    `left_out` is told which ones have no meaning for this release, and why; if they were asked for by name, that is an
+    error, unless not `strict`. `samples` is filled with those of scores that have some.
     """
     rows: list[tuple[str, str, float | None, str, str | None]] = []
+    shape = comparison.log.shape
     for name in names if names is not None else measures.names_of_all():
         module = measures.load(name)
         if "record" in module.needs and comparison.release.record is None:
@@ -234,15 +248,25 @@ def scores_of(
             comparison.require(module.needs)
             scores = list(module.measure(comparison))
         except NotApplicableError as reason:
-            if names is not None:
-                raise NotApplicableError(f"The measure {name!r} does not apply here. {reason}") from None
-            left_out(name, str(reason))
+            if names is not None and strict:
+                raise not_applicable(name, str(reason)) from None
+            left_out(name, _reason(str(reason), shape))
             continue
-        rows += [(name, score.key, score.value, score.unit, score.label) for score in scores]
+        rows += [(name, each.key, each.value, in_words_of(shape, each.unit), each.label) for each in scores]
         if samples is not None:
             samples |= {(name, score.key): score.samples for score in scores if score.samples}
     table = score_table(rows, labelled=True)
     return table if comparison.show_values else table.drop("label")
+
+
+def not_applicable(name: str, reason: str) -> NotApplicableError:
+    """What to raise where a measure was asked for that has no meaning here."""
+    return NotApplicableError(f"The measure {name!r} does not apply here. {reason}")
+
+
+def _reason(text: str, shape: Shape) -> str:
+    """Why a measure was left out, in the words of the log; unless the reason is that it is no search log."""
+    return text if shape.name in text else in_words_of(shape, text)
 
 
 def of_few_queries(profiles: pl.DataFrame) -> pl.DataFrame:

@@ -98,6 +98,25 @@ def _fit_later(later: Log, original: Log) -> Any:
     return rows.frame.select(subject=pl.col(shape.subject), item=pl.col(shape.item)).collect(engine="streaming")
 
 
+def _read_topics(value: Any) -> Any:
+    from coterie.measures.topics import read_topics
+
+    return read_topics(value)
+
+
+def _fit_public(public: Log, original: Log) -> Any:
+    """doc, term, weight: public documents, prepared as the original was."""
+    from coterie.steps import prepare
+
+    shape = original.shape
+    if public.shape is not shape or not shape.weight:
+        raise InputError(
+            f"Public documents have the shape TERMS; these have {public.shape.name}, the log {shape.name}."
+        )
+    rows = public if public.steps else prepare(public, original.steps)
+    return rows.frame.select(shape.released).collect(engine="streaming").sort(shape.order)
+
+
 def _read_second(value: Any) -> Release:
     from coterie.core.log import Release
 
@@ -150,6 +169,26 @@ _DECLARED = (
         if_missing="It needs later queries of the same users: --later LOG, or split = 'chronological' in a study.",
         in_study=False,
         fit=_fit_later,
+    ),
+    Input(
+        name="topics",
+        option="--topics",
+        kind="file",
+        metavar="FILE|names",
+        help="Which topic documents have, for topic_accuracy: columns doc, topic; names: their folder or file.",
+        if_missing="It must know what documents are about: --topics FILE, or --topics names where folders tell it.",
+        names=("names",),
+        read=_read_topics,
+    ),
+    Input(
+        name="public",
+        option="--public",
+        kind="log",
+        metavar="LOG",
+        help="Public documents that a classifier learns from, for topic_accuracy.",
+        if_missing="It needs public documents: --public LOG, or split = 'halves' in a study.",
+        in_study=False,
+        fit=_fit_public,
     ),
     Input(
         name="second",

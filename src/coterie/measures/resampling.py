@@ -37,15 +37,15 @@ def means(seed: int, values: Values) -> Values:
     return np.asarray(np.einsum("su,u->s", weights(seed, values.size), values) / values.size)
 
 
-def scored(key: str, found: Values, unit: str) -> Iterator[Score]:
+def scored(key: str, values: Values, unit: str) -> Iterator[Score]:
     """A number and the ends of its interval, given what it is and what it is in each sample.
 
     Numbers of the original (`before.`) are the same for all releases, so that there is no ratio of them.
     """
-    samples = found[1:]
+    samples = values[1:]
     low, high = np.quantile(samples[~np.isnan(samples)], _ENDS) if not np.isnan(samples).all() else (np.nan, np.nan)
     kept = () if key.startswith("before.") else tuple(map(float, samples))
-    yield Score(key, _or_none(found[0]), unit, samples=kept)
+    yield Score(key, _or_none(values[0]), unit, samples=kept)
     yield Score(f"{key}.low", _or_none(low), unit)
     yield Score(f"{key}.high", _or_none(high), unit)
 

@@ -131,7 +131,7 @@ class ConceptMicroaggregate:
     def __post_init__(self) -> None:
         check_params(self, "concept_microaggregate")
         if self.publish == PHRASES and self.synthetic == "label":
-            raise ParameterError("Labels are no phrases: say synthetic = query, or leave out publish = phrases.")
+            raise ParameterError("Labels are not phrases: say synthetic = query, or leave out publish = phrases.")
 
     def promises(self, facts: Facts) -> tuple[Promise, ...]:
         """At least k users behind each released profile, m behind each phrase, and labels where these are released."""
@@ -164,7 +164,10 @@ class ConceptMicroaggregate:
         )
         texts = common.select("group", "text").explode("text")
         return Draft(
-            frame=release_texts(subjects, texts, log.shape), subjects=subjects, warnings=self._warnings(common)
+            frame=release_texts(subjects, texts, log.shape),
+            subjects=subjects,
+            warnings=self._warnings(common),
+            in_order=True,
         )
 
     def _groups(self, log: Log, run: Run) -> pl.LazyFrame:

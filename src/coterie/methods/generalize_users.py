@@ -121,6 +121,7 @@ class GeneralizeUsers:
             frame=release_texts(subjects, plan.tables["cuts"], log.shape),
             subjects=subjects.select("original", "released", "group"),
             warnings=(f"{lost:,} of {groups.height:,} users are left out: {why}.",) if lost else (),
+            in_order=True,
         )
 
     @property

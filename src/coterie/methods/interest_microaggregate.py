@@ -21,7 +21,7 @@ Differs:
       that with whole queries no member gives more than half of a profile (`max_share`): what is above is given to the
       others in proportion to their rows, and a profile is shorter only where they have too few.
     - The papers compare users by the letters of their queries, which keeps hardly more meaning than random groups.
-      Here users are similar if they have the same words, words that go together (LSA), or words of like meaning
+      Here users are similar if they have the same words, words that go together (LSA), or words of similar meaning
       (`embedding`), and a little less so if one has many more rows than the other. Hosts of clicked pages count as
       words, all of a user's together half as much as their words (`hosts`).
     - LSA compares users by the directions along which they differ most at three scales with equal weight: by the first
@@ -36,8 +36,8 @@ Differs:
       kernel herding", UAI 2010). Groups with more than 17 million pairs of rows and chosen ones keep SPEC 4.3.
 
 Cost: near linear in rows and users: counting words, LSA on 50,000 users, and for each user the comparison with about
-    800 others. Memory: the words of one engine block, the matrix of users and words, 460 bytes for each user and 200
-    for their neighbours. Figures are in `docs/benchmarks.md`.
+    800 others. Memory: the distinct queries, eight bytes for each query of each user, the matrix of users and words,
+    460 bytes for each user and 200 for their neighbours. Figures are in `docs/benchmarks.md`.
 
 Example:
     >>> import coterie, polars

@@ -1,4 +1,4 @@
-"""Release a query only if enough different people asked it.
+"""Release a query, or a page of an access log, only if enough different people asked for it.
 
 Paper: E. Adar, "User 4XXXXX9: anonymizing query logs" (2007), as the baseline EQ of Carpineto and Romano,
     "k_θ-affinity privacy" (2015), section 4.1; SPEC 6.1.
@@ -46,9 +46,9 @@ from coterie.promises.query_k_anonymity import QueryKAnonymity
 
 @dataclass(frozen=True, kw_only=True)
 class SuppressRare:
-    """Release a query only if at least k different users issued it."""
+    """Release a query, or a page of an access log, only if at least k different users or visitors asked for it."""
 
-    k: Annotated[int, Range(2), Late(), "smallest number of users behind a released query"] = 5
+    k: Annotated[int, Range(2), Late(), "smallest number of users or visitors behind a released query or page"] = 5
     users: Users = "drop"
     attrs: Attrs = "common"
 
@@ -61,8 +61,8 @@ class SuppressRare:
     def promises(self, facts: Facts) -> tuple[QueryKAnonymity, ...]:
         """At least k users behind each released query."""
         enough_subjects("suppress_rare", self.k, facts)
-        minutes = facts.session_minutes
-        return (QueryKAnonymity(k=self.k, users=self.users, attrs=self.attrs, session_minutes=minutes),)
+        minutes, shape = facts.session_minutes, facts.shape.name
+        return (QueryKAnonymity(k=self.k, users=self.users, attrs=self.attrs, session_minutes=minutes, shape=shape),)
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: degree(q) for each query; those with degree >= k stay."""

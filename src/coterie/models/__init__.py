@@ -1,4 +1,5 @@
-"""What methods know about a log, as arrays: queries and their affinity, events, profiles, concepts, interests, groups.
+"""What methods know about a log, as arrays: queries and their affinity, events, profiles, concepts, interests, groups,
+pages, documents, walks through a website, counts of visits, private selection.
 
 Modules are loaded on first use, so that importing a method does not load numba.
 """
@@ -8,9 +9,49 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from coterie.models import concepts, events, groups, interests, phrases, profiles, queries, words
+    from coterie.models import (
+        concepts,
+        documents,
+        events,
+        groups,
+        interests,
+        lsa,
+        pages,
+        phrases,
+        private_baselines,
+        private_items,
+        private_selection,
+        private_tables,
+        profiles,
+        queries,
+        typed,
+        visit_counts,
+        visit_records,
+        walks,
+        words,
+    )
 
-__all__ = ["concepts", "events", "groups", "interests", "phrases", "profiles", "queries", "words"]
+__all__ = [
+    "concepts",
+    "documents",
+    "events",
+    "groups",
+    "interests",
+    "lsa",
+    "pages",
+    "phrases",
+    "private_baselines",
+    "private_items",
+    "private_selection",
+    "private_tables",
+    "profiles",
+    "queries",
+    "typed",
+    "visit_counts",
+    "visit_records",
+    "walks",
+    "words",
+]
 
 
 def __getattr__(name: str) -> ModuleType:

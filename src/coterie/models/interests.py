@@ -15,15 +15,14 @@ found on at most 50,000 users that the seed chooses, and on the words and hosts 
 none of these is known by size alone. Of several words with one stem, the one that most of these users typed stands for
 it in a model.
 
-Nothing but numbers of words and hosts leaves the blocks of an engine; the order of rows, blocks and threads changes
+Every distinct query and page is looked at once, however many users have it; the order of rows and threads changes
 nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,28 +37,27 @@ from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.core.threads import in_threads
 from coterie.errors import InputError, ParameterError
+from coterie.kernels.bags import Bags, Parts, columns_of_owners, owners_of_parts, owners_with
 from coterie.kernels.grouping import UNIT, Vectors
 from coterie.kernels.grouping import load as load_grouping
 from coterie.kernels.lsa import Sparse, directions, project, times
 from coterie.models.events import PAGE, QUERY, USER
 from coterie.models.groups import user_rows
-from coterie.models.words import pieces_of, stem_hashes, word_hashes
+from coterie.models.lsa import Begin, Singles, beside, by_rows, idf, lsa_vectors, tfidf, unit_rows
+from coterie.models.typed import typed_by
+from coterie.models.words import Stems, numbered_words, pieces_of, stems_of, word_hashes
 from coterie.text.hosts import host_of
 from coterie.text.language import ENGLISH, Language, language
 from coterie.text.words import without_spaces
 
 SAMPLE_USERS = 50_000
 MAX_WORDS = 200_000
+_USERS_AT_ONCE = 20_000
 NO_EMBEDDING = "none"
 _HOST_WEIGHT = 0.5  # the length of a user's hosts where that of their words is 1
-_SCALES = 3  # each with half the directions of the one before
-_FEWEST = 8  # directions of a scale: with fewer, everybody is like half of all others
-_SPARE = 16  # directions more than wanted, which make the wanted ones exact
-_USERS_AT_ONCE = 20_000
 _SIZE_OCTAVES = 10.0
 _BEFORE_PATH = r"^(?:(?:[A-Za-z][A-Za-z0-9+.-]*:)?//)?[^/?#]*"
 _ENGLISH = language(ENGLISH)
-Singles = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,12 +73,10 @@ class InterestSettings:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Interests:
-    """Users in the order of their names, a vector for each, and how often each one has each word."""
+    """Users in the order of their names, and a vector for each."""
 
     users: pl.Series
     vectors: Vectors
-    words: pl.LazyFrame
-    """user (its place), word (its hash), n."""
     language: Language
 
 
@@ -92,35 +88,35 @@ def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
     _load_kernels()
     rows = user_rows(log).select(USER, QUERY, PAGE)
     users = rows.group_by(USER).len("size").collect(engine="streaming").sort(USER)
-    users = users.with_row_index("place")
     run.tell(0.1)
-    places = users.lazy().select(USER, "place")
-    placed = rows.join(places, on=USER)
-    words = run.collect(run.map(placed.drop(PAGE), partial(_count_words, spoken=spoken), by=["place"]))
-    run.tell(0.5)
     order = np.argsort(run.keys("interests", users[USER]), kind="stable")
     sample = np.sort(order[:SAMPLE_USERS])
-    vocabulary = _vocabulary(words, sample, least=1 if uses_model else 2)
-    counts = _matrix(words, vocabulary, users.height)
-    idf = _idf(counts)
-    table = _unit_rows(_tfidf(counts))
+    typed = typed_by(users[USER], rows.select(USER, QUERY))
+    run.tell(0.3)
+    stems = stems_of(typed.texts, spoken)
+    vocabulary = _vocabulary(typed.of_users, stems, sample, least=1 if uses_model else 2)
+    counts = _matrix(typed.of_users, stems, vocabulary)
+    del typed
+    run.tell(0.5)
+    weight_of_word = idf(counts)
+    table = unit_rows(tfidf(counts))
     if settings.hosts:
-        hosts = run.collect(run.map(placed.drop(QUERY).drop_nulls(PAGE), _count_hosts, by=["place"]))
-        clicked = _tfidf(_matrix(hosts, _vocabulary(hosts, sample, least=2), users.height))
-        table = _beside(table, _unit_rows(clicked), _HOST_WEIGHT)
-    parts = [_lsa(table, sample, settings.dimensions, run)]
+        clicks = typed_by(users[USER], rows.select(USER, PAGE).drop_nulls())
+        hosts = _hosts(clicks.texts)
+        clicked = tfidf(_matrix(clicks.of_users, hosts, _vocabulary(clicks.of_users, hosts, sample, least=2)))
+        table = beside(table, unit_rows(clicked), _HOST_WEIGHT)
+    parts = [lsa_vectors(table, sample, settings.dimensions, _begin(run))]
     run.tell(0.8)
     if uses_model:
-        chosen = rows.join(
-            places.join(pl.LazyFrame({"place": sample}, schema={"place": pl.UInt32}), on="place", how="semi"), on=USER
-        )
-        model = _embed(settings.embedding, _spelled(chosen, vocabulary, spoken))
-        parts.append(_means(counts, idf, model))
+        chosen = rows.join(users.select(USER)[sample].lazy(), on=USER, how="semi")
+        words = pl.DataFrame({"word": stems.hashes[vocabulary]}, schema={"word": pl.UInt64}).with_row_index("column")
+        model = _embed(settings.embedding, _spelled(chosen, words, spoken))
+        parts.append(_means(counts, weight_of_word, model))
     parts = [part / np.float32(np.sqrt(len(parts))) for part in parts]
     parts.append(_size_columns(users["size"].to_numpy(), settings.size_weight))
     vectors = np.concatenate([np.rint(part * UNIT).astype(np.int16) for part in parts], axis=1)
     run.tell(0.9)
-    return Interests(users=users[USER], vectors=vectors, words=words, language=spoken)
+    return Interests(users=users[USER], vectors=vectors, language=spoken)
 
 
 def places_of(interests: Interests, subjects: pl.Series) -> Ints:
@@ -196,10 +192,14 @@ class TopicOwners(NamedTuple):
 def topic_owners(log: Log, interests: Interests, topics: Sequence[pl.Series], share: float) -> TopicOwners:
     """Who has which of the topics that fewer than `share` of all users have."""
     n = len(interests.users)
+    typed = typed_by(interests.users, user_rows(log).select(USER, QUERY))
+    stems = stems_of(typed.texts, interests.language)
     masks = np.zeros((n, 1 + (len(topics) - 1) // 64), dtype=np.uint64)
     common = unknown = 0
     for number, topic in enumerate(topics):
-        places = _places_of_owners(log, interests, topic)
+        hashes = _hashed(interests.language.stems(topic)).to_numpy()
+        by_word = np.flatnonzero(owners_with(np.isin(stems.hashes, hashes), typed.of_users, stems.of_texts))
+        places = np.union1d(by_word, _owners_by_parts(log, interests, topic))
         if places.size == 0:
             unknown += 1
         elif places.size >= share * n:
@@ -209,28 +209,23 @@ def topic_owners(log: Log, interests: Interests, topics: Sequence[pl.Series], sh
     return TopicOwners(masks, common, unknown)
 
 
-def _places_of_owners(log: Log, interests: Interests, topic: pl.Series) -> Ints:
-    """The places of the users who have a topic."""
-    by_word = interests.words.filter(pl.col("word").is_in(_hashed(interests.language.stems(topic)).implode())).select(
-        pl.col("place").unique()
-    )
-    places = by_word.collect(engine="streaming")["place"].to_numpy().astype(np.int64)
+def _owners_by_parts(log: Log, interests: Interests, topic: pl.Series) -> Ints:
+    """The places of the users in whose queries stand words of a topic that are written without spaces."""
     parts = topic.to_frame("word").filter(without_spaces(pl.col("word")))["word"].to_list()
     if not parts:
-        return places
+        return np.empty(0, dtype=np.int64)
     containing = (
         user_rows(log).filter(interests.language.folded(pl.col(QUERY)).str.contains_any(parts)).select(USER).unique()
     )
     users = interests.users.alias(USER).to_frame().with_row_index("place").lazy()
-    by_part = users.join(containing, on=USER, how="semi").collect(engine="streaming")["place"].to_numpy()
-    return np.union1d(places, by_part.astype(np.int64))
+    return users.join(containing, on=USER, how="semi").collect(engine="streaming")["place"].to_numpy().astype(np.int64)
 
 
 def _load_kernels() -> None:
     """Compile the kernels, or load them where they are compiled, before threads need them."""
     two = Sparse(np.arange(3), np.arange(2, dtype=np.int32), np.ones(2, dtype=np.float32), 2)
     table = directions(two, np.eye(2)).astype(np.float32)
-    project(two, table)
+    project(two, table, np.array([2]))
     load_grouping()
 
 
@@ -238,106 +233,47 @@ def _hashed(words: pl.Series) -> pl.Series:
     return word_hashes(words.alias("word"))
 
 
-def _count_words(frame: pl.LazyFrame, spoken: Language) -> pl.LazyFrame:
-    """place, word (hash of the stem), n of the users in a block."""
-    counts = frame.group_by("place", QUERY).len("n").collect(engine="streaming")
-    pairs = stem_hashes(counts[QUERY].unique(), spoken).lazy()
-    n = pl.col("n").sum().cast(pl.UInt32)
-    return counts.lazy().join(pairs, left_on=QUERY, right_on="text").group_by("place", "word").agg(n)
+def _hosts(pages: pl.Series) -> Stems:
+    """The host of each page as if it were its only stem; none where it has no host."""
+    sites = pages.to_frame("page").select(pl.col("page").str.extract(_BEFORE_PATH, 0).alias("site"))
+    start, number, distinct = numbered_words(sites.select(pl.concat_list("site"))["site"])
+    hosts = pl.Series("host", [host_of(site).removeprefix("www.") for site in distinct.to_list()], dtype=pl.String)
+    known = hosts.filter(hosts != "")
+    hashes = np.unique(_hashed(known).to_numpy())
+    part = np.searchsorted(hashes, _hashed(hosts).to_numpy()).astype(np.int32)[number]
+    has = (hosts != "").to_numpy()[number]
+    return Stems(Parts(offsets(has)[start], part[has]), hashes)
 
 
-def _count_hosts(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """place, word (hash of the host of a clicked page), n of the users in a block."""
-    clicks = frame.group_by("place", PAGE).len("n").collect(engine="streaming")
-    pages = clicks.select(PAGE).unique().with_columns(pl.col(PAGE).str.extract(_BEFORE_PATH, 0).alias("site"))
-    sites = pages["site"].unique()
-    hosts = pl.Series("host", [host_of(site).removeprefix("www.") for site in sites.to_list()], dtype=pl.String)
-    words = pl.DataFrame([sites, hosts, _hashed(hosts)]).filter(hosts != "")
-    of_pages = pages.lazy().join(words.lazy(), on="site").select(PAGE, "word")
-    n = pl.col("n").sum().cast(pl.UInt32)
-    return clicks.lazy().join(of_pages, on=PAGE).group_by("place", "word").agg(n)
+def _vocabulary(of_users: Bags, stems: Stems, sample: Ints, least: int) -> Ints:
+    """The stems that at least `least` users of the sample have; of too many, those with most users."""
+    users = owners_of_parts(sample, of_users, stems.of_texts, stems.hashes.size)
+    common = np.flatnonzero(users >= least)
+    return np.sort(common[np.argsort(-users[common], kind="stable")][:MAX_WORDS])
 
 
-def _vocabulary(words: pl.LazyFrame, sample: Ints, least: int) -> pl.DataFrame:
-    """word, column: the words that at least `least` users of the sample have; of too many, those with most users."""
-    chosen = words.join(pl.LazyFrame({"place": sample}, schema={"place": pl.UInt32}), on="place", how="semi")
-    common = chosen.group_by("word").len("users").filter(pl.col("users") >= least).collect(engine="streaming")
-    kept = common.sort("users", "word", descending=[True, False]).head(MAX_WORDS)
-    return kept.select("word").sort("word").with_row_index("column")
+def _matrix(of_users: Bags, stems: Stems, vocabulary: Ints) -> Sparse:
+    """How often each user has each stem of the vocabulary."""
+    column_of = np.full(stems.hashes.size, -1, dtype=np.int32)
+    column_of[vocabulary] = np.arange(vocabulary.size)
+    n_users = of_users.start.size - 1
+    ends = [(at, min(at + _USERS_AT_ONCE, n_users)) for at in range(0, n_users, _USERS_AT_ONCE)]
+    found = in_threads(
+        lambda part: columns_of_owners(*part, of_users, stems.of_texts, column_of, vocabulary.size), ends
+    )
+    sizes, column, n = (np.concatenate(each) for each in zip(*found, strict=True))
+    return Sparse(offsets(sizes), column, n, vocabulary.size)
 
 
-def _matrix(words: pl.LazyFrame, vocabulary: pl.DataFrame, n_users: int) -> Sparse:
-    """How often each user has each word."""
-    entries = words.join(vocabulary.lazy(), on="word").select("place", "column", "n").collect(engine="streaming")
-    entries = entries.sort("place", "column")
-    start = offsets(np.bincount(entries["place"].to_numpy(), minlength=n_users))
-    column, n = entries["column"].to_numpy().astype(np.int32), entries["n"].to_numpy().astype(np.float32)
-    return Sparse(start, column, n, vocabulary.height)
-
-
-def _idf(counts: Sparse) -> Floats:
-    n_users = np.bincount(counts.column, minlength=counts.width)
-    return 1 + np.log(counts.start.size / (1 + n_users))
-
-
-def _tfidf(counts: Sparse) -> Sparse:
-    """The weight of each word of each user; what one user alone has weighs nothing."""
-    n_users = np.bincount(counts.column, minlength=counts.width)
-    weight = np.where(n_users > 1, _idf(counts), 0)[counts.column]
-    return counts._replace(value=((1 + np.log(counts.value)) * weight).astype(np.float32))
-
-
-def _beside(left: Sparse, right: Sparse, weight: float) -> Sparse:
-    """Two matrices of the same height side by side, the right one times `weight`."""
-    row = np.concatenate([np.repeat(np.arange(each.start.size - 1), np.diff(each.start)) for each in (left, right)])
-    order = np.argsort(row, kind="stable")
-    column = np.concatenate([left.column, right.column + np.int32(left.width)])[order]
-    value = np.concatenate([left.value, right.value * np.float32(weight)])[order]
-    return Sparse(left.start + right.start, column, value, left.width + right.width)
-
-
-def _lsa(table: Sparse, sample: Ints, dimensions: int, run: Run) -> Singles:
-    """Users by the directions along which they differ most: by the first few alone, by more, and by all of them."""
-    sampled = _unit_rows(_rows_of(table, sample))
-    wanted = min(dimensions, sample.size, table.width)
-    if wanted == 0:
-        return np.zeros((table.start.size - 1, 0), dtype=np.float32)
-    tried = min(wanted + _SPARE, sample.size, table.width)
-    begin = run.stream("directions of interests").standard_normal((sample.size, tried))
-    found = directions(sampled, begin)[:, :wanted].astype(np.float32)
-    scales = sorted({wanted, *(dimensions >> i for i in range(1, _SCALES) if _FEWEST <= dimensions >> i < wanted)})
-    parts = [_by_users(table, partial(project, words=np.ascontiguousarray(found[:, :scale]))) for scale in scales]
-    return np.concatenate(parts, axis=1) / np.float32(np.sqrt(len(scales)))
-
-
-def _rows_of(matrix: Sparse, rows: Ints) -> Sparse:
-    counts = matrix.start[rows + 1] - matrix.start[rows]
-    start = offsets(counts)
-    entries = np.repeat(matrix.start[rows] - start[:-1], counts) + np.arange(start[-1])
-    return Sparse(start, matrix.column[entries], matrix.value[entries], matrix.width)
-
-
-def _unit_rows(matrix: Sparse) -> Sparse:
-    counts = np.diff(matrix.start)
-    row = np.repeat(np.arange(counts.size), counts)
-    squares = np.bincount(row, weights=matrix.value.astype(np.float64) ** 2, minlength=counts.size)
-    return matrix._replace(value=(matrix.value / np.sqrt(np.maximum(squares, 1e-9))[row]).astype(np.float32))
-
-
-def _by_users(matrix: Sparse, work: Callable[[Sparse], Singles]) -> Singles:
-    """`work` on the rows of some users at a time, in threads."""
-    parts = [
-        matrix._replace(start=matrix.start[at : at + _USERS_AT_ONCE + 1])
-        for at in range(0, matrix.start.size - 1, _USERS_AT_ONCE)
-    ]
-    return np.concatenate(in_threads(work, parts))
+def _begin(run: Run) -> Begin:
+    return run.stream("directions of interests").standard_normal
 
 
 def _spelled(rows: pl.LazyFrame, vocabulary: pl.DataFrame, spoken: Language) -> list[str]:
     """For each word of the vocabulary the spelling that most users typed; of several the first."""
-    queries = rows.select("place", QUERY).unique().collect(engine="streaming")
+    queries = rows.select(USER, QUERY).unique().collect(engine="streaming")
     pieces = pieces_of(queries[QUERY].unique(), spoken)
-    owned = queries.lazy().join(pieces.lazy(), left_on=QUERY, right_on="text").select("place", "piece").unique()
+    owned = queries.lazy().join(pieces.lazy(), left_on=QUERY, right_on="text").select(USER, "piece").unique()
     typed = owned.group_by("piece").len("users").collect(engine="streaming")
     table = typed.with_columns(_hashed(spoken.stems(typed["piece"]))).join(vocabulary, on="word")
     first = table.sort("column", "users", "piece", descending=[False, True, False]).unique("column", keep="first")
@@ -357,9 +293,9 @@ def _embed(name: str, words: list[str]) -> Singles:
     return table
 
 
-def _means(counts: Sparse, idf: Floats, table: Singles) -> Singles:
+def _means(counts: Sparse, weight_of_word: Floats, table: Singles) -> Singles:
     """The mean word vector of each user, minus that of all users who have one, of length 1 (or 0)."""
-    weighted = counts._replace(value=(counts.value * idf[counts.column]).astype(np.float32))
+    weighted = counts._replace(value=(counts.value * weight_of_word[counts.column]).astype(np.float32))
     has_vector = np.append(np.abs(table).sum(axis=1) > 0, False)[counts.column]
     weighted = weighted._replace(value=np.where(has_vector, weighted.value, 0).astype(np.float32))
     wide = np.concatenate([table, np.ones((table.shape[0], 1), dtype=np.float32)], axis=1).astype(np.float64)
@@ -368,7 +304,7 @@ def _means(counts: Sparse, idf: Floats, table: Singles) -> Singles:
         sums = times(users, wide)
         return (sums[:, :-1] / np.maximum(sums[:, -1:], 1e-9)).astype(np.float32)
 
-    result = _by_users(weighted, means)
+    result = by_rows(weighted, means)
     filled = np.abs(result).max(axis=1, initial=0) > 0
     if filled.any():
         result[filled] -= result[filled].mean(axis=0, dtype=np.float64).astype(np.float32)

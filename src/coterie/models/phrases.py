@@ -15,13 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from coterie.core.arrays import Flags, Ints, offsets
+from coterie.core.arrays import Flags, Ints, Short, offsets
 from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.core.threads import in_threads
 from coterie.kernels.phrases import Cuts, Queries, cut, frequent_runs, numbers_of_phrases, profiles
 from coterie.models.events import QUERY, USER
 from coterie.models.groups import user_rows
+from coterie.models.typed import typed_by
+from coterie.models.words import numbered_words
 from coterie.text.language import Language
 from coterie.text.words import JOINT, put_together, words_and_letters
 
@@ -66,27 +68,22 @@ def phrases(log: Log, run: Run, m: int, spoken: Language) -> Phrases:
     """Every query of a log cut into phrases of at least m users."""
     rows = user_rows(log).select(USER, QUERY)
     users = rows.select(USER).unique().collect(engine="streaming")[USER].sort()
-    places = users.to_frame().lazy().with_row_index("place")
-    counted = run.collect(run.map(rows.join(places, on=USER), _counted, by=["place"])).collect(engine="streaming")
-    run.tell(0.2)
-    distinct = counted[QUERY].unique().to_frame().with_row_index("number")
-    numbered = counted.lazy().join(distinct.lazy(), on=QUERY).select("place", "number", "n")
-    typed = numbered.collect(engine="streaming").sort("place")
-    del counted
-    words, start = _words(distinct[QUERY])
+    typed = typed_by(users, rows)
+    run.tell(0.3)
+    start, word, known = numbered_words(words_and_letters(typed.texts))
     run.tell(0.4)
     queries = Queries(
         start=start,
-        word=words["word"].to_numpy().astype(np.int32),
-        first=words["first"].to_numpy().astype(np.int32),
-        stop=_stops(words["text"], spoken),
-        user_start=offsets(np.bincount(typed["place"].to_numpy(), minlength=users.len())),
-        typed=typed["number"].to_numpy().astype(np.int32),
-        times=typed["n"].to_numpy().astype(np.int32),
+        word=word,
+        first=_without_joint(known)[word],
+        stop=_stops(known, spoken)[word],
+        user_start=typed.of_users.start,
+        typed=typed.of_users.thing,
+        times=typed.of_users.times,
     )
     cuts = cut(queries, frequent_runs(queries, m), m)
     run.tell(0.6)
-    cuts, texts = _texts(cuts, start, words["text"])
+    cuts, texts = _texts(cuts, start, word, known)
     return Phrases(users=users, texts=texts, queries=queries, cuts=cuts, totals=numbers_of_phrases(queries, cuts))
 
 
@@ -112,26 +109,17 @@ def profiles_of_groups(found: Phrases, groups: pl.DataFrame, run: Run) -> pl.Dat
     return pl.concat([empty, *in_threads(work, slices)])
 
 
-def _counted(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """place, query, n: how often each user of a block typed a query."""
-    return frame.group_by("place", QUERY).agg(pl.len().alias("n"))
-
-
-def _words(queries: pl.Series) -> tuple[pl.DataFrame, Ints]:
-    """word, first, text: the words of all queries; and where those of each begin."""
-    lists = words_and_letters(queries)
-    start = offsets(lists.list.len().to_numpy())
-    words = lists.explode()
-    known = words.unique().to_frame("text").with_row_index("word")
+def _without_joint(words: pl.Series) -> Short:
+    """The number of each word as if a text began with it: of what is left without the sign that it follows another."""
+    known = words.to_frame("text").with_row_index("word")
     bare = known.with_columns(pl.col("text").str.strip_prefix(JOINT).alias("bare"))
     first = bare.join(known.select(pl.col("text").alias("bare"), pl.col("word").alias("first")), on="bare", how="left")
     # A letter that never begins a text has no number of its own yet.
     missing = (
         first.filter(pl.col("first").is_null()).select(pl.col("bare").unique()).with_row_index("more", known.height)
     )
-    first = first.join(missing, on="bare", how="left").with_columns(pl.coalesce("first", "more").alias("first"))
-    table = words.to_frame("text").join(first, on="text", how="left", maintain_order="left")
-    return table.select("word", "first", pl.col("text")), start
+    first = first.join(missing, on="bare", how="left").select("word", pl.coalesce("first", "more").alias("first"))
+    return first.sort("word")["first"].to_numpy().astype(np.int32)
 
 
 def _stops(words: pl.Series, spoken: Language) -> Flags:
@@ -140,7 +128,7 @@ def _stops(words: pl.Series, spoken: Language) -> Flags:
     return bare.is_in(["", *sorted(spoken.stop_words)]).to_numpy()
 
 
-def _texts(cuts: Cuts, start: Ints, words: pl.Series) -> tuple[Cuts, pl.Series]:
+def _texts(cuts: Cuts, start: Ints, word: Short, known: pl.Series) -> tuple[Cuts, pl.Series]:
     """The cuts with running numbers of those phrases that queries were cut into, and their texts."""
     used = np.flatnonzero(cuts.length)
     number = np.zeros(cuts.length.size, dtype=np.int32)
@@ -148,7 +136,7 @@ def _texts(cuts: Cuts, start: Ints, words: pl.Series) -> tuple[Cuts, pl.Series]:
     length = cuts.length[used].astype(np.int64)
     first = start[cuts.query[used]] + cuts.begin[used]
     places = np.repeat(first - offsets(length)[:-1], length) + np.arange(length.sum())
-    spelled = pl.DataFrame({"phrase": np.repeat(np.arange(used.size), length), "text": words.gather(places)})
+    spelled = pl.DataFrame({"phrase": np.repeat(np.arange(used.size), length), "text": known.gather(word[places])})
     texts = spelled.group_by("phrase", maintain_order=True).agg(pl.col("text").str.join(" "))
     numbered = Cuts(cuts.start, number[cuts.phrase], cuts.query[used], cuts.begin[used], cuts.length[used])
     return numbered, texts.select(put_together(pl.col("text")))["text"]

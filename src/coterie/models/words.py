@@ -1,12 +1,25 @@
-"""Words of texts as hashes: what similar texts share, with a hash of our own, which no version of a library changes."""
+"""Words of texts as numbers: running ones, or a hash of our own, which no version of a library changes."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
+from coterie.core.arrays import Ints, Masks, Short, offsets
+from coterie.kernels.bags import Parts
 from coterie.kernels.minhash import smallest_word_hashes
 from coterie.text.language import Language
+from coterie.text.words import has_letters_without_spaces, without_spaces, words
+
+
+class Stems(NamedTuple):
+    """The stems of texts."""
+
+    of_texts: Parts
+    hashes: Masks
+    """The hash of each stem, in order."""
 
 
 def word_hashes(texts: pl.Series) -> pl.Series:
@@ -17,15 +30,55 @@ def word_hashes(texts: pl.Series) -> pl.Series:
     return pl.Series(texts.name, smallest_word_hashes(start, data))
 
 
+def numbered_words(lists: pl.Series) -> tuple[Ints, Short, pl.Series]:
+    """Where the words of each list begin, the number of each word, and the distinct words by their numbers."""
+    coded = lists.explode(empty_as_null=False, keep_nulls=False).cast(pl.Categorical(pl.Categories.random()))
+    distinct = coded.unique()
+    table = pl.DataFrame({"number": distinct.to_physical(), "word": distinct.cast(pl.String)}).sort("number")
+    number = coded.to_physical().to_numpy().astype(np.int32)
+    return offsets(lists.list.len().to_numpy()), number, table["word"]
+
+
 def pieces_of(texts: pl.Series, spoken: Language) -> pl.DataFrame:
     """text, piece: the pieces of each text, stop words left out."""
     exploded = pl.DataFrame({"text": texts, "piece": spoken.pieces(texts)}).explode("piece")
     return exploded.filter(pl.col("piece").is_not_null() & ~pl.col("piece").is_in(sorted(spoken.stop_words)))
 
 
+def stems_of(texts: pl.Series, spoken: Language) -> Stems:
+    """The stems of the pieces of each text, which are those of its words: every word is looked at once."""
+    start, number, distinct = numbered_words(_words_or_whole(texts))
+    pieces = pieces_of(distinct, spoken)
+    spelled = pieces["piece"].unique()
+    hashes = word_hashes(spoken.stems(spelled).alias("hash"))
+    table = pieces.join(pl.DataFrame([spelled, hashes]), on="piece").join(
+        distinct.alias("text").to_frame().with_row_index("number"), on="text"
+    )
+    known, part = np.unique(table["hash"].to_numpy(), return_inverse=True)
+    of_words = np.argsort(table["number"].to_numpy(), kind="stable")
+    each = np.bincount(table["number"].to_numpy(), minlength=distinct.len())
+    return Stems(_parts_of_parts(Parts(start, number), Parts(offsets(each), part[of_words].astype(np.int32))), known)
+
+
 def stem_hashes(texts: pl.Series, spoken: Language) -> pl.DataFrame:
     """text, word: the hash of the stem of each piece of each text."""
-    pieces = pieces_of(texts, spoken)
-    spelled = pieces["piece"].unique()
-    table = pl.DataFrame([spelled, word_hashes(spoken.stems(spelled).alias("word"))])
-    return pieces.lazy().join(table.lazy(), on="piece").select("text", "word").collect()
+    (start, part), hashes = stems_of(texts, spoken)
+    text = np.repeat(np.arange(texts.len()), np.diff(start))
+    return pl.DataFrame({"text": texts.gather(text), "word": hashes[part]}, schema_overrides={"word": pl.UInt64})
+
+
+def _words_or_whole(texts: pl.Series) -> pl.Series:
+    """The words of each text; a text with letters of scripts without spaces stays whole: it is cut otherwise."""
+    text, column = pl.col("text"), texts.to_frame("text")
+    separated = words(text)
+    if has_letters_without_spaces(texts):
+        separated = pl.when(without_spaces(text)).then(pl.concat_list(text)).otherwise(separated)
+    return column.select(separated.alias("words"))["words"]
+
+
+def _parts_of_parts(things: Parts, parts: Parts) -> Parts:
+    """What things are made of, where their parts are made of parts."""
+    sizes = np.diff(parts.start)[things.part]
+    first = offsets(sizes)
+    places = np.repeat(parts.start[things.part] - first[:-1], sizes) + np.arange(first[-1])
+    return Parts(first[things.start], parts.part[places])

@@ -14,6 +14,8 @@ CamelCase of it. A promise is a frozen keyword-only dataclass whose fields are i
     check(case)       its judge: yields Checks
     of_foreign(...)   what to check of rows without a sidecar, or a ParameterError where that makes no sense
     foreign_sentence  (optional) the sentence for such rows, where `sentence` would say too much
+    covers            (optional) class attribute: the identifying columns that its judge answers for, so that they need
+                      not be empty. Never a number of the promise: a sidecar could say it
 
 A judge trusts nobody. It reads the released rows, and the original where the promise cannot be seen in the release
 alone; evidence and the run say where to look and are never believed. It shares no code with what decided or applied the
@@ -33,6 +35,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from coterie.core.promise import Case, Check, Promise, Verdict
+from coterie.core.shapes import QUERIES
 from coterie.promises import _rules
 
 __all__ = ["judge"]
@@ -51,8 +54,8 @@ def judge(case: Case, promises: Sequence[Promise]) -> Verdict:
     if not case.foreign:
         columns = _rules.columns(case)
         if columns.status == "failed":
-            return Verdict(promises=tuple(promises), checks=(columns,))
-        checks = [columns, *_rules.others(case)]
+            return Verdict(promises=tuple(promises), checks=(columns,), subjects=case.log_shape.subject_nouns)
+        checks = [columns, *_rules.others(case, promises)]
     if not promises:
         checks.append(Check(name="promises", status="failed", detail=_NO_PROMISE, broken=1, fault="is missing"))
     seen = set(checks)
@@ -61,7 +64,9 @@ def judge(case: Case, promises: Sequence[Promise]) -> Verdict:
         if anonymous not in seen:  # two promises may look at the same thing
             seen.add(anonymous)
             checks.append(check)
-    return Verdict(promises=tuple(promises), checks=tuple(checks), foreign=case.foreign)
+    return Verdict(
+        promises=tuple(promises), checks=tuple(checks), foreign=case.foreign, subjects=case.log_shape.subject_nouns
+    )
 
 
 def _judged(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
@@ -69,7 +74,7 @@ def _judged(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
         carried = False
         for check in promise.check(case):
             carried = carried or check.carries_promise
-            yield replace(check, promise=promise.name)
+            yield replace(check, promise=promise.name, subjects=_whom(check, case))
         if not carried:  # a judge that looked at nothing has not judged
             yield Check(
                 name=f"judged.{promise.name}",
@@ -79,3 +84,9 @@ def _judged(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
                 carries_promise=True,
                 promise=promise.name,
             )
+
+
+def _whom(check: Check, case: Case) -> str:
+    """What people call those whom a broken check concerns; nothing where these are users, or nobody."""
+    nouns = case.log_shape.subject_nouns
+    return nouns if check.concerns is not None and nouns != QUERIES.subject_nouns else check.subjects

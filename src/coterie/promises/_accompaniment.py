@@ -20,23 +20,23 @@ TUPLE, WHEN, WHO, CROWD = "_tuple", "_when", "_who", "_crowd"
 _UNITS = ("1d", "1w", "1mo")  # weeks begin on Monday
 
 
-def said(rows: pl.LazyFrame, shape: Shape, attrs: str, key: int, *beside: str) -> pl.LazyFrame:
-    """What each row says: item and details in one number, and the time; with the columns `beside`."""
+def said(rows: pl.LazyFrame, shape: Shape, attrs: str, key: int, *columns: str) -> pl.LazyFrame:
+    """What each row says: item and details in one number, and the time; with further `columns`."""
     when = _time(shape) if attrs == "common" else pl.lit(None, pl.Datetime("us"))
-    return rows.select(*beside, _number(shape, _accompanying(shape, attrs), key).alias(TUPLE), when.alias(WHEN))
+    return rows.select(*columns, _number(shape, _accompanying(shape, attrs), key).alias(TUPLE), when.alias(WHEN))
 
 
-def should_say(rows: pl.LazyFrame, shape: Shape, attrs: str, k: int, key: int, *beside: str) -> pl.LazyFrame:
+def should_say(rows: pl.LazyFrame, shape: Shape, attrs: str, k: int, key: int, *columns: str) -> pl.LazyFrame:
     """What each row of the original should say in a release; and where a detail or time stays, how many share it."""
     who = pl.when(pl.col(shape.subject).is_not_null()).then(pl.col(shape.subject).hash(key)).alias(WHO)
     if attrs != "common":
         exact = rows.with_columns(pl.col(pl.Datetime).dt.truncate("1s"))  # what a file can hold
-        return said(exact.with_columns(who), shape, attrs, key, *beside, WHO).with_columns(pl.lit(None).alias(CROWD))
+        return said(exact.with_columns(who), shape, attrs, key, *columns, WHO).with_columns(pl.lit(None).alias(CROWD))
     details = _accompanying(shape, attrs)
     numbers = [_number(shape, details[:count], key).alias(f"_{count}") for count in range(len(details) + 1)]
-    table = rows.select(*beside, who, _time(shape).alias(WHEN), *numbers).collect(engine="streaming")
+    table = rows.select(*columns, who, _time(shape).alias(WHEN), *numbers).collect(engine="streaming")
     parts = _levels(table, len(details), k)
-    return pl.concat(part.select(*beside, TUPLE, WHEN, WHO, CROWD) for part in parts).lazy()
+    return pl.concat(part.select(*columns, TUPLE, WHEN, WHO, CROWD) for part in parts).lazy()
 
 
 def _levels(rows: pl.DataFrame, details: int, k: int) -> Iterator[pl.DataFrame]:

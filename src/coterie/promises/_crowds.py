@@ -20,8 +20,9 @@ def crowds(case: Case, key: Sequence[str], k: int, *, named: bool, needs: str = 
     `named`: each name in the release stands for one person, so that without the original names can be counted.
     """
     columns = list(key)
-    what = " and ".join(columns)
-    crowd, detail = ".".join(("crowd", *columns)), f"at least {k} users behind each released {what}"
+    what = " and ".join(case.shape.item_noun if name == case.shape.item else name for name in columns)
+    crowd = ".".join(("crowd", *columns))
+    detail = f"at least {k} {case.log_shape.subject_nouns} behind each released {what}"
     more, no_more = ".".join(("rows", *columns)), f"no {what} has more rows than in the original"
     released = case.rows.select(columns).drop_nulls().group_by(columns).len("released")
     if case.original is not None:

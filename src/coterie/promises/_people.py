@@ -13,7 +13,6 @@ more, and what was above it is due to the others, as far as they have rows.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,18 +21,20 @@ from datetime import timedelta
 from math import ceil, floor
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check, Kind, k_of, to_dict
 from coterie.promises._checks import count, judged, not_checked
 from coterie.promises._phrase_profiles import unlike_profiles
-from coterie.promises._phrase_recount import numbered, queries_with_phrases
+from coterie.promises._phrase_recount import TypedQueries, numbered
 from coterie.text.hosts import host_labels, host_of
 from coterie.text.language import language_in
 
 RECORD = "the run record (--record DIR)"
 BOTH = "the original log and the run record (--original LOG --record DIR)"
+_BASE32 = b"abcdefghijklmnopqrstuvwxyz234567".ljust(256, b"?")
 _NOT_STEPS = ("read", "synth")  # entries of a history that are no prepare steps
 _SESSION, _STEP = "session", "sessions"  # the private column, and the prepare step that fills it
 _MINUTES = 30
@@ -54,15 +55,29 @@ def names_of(run: Mapping[str, Any], labels: Iterable[str], taken: Iterable[str]
     # Records of older versions have no digest: their names were keyed by the seed alone.
     keyed_by = f"{seed}\0{_naming(run)}" if run.get("input_digest") else seed
     key = hashlib.blake2b(keyed_by.encode(), digest_size=32, person=b"coterie").digest()
-    names = []
-    for label in labels:
-        attempt, name = 0, ""
-        while not name or name in used:
-            hashed = hashlib.blake2b(f"pseudonym {attempt}\0{label}".encode(), key=key, digest_size=10).digest()
-            attempt, name = attempt + 1, "u_" + base64.b32encode(hashed).decode().lower()
-        used.add(name)
-        names.append(name)
+    begun = hashlib.blake2b(key=key, digest_size=10)
+
+    def hashed(label: str, attempt: int) -> bytes:
+        hashing = begun.copy()
+        hashing.update(f"pseudonym {attempt}\0{label}".encode())
+        return hashing.digest()
+
+    labels = list(labels)
+    names = _spelled(b"".join(hashed(label, 0) for label in labels))
+    for place, label in enumerate(labels):
+        attempt = 0
+        while names[place] in used:
+            attempt += 1
+            names[place] = _spelled(hashed(label, attempt))[0]
+        used.add(names[place])
     return names
+
+
+def _spelled(hashes: bytes) -> list[str]:
+    """Hashes of ten bytes as names: sixteen letters of base32, of five bits each."""
+    bits = np.unpackbits(np.frombuffer(hashes, dtype=np.uint8)).reshape(-1, 5)
+    letters = (bits @ np.array([16, 8, 4, 2, 1], dtype=np.uint8)).tobytes().translate(_BASE32).decode()
+    return ["u_" + letters[at : at + 16] for at in range(0, len(letters), 16)]
 
 
 def _naming(run: Mapping[str, Any]) -> str:
@@ -83,7 +98,7 @@ def seeded(case: Case, users: str) -> Iterator[Check]:
     """Names that link rows are those that the run gave: none was made from what identifies somebody."""
     if users == "drop" or not case.shape.subject:
         return
-    detail = "names are those that the run's seed gives users of the original"
+    detail = f"names are those that the run's seed gives {case.log_shape.subject_nouns} of the original"
     if case.original is None or not is_known(case):
         yield not_checked("seeded", detail, carries_promise=True, needs=BOTH if case.original is None else RECORD)
         return
@@ -161,7 +176,10 @@ def people(case: Case, profiles: pl.LazyFrame, *, made_of: Kind) -> Iterator[Che
     item = case.shape.item
     theirs = groups.typed.select("group", "user", pl.col(case.original.shape.item).alias("item"))
     rows = groups.profiles.group_by("group", pl.col(item).alias("item")).len("rows").collect(engine="streaming")
-    strings = _owned(theirs, "item") if made_of == "text" else _phrases_of(theirs, rows)
+    if made_of == "text":
+        strings = _owned(theirs, "item")
+    else:
+        strings = _phrases_of(TypedQueries.of(case, case.original), groups.people, rows)
     chosen = rows.lazy().join(strings, on=["group", "item"], how="left").collect(engine="streaming")
     yield judged(
         "typed",
@@ -227,27 +245,28 @@ def _unlike_record(case: Case, known: pl.DataFrame) -> int:
 
 
 def _owned(typed: pl.LazyFrame, what: str) -> pl.LazyFrame:
-    """group, what, users, owner: how many people of a group have something (group, user, what), and one of them."""
-    return typed.group_by("group", what).agg(
-        pl.col("user").n_unique().alias("users"), pl.col("user").first().alias("owner")
-    )
+    """group, what, users, owner: whether one of a group has something (group, user, what) or more, and the first."""
+    each = typed.group_by("group", what).agg(pl.col("user").min().alias("owner"), pl.col("user").max().alias("last"))
+    users = pl.when(pl.col("owner") == pl.col("last")).then(1).otherwise(2)
+    return each.select("group", what, users.alias("users"), "owner")
 
 
-def _phrases_of(typed: pl.LazyFrame, profiles: pl.DataFrame) -> pl.LazyFrame:
-    """group, item, users, owner: for phrases of profiles (group, item), whose queries (group, user, item) hold them.
+def _phrases_of(typed: TypedQueries, people: pl.DataFrame, profiles: pl.DataFrame) -> pl.LazyFrame:
+    """group, item, users, owner: for phrases of profiles (group, item), in the queries of which people they stand.
 
-    Texts and people are numbers in between, as there are many.
+    `people` has group and user; `users` is 2 where there are more.
     """
     phrases = profiles["item"].unique()
-    queries = typed.select("item").unique().collect(engine="streaming")["item"]
-    people = typed.select("user").unique().collect(engine="streaming").lazy().with_row_index("number")
-    pairs = typed.rename({"item": "text"}).join(numbered(queries, "query").lazy(), on="text").join(people, on="user")
-    pairs = pairs.select("group", "query", user="number").unique().collect(engine="streaming").lazy()
-    texts = numbered(phrases, "phrase").lazy().rename({"text": "item"})
-    wanted = profiles.lazy().join(texts, on="item").select("group", "phrase").collect(engine="streaming").lazy()
-    held = pairs.join(queries_with_phrases(queries, phrases).lazy(), on="query")
-    owned = _owned(held.join(wanted, on=["group", "phrase"], how="semi"), "phrase")
-    return owned.join(texts, on="phrase").select("group", "item", "users", "owner")
+    known = typed.people.to_frame("user").join(people.drop_nulls("user"), on="user", how="left", maintain_order="left")
+    group = known["group"].cast(pl.Int64).fill_null(-1).to_numpy()
+    texts = numbered(phrases, "phrase").rename({"text": "item"})
+    wanted = profiles.select("group", "item").join(texts, on="item")
+    pair = pl.col("group").cast(pl.Int64) * phrases.len() + pl.col("phrase")
+    first, last = typed.owners_in(group, wanted.select(pair).to_series().to_numpy(), phrases)
+    owners = wanted.select("group", "item").with_columns(
+        pl.Series("users", np.where(first == last, 1, 2), dtype=pl.UInt32), pl.Series("owner", first)
+    )
+    return owners.filter(pl.col("owner") >= 0).lazy()
 
 
 def _shared_out(case: Case, original: Log, groups: _Groups, chosen: pl.DataFrame) -> Check:
@@ -262,7 +281,8 @@ def _shared_out(case: Case, original: Log, groups: _Groups, chosen: pl.DataFrame
     people = people.select("user", group="part")
     typed = groups.typed.select("user", pl.col(original.shape.item).alias("item")).join(people.lazy(), on="user")
     spoken = language_in(case.run.get("parameters", {}))
-    broken, profiles = unlike_profiles(chosen, typed, people, original, m, spoken.stop_words, case.run["seed"])
+    everything = TypedQueries.of(case, original)
+    broken, profiles = unlike_profiles(chosen, typed, people, everything, m, spoken.stop_words, case.run["seed"])
     return judged(
         "shared",
         broken,

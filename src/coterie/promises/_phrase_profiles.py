@@ -16,12 +16,13 @@ import secrets
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
-from math import floor
+from math import floor, lcm
 
+import numpy as np
 import polars as pl
 
-from coterie.core.log import Log
-from coterie.promises._phrase_recount import pieces, users_with_phrases
+from coterie.core.arrays import Ints
+from coterie.promises._phrase_recount import TypedQueries, pieces
 
 PROFILES = 1_000
 """Most profiles that are looked at."""
@@ -34,7 +35,7 @@ def unlike_profiles(
     profiles: pl.DataFrame,
     typed: pl.LazyFrame,
     people: pl.DataFrame,
-    original: Log,
+    everything: TypedQueries,
     m: int,
     stop_words: Collection[str],
     seed: object,
@@ -42,13 +43,13 @@ def unlike_profiles(
     """How many profiles are not what the queries of their people give, and how many were looked at.
 
     `profiles` has group, item and rows; `typed` group, user and item, a line for each row of the original; `people`
-    group and user. `seed` is that of the run.
+    group and user; `everything` is what all users of the original typed. `seed` is that of the run.
     """
     numbers = profiles["group"].unique().sort().to_list()
     looked_at = numbers if len(numbers) <= PROFILES else secrets.SystemRandom().sample(numbers, PROFILES)
     chosen = pl.col("group").is_in(looked_at)
     counted = typed.filter(chosen).group_by("group", "user", "item").len("n").collect(engine="streaming")
-    phrases = _cut(counted["item"].unique(), original, m, stop_words)
+    phrases = _cut(counted["item"].unique(), everything, m, stop_words)
     by_person: dict[int, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for group, user, item, n in counted.select("group", "user", "item", "n").iter_rows():
         for phrase in phrases.get(item, ()):
@@ -66,20 +67,23 @@ def _fits(released: _Counts, giving: list[Counter[str]], people: int, seed: obje
     size = floor(Fraction(sum(own.total() for own in giving), people) + Fraction(1, 2))
     if len(giving) < 2 or sum(released.values()) != size:
         return False
-    wanted: dict[str, Fraction] = defaultdict(Fraction)
+    row = lcm(*(own.total() for own in giving)) * len(giving)  # so many parts of a row, all shares are whole numbers
+    wanted: dict[str, int] = defaultdict(int)
     for own in giving:
+        part = size * row // (own.total() * len(giving))
         for phrase, n in own.items():
-            wanted[phrase] += Fraction(size * n, own.total() * len(giving))
+            wanted[phrase] += n * part
     if released.keys() - wanted.keys():
         return False
-    with_row: dict[Fraction, list[str]] = defaultdict(list)
-    without: dict[Fraction, list[str]] = defaultdict(list)
+    with_row: dict[int, list[str]] = defaultdict(list)
+    without: dict[int, list[str]] = defaultdict(list)
     for phrase, share in wanted.items():
-        more = released.get(phrase, 0) - floor(share)
+        rows, rest = divmod(share, row)
+        more = released.get(phrase, 0) - rows
         if more not in (0, 1):
             return False
-        (with_row if more else without)[share - floor(share)].append(phrase)
-    if with_row and without and min(with_row) + _EPSILON < max(without):
+        (with_row if more else without)[rest].append(phrase)
+    if with_row and without and Fraction(min(with_row), row) + _EPSILON < Fraction(max(without), row):
         return False
     equal = with_row.keys() & without.keys()
     return all(
@@ -95,42 +99,42 @@ def _tie(seed: object, phrase: str) -> int:
     return int.from_bytes(drawn.digest(), "little")
 
 
-def _cut(queries: pl.Series, original: Log, m: int, stop_words: Collection[str]) -> dict[str, list[str]]:
+def _cut(queries: pl.Series, everything: TypedQueries, m: int, stop_words: Collection[str]) -> dict[str, list[str]]:
     """The phrases of each of some distinct queries."""
-    words = pieces(queries).group_by("text", maintain_order=True).agg("word", "follows")
-    listed = {queries[text]: list(_runs(word, follows)) for text, word, follows in words.iter_rows()}
-    allowed = {
-        query: [run for run in runs if not {"", *stop_words} & {run[3].lower(), run[4].lower()}]
-        for query, runs in listed.items()
-    }
-    texts = pl.Series("phrase", sorted({run[2] for runs in allowed.values() for run in runs}), dtype=pl.String)
-    users = dict(users_with_phrases(original, texts).iter_rows())
-    shape = original.shape
-    rows = original.frame.select(pl.col(shape.subject).alias("user"), pl.col(shape.item).alias("query")).drop_nulls()
-    typers = rows.filter(pl.col("query").is_in(queries.implode())).group_by("query").agg(pl.col("user").n_unique())
-    whole = dict(typers.collect(engine="streaming").iter_rows())
-    return {query: [query] if whole[query] >= m else list(_taken(allowed[query], users, m)) for query in listed}
+    words = pieces(queries)
+    may_end = (~words["word"].str.to_lowercase().is_in(["", *sorted(stop_words)])).to_numpy()
+    runs, wanted, n_runs = [], [], 0
+    for run in everything.queries.runs_of(queries, _LONGEST):
+        allowed = may_end[run.first] & may_end[run.first + run.length - 1]
+        distinct, which = np.unique(run.hashes[allowed], return_inverse=True)
+        wanted.append((run.length, distinct, n_runs + np.arange(distinct.size)))
+        length = np.full(which.size, run.length)
+        runs.append(np.stack([run.text[allowed], run.first[allowed], length, n_runs + which]))
+        n_runs += distinct.size
+    text, first, length, number = np.concatenate([np.zeros((4, 0), dtype=np.int64), *runs], axis=1)
+    users = everything.users_with_runs(wanted, n_runs)[number]
+    typers = everything.users_of(queries)
+    whole = np.array([typers[query] >= m for query in queries.to_list()], dtype=np.bool_)
+    cut = np.flatnonzero((users >= m) & ~whole[text])
+    # Long runs first, then those that few have, then from the left.
+    order = cut[np.lexsort((first[cut], users[cut], -length[cut], text[cut]))]
+    texts = queries.to_list()
+    found = {query: [query] if kept else [] for query, kept in zip(texts, whole.tolist(), strict=True)}
+    spelled = words.select(pl.when("follows").then(pl.lit("")).otherwise(pl.lit(" ")) + pl.col("word")).to_series()
+    spaced, follows = spelled.to_list(), words["follows"].to_list()
+    for place, begin, end in _taken(text[order], first[order], length[order]):
+        phrase = "".join(spaced[begin:end])
+        found[texts[place]].append(phrase if follows[begin] else phrase[1:])
+    return found
 
 
-_Run = tuple[int, int, str, str, str]
-"""Its first word, its number of words, its text, and the words at its ends."""
-
-
-def _runs(words: list[str], follows: list[bool]) -> Iterator[_Run]:
-    for first in range(len(words)):
-        text = ""
-        for last in range(first, min(first + _LONGEST, len(words))):
-            text += words[last] if last == first or follows[last] else " " + words[last]
-            yield first, last - first + 1, text, words[first], words[last]
-
-
-def _taken(runs: list[_Run], users: _Counts, m: int) -> Iterator[str]:
-    """The runs that a query is cut into: long ones first, then those that few have, then from the left."""
-    taken = 0  # a bit for each word
-    for first, length, text, _, _ in sorted(
-        (run for run in runs if users[run[2]] >= m), key=lambda run: (-run[1], users[run[2]], run[0])
-    ):
-        mask = ((1 << length) - 1) << first
-        if not taken & mask:
-            taken |= mask
-            yield text
+def _taken(text: Ints, first: Ints, length: Ints) -> Iterator[tuple[int, int, int]]:
+    """The runs of each text that do not overlap with an earlier one: text, where it begins, and where it ends."""
+    last, taken = -1, set[int]()
+    for place, begin, words in zip(text.tolist(), first.tolist(), length.tolist(), strict=True):
+        if place != last:
+            last, taken = place, set()
+        some = range(begin, begin + words)
+        if taken.isdisjoint(some):
+            taken.update(some)
+            yield place, begin, begin + words

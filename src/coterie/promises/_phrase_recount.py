@@ -1,59 +1,216 @@
-"""Recount: which queries hold which phrases, word for word and one after the other.
+"""Recount: which queries hold which phrases, word for word and one after the other, and who typed them.
 
 Words end at spaces; each letter of a script without spaces is a word, too, so that a phrase may be part of such a text.
-Runs of words are compared by hashes under secret keys, which nobody who made the release could prepare.
+Runs of words are compared by hashes under secret keys, which nobody who made the release could prepare. Queries, people
+and phrases are numbers, and the queries of a log are read once for all judges of a case.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from threading import Lock
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from coterie.core.arrays import Ints, offsets
 from coterie.core.log import Log
+from coterie.core.promise import Case
+from coterie.core.threads import in_threads
 from coterie.text.words import LETTER_WITHOUT_SPACES
 
 _LETTER = f"({LETTER_WITHOUT_SPACES})"
 _EDGE = "\ufffe"  # in no text; around letters that are words
 _MOST_WORDS = 100  # of a phrase that is looked for inside of queries; longer ones must be whole queries
-_AT_ONCE = 1_000_000  # queries
+_AT_ONCE = 500_000  # queries
+_PEOPLE_AT_ONCE = 20_000
+_GROUPS_AT_ONCE = 4_000
+_SHARED = "typed queries"
 _Hashes = NDArray[np.uint64]
 
 
-def queries_with_phrases(queries: pl.Series, phrases: pl.Series) -> pl.DataFrame:
-    """query, phrase: which of some distinct queries hold which of some distinct phrases, by their places."""
-    key, factors = secrets.randbits(63), np.array([secrets.randbits(63) * 2 + 1 for _ in range(_MOST_WORDS)], np.uint64)
-    looked_for = _Words.of(phrases, key)
-    sums = {length: (hashes, places) for length, hashes, places in _runs(looked_for, factors, whole=True)}
-    longer = numbered(phrases, "phrase").filter(pl.Series(np.diff(looked_for.start) > _MOST_WORDS, dtype=pl.Boolean))
-    found = [numbered(queries, "query").join(longer, on="text").select("query", "phrase")]
-    for begin in range(0, queries.len(), _AT_ONCE):
-        for length, hashes, places in _runs(
-            _Words.of(queries[begin : begin + _AT_ONCE], key), factors, until=max(sums, default=0)
-        ):
-            if length in sums:
-                wanted = pl.DataFrame({"hash": sums[length][0], "phrase": sums[length][1].astype(np.uint32)})
-                some = pl.DataFrame({"hash": hashes, "query": (places + begin).astype(np.uint32)})
-                found.append(some.join(wanted, on="hash").select("query", "phrase").unique())
-    return pl.concat(found)
+@dataclass(frozen=True, eq=False, repr=False)
+class Holding:
+    """The phrases that stand in each query."""
+
+    start: Ints
+    phrase: Ints
+    n_phrases: int
+
+    @classmethod
+    def of_pairs(cls, found: pl.DataFrame, n_queries: int, n_phrases: int) -> Holding:
+        """From distinct pairs of a query and a phrase."""
+        found = found.sort("query")
+        sizes = np.bincount(found["query"].to_numpy(), minlength=n_queries)
+        return cls(offsets(sizes), found["phrase"].to_numpy().astype(np.int64), n_phrases)
+
+    def of(self, queries: Ints) -> tuple[Ints, Ints]:
+        """How many phrases each of some queries holds, and these."""
+        sizes = self.start[queries + 1] - self.start[queries]
+        return sizes, self.phrase[_stretches(self.start[queries], sizes)]
 
 
-def users_with_phrases(original: Log, phrases: pl.Series) -> pl.DataFrame:
-    """phrase, users: how many users of a log have each of some distinct phrases in a query."""
-    shape = original.shape
-    rows = original.frame.select(pl.col(shape.subject).alias("user"), pl.col(shape.item).alias("text")).drop_nulls()
-    queries, people = (rows.select(name).unique().collect(engine="streaming")[name] for name in ("text", "user"))
-    who = people.to_frame().lazy().with_row_index("number")
-    typed = rows.join(numbered(queries, "query").lazy(), on="text").join(who, on="user").select("query", "number")
-    typed = typed.unique().collect(engine="streaming").lazy()
-    holding = queries_with_phrases(queries, phrases).lazy()
-    users = holding.join(typed, on="query").group_by("phrase").agg(pl.col("number").n_unique().alias("users"))
-    counted = numbered(phrases, "phrase").lazy().join(users, on="phrase", how="left")
-    return counted.select(phrase="text", users=pl.col("users").fill_null(0)).collect(engine="streaming")
+class Queries:
+    """Distinct queries, in which phrases are looked for."""
+
+    def __init__(self, texts: pl.Series) -> None:
+        self.texts = texts
+        self._key = secrets.randbits(63)
+        self._factors = np.array([secrets.randbits(63) * 2 + 1 for _ in range(_MOST_WORDS)], np.uint64)
+        begins = range(0, texts.len(), _AT_ONCE)
+        parts = in_threads(lambda begin: _Words.of(texts[begin : begin + _AT_ONCE], self._key), begins)
+        self._parts = list(zip(begins, parts, strict=True))
+
+    def with_phrases(self, phrases: pl.Series) -> pl.DataFrame:
+        """query, phrase: which queries hold which of some distinct phrases, by their places."""
+        looked_for = _Words.of(phrases, self._key)
+        found = self.with_runs(
+            [(run.length, run.hashes, run.text) for run in looked_for.runs(self._factors, whole=True)]
+        )
+        longer = np.diff(looked_for.start) > _MOST_WORDS
+        if not longer.any():
+            return found
+        whole = numbered(phrases, "phrase").filter(pl.Series(longer)).join(numbered(self.texts, "query"), on="text")
+        return pl.concat([found, whole.select("query", "phrase")])
+
+    def with_runs(self, wanted: Sequence[tuple[int, _Hashes, Ints]]) -> pl.DataFrame:
+        """The same for runs of words: how many words, hashes that `runs_of` gives, and the number of each."""
+        tables = {
+            length: pl.DataFrame({"hash": hashes, "phrase": number.astype(np.uint32)})
+            for length, hashes, number in wanted
+        }
+
+        def within(part: tuple[int, _Words]) -> list[pl.DataFrame]:
+            begin, words = part
+            found = []
+            for run in words.runs(self._factors, until=max(tables, default=0)):
+                if run.length in tables:
+                    some = pl.DataFrame({"hash": run.hashes, "query": (run.text + begin).astype(np.uint32)})
+                    found.append(some.join(tables[run.length], on="hash").select("query", "phrase").unique())
+            return found
+
+        found = [table for tables in in_threads(within, self._parts) for table in tables]
+        return pl.concat([pl.DataFrame(schema={"query": pl.UInt32, "phrase": pl.UInt32}), *found])
+
+    def runs_of(self, texts: pl.Series, longest: int) -> Iterator[_Runs]:
+        """All runs of up to so many words in some texts."""
+        return _Words.of(texts, self._key).runs(self._factors, until=longest)
+
+
+class TypedQueries:
+    """The distinct queries of a log, and who typed them."""
+
+    def __init__(self, original: Log) -> None:
+        shape = original.shape
+        rows = original.frame.select(pl.col(shape.subject).alias("user"), pl.col(shape.item).alias("text")).drop_nulls()
+        texts, self.people = (rows.select(name).unique().collect(engine="streaming")[name] for name in ("text", "user"))
+        who = self.people.to_frame().lazy().with_row_index("person")
+        lines = rows.join(numbered(texts, "query").lazy(), on="text").join(who, on="user")
+        pair = pl.col("person").cast(pl.UInt64) * 2**32 + pl.col("query")
+        pairs = lines.select(pair.alias("pair")).collect(engine="streaming")["pair"].sort().to_numpy()
+        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])[: pairs.size]]
+        self._start = np.searchsorted(pairs >> np.uint64(32), np.arange(self.people.len() + 1, dtype=np.uint64))
+        self._query = (pairs & np.uint64(2**32 - 1)).astype(np.uint32)
+        self.queries = Queries(texts)
+
+    @classmethod
+    def of(cls, case: Case, original: Log) -> TypedQueries:
+        """Those of the original, which all judges of a case share."""
+        if _SHARED not in case.shared:
+            case.shared[_SHARED] = cls(original)
+        found: TypedQueries = case.shared[_SHARED]
+        return found
+
+    def users_with(self, phrases: pl.Series) -> Ints:
+        """How many users have each of some distinct phrases in a query."""
+        return self._users_of_each(self._holding(self.queries.with_phrases(phrases), phrases.len()))
+
+    def users_with_runs(self, wanted: Sequence[tuple[int, _Hashes, Ints]], n_runs: int) -> Ints:
+        """The same for runs of words, as `Queries.with_runs` takes them; their numbers are below n_runs."""
+        return self._users_of_each(self._holding(self.queries.with_runs(wanted), n_runs))
+
+    def _holding(self, found: pl.DataFrame, n_phrases: int) -> Holding:
+        return Holding.of_pairs(found, self.queries.texts.len(), n_phrases)
+
+    def _users_of_each(self, holding: Holding) -> Ints:
+        total, lock = np.zeros(holding.n_phrases, dtype=np.int64), Lock()
+
+        def count(people: Ints) -> None:
+            owner, phrase = self._phrases_of(people, holding)
+            pairs = owner * holding.n_phrases + phrase
+            pairs.sort()
+            once = pairs[np.append(True, pairs[1:] != pairs[:-1])[: pairs.size]] % max(holding.n_phrases, 1)
+            found = np.bincount(once, minlength=total.size)
+            with lock:
+                total[:] += found
+
+        everybody = np.arange(self.people.len())
+        in_threads(count, [everybody[at : at + _PEOPLE_AT_ONCE] for at in range(0, everybody.size, _PEOPLE_AT_ONCE)])
+        return total
+
+    def users_of(self, queries: pl.Series) -> dict[str, int]:
+        """How many users typed each of some queries of the log."""
+        users = pl.Series("users", np.bincount(self._query, minlength=self.queries.texts.len()))
+        counted = self.queries.texts.to_frame("text").with_columns(users)
+        return dict(counted.join(queries.to_frame("text"), on="text", how="semi").iter_rows())
+
+    def owners_in(self, group: Ints, wanted: Ints, phrases: pl.Series) -> tuple[Ints, Ints]:
+        """For pairs of a group and a phrase: of the people in the group who have it, the first and the last, or -1.
+
+        `group` is that of each person, -1 for nobody's; `wanted` has pairs as group times the number of phrases plus
+        the phrase.
+        """
+        holding = self._holding(self.queries.with_phrases(phrases), phrases.len())
+        by_group = np.argsort(group, kind="stable")
+        by_group = by_group[np.searchsorted(group[by_group], 0) :]
+        of_groups = group[by_group]
+        order = np.argsort(wanted, kind="stable")
+        ends = [
+            0,
+            *(np.flatnonzero(np.diff(of_groups)) + 1)[_GROUPS_AT_ONCE - 1 :: _GROUPS_AT_ONCE].tolist(),
+            by_group.size,
+        ]
+        first, last = np.full(wanted.size, -1), np.full(wanted.size, -1)
+        sorted_wanted = wanted[order]
+
+        def look(stretch: tuple[int, int]) -> None:
+            a, b = stretch
+            if a == b:
+                return
+            owner, phrase = self._phrases_of(by_group[a:b], holding)
+            pairs = of_groups[a:b][owner] * holding.n_phrases + phrase
+            sorting = np.argsort(pairs)
+            pairs, people = pairs[sorting], by_group[a:b][owner[sorting]]
+            limits = np.array([of_groups[a], of_groups[b - 1] + 1]) * holding.n_phrases
+            low, high = np.searchsorted(sorted_wanted, limits)
+            left = np.searchsorted(pairs, sorted_wanted[low:high])
+            right = np.searchsorted(pairs, sorted_wanted[low:high], side="right")
+            there = np.flatnonzero(right > left)
+            if there.size:
+                both = np.stack([left[there], right[there]], axis=1).ravel()
+                padded = np.append(people, people[-1])
+                first[order[low + there]] = np.minimum.reduceat(padded, both)[::2]
+                last[order[low + there]] = np.maximum.reduceat(padded, both)[::2]
+
+        in_threads(look, list(pairwise(ends)))
+        return first, last
+
+    def _phrases_of(self, people: Ints, holding: Holding) -> tuple[Ints, Ints]:
+        """The phrases in the queries of some people: whose (by their place among these), and which; some repeatedly."""
+        sizes = self._start[people + 1] - self._start[people]
+        queries = self._query[_stretches(self._start[people], sizes)].astype(np.int64)
+        phrases, phrase = holding.of(queries)
+        return np.repeat(np.repeat(np.arange(people.size), sizes), phrases), phrase
+
+
+def _stretches(first: Ints, sizes: Ints) -> Ints:
+    """The numbers first[i], first[i] + 1 and so on, sizes[i] of them, for each i."""
+    begin = offsets(sizes)
+    return np.repeat(first - begin[:-1], sizes) + np.arange(begin[-1])
 
 
 def numbered(texts: pl.Series, name: str) -> pl.DataFrame:
@@ -64,7 +221,8 @@ def numbered(texts: pl.Series, name: str) -> pl.DataFrame:
 def pieces(texts: pl.Series) -> pl.DataFrame:
     """text (its place), word, follows: the words of texts, and whether one follows the word before without a space."""
     table = texts.to_frame("word").with_row_index("text").with_columns(pl.col("word").str.split(" ")).explode("word")
-    if not table.select(pl.col("word").str.contains(_LETTER).any()).item():
+    beyond_ascii = pl.col("word").str.len_bytes() != pl.col("word").str.len_chars()  # few words have such letters
+    if not table.filter(beyond_ascii).select(pl.col("word").str.contains(_LETTER).any()).item():
         return table.with_columns(follows=pl.lit(False))
     parts = pl.col("word").str.replace_all(_LETTER, f"{_EDGE}${{1}}{_EDGE}").str.split(_EDGE)
     table = table.with_row_index("chunk").with_columns(parts).explode("word")
@@ -72,6 +230,17 @@ def pieces(texts: pl.Series) -> pl.DataFrame:
     table = table.filter((pl.col("word") != "") | (pl.len().over("chunk") == 1))
     follows = (pl.col("chunk") == pl.col("chunk").shift(1)).fill_null(False)
     return table.select("text", "word", follows=follows)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Runs:
+    """Runs of so many words in some texts."""
+
+    length: int
+    hashes: _Hashes
+    first: Ints
+    """The place of the first word among the words of all texts."""
+    text: Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,31 +254,29 @@ class _Words:
     @classmethod
     def of(cls, texts: pl.Series, key: int) -> _Words:
         table, word = pieces(texts), pl.col("word")
+        start = offsets(np.bincount(table["text"].to_numpy(), minlength=texts.len()))
+        bare = table.select(word.hash(seed=key)).to_series().to_numpy()
+        if not table["follows"].any():
+            return cls(start, bare, bare)
         following = pl.when("follows").then(pl.lit(_EDGE) + word).otherwise(word)
-        hashed = table.select("text", bare=word.hash(seed=key), following=following.hash(seed=key))
-        counts = np.bincount(hashed["text"].to_numpy(), minlength=texts.len())
-        start = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-        return cls(start, hashed["bare"].to_numpy(), hashed["following"].to_numpy())
+        return cls(start, bare, table.select(following.hash(seed=key)).to_series().to_numpy())
 
-
-def _runs(
-    words: _Words, factors: _Hashes, *, until: int = _MOST_WORDS, whole: bool = False
-) -> Iterator[tuple[int, _Hashes, NDArray[np.int64]]]:
-    """For each length the hashes of all runs of so many words, or of `whole` texts, and the texts they stand in."""
-    sizes = np.diff(words.start)
-    text = np.repeat(np.arange(sizes.size), sizes)
-    left = words.start[1:][text] - np.arange(text.size)
-    place = words.start[:-1][sizes > 0] if whole else np.arange(text.size)
-    total = words.bare[place] * factors[0]
-    for length in range(1, until + 1):
-        if length > 1:
-            enough = left[place] >= length
-            place, total = place[enough], total[enough]
-            total = total + words.following[place + length - 1] * factors[length - 1]
-        if place.size == 0:
-            return
-        ended = left[place] == length
-        if not whole:
-            yield length, total, text[place]
-        elif ended.any():
-            yield length, total[ended], text[place[ended]]
+    def runs(self, factors: _Hashes, *, until: int = _MOST_WORDS, whole: bool = False) -> Iterator[_Runs]:
+        """For each length all runs of so many words, or those that are `whole` texts."""
+        sizes = np.diff(self.start)
+        text = np.repeat(np.arange(sizes.size), sizes)
+        left = self.start[1:][text] - np.arange(text.size)
+        place = self.start[:-1][sizes > 0] if whole else np.arange(text.size)
+        total = self.bare[place] * factors[0]
+        for length in range(1, until + 1):
+            if length > 1:
+                enough = left[place] >= length
+                place, total = place[enough], total[enough]
+                total = total + self.following[place + length - 1] * factors[length - 1]
+            if place.size == 0:
+                return
+            ended = left[place] == length
+            if not whole:
+                yield _Runs(length, total, place, text[place])
+            elif ended.any():
+                yield _Runs(length, total[ended], place[ended], text[place[ended]])

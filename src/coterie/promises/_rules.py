@@ -1,16 +1,17 @@
 """The rules that every release of Coterie keeps, whatever it promises. They follow from its shape.
 
 `columns`, `order`, `ids` and `identifying` are judged for every release; a shape without a subject has no ids. What
-names may look like depends on what is promised, so each promise calls `names` for itself.
+names may look like depends on what is promised, so each promise calls `names` for itself, and a promise can answer for
+columns that `identifying` would want to be empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from coterie.core.promise import Case, Check
+from coterie.core.promise import Case, Check, Promise
 from coterie.promises._checks import any_given, count, judged, not_checked, rows_broken
 
 _RANDOM_NAME = r"^u_[a-z2-7]{16}$"
@@ -34,12 +35,12 @@ def columns(case: Case) -> Check:
     )
 
 
-def others(case: Case) -> Iterator[Check]:
-    """The rules beside `columns`, which look into the columns that must be there."""
+def others(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
+    """The rules beside `columns`, which look into the columns that must be there; `promises` are judged after them."""
     yield _order(case)
     if case.shape.subject:
         yield _ids(case)
-    yield _identifying(case)
+    yield _identifying(case, promises)
 
 
 def names(case: Case, users: str) -> Iterator[Check]:
@@ -83,9 +84,13 @@ def _ids(case: Case) -> Check:
     return judged("ids", count(named.select(pl.len())), detail, fault="are", needs_original=True)
 
 
-def _identifying(case: Case) -> Check:
-    """Columns that point at a person by themselves are empty."""
-    given = case.shape.identifying
+def _identifying(case: Case, promises: Sequence[Promise]) -> Check:
+    """Columns that point at a person by themselves are empty, but for those that the judge of a promise answers for.
+
+    Which ones that are is asked of the promise's class, so that nothing in a sidecar can add to them.
+    """
+    covered = {name for promise in promises for name in getattr(type(promise), "covers", ())}
+    given = tuple(n for n in case.shape.identifying if n not in covered or n in case.shape.never_given)
     detail = f"columns that point at a person are empty ({', '.join(given) or 'this shape has none'})"
     if not given:
         return judged("identifying", 0, detail, fault="", carries_promise=True)

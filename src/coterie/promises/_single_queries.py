@@ -12,11 +12,12 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.params import Choice, Range
 from coterie.core.promise import ORIGINAL, Case, Check
-from coterie.core.shapes import Shape
+from coterie.core.shapes import QUERIES, Shape
 from coterie.promises._accompaniment import CROWD, TUPLE, WHEN, WHO, said, should_say
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
 from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._people import is_known, names_of
+from coterie.promises._wording import filled, pause, wording
 
 Users = Annotated[
     str,
@@ -29,31 +30,14 @@ Attrs = Annotated[
     "what accompanies a query: as much as k users share with it, all that was logged, or nothing",
 ]
 SessionMinutes = Annotated[int, Range(1, 1440), "a session ends after more minutes than this without activity"]
-_ATTRS_SENTENCES = {
-    "common": "What accompanies a {what} (clicked page, rank and day, or the details of a request) is released only "
-    "where at least {k} users share all of it together with the {what}; else the week or the month takes the place of "
-    "the day, or no time does, and then the details go one by one.",
-    "keep": "Nothing is promised about times, ranks and clicked pages, which were kept.",
-    "drop": "Times, ranks and clicked pages were removed.",
-}
 _BESIDE = {
-    "common": "with only the details that k users share",
+    "common": "with only the details that k {subjects} share",
     "keep": "with all that is beside them",
     "drop": "with nothing beside them",
 }
-_USERS_SENTENCES = {
-    "drop": " No row says who it came from.",
-    "session": " Rows of one session are linked by a random name, so all that one person asked without a pause of "
-    "more than {pause} can be read together.",
-    "pseudonym": " Rows of one person are linked by a random name, so everything one person "
-    "asked can be read together: this is how people were found in the AOL log.",
-}
-_PAUSES = {1: "a minute", 30: "half an hour", 60: "an hour"}
 ALONE = "The promise is about this release alone, not about it together with other releases of the same log."
-_LINKED = "Queries linked by a random name can point to a person together, even where each of them is common."
 _COARSE = "A Monday can stand for its week and the first of a month for the month: a release does not say which."
-_KEPT = "Exact times and clicked pages were kept: somebody who knows when a person searched can find the row."
-_SESSION = "session"  # the private column of logs in which sessions were numbered
+SESSION = "session"  # the private column of logs in which sessions were numbered
 _STEP = "sessions"  # the prepare step that numbers them, with its default
 _STEP_MINUTES = 30
 _DAY = 86_400_000_000  # microseconds
@@ -61,7 +45,7 @@ _OWNER = "_owner"
 _NAME = "_name"
 _LINKS = {
     "session": "each name stands for one session of the original",
-    "pseudonym": "each name stands for one user of the original",
+    "pseudonym": "each name stands for one {subject} of the original",
 }
 
 
@@ -78,31 +62,28 @@ class AboutItems(Protocol):
     def session_minutes(self) -> int: ...
 
 
-def attrs_sentence(attrs: str, k: int, what: str = "query") -> str:
-    """Which rows are released and what accompanies them, in plain words."""
-    return f" All rows of a released {what} are there. {_ATTRS_SENTENCES[attrs].format(k=k, what=what)}"
+def attrs_sentence(attrs: str, k: int, what: str = "", shape: str = QUERIES.name) -> str:
+    """Which rows are released and what accompanies them, in plain words; `what` is released in place of items."""
+    words = f" All rows of a released {{item}} are there. {wording(shape).attrs[attrs]}"
+    return filled(words, shape, k=k, **({"item": what} if what else {}))
 
 
-def users_sentence(users: str, session_minutes: int) -> str:
+def users_sentence(users: str, session_minutes: int, shape: str = QUERIES.name) -> str:
     """What links released rows, in plain words."""
-    return _USERS_SENTENCES[users].format(pause=_PAUSES.get(session_minutes, f"{session_minutes} minutes"))
+    return filled(wording(shape).users[users], shape, pause=pause(session_minutes))
 
 
-def costs(users: str, attrs: str) -> tuple[str, ...]:
+def costs(users: str, attrs: str, shape: str = QUERIES.name) -> tuple[str, ...]:
     """What linking rows and keeping details give away, and how to read what is kept."""
-    beside = {"keep": (_KEPT,), "common": (_COARSE,), "drop": ()}
-    return (*((_LINKED,) if users != "drop" else ()), *beside[attrs])
-
-
-def accounts(number: int) -> str:
-    """A number of accounts that somebody may control, in words."""
-    return "one account" if number <= 1 else f"{number} accounts"
+    words = wording(shape)
+    of_details = {"keep": (words.kept,), "common": (_COARSE,), "drop": ()}
+    return (*((filled(words.linked, shape),) if users != "drop" else ()), *of_details[attrs])
 
 
 def nothing_else_was_looked_for(shape: Shape) -> Check:
     """What is not looked at in rows that Coterie did not make."""
     unseen = ", ".join(other_columns(shape))
-    detail = f"the promise is about {shape.item} alone; nothing was looked for in {unseen} or other columns"
+    detail = f"the promise is about the {shape.item_noun} alone; nothing was looked for in {unseen} or other columns"
     return Check(name="details", status="not checked", detail=detail)
 
 
@@ -113,12 +94,17 @@ def accompaniment(
 
     `name` and `detail` are those of the check that compares rows.
     """
-    shape, attrs = case.shape, promise.attrs
+    shape, attrs, nouns = case.shape, promise.attrs, case.log_shape
     yield from _in_themselves(case, attrs)
     whole = (shape.item, *shape.details, *time_columns(shape)[:1])
     crowd = ".".join(("crowd", *whole))
-    shared = f"at least {promise.k} users share whatever accompanies a {shape.item} ({', '.join(whole[1:])})"
-    detail = detail or f"the rows of each released {shape.item} are those of the original, {_BESIDE[attrs]}"
+    shared = (
+        f"at least {promise.k} {nouns.subject_nouns} share whatever accompanies a {shape.item_noun} "
+        f"({', '.join(whole[1:])})"
+    )
+    accompanied = _BESIDE[attrs].format(subjects=nouns.subject_nouns)
+    detail = detail or f"the rows of each released {shape.item_noun} are those of the original, {accompanied}"
+    links = _LINKS.get(promise.users, "").format(subject=nouns.subject_noun)
     name = f"{name}.{shape.item}"
     counts = attrs == "common" and len(whole) > 1
     named = promise.users == "pseudonym"
@@ -130,7 +116,7 @@ def accompaniment(
         elif counts:
             yield not_checked(crowd, shared, carries_promise=True, needs=needs)
         yield not_checked(name, detail, carries_promise=not named, needs=needs)
-        yield from [not_checked("links", _LINKS[promise.users])] if promise.users != "drop" else []
+        yield from [not_checked("links", links)] if promise.users != "drop" else []
         return
     key = secrets.randbits(63)
     owner, rows = _with_owner(case.original, shape, promise.users, promise.session_minutes)
@@ -152,7 +138,7 @@ def accompaniment(
             needs_original=True, carries_promise=True, largest_k=smallest,
         )  # fmt: skip
     if owner:
-        yield _links(case, before, after, owner, _LINKS[promise.users])
+        yield _links(case, before, after, owner, links)
 
 
 def _in_themselves(case: Case, attrs: str) -> Iterator[Check]:
@@ -162,7 +148,7 @@ def _in_themselves(case: Case, attrs: str) -> Iterator[Check]:
     counted = {"drop": (), "common": (*shape.details, *times), "keep": others}[attrs]
     if others := tuple(name for name in others if name not in counted and name not in shape.identifying):
         broken, rows = rows_broken(case.rows, any_given(others))
-        only = f"nothing accompanies a {shape.item} but what was counted; {', '.join(others)} must be empty"
+        only = f"nothing accompanies a {shape.item_noun} but what was counted; {', '.join(others)} must be empty"
         yield judged("details", broken, only, fault="rows have a value there", looked_at=rows, carries_promise=True)
     if attrs == "common" and times:
         inexact = pl.any_horizontal(pl.col(name).cast(pl.Int64) % _DAY != 0 for name in times)
@@ -173,8 +159,8 @@ def _in_themselves(case: Case, attrs: str) -> Iterator[Check]:
 def _counted_names(case: Case, name: str, detail: str, k: int) -> Check:
     """At least k names behind whatever accompanies an item."""
     shape = case.shape
-    beside = (*shape.details, *time_columns(shape)[:1])
-    names = case.rows.filter(any_given(beside)).group_by(shape.item, *beside).agg(pl.col(shape.subject).n_unique())
+    details = (*shape.details, *time_columns(shape)[:1])
+    names = case.rows.filter(any_given(details)).group_by(shape.item, *details).agg(pl.col(shape.subject).n_unique())
     sizes = names.select(shape.subject).collect(engine="streaming").to_series()
     return judged(
         name, int((sizes < k).sum()), detail, fault="have fewer", looked_at=sizes.len(), carries_promise=True,
@@ -233,18 +219,18 @@ def _with_owner(original: Log, shape: Shape, users: str, session_minutes: int) -
         return [], rows
     if users == "pseudonym":
         return [_OWNER], rows.with_columns(pl.col(subject).alias(_OWNER))
-    if _SESSION in rows.collect_schema() and _numbered_as_promised(original, session_minutes):
-        return [_OWNER, _SESSION], rows.with_columns(pl.col(subject).alias(_OWNER))
+    if SESSION in rows.collect_schema() and numbered_as_promised(original, session_minutes):
+        return [_OWNER, SESSION], rows.with_columns(pl.col(subject).alias(_OWNER))
     times = time_columns(shape)[:1]
     begins = pl.lit(False)
     for time in times:
         begins = pl.col(time) - pl.col(time).shift(1) > timedelta(minutes=session_minutes)
     same = pl.col(subject) == pl.col(subject).shift(1)
-    number = (same & begins).fill_null(False).cum_sum().over(subject).alias(_SESSION)
-    return [_OWNER, _SESSION], rows.sort(subject, *times).with_columns(pl.col(subject).alias(_OWNER), number)
+    number = (same & begins).fill_null(False).cum_sum().over(subject).alias(SESSION)
+    return [_OWNER, SESSION], rows.sort(subject, *times).with_columns(pl.col(subject).alias(_OWNER), number)
 
 
-def _numbered_as_promised(original: Log, session_minutes: int) -> bool:
+def numbered_as_promised(original: Log, session_minutes: int) -> bool:
     """Whether sessions were numbered by a step, and by none with another pause.
 
     Numbers are looked at because rows that were left out after the step may have bridged a pause.

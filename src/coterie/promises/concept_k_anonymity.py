@@ -24,16 +24,15 @@ from coterie.promises._single_queries import (
     SessionMinutes,
     Users,
     accompaniment,
-    accounts,
     attrs_sentence,
     costs,
     users_sentence,
 )
+from coterie.promises._wording import TELLING, accounts
 from coterie.taxonomies import Taxonomy
 
 _TAXONOMY = "the taxonomy's file, whose path is in the run record (--record DIR)"
 _MEANING = "the rows of each concept are those of the queries that lead to it in the tree, with what is beside them"
-_TELLING = "A concept can be telling by itself: diseases, places and well-known persons are concepts, too."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +51,10 @@ class ConceptKAnonymity:
 
     name: ClassVar[str] = "concept_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "items"
+    releases: ClassVar[Kind] = "concepts"
+    """Released items are names of concepts."""
+    linkage_bound: ClassVar[float | None] = None
+    """None: it says nothing about a person's queries taken together."""
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
@@ -69,8 +72,8 @@ class ConceptKAnonymity:
             "queries": f"Every released concept stands for at least {self.k} different queries, which may all come "
             "from one user.",
         }
-        beside = attrs_sentence(self.attrs, self.k, "concept")
-        return crowd[self.size] + beside + users_sentence(self.users, self.session_minutes)
+        details = attrs_sentence(self.attrs, self.k, "concept")
+        return crowd[self.size] + details + users_sentence(self.users, self.session_minutes)
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -79,23 +82,13 @@ class ConceptKAnonymity:
         return (
             *costs(self.users, self.attrs),
             *((one,) if self.size == "queries" else ()),
-            _TELLING,
+            TELLING,
             "Anyone who knows what a person typed can tell which concept it was released as, and so what kind of "
             "queries the others behind that concept typed.",
             f"Whoever controls {accounts(self.k - 1)} can find out whether anybody's query leads to a concept: with "
             "theirs that lead there, it is released as soon as one more person's does.",
             ALONE,
         )
-
-    @property
-    def releases(self) -> Kind:
-        """Released items are names of concepts."""
-        return "concepts"
-
-    @property
-    def linkage_bound(self) -> float | None:
-        """None: it says nothing about a person's queries taken together."""
-        return None
 
     @property
     def evidence(self) -> tuple[str, ...]:

@@ -23,12 +23,12 @@ from coterie.promises._single_queries import (
     SessionMinutes,
     Users,
     accompaniment,
-    accounts,
     attrs_sentence,
     costs,
     nothing_else_was_looked_for,
     users_sentence,
 )
+from coterie.promises._wording import accounts
 from coterie.text.function_words import FUNCTION_LISTS, name_of_words
 
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
@@ -60,6 +60,10 @@ class KThetaAffinity:
 
     name: ClassVar[str] = "k_theta_affinity"
     about: ClassVar[Literal["items", "subjects"]] = "items"
+    releases: ClassVar[Kind] = "text"
+    """Released items are what was typed."""
+    linkage_bound: ClassVar[float | None] = None
+    """None: it says nothing about a person's queries taken together."""
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
@@ -105,16 +109,6 @@ class KThetaAffinity:
             "person's query with that word released, if the rest of it is common.",
             ALONE,
         )
-
-    @property
-    def releases(self) -> Kind:
-        """Released items are what was typed."""
-        return "text"
-
-    @property
-    def linkage_bound(self) -> float | None:
-        """None: it says nothing about a person's queries taken together."""
-        return None
 
     @property
     def evidence(self) -> tuple[str, ...]:

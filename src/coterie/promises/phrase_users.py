@@ -11,7 +11,7 @@ import polars as pl
 from coterie.core.params import Range, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken
-from coterie.promises._phrase_recount import users_with_phrases
+from coterie.promises._phrase_recount import TypedQueries
 from coterie.promises._single_queries import ALONE
 
 
@@ -23,6 +23,12 @@ class PhraseUsers:
 
     name: ClassVar[str] = "phrase_users"
     about: ClassVar[Literal["items", "subjects"]] = "items"
+    releases: ClassVar[Kind] = "phrases"
+    """Released items are parts of what was typed."""
+    linkage_bound: ClassVar[float | None] = None
+    """None: it is about phrases, not about who is behind them."""
+    evidence: ClassVar[tuple[str, ...]] = ()
+    """It needs nothing but the original."""
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
@@ -50,21 +56,6 @@ class PhraseUsers:
             ALONE,
         )
 
-    @property
-    def releases(self) -> Kind:
-        """Released items are parts of what was typed."""
-        return "phrases"
-
-    @property
-    def linkage_bound(self) -> float | None:
-        """None: it is about phrases, not about who is behind them."""
-        return None
-
-    @property
-    def evidence(self) -> tuple[str, ...]:
-        """It needs nothing but the original."""
-        return ()
-
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> PhraseUsers:  # noqa: ARG003 (the protocol's)
         """The promise to check of rows without a sidecar: m users for each phrase, or as many as are given as k."""
@@ -79,16 +70,14 @@ class PhraseUsers:
             yield not_checked("phrases", detail, carries_promise=True)
             return
         released = case.rows.select(pl.col(item).alias("phrase")).drop_nulls().unique().collect(engine="streaming")
-        counted = users_with_phrases(case.original, released["phrase"])
-        few = pl.col("users") < self.m
-        broken, smallest = counted.select(few.sum().alias("few"), pl.col("users").min().alias("smallest")).row(0)
+        users = TypedQueries.of(case, case.original).users_with(released["phrase"])
         yield judged(
             "phrases",
-            int(broken or 0),
+            int((users < self.m).sum()),
             detail,
             fault="stand in those of fewer",
             looked_at=released.height,
-            how="" if smallest is None else f"the rarest one in those of {smallest:,}",
+            how=f"the rarest one in those of {users.min():,}" if users.size else "",
             needs_original=True,
             carries_promise=True,
         )

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from coterie.core.params import Range, check_params
 from coterie.core.promise import Case, Check, Kind
+from coterie.core.shapes import QUERIES
 from coterie.promises import _rules
 from coterie.promises._crowds import crowds
 from coterie.promises._people import seeded
@@ -17,12 +18,12 @@ from coterie.promises._single_queries import (
     SessionMinutes,
     Users,
     accompaniment,
-    accounts,
     attrs_sentence,
     costs,
     nothing_else_was_looked_for,
     users_sentence,
 )
+from coterie.promises._wording import ShapeName, accounts, filled, wording
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +34,16 @@ class QueryKAnonymity:
     users: Users = "drop"
     attrs: Attrs = "common"
     session_minutes: SessionMinutes = 30
+    shape: ShapeName = QUERIES.name
 
     name: ClassVar[str] = "query_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "items"
+    releases: ClassVar[Kind] = "text"
+    """Released items are what was typed."""
+    linkage_bound: ClassVar[float | None] = None
+    """None: it says nothing about a person's queries taken together."""
+    evidence: ClassVar[tuple[str, ...]] = ()
+    """Nothing but the original is needed."""
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
@@ -48,45 +56,33 @@ class QueryKAnonymity:
     @property
     def sentence(self) -> str:
         """The promise in plain words."""
-        crowd = f"Every released query was issued by at least {self.k} different users."
-        return crowd + attrs_sentence(self.attrs, self.k) + users_sentence(self.users, self.session_minutes)
+        crowd = self._said(f"Every released {{item}} {wording(self.shape).crowd}")
+        details = attrs_sentence(self.attrs, self.k, shape=self.shape)
+        return crowd + details + users_sentence(self.users, self.session_minutes, self.shape)
 
     @property
     def foreign_sentence(self) -> str:
         """What is examined in rows that Coterie did not make: the number alone, not how it came about."""
-        return f"To be checked: every query in the file was issued by at least {self.k} different users."
+        return self._said(f"To be checked: every {{item}} in the file {wording(self.shape).crowd}")
 
     @property
     def limits(self) -> tuple[str, ...]:
         """What the promise does not say."""
+        words = wording(self.shape)
         return (
-            *costs(self.users, self.attrs),
-            f"A query typed by {self.k} users can still name a person (a celebrity, a neighbour in "
-            "the news) or be sensitive in itself.",
-            f"Whoever controls {accounts(self.k - 1)} can find out whether anybody typed a query that they guess: "
-            "typed by the accounts too, it is released exactly if one more person typed it, with the number of that "
-            "person's searches, and with their days and clicks where the accounts did the same.",
+            *costs(self.users, self.attrs, self.shape),
+            self._said(words.sensitive),
+            self._said(words.planted),
+            *words.limits,
             ALONE,
         )
 
-    @property
-    def releases(self) -> Kind:
-        """Released items are what was typed."""
-        return "text"
-
-    @property
-    def linkage_bound(self) -> float | None:
-        """None: it says nothing about a person's queries taken together."""
-        return None
-
-    @property
-    def evidence(self) -> tuple[str, ...]:
-        """Nothing but the original is needed."""
-        return ()
+    def _said(self, sentence: str) -> str:
+        return filled(sentence, self.shape, k=self.k, accounts=accounts(self.k - 1, self.shape))
 
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> QueryKAnonymity:
-        """The promise to check of rows without a sidecar, which keep whatever they have beside queries."""
+        """The promise to check of rows without a sidecar, which keep whatever they have beside items."""
         return cls(**{**values, "users": "pseudonym" if named else "drop", "attrs": "keep"})
 
     def check(self, case: Case) -> Iterator[Check]:

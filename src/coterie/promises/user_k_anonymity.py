@@ -26,8 +26,9 @@ from coterie.promises._checks import (
 from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._digests import NameOrDigest
 from coterie.promises._people import people
-from coterie.promises._single_queries import ALONE, accounts
+from coterie.promises._single_queries import ALONE
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
+from coterie.promises._wording import accounts
 from coterie.text.language import ENGLISH, LanguageName, language
 from coterie.text.words import digest_of, name_of_topics
 

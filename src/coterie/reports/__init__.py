@@ -9,9 +9,11 @@ measures show and works out what is missing; the rest of what a page says is wor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
+from coterie.core.nouns import in_words_of
+from coterie.core.shapes import SHAPES
 from coterie.reports.figures import NONE, RISKS, Figures, shown, value
 from coterie.reports.views import LogView, ReleaseView
 
@@ -36,7 +38,7 @@ _NUMBER = re.compile(r"\d+(?:,\d{3})*")
 
 def render(log: LogView, releases: Sequence[ReleaseView], kind: Kind) -> str:
     """The report as one self-contained text."""
-    figures = Figures.collect()
+    figures = Figures.collect(SHAPES[log.shape])
     if kind == "html":
         from coterie.reports._html import html
 
@@ -121,6 +123,7 @@ def attacker(
         for name, each in zip(names, said, strict=True):
             for text in each[risk]:
                 texts.setdefault(text, []).append(name)
+        question = in_words_of(figures.shape, question)
         yield risk, question, [(t, () if len(about) == len(names) else tuple(about)) for t, about in texts.items()]
 
 
@@ -132,6 +135,8 @@ def short_labels(releases: Sequence[ReleaseView]) -> list[str]:
     while len(words) > 1 and len({w[0] for w in words}) == 1 and all(len(w) > 1 for w in words):
         words = [w[1:] for w in words]
     names = [" ".join(w) for w in words]
+    alike = {n: [r.params for r, other in zip(releases, names, strict=True) if other == n] for n in names}
+    names = [" ".join([n, *_differing(r.params, alike[n])]) for r, n in zip(releases, names, strict=True)]
     return [f"{n} ({names[:i].count(n) + 1})" if n in names[:i] else n for i, n in enumerate(names)]
 
 
@@ -139,12 +144,15 @@ def series(releases: Sequence[ReleaseView]) -> list[str]:
     """The line a release belongs to: its method, and the settings in which those differ."""
     names = []
     for release in releases:
-        same = [other.params for other in releases if other.method == release.method]
-        keys = dict.fromkeys(key for params in same for key in params if key != "k")
-        differing = [key for key in keys if len({str(params.get(key)) for params in same}) > 1]
-        settings = ", ".join(f"{key}={release.params.get(key)}" for key in differing)
-        names.append(f"{release.method} ({settings})" if settings else release.method)
+        settings = _differing(release.params, [other.params for other in releases if other.method == release.method])
+        names.append(f"{release.method} ({', '.join(settings)})" if settings else release.method)
     return names
+
+
+def _differing(params: Mapping[str, Any], among: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The settings of a release, but for k, in which some differ."""
+    keys = dict.fromkeys(key for each in among for key in each if key != "k")
+    return [f"{key}={params.get(key)}" for key in keys if len({str(each.get(key)) for each in among}) > 1]
 
 
 def side_by_side(releases: Sequence[ReleaseView], names: Sequence[str]) -> list[tuple[str, ReleaseView]]:

@@ -24,6 +24,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5548a", "#56b4e9", "#e69f00")
 SHADES = ("#86bfe3", "#3f97cc", "#0072b2", "#00578a", "#003d61", "#00253b")
 MARKS = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 SMALL, WIDE = 300, 440
+_NAME, _LEGEND = 19, 34  # letters that there is room for beside a bar, and in a legend below a small picture
 # What XML cannot hold, and controls that no reader could see: on some of them the renderer aborts the whole process.
 _NOT_DRAWN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]|" + "|".join(
     f"[{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}]" for plane in range(1, 17)))  # fmt: skip
@@ -40,10 +41,12 @@ class Panel:
 
 def bars(title: str, points: Sequence[tuple[str, float | None, str]], lines: Sequence[str]) -> Panel:
     """A share per log as bars with their numbers: (label, share, line); the original is grey."""
-    data = [{"label": n, "value": v or 0, "text": shown(v, "%"), "line": s} for n, v, s in points]
+    names = _fitting([n for n, _, _ in points], _NAME)
+    data = [{"label": names[n], "value": max(0.0, v or 0), "text": shown(v, "%"), "line": s} for n, v, s in points]
+    most = max([100.0, *(v or 0 for _, v, _ in points)])
     base = _chart(data).encode(
-        y=alt.Y("label:N", sort=None, title=None, axis=_names_axis(110)),
-        x=alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 130]), axis=_percent_axis()),
+        y=alt.Y("label:N", sort=None, title=None, axis=_names_axis(140)),
+        x=alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1.3 * most]), axis=_percent_axis()),
     )
     colours = alt.Scale(domain=[ORIGINAL, *lines], range=[GREY, *_cycle(COLOURS, lines)])
     drawn = base.mark_bar(height=13).encode(color=alt.Color("line:N", legend=None, scale=colours))
@@ -62,9 +65,10 @@ def curves(title: str, points: Sequence[tuple[str, int, float | None]], quiet: S
         scale=alt.Scale(type="log", domain=[ks[0] / 1.18, ks[-1] * 1.18], nice=False),
         axis=alt.Axis(values=ks, grid=False, format="d", labelOverlap="greedy", domain=True),
     )
-    y = alt.Y("value:Q", title=None, scale=_full_scale(), axis=_percent_axis())
-    data = [{"line": s, "k": k, "value": v, "text": f"{v:.1f}"} for s, k, v in measured]
-    lines = list(dict.fromkeys(s for s, _, _ in points))
+    y = alt.Y("value:Q", title=None, scale=_full_scale([v for _, _, v in measured]), axis=_percent_axis())
+    names = _fitting(list(dict.fromkeys(s for s, _, _ in points)), _LEGEND)
+    data = [{"line": names[s], "k": k, "value": v, "text": f"{v:.1f}"} for s, k, v in measured]
+    lines, quiet = list(names.values()), [names[s] for s in quiet if s in names]
     base = _chart(data).encode(x=x, y=y)
     drawn: Any = _strokes(base, lines, quiet) + _marks(base, lines, quiet)
     if len(lines) == 1:
@@ -94,34 +98,58 @@ def lines(
     return _drawn(titled, WIDE, height, background="white")
 
 
-def against(title: str, axes: tuple[str, str], points: Sequence[tuple[str, float, float]], quiet: Sequence[str]) -> str:
-    """A picture of its own, for a file: two scores of each release against each other, (line, x, y)."""
-    names = list(dict.fromkeys(line for line, _, _ in points))
-    base = _chart([{"line": s, "x": x, "value": y, "at": i} for i, (s, x, y) in enumerate(points)]).encode(
+def against(
+    title: str,
+    axes: tuple[str, str],
+    points: Sequence[tuple[str, float, float, str]],
+    quiet: Sequence[str],
+    *,
+    joined: bool = True,
+) -> str:
+    """A picture of its own, for a file: two scores of each release against each other, (line, x, y, text beside it).
+
+    Points of a line are `joined`, or stand alone in a larger picture.
+    """
+    names = list(dict.fromkeys(line for line, _, _, _ in points))
+    data = [{"line": s, "x": x, "value": y, "text": text, "at": i} for i, (s, x, y, text) in enumerate(points)]
+    base = _chart(data).encode(
         x=alt.X("x:Q", title=axes[0], scale=alt.Scale(zero=True), axis=_axis_of_shares(zero="")),
         y=alt.Y("value:Q", title=axes[1], scale=alt.Scale(zero=True), axis=_axis_of_shares()),
         order="at:Q",
     )
-    drawn = _strokes(base, names, quiet) + _marks(base, names, quiet)
+    texts = base.mark_text(align="left", dx=7, dy=7, fontSize=12, color=INK).encode(text="text:N")
+    marked = _marks(base, names, quiet) + texts
+    drawn = _strokes(base, names, quiet) + marked if joined else marked
     titled = drawn.properties(title=alt.TitleParams(title, anchor="start", fontSize=14, color=INK))
-    return _drawn(titled, WIDE, _height(names) + 110, background="white")
+    if joined:
+        return _drawn(titled, WIDE, _height(names) + 110, background="white")
+    return _drawn(titled, 2 * WIDE - 100, _height(names) + 260, background="white")
 
 
 def trade_off(
-    axes: tuple[str, str], points: Sequence[tuple[str, str, float, float]], quiet: Sequence[str] = ()
+    axes: tuple[str, str],
+    points: Sequence[tuple[str, str, float, float]],
+    quiet: Sequence[str] = (),
+    every: Sequence[str] = (),
 ) -> Panel:
-    """Two shares of each release against each other: (line, label, x, y); those in `quiet` are grey."""
+    """Two shares of each release against each other: (line, label, x, y); those in `quiet` are grey.
+
+    `every` line has the same colour and mark in all pictures, also in those that lack some of them.
+    """
     across, upwards = axes
     title = f"{upwards} against {across}".capitalize()
-    lines = list(dict.fromkeys(s for s, _, _, _ in points))
-    data = [{"line": s, "label": n, "x": x, "y": y} for s, n, x, y in points]
-    top = min(108.0, 1.2 * max(1.0, *(x for _, _, x, _ in points), *(y for _, _, _, y in points)))
+    names = _fitting(list(dict.fromkeys([*every, *(s for s, _, _, _ in points)])), _LEGEND)
+    there = {s for s, _, _, _ in points}
+    lines, quiet = [names[s] for s in names if s in there], [names[s] for s in quiet if s in names]
+    data = [{"line": names[s], "label": n, "x": x, "y": y} for s, n, x, y in points]
+    most = max(1.0, *(x for _, _, x, _ in points), *(y for _, _, _, y in points))
+    top = max(1.08 * most, min(108.0, 1.2 * most))
     scale = alt.Scale(domain=[0, top], nice=False)
     base = _chart(data).encode(
         x=alt.X("x:Q", title=across, scale=scale, axis=_axis_of_shares(zero="")),
         y=alt.Y("y:Q", title=upwards, scale=scale, axis=_axis_of_shares()),
     )
-    drawn: Any = _marks(base, lines, quiet)
+    drawn: Any = _marks(base, lines, quiet, list(names.values()))
     if len(lines) == 1:
         drawn += base.mark_text(align="right", dx=-8, fontSize=12, color=INK).encode(text="label:N")
     says = "; ".join(f"{n} {across} {shown(x, '%')}, {upwards} {shown(y, '%')}" for _, n, x, y in points)
@@ -178,11 +206,18 @@ def _height(lines: Sequence[str]) -> int:
 def _legend(lines: Sequence[str]) -> alt.Legend | None:
     if len(lines) == 1:
         return None
-    return alt.Legend(orient="bottom", title=None, columns=1, labelLimit=SMALL - 40)
+    return alt.Legend(orient="bottom", title=None, columns=1)
 
 
-def _colour(lines: Sequence[str], quiet: Sequence[str] = ()) -> alt.Color:
-    loud = [line for line in lines if line not in quiet]
+def _fitting(names: Sequence[str], letters: int) -> dict[str, str]:
+    """Names with the middle left out of those that are too long, as long as all of them can be told apart."""
+    tail = 2 * letters // 3
+    short = {n: n if len(n) <= letters else f"{n[: letters - tail - 1]}…{n[-tail:]}" for n in names}
+    return short if len(set(short.values())) == len(short) else {n: n for n in names}
+
+
+def _colour(lines: Sequence[str], quiet: Sequence[str] = (), every: Sequence[str] = ()) -> alt.Color:
+    loud = [line for line in every or lines if line not in quiet]
     colours = dict(zip(loud, _cycle(COLOURS, loud), strict=True))
     scale = alt.Scale(domain=list(lines), range=[colours.get(line, GREY) for line in lines])
     return alt.Color("line:N", scale=scale, legend=_legend(lines))
@@ -195,15 +230,20 @@ def _strokes(base: alt.Chart, lines: Sequence[str], quiet: Sequence[str]) -> alt
     return stroked.encode(color=_colour(lines, quiet), strokeDash=dash)
 
 
-def _marks(base: alt.Chart, lines: Sequence[str], quiet: Sequence[str] = ()) -> alt.Chart:
-    marks = [MARKS[(i + i // len(COLOURS)) % len(MARKS)] for i in range(len(lines))]  # a colour again: another mark
+def _marks(
+    base: alt.Chart, lines: Sequence[str], quiet: Sequence[str] = (), every: Sequence[str] = ()
+) -> alt.Chart:  # fmt: skip
+    places = {line: i for i, line in enumerate(every or lines)}
+    # A colour again: another mark.
+    marks = [MARKS[(places[line] + places[line] // len(COLOURS)) % len(MARKS)] for line in lines]
     shape = alt.Shape("line:N", scale=alt.Scale(domain=list(lines), range=marks), legend=_legend(lines))
     marked: alt.Chart = base.mark_point(filled=True, size=46, opacity=1)
-    return marked.encode(color=_colour(lines, quiet), shape=shape)
+    return marked.encode(color=_colour(lines, quiet, every), shape=shape)
 
 
-def _full_scale() -> alt.Scale:
-    return alt.Scale(domain=[0, 108], nice=False)
+def _full_scale(values: Sequence[float]) -> alt.Scale:
+    """To 100 %, and beyond where shares are: a profile may have more rows than a user had."""
+    return alt.Scale(domain=[0, 1.08 * max([100.0, *values])], nice=False)
 
 
 def _percent_axis() -> alt.Axis:
@@ -236,7 +276,7 @@ def _drawn(chart: Any, width: int, height: int, background: str) -> str:
             titleColor=QUIET, titleFontSize=12, titleFontWeight="normal",
             gridColor=LINE, ticks=False, domainColor=GREY,
         ),
-        legend=alt.LegendConfig(labelColor=INK, labelFontSize=12),
+        legend=alt.LegendConfig(labelColor=INK, labelFontSize=12, labelLimit=min(width - 60, 370)),
     )  # fmt: skip
     svg: str = vl_convert.vegalite_to_svg(spec_of(spec))
     return svg

@@ -12,7 +12,9 @@ import jinja2
 from markupsafe import Markup, escape
 
 from coterie import __version__
+from coterie.core.nouns import in_words_of
 from coterie.core.scores import Figure, Picture
+from coterie.core.shapes import QUERIES, SHAPES, VISITS, Shape
 from coterie.reports import (
     LIMITS,
     ORIGINAL,
@@ -61,7 +63,7 @@ class Group:
 
 def html(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> str:
     """The page."""
-    names = short_labels(releases)
+    names, shape = short_labels(releases), SHAPES[log.shape]
     states = [state(release) for release in releases]
     most = COLUMNS // 2 if any(release.baseline for release in releases) else COLUMNS
     size = math.ceil(len(releases) / max(1, math.ceil(len(releases) / most)))
@@ -80,17 +82,20 @@ def html(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> str
         verdict=partial(verdict, figures=figures),
         checks=[(some, check_rows(batch, some), _largest(batch)) for some, batch in batches],
         tables=tables,
-        attacks_say=ATTACKS_SAY,
+        attacks_say=in_words_of(shape, ATTACKS_SAY),
         headlines=figures.headlines,
         attacker_says=ATTACKER_SAYS,
         attacker=list(attacker(releases, figures)),
         dashes=any(NONE in r for t in tables.values() for _, rows in t for _, _, r in rows),
         empty=EMPTY,
-        compare=[group for group in (_overview(releases, figures), _over_k(releases, figures)) if group],
+        compare=[group for group in (_overview(releases, figures), _over_k(shape, releases, figures)) if group],
         bars=_groups(figures, "bars", partial(_before_and_after, log, releases)),
-        rankings=_groups(figures, "ranking", partial(_ranking, releases)),
+        rankings=_groups(figures, "ranking", partial(_ranking, log, releases)),
         missing=merge(releases, figures.missing),
-        random=RANDOM_READING if any(release.baseline for release in releases) else "",
+        random=in_words_of(shape, RANDOM_READING) if any(release.baseline for release in releases) else "",
+        kind="access log" if shape is VISITS else "search log" if shape is QUERIES else "log",
+        subjects=shape.subject_nouns.capitalize(),
+        items=f"Distinct {shape.item_nouns}",
         limits=merge(releases, lambda release: release.limits),
         general=LIMITS,
         version=__version__,
@@ -181,14 +186,17 @@ def _overview(releases: Sequence[ReleaseView], figures: Figures) -> Group | None
 
 
 def _maps(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> Iterator[Panel]:
-    """Each kind of use against the first kind of risk, where three releases have both; random groups in grey."""
-    across = next((figure for figure in figures if figure.section != "utility"), None)
-    if across is None or across.glance is None:
-        return
+    """Use against risk, where three releases have both; random groups in grey.
+
+    Each kind of use against the first kind of risk, and the last kind of use, which is about meaning, against others.
+    """
+    uses = [figure for figure in figures if figure.section == "utility"]
+    risks = [figure for figure in figures if figure.section != "utility"]
+    pairs = [(risk, use) for place, risk in enumerate(risks) for use in (uses[-1:] if place else uses)]
     drawn = [*zip(series(releases), short_labels(releases), releases, strict=True)]
     drawn += [(RANDOM, f"{RANDOM}, {name}", r.baseline) for _, name, r in drawn if r.baseline is not None]
-    for upwards in figures:
-        if upwards.section != "utility" or upwards.glance is None:
+    for across, upwards in pairs:
+        if across.glance is None or upwards.glance is None:
             continue
         points = [
             (line, name, x, y)
@@ -196,10 +204,11 @@ def _maps(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> Iterato
             if (x := number(r, across)) is not None and (y := number(r, upwards)) is not None
         ]
         if len(points) > 2:
-            yield trade_off((across.glance.axis, upwards.glance.axis), points, quiet=[RANDOM])
+            axes = across.glance.axis, upwards.glance.axis
+            yield trade_off(axes, points, quiet=[RANDOM], every=list(dict.fromkeys(line for line, _, _ in drawn)))
 
 
-def _over_k(releases: Sequence[ReleaseView], figures: Figures) -> Group | None:
+def _over_k(shape: Shape, releases: Sequence[ReleaseView], figures: Figures) -> Group | None:
     """Curves for the methods that were run with several k."""
     with_k = [(s, r.k, r) for s, r in zip(series(releases), releases, strict=True) if r.k is not None]
     several = [(s, k, r) for s, k, r in with_k if len({j for t, j, _ in with_k if t == s}) > 1]
@@ -214,8 +223,8 @@ def _over_k(releases: Sequence[ReleaseView], figures: Figures) -> Group | None:
     quiet = list(random.values())
     return Group(
         "What a larger k changes",
-        "A larger k hides each searcher among more people and keeps less of the log. Exposure "
-        "should fall faster than what is kept.",
+        in_words_of(shape, "A larger k hides each searcher among more people and keeps less of the log. ")
+        + "Exposure should fall faster than what is kept.",
         tuple(curves(f.title, [(s, k, number(r, f)) for s, k, r in several], quiet) for f in chosen),
         ("Method", "k", *(f.title for f in chosen)),
         tuple((s, str(k), *(cell(r, f) for f in chosen)) for s, k, r in several),
@@ -240,19 +249,21 @@ def _before_and_after(
     return Group(picture.title, picture.reading, tuple(panels), head, tuple(zip(names, *columns, strict=True)))
 
 
-def _ranking(releases: Sequence[ReleaseView], picture: Picture, figures: Sequence[Figure]) -> Group | None:
+def _ranking(
+    log: LogView, releases: Sequence[ReleaseView], picture: Picture, figures: Sequence[Figure]
+) -> Group | None:
     """The most frequent texts; the first few releases only."""
     panels: list[Panel] = []
     rows: list[tuple[str, ...]] = []
     head: tuple[str, ...] = ()
     for figure in figures:
-        labels, columns = ranking(releases, figure, COLUMNS)
+        labels, columns = ranking(log, releases, figure, COLUMNS)
         if not labels:
             continue
         head = ("Kind", "Text", *columns)
         panels.append(dots(figure.picture_title or figure.title, labels, columns))
         shares = [[shown(share, "%", 2) for share in column] for column in columns.values()]
-        rows += [(ranked(figure), *row) for row in zip(labels, *shares, strict=True)]
+        rows += [(ranked(figure, log), *row) for row in zip(labels, *shares, strict=True)]
     if not panels:
         return None
     cut = f" The first {COLUMNS} releases are drawn." if len(releases) > COLUMNS else ""

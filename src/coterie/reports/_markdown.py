@@ -15,8 +15,10 @@ from typing import Any
 import polars as pl
 
 from coterie import __version__
+from coterie.core.nouns import in_words_of
 from coterie.core.promise import Check, to_dict
 from coterie.core.scores import Figure
+from coterie.core.shapes import SHAPES
 from coterie.reports import (
     LIMITS,
     ORIGINAL,
@@ -153,19 +155,19 @@ def _check_row(
     )
 
 
-def ranked(figure: Figure) -> str:
-    """What a figure with a ranking ranks: `query` of the scores query.1, query.1.original ..."""
-    return figure.key.partition(".")[0]
+def ranked(figure: Figure, log: LogView) -> str:
+    """What a figure with a ranking ranks, in words: `query` of the scores query.1, query.1.original ..."""
+    return in_words_of(SHAPES[log.shape], figure.key.partition(".")[0])
 
 
 def ranking(
-    releases: Sequence[ReleaseView], figure: Figure, most: int | None = None
+    log: LogView, releases: Sequence[ReleaseView], figure: Figure, most: int | None = None
 ) -> tuple[list[str], dict[str, list[float | None]]]:
     """The most frequent texts of a kind, and their shares in the original and in each release.
 
     A text is named only where the scores name it; otherwise its rank stands for it.
     """
-    name, kind = figure.measure, ranked(figure)
+    name, kind = figure.measure, figure.key.partition(".")[0]
     pairs = list(zip(short_labels(releases), releases, strict=True))
     if len(releases) == 1:
         pairs = side_by_side(releases, short_labels(releases))
@@ -180,7 +182,7 @@ def ranking(
     if "label" in first.scores.columns:
         rows = first.scores.filter(pl.col("name") == name).select("key", "label")
         names = dict(rows.iter_rows())
-    return [names.get(f"{kind}.{i}") or f"{kind} {i}" for i in ranks], shares
+    return [names.get(f"{kind}.{i}") or f"{ranked(figure, log)} {i}" for i in ranks], shares
 
 
 # --- sections ------------------------------------------------------------------------------------
@@ -203,7 +205,9 @@ def _log(log: LogView) -> Iterator[str]:
     yield from ("## The original log", "")
     counts = (log.rows, log.users, log.queries, log.days, log.bad_lines)
     texts = [shown(count, "") for count in counts]
-    yield from _table(("Rows", "Users", "Distinct queries", "Days", "Lines not readable"), [texts])
+    shape = SHAPES[log.shape]
+    head = ("Rows", shape.subject_nouns.capitalize(), f"Distinct {shape.item_nouns}", "Days", "Lines not readable")
+    yield from _table(head, [texts])
     yield ""
     if log.synthetic:
         yield "The log is synthetic: its rows were made up and are about nobody."
@@ -237,9 +241,9 @@ def _privacy(log: LogView, releases: Sequence[ReleaseView], figures: Figures) ->
     for text, names in merge(releases, figures.missing):
         yield from (f"**Missing.** {_about(names)}{_plain(text)}", "")
     if any(release.baseline for release in releases):
-        yield from (RANDOM_READING, "")
+        yield from (in_words_of(SHAPES[log.shape], RANDOM_READING), "")
     yield from _table_of_figures(log, releases, figures.tabled("privacy", releases))
-    yield from ("", "### Attacks", "", ATTACKS_SAY, "")
+    yield from ("", "### Attacks", "", in_words_of(SHAPES[log.shape], ATTACKS_SAY), "")
     yield from _table_of_figures(log, releases, figures.tabled("attacks", releases))
 
 
@@ -254,12 +258,12 @@ def _utility(log: LogView, releases: Sequence[ReleaseView], figures: Figures) ->
     yield from ("## How useful is it?", "")
     yield from _table_of_figures(log, releases, figures.tabled("utility", releases))
     for figure in (each for drawn in figures.pictures("ranking").values() for each in drawn):
-        labels, columns = ranking(releases, figure)
+        labels, columns = ranking(log, releases, figure)
         if labels:
             yield from ("", f"### {figure.picture_title or figure.title}, share before and after", "")
             shares = [[shown(share, "%", 2) for share in column] for column in columns.values()]
             rows = list(zip(labels, *shares, strict=True))
-            yield from _table((ranked(figure).capitalize(), *columns), rows)
+            yield from _table((ranked(figure, log).capitalize(), *columns), rows)
     if rest := figures.others(releases):
         yield from ("", "### Other measures", "")
         yield from _table_of_figures(log, releases, rest)

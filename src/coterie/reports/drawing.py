@@ -9,7 +9,8 @@
 
 A score whose key ends in `.original` stands at k = 1. A key with a star is drawn over the number in its place, one line
 for each release, on an axis that `over` names; `difference = [3, 50]` draws how far k = 3 lies above k = 50 instead.
-`against = "linkage after.one_query"` draws one key against another score, a line through the k of each method.
+`against = "linkage after.one_query"` draws one key against another score, a line through the k of each method; the
+first line says which k is where.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ def draw(drawing: Drawing, releases: Sequence[ReleaseView]) -> str:
     quiet = [line for line, _, _ in random]
     if drawing.against:
         axes = (_words(drawing.against), f"{drawing.measure} {_words(drawing.keys[0])}")
-        return against(drawing.title, axes, [*points, *random], quiet)
+        first = {point: f"k={k}" for point, k in _against(drawing, releases) if k and point[0] == points[0][0]}
+        return against(drawing.title, axes, [(*each, first.get(each, "")) for each in (*points, *random)], quiet)
     return lines(drawing.title, drawing.over, [*points, *random], quiet, percent)
 
 
@@ -96,7 +98,7 @@ def _points(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point
     if drawing.difference:
         yield from _differences(drawing, releases)
     elif drawing.against:
-        yield from _against(drawing, releases)
+        yield from (point for point, _ in _against(drawing, releases))
     elif "*" in drawing.keys[0]:
         several = len(drawing.keys) > 1
         for release, line in zip(releases, _lines(releases, "k={k}"), strict=True):
@@ -118,12 +120,13 @@ def _over_k(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point
                 yield line, release.k, after
 
 
-def _against(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:
+def _against(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[tuple[Point, int | None]]:
+    """Each point, and its k."""
     measure, key = drawing.against.split()
     for release, line in zip(releases, _lines(releases, ""), strict=True):
         x, y = value(release, measure, key), value(release, drawing.measure, drawing.keys[0])
         if x is not None and y is not None:
-            yield line.strip() or release.method, x, y
+            yield (line.strip() or release.method, x, y), release.k
 
 
 def _differences(drawing: Drawing, releases: Sequence[ReleaseView]) -> Iterator[Point]:

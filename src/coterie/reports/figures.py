@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from coterie import measures
+from coterie.core.nouns import in_words_of
 from coterie.core.scores import Figure, Finding, Picture, Risk, Section
+from coterie.core.shapes import QUERIES, Shape
 from coterie.reports.views import LogView, ReleaseView
 
 THIN = "\u202f"  # narrow no-break space between thousands
@@ -26,16 +28,19 @@ class Figures:
 
     every: tuple[Figure, ...]
     findings: tuple[Finding, ...] = ()
+    shape: Shape = QUERIES
 
     @classmethod
-    def collect(cls) -> Figures:
-        """Those of all measures that are there."""
-        return cls(measures.figures(), measures.findings())
+    def collect(cls, shape: Shape = QUERIES) -> Figures:
+        """Those of all measures that are there, in the words of a shape."""
+        return cls(tuple(_spoken(each, shape) for each in measures.figures()), findings_of(shape), shape)
 
     def tabled(self, section: Section, releases: Sequence[ReleaseView]) -> list[Figure]:
-        """The figures of a section: the expected ones, and others where they were measured."""
+        """The figures of a section: the expected ones that have a meaning here, and others where they were measured."""
         measured = {name for release in releases for name in release.scores["name"]}
-        return [f for f in self.every if f.section == section and (f.expected or f.measure in measured)]
+        without_meaning = set.intersection(*(set(release.left_out) for release in releases)) if releases else set()
+        wanted = [f for f in self.every if f.section == section]
+        return [f for f in wanted if f.measure in measured or (f.expected and f.measure not in without_meaning)]
 
     def others(self, releases: Sequence[ReleaseView]) -> list[Figure]:
         """Scores of measures that stand in no table."""
@@ -123,6 +128,29 @@ ATTACKER_SAYS = (
     "Under the three questions that data protection authorities ask of anonymous data. Not measured does not mean "
     "impossible, and a stronger attacker finds more."
 )
+
+
+def findings_of(shape: Shape) -> tuple[Finding, ...]:
+    """What all measures find out about attackers, in the words of a shape."""
+    return tuple(replace(each, text=in_words_of(shape, each.text)) for each in measures.findings())
+
+
+def _spoken(figure: Figure, shape: Shape) -> Figure:
+    """A figure in the words of a shape."""
+
+    def said(text: str) -> str:
+        return in_words_of(shape, text)
+
+    glance, picture = figure.glance, figure.picture
+    return replace(
+        figure,
+        title=said(figure.title),
+        reading=said(figure.reading),
+        if_zero=said(figure.if_zero),
+        picture_title=said(figure.picture_title),
+        glance=glance and replace(glance, axis=said(glance.axis), reading=said(glance.reading)),
+        picture=picture and replace(picture, title=said(picture.title), reading=said(picture.reading)),
+    )
 
 
 def headlines(scores: pl.DataFrame, findings: Sequence[Finding]) -> Iterator[str]:

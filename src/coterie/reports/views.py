@@ -10,9 +10,11 @@ import polars as pl
 
 from coterie.core import randomness
 from coterie.core.log import Log, Release
+from coterie.core.nouns import in_words_of
 from coterie.core.promise import Check, Promise, k_of
 from coterie.core.scores import score_table
-from coterie.measures.comparison import Comparison, Samples, scores_of
+from coterie.formats import search_params
+from coterie.measures.comparison import Comparison, Samples, not_applicable, scores_of
 from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.measures.resampling import ratio
 
@@ -31,6 +33,7 @@ class LogView:
     bad_lines: int
     steps: tuple[str, ...]
     shape: str
+    """The name of its shape, whose nouns the page uses."""
     synthetic: bool
     exposure: pl.DataFrame
     """name, key, value, unit of `uniqueness` before any protection."""
@@ -100,7 +103,11 @@ def release_view(
     show_values: bool = False,
     **inputs: Any,
 ) -> ReleaseView:
-    """A release in promises, checks and numbers, for a report; `inputs` are those of measures/inputs.py."""
+    """A release in promises, checks and numbers, for a report; `inputs` are those of measures/inputs.py.
+
+    Of the measures in `names` those that have no meaning for it are left out: they may have one for what stands beside
+    it. `refuse_idle` raises where they have none anywhere.
+    """
     comparison = Comparison.of(
         original,
         release,
@@ -117,11 +124,40 @@ def release_view(
         promises=release.promises,
         checks=release.checks,
         warnings=release.warnings,
-        scores=scores_of(comparison, names, left_out.__setitem__, samples),
+        scores=scores_of(comparison, names, left_out.__setitem__, samples, strict=False),
         largest_k=release.verdict.largest_k,
         sha256=release.sha256,
         left_out=left_out,
         samples=samples,
+    )
+
+
+def refuse_idle(views: Sequence[ReleaseView], names: Sequence[str] | None) -> None:
+    """Raise NotApplicableError where a measure that was asked for has a meaning for none of the releases."""
+    for name in names or ():
+        if views and all(name in view.left_out for view in views):
+            raise not_applicable(name, views[0].left_out[name])
+
+
+def mean_of(views: Sequence[ReleaseView], seeds: Sequence[int]) -> ReleaseView:
+    """One release for several that differ only in their seeds: each score is the mean of theirs.
+
+    So are the ends of intervals, which are about users and not about seeds.
+    """
+    first = views[0]
+    if len(views) == 1:
+        return first
+    baselines = [view.baseline for view in views if view.baseline is not None]
+    what = [column for column in first.scores.columns if column != "value"]
+    scores = pl.concat([view.scores for view in views]).group_by(what, maintain_order=True).agg(pl.col("value").mean())
+    largest = [view.largest_k for view in views if view.largest_k is not None]
+    return replace(
+        first,
+        scores=scores.select(first.scores.columns),
+        warnings=(*first.warnings, f"All numbers are means over {len(seeds)} seeds: {', '.join(map(str, seeds))}."),
+        largest_k=min(largest, default=None),
+        baseline=mean_of(baselines, seeds) if baselines else None,
+        samples={},
     )
 
 
@@ -133,8 +169,8 @@ def with_baseline(view: ReleaseView, baseline: ReleaseView) -> ReleaseView:
         if (name, key) not in baseline.samples or None in numbers:
             continue
         one, other = (float(number or 0) for number in numbers)
-        found = ratio(one, samples, other, baseline.samples[name, key])
-        ends = zip(("", ".low", ".high"), found, strict=True)
+        with_interval = ratio(one, samples, other, baseline.samples[name, key])
+        ends = zip(("", ".low", ".high"), with_interval, strict=True)
         rows += [(name, f"{key}.ratio{end}", number, "× random", None) for end, number in ends]
     table = score_table(rows, labelled=True).select(view.scores.columns)
     return replace(view, scores=view.scores.vstack(table), baseline=baseline)
@@ -159,14 +195,20 @@ def overview(log: Log) -> list[ScoreRow]:
     )
     units = {"rows_without_user": "rows"}
     numbers = counts.collect(engine="streaming").row(0, named=True)
-    return [("log", key, value, units.get(key, key)) for key, value in numbers.items()]
+    return [("log", key, value, in_words_of(shape, units.get(key, key))) for key, value in numbers.items()]
 
 
 def singled_out(log: Log, prefix: str = "") -> list[ScoreRow]:
-    """How many users single queries or profiles single out in a log, as score rows."""
-    columns = {"subject": pl.col(log.shape.subject), "item": pl.col(log.shape.item)}
-    pairs = log.frame.select(**columns).collect(engine="streaming")
-    return [("uniqueness", prefix + key, value, unit) for key, value, unit in uniqueness(pairs)]
+    """How many subjects single items or profiles single out in a log, as score rows."""
+    shape = log.shape
+    columns = {"subject": pl.col(shape.subject), "item": pl.col(shape.item)}
+    pairs = log.frame.select(**columns)
+    return [("uniqueness", prefix + key, value, in_words_of(shape, unit)) for key, value, unit in uniqueness(pairs)]
+
+
+def site_searches(log: Log) -> list[ScoreRow]:
+    """How many rows of an access log have searches in which parameter, as score rows."""
+    return [("search_params", name, count, "rows") for name, count in search_params(log).items()]
 
 
 def personal_data(log: Log) -> list[ScoreRow]:

@@ -5,6 +5,10 @@ parameters, annotated like those of methods, with
 
     __call__(log) -> Log        ends in `log.then(frame, Step(name=spelled(self)))`
 
+A step that is not for all shapes refuses the others with a sentence. What it counts stands in its `counts`, and as a
+sentence without values in its `notes`, which the command line prints. Where what stays of one subject depends on
+others, the class says `across_subjects = True`: methods with differential privacy refuse it.
+
 A step is given as a value (`Sessions(minutes=10)`), or as the text that stands for it (`"sessions(minutes=10)"`).
 Third parties add theirs by an entry point of the group `coterie.steps`.
 """
@@ -20,7 +24,7 @@ from coterie.steps._spelling import PrepareStep, StepLike, name_in, spelled, ste
 
 __all__ = ["DEFAULT", "PrepareStep", "StepLike", "name_in", "parse_steps", "prepare", "spelled", "step_of", "steps_of"]
 
-DEFAULT = ("normalize", "drop_empty")
+DEFAULT = ("default",)
 
 
 def prepare(log: Log, steps: str | Iterable[StepLike] = DEFAULT) -> Log:

@@ -1,7 +1,8 @@
 """Write equal items equally (SPEC 1.2): NFKC, lower case, trimmed, runs of white space to one space.
 
 Nothing else is stripped: `&`, digits, dots and hyphens are part of words. Paths of access logs keep their case,
-which servers tell apart, and are only trimmed.
+which matters to servers, and are only trimmed. Terms of a document that become equal are one term, with the sum of
+their weights.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from coterie.core.log import Log, Step
-from coterie.core.shapes import NORMAL, QUERIES
+from coterie.core.shapes import NORMAL, QUERIES, VISITS
 from coterie.steps._spelling import spelled
 from coterie.text.spelling import is_normal, spell
 
@@ -27,7 +28,11 @@ class Normalize:
             # Most lines need no work. Which ones is told where the log was read, if it is large.
             marked = NORMAL in log.frame.collect_schema()
             done = pl.when(pl.col(NORMAL) if marked else is_normal(item)).then(item).otherwise(spell(item))
-        else:
+        elif log.shape is VISITS:
             done = item.str.strip_chars()
+        else:
+            done = spell(item)
+            if log.frame.select((done == item).all()).collect(engine="streaming").item():
+                return log.then(log.frame, Step(name=spelled(self)))
         frame = log.frame.with_columns(done.alias(log.shape.item)).drop(NORMAL, strict=False)
-        return log.then(frame, Step(name=spelled(self)))
+        return log.then(log.shape.once(frame), Step(name=spelled(self)))

@@ -1,14 +1,15 @@
 """The study file: what its TOML may hold, and the grid of cells that it asks for.
 
 Each table of the file is a declared class here; [[anonymize]] holds, beside its own two keys, the parameters of its
-method. All of it is checked before any work is done.
+method, and [[simulate]] those of its protocol. A study is about one of the two. All of it is checked before any work is
+done.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -37,6 +38,10 @@ class ReadTable(Declared, frozen=True, kw_only=True):
     columns: dict[str, str] = msgspec.field(default_factory=dict)
     user_field: str | None = None
     date: str | None = None
+    query_param: str | None = None
+    terms: int = 100
+    min_length: int = 3
+    words: str = "nouns"
     allow_bad: bool = False
 
 
@@ -45,7 +50,7 @@ class PrepareTable(Declared, frozen=True, kw_only=True):
 
     steps: tuple[str | dict[str, Any], ...] = DEFAULT
     """Each as a text, `"sessions(minutes=10)"`, or as a table, `{name = "sessions", minutes = 10}`."""
-    split: Literal["chronological"] | None = None
+    split: Literal["chronological", "halves"] | None = None
     split_rows: Annotated[int, Meta(ge=0)] = 0
 
 
@@ -73,8 +78,36 @@ class AnonymizeTable(Declared, frozen=True, kw_only=True):
     """[[anonymize]], but for the parameters of the method."""
 
     method: str
-    seed: int = 7
-    """A study is there to be repeated."""
+    seed: Annotated[tuple[int, ...], Meta(min_length=1)] | int = 7
+    """A study is there to be repeated. Of several seeds the mean is told."""
+
+    @property
+    def name(self) -> str:
+        """What makes its cells."""
+        return self.method
+
+
+class SimulateTable(Declared, frozen=True, kw_only=True):
+    """[[simulate]], but for the parameters of the protocol."""
+
+    protocol: str
+    seed: Annotated[tuple[int, ...], Meta(min_length=1)] | int = 7
+    measures: tuple[str, ...] | None = None
+    """In place of those of [measure]: some tests of a paper look at one thing only."""
+
+    @property
+    def name(self) -> str:
+        """What makes its cells."""
+        return self.protocol
+
+
+Kind = Literal["anonymize", "simulate"]
+_TABLES: dict[Kind, tuple[type[AnonymizeTable] | type[SimulateTable], str, str]] = {
+    "anonymize": (AnonymizeTable, "methods", "measures"),
+    "simulate": (SimulateTable, "protocols", "simulation_measures"),
+}
+"""What a table of each kind holds, what makes its cells, and what measures them."""
+MAKERS = {kind: makers for kind, (_, makers, _) in _TABLES.items()}
 
 
 class StudyFile(Declared, frozen=True, kw_only=True):
@@ -83,7 +116,8 @@ class StudyFile(Declared, frozen=True, kw_only=True):
     format: int = FORMAT
     read: ReadTable
     prepare: PrepareTable = PrepareTable()
-    anonymize: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    anonymize: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)] | None = None
+    simulate: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)] | None = None
     measure: dict[str, Any] = msgspec.field(default_factory=dict)
     """A MeasureTable, whose keys are those of the inputs there are."""
     report: ReportTable = ReportTable()
@@ -100,6 +134,8 @@ class Cell:
     label: str
     baseline: Cell | None = None
     """The same with random groups, for methods that group users."""
+    measures: tuple[str, ...] | None = None
+    """In place of those of the study."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +155,7 @@ class Study:
     figures: tuple[Drawing, ...]
     folder: Path
     """Where the results of the cells, the scores and the figures are kept."""
+    kind: Kind = "anonymize"
 
     @property
     def n_cells(self) -> int:
@@ -138,24 +175,41 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         data["read"] = {**read, "source": [_located(source, Path.cwd()) for source in read["source"]]}
     format_of(data, FORMAT, file)
     study = as_declared(data, StudyFile, file)
+    kind = _kind(study, file)
     prepare = _prepared(study.prepare, file)
-    names, inputs = _measuring(study, path.parent, file)
-    _check_figures(study.figure, names, file)
+    names, inputs = _measuring(study, path.parent, file, _TABLES[kind][2])
+    _check_figures(study.figure, names, file, _TABLES[kind][2])
     to = study.report.to
     if to is not None:
         verbs.report_kind(Path(to))
-    entries = enumerate(study.anonymize)
+    entries = enumerate(getattr(study, kind))
     return Study(
         path=path,
         read=_reading(study.read, path.parent),
         prepare=prepare,
-        cells=tuple(cell for number, entry in entries for cell in _cells(entry, number, path.parent, file)),
+        cells=tuple(cell for number, entry in entries for cell in _cells(kind, entry, number, path.parent, file)),
         measures=names,
         inputs=inputs,
         report=None if to is None else (folder or path.parent) / to,
         figures=study.figure,
         folder=folder or path.with_suffix(".results"),
+        kind=kind,
     )
+
+
+def _kind(study: StudyFile, file: DeclaredFile) -> Kind:
+    """What the study is about; raises InputError where it is about both, or about nothing."""
+    if study.simulate is None and study.anonymize is None:
+        raise file.error("'anonymize' is missing; a study has [[anonymize]] or [[simulate]] tables")
+    if study.simulate is None:
+        return "anonymize"
+    if study.anonymize is not None:
+        raise file.error("it has both [[anonymize]] and [[simulate]]; make two studies of it")
+    if study.report.to is not None or study.prepare.split is not None:
+        raise file.error("[report] and 'split' are about releases, and simulations are none; leave them out")
+    if any(not drawing.against for drawing in study.figure):
+        raise file.error("a [[figure]] of simulations draws one score against another; give 'against'")
+    return "simulate"
 
 
 def _table(path: Path, file: DeclaredFile) -> dict[str, Any]:
@@ -174,12 +228,14 @@ def _prepared(prepare: PrepareTable, file: DeclaredFile) -> PrepareTable:
     return msgspec.structs.replace(prepare, steps=tuple(map(spelled, steps_of(prepare.steps))))
 
 
-def _measuring(study: StudyFile, folder: Path, file: DeclaredFile) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
+def _measuring(
+    study: StudyFile, folder: Path, file: DeclaredFile, measures: str
+) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
     """The names of the measures (None: all that apply), and what some of them need, with files in their places."""
     table = msgspec.structs.asdict(as_declared(study.measure, MeasureTable, file, ("measure",)))
     names = table.pop("names")
     for name in names or ():
-        registry.module("measures", name)
+        registry.module(measures, name)
     inputs = from_study({name: value for name, value in table.items() if value is not None}, folder)
     try:
         read_inputs(inputs)  # what is wrong with them is said before any work
@@ -190,12 +246,14 @@ def _measuring(study: StudyFile, folder: Path, file: DeclaredFile) -> tuple[tupl
     return names, inputs
 
 
-def _check_figures(figures: tuple[Drawing, ...], names: tuple[str, ...] | None, file: DeclaredFile) -> None:
+def _check_figures(
+    figures: tuple[Drawing, ...], names: tuple[str, ...] | None, file: DeclaredFile, measures: str
+) -> None:
     for drawing in figures:
         check_drawing(drawing)
         if names is not None and drawing.measure not in names:
             raise file.error(f"{drawing.file} draws {drawing.measure}, which [measure] does not name; add it there")
-        registry.module("measures", drawing.measure)
+        registry.module(measures, drawing.measure)
 
 
 def _located(source: str, folder: Path) -> str:
@@ -207,40 +265,46 @@ def _reading(table: ReadTable, folder: Path) -> dict[str, Any]:
     return {**msgspec.structs.asdict(table), "source": [_located(source, folder) for source in sources]}
 
 
-def _cells(entry: Mapping[str, Any], number: int, folder: Path, file: DeclaredFile) -> Iterator[Cell]:
-    """All combinations of the lists of one [[anonymize]] table of a study in that folder."""
-    inside = ("anonymize", number)
-    own = keys_of(AnonymizeTable)
-    table = as_declared({key: entry[key] for key in own if key in entry}, AnonymizeTable, file, inside)
-    make = registry.method(table.method)
+def _cells(kind: Kind, entry: Mapping[str, Any], number: int, folder: Path, file: DeclaredFile) -> Iterator[Cell]:
+    """All combinations of the lists of one [[anonymize]] or [[simulate]] table of a study in that folder."""
+    declared, makers, _ = _TABLES[kind]
+    own = keys_of(declared)
+    table = as_declared({key: entry[key] for key in own if key in entry}, declared, file, (kind, number))
+    make = registry.member(makers, table.name)
     known = (*own, *(param.name for param in params_of(make)))
     for key in entry:
         if key not in known:
             raise file.error(
-                f"unknown key {key!r} in [[anonymize]] number {number + 1}, which is about {table.method}"
+                f"unknown key {key!r} in [[{kind}]] number {number + 1}, which is about {table.name}"
                 f"{known_keys(key, known)}"
             )
     grid = {key: value if isinstance(value, list) else [value] for key, value in entry.items() if key not in own}
     if empty := [key for key, values in grid.items() if not values]:
-        raise file.error(f"{empty[0]!r} in [[anonymize]] number {number + 1} is an empty list; give it a value")
+        raise file.error(f"{empty[0]!r} in [[{kind}]] number {number + 1} is an empty list; give it a value")
+    measures = table.measures if isinstance(table, SimulateTable) else None
+    for name in measures or ():
+        registry.module(_TABLES[kind][2], name)
+    seeds = dict.fromkeys((table.seed,) if isinstance(table.seed, int) else table.seed)
     for values in itertools.product(*grid.values()):
-        yield _cell(table, make, dict(zip(grid, values, strict=True)), folder)
+        for seed in seeds:
+            cell = _cell(table.name, make, dict(zip(grid, values, strict=True)), seed, folder)
+            yield replace(cell, measures=measures)
 
 
-def _cell(table: AnonymizeTable, make: type, written: Mapping[str, Any], folder: Path) -> Cell:
+def _cell(name: str, make: type, written: Mapping[str, Any], seed: int, folder: Path) -> Cell:
     params = with_files_in(make, written, folder)
     try:
         method = make(**params)
     except TypeError:
-        raise ParameterError(f"{table.method} has parameters without a default. Add them to [[anonymize]].") from None
-    label = " ".join([table.method, *(f"{key}={value}" for key, value in written.items())])
+        raise ParameterError(f"{name} has parameters without a default. Add them to [[anonymize]].") from None
+    label = " ".join([name, *(f"{key}={value}" for key, value in written.items())])
     at_random = baseline_of(method)
     baseline = None
     if at_random is not None:
         baseline = Cell(
-            method=table.method,
+            method=name,
             params=asdict(at_random),  # type: ignore[call-overload]
-            seed=table.seed,
+            seed=seed,
             label=f"{label}, {RANDOM.lower()}",
         )
-    return Cell(method=table.method, params=params, seed=table.seed, label=label, baseline=baseline)
+    return Cell(method=name, params=params, seed=seed, label=label, baseline=baseline)

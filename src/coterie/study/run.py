@@ -15,21 +15,22 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from coterie import __version__, formats, jobs, verbs
+from coterie import jobs, verbs
 from coterie.core import registry
 from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
 from coterie.core.log import Log
 from coterie.core.params import early_params, files_of
-from coterie.core.plan import Method
+from coterie.core.plan import Method, is_seeded
 from coterie.core.promise import Check, from_dict, to_dict
 from coterie.core.scores import score_table
-from coterie.core.split import chronological
-from coterie.errors import MissingError
-from coterie.measures import inputs as measure_inputs
+from coterie.errors import InputError, MissingError
 from coterie.reports import render
 from coterie.reports.drawing import draw
-from coterie.reports.views import ReleaseView, log_view, release_view, with_baseline
+from coterie.reports.views import ReleaseView, log_view, mean_of, refuse_idle, release_view, with_baseline
 from coterie.study.file import Cell, Study
+from coterie.study.inputs import digested, files_read, put, read_log, runs
+from coterie.study.series import with_series
+from coterie.study.simulations import run_simulations
 from coterie.writing.files import sha256
 from coterie.writing.targets import placed, refuse_output
 
@@ -79,48 +80,71 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
     `progress` is told of each cell, and whether its result was there already.
     """
     study.folder.mkdir(exist_ok=True, parents=True)
+    if study.kind == "simulate":
+        return run_simulations(study, progress or (lambda _label, _there: None))
     if study.report is not None and not study.report.parent.is_dir():
         raise MissingError(f"The folder {study.report.parent} of the report does not exist. Make it first.")
-    inputs = _files_read(study)
+    inputs = files_read(study)
     drawings = [study.folder / drawing.file for drawing in study.figures]
     for path in (study.folder / "scores.csv", *drawings, *filter(None, [study.report])):
         refuse_output(path, force=True, inputs=inputs)
     files = _Results(study)
     log = _compute_missing(study, files, progress or (lambda _label, _there: None))
-    views = [files.view(cell) for cell in study.cells]
-    scores = _scores(views)
-    _put(study.folder / "scores.csv", scores.write_csv(), inputs)
+    views = [
+        mean_of([files.view(cell) for cell in cells], [cell.seed for cell in cells]) for cells in runs(study.cells)
+    ]
+    refuse_idle(views, study.measures)
+    scores = with_series(_scores(views), views)
+    put(study.folder / "scores.csv", scores.write_csv(), inputs)
     for path, drawing in zip(drawings, study.figures, strict=True):
-        _put(path, draw(drawing, views), inputs)
+        put(path, draw(drawing, views), inputs)
     if study.report is not None:
-        page = render(log_view(log or _read(study)[0]), views, verbs.report_kind(study.report))
-        _put(study.report, page, inputs)
+        page = render(log_view(log or read_log(study)[0]), views, verbs.report_kind(study.report))
+        put(study.report, page, inputs)
     return scores
 
 
 def _compute_missing(study: Study, files: _Results, progress: Callable[[str, bool], None]) -> Log | None:
     """Compute what has no result yet; returns the log, where it had to be read for that."""
     log: Log | None = None
+    several = any(len(cells) > 1 for cells in runs(study.cells))
+
+    def named(cell: Cell) -> str:
+        return f"{cell.label}, seed {cell.seed}" if several else cell.label
+
     for cells in alike(study.cells):
         missing: dict[Path, Cell] = {}
         for cell in cells:
             target = files.path(cell)
             if target.exists() or target in missing:  # a study may ask for one and the same cell twice
-                progress(cell.label, True)
+                progress(named(cell), True)
             else:
                 missing[target] = cell
         if not missing:
             continue
         if log is None:
-            log, later = _read(study)
+            log, other = read_log(study)
         methods = [_method(cell) for cell in missing.values()]
-        releases = jobs.anonymize_each(log, methods, seed=cells[0].seed, independent=True)  # to compare k fairly
+        seed = _seed_of(cells[0].seed, methods[0], log)
+        releases = jobs.anonymize_each(log, methods, seed=seed, independent=True)  # to compare k fairly
         for cell in missing.values():
-            progress(cell.label, False)
-            given = {**study.inputs, "later": later}
+            progress(named(cell), False)
+            given = {**study.inputs, **other}
             view = release_view(log, next(releases), cell.label, names=study.measures, seed=cell.seed, **given)
             files.keep(cell, view)
     return log
+
+
+def _seed_of(seed: int | None, method: Method, log: Log) -> int | None:
+    """The seed for a method; none for one whose noise carries its promise, and which no real log may be tried with."""
+    if is_seeded(method):
+        return seed
+    if not log.synthetic:
+        raise InputError(
+            f"A study looks at a log many times, and every look of {registry.name_of(method)} is a release that is "
+            f"spent. Use a synthetic log (source = 'synth:users=1000,seed=7'), or anonymize."
+        )
+    return None
 
 
 def alike(cells: Sequence[Cell]) -> list[list[Cell]]:
@@ -137,7 +161,7 @@ class _Results:
 
     def __init__(self, study: Study) -> None:
         self._folder = study.folder
-        self._common = _digested(study)
+        self._common = digested(study, FORMAT)
 
     def keep(self, cell: Cell, view: ReleaseView) -> None:
         result = CellResult(
@@ -202,38 +226,6 @@ class _Results:
 def _method(cell: Cell) -> Method:
     method: Method = registry.method(cell.method)(**cell.params)
     return method
-
-
-def _read(study: Study) -> tuple[Log, Log | None]:
-    """The log, and where it is split what came later."""
-    log = verbs.prepare(verbs.read(**study.read), study.prepare.steps)
-    return (log, None) if study.prepare.split is None else chronological(log, study.prepare.split_rows)
-
-
-def _digested(study: Study) -> str:
-    """What all cells depend on: the bytes of the input and of other files, the steps, the measures, our version."""
-    settings = dict(study.read)
-    inputs = [
-        [source] if source.startswith("synth:") else [sha256(path) for path in formats.expand([source])]
-        for source in settings.pop("source")
-    ]
-    judged = {**study.inputs, **{name: sha256(path) for name, path in measure_inputs.files_of(study.inputs).items()}}
-    parts = [inputs, settings, msgspec.to_builtins(study.prepare), study.measures, judged, __version__, FORMAT]
-    return json.dumps(parts, sort_keys=True)
-
-
-def _put(path: Path, text: str, inputs: Sequence[Path]) -> None:
-    """Write a file of the study, in place of what an earlier run wrote; never over something that a study reads."""
-    with placed(path, force=True, inputs=inputs) as part:
-        part.write_text(text, encoding="utf-8")
-
-
-def _files_read(study: Study) -> list[Path]:
-    """The study file, the log, and the files that measures and methods need."""
-    sources = [source for source in study.read["source"] if not source.startswith("synth:")]
-    given = measure_inputs.files_of(study.inputs).values()
-    params = [path for cell in study.cells for path in files_of(_method(cell)).values()]
-    return [study.path, *(formats.expand(sources) if sources else ()), *given, *dict.fromkeys(params)]
 
 
 def _scores(views: Sequence[ReleaseView]) -> pl.DataFrame:

@@ -1,10 +1,12 @@
-"""Synthetic search logs with the statistics of a real one, and no real person in them.
+"""Synthetic logs with the statistics of real ones, and no real person in them.
 
-Why: the AOL log may not be passed on, and its lines are personal data. Demos, tests and benchmarks use these logs
-instead. No row, word list or user of a real log went into them. There are two kinds:
+Why: the AOL log may not be passed on, and lines of logs are personal data. Demos, tests and benchmarks use these logs
+instead. No row, word list or user of a real log went into them. There are four kinds:
 
     topics    clear-cut interests; lengths, repeats and clicks of the AOL log as a whole (`synth/topics.py`)
     people    interests that overlap and change: grouping users is about as hard as with people (`synth/people.py`)
+    visits    an access log: pages in a tree, sessions, bots, agents, referrers (`synth/visits.py`)
+    documents a corpus with topics; users are documents (`synth/documents.py`)
 
 The bytes depend on kind, users, seed and NumPy's random streams; never on batches or threads.
 """
@@ -17,26 +19,46 @@ from typing import IO, cast
 
 import polars as pl
 
-from coterie.synth import people, topics
+from coterie.errors import ParameterError
+from coterie.synth import documents, people, topics, visits
 from coterie.synth._events import BLOCK_USERS, DAYS, LINES_MEAN, RANK_MAX
 
-__all__ = ["DAYS", "KINDS", "LINES_MEAN", "RANK_MAX", "batches", "synthesize", "write_aol"]
+__all__ = [
+    "DAYS",
+    "KINDS",
+    "LINES_MEAN",
+    "RANK_MAX",
+    "batches",
+    "check_name",
+    "from_text",
+    "synthesize",
+    "write",
+    "write_aol",
+    "write_clf",
+    "write_jsonl",
+]
 
 _BLOCKS = {"topics": topics.blocks, "people": people.blocks}
-KINDS = tuple(_BLOCKS)
+_VISITS, _DOCUMENTS = "visits", "documents"
+KINDS = (*_BLOCKS, _VISITS, _DOCUMENTS)
 
 
 def batches(users: int, seed: int, kind: str = "topics", *, users_per_batch: int = 20_000) -> Iterator[pl.DataFrame]:
-    """Rows of a synthetic log, batch by batch, sorted by user (as a number), then time.
+    """Rows of a synthetic log, batch by batch.
 
-    Columns: user str, time datetime[us], query str, rank i32 or null, url str or null. A batch
-    holds whole blocks: `users_per_batch` is rounded up to a multiple of BLOCK_USERS. It has no
-    influence on the rows.
+    Search logs are sorted by user (as a number), then time. Columns: user str, time datetime[us], query str, rank i32
+    or null, url str or null. A batch holds whole blocks: `users_per_batch` is rounded up to a multiple of BLOCK_USERS.
+    It has no influence on the rows. Access logs are sorted by time; a batch is a day and has the columns of VISITS.
+    Documents have the columns doc, topic and text.
     """
     if users < 1:
         raise ValueError(f"users must be at least 1. Got {users!r} instead.")
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}. Got {kind!r} instead.")
+    if kind == _VISITS:
+        return visits.days(users, seed)
+    if kind == _DOCUMENTS:
+        return documents.documents(users, seed)
     rows = _BLOCKS[kind](users, seed)
     blocks = range(-(-users // BLOCK_USERS))
     step = max(1, -(-users_per_batch // BLOCK_USERS))
@@ -48,27 +70,82 @@ def synthesize(users: int, seed: int = 7, kind: str = "topics") -> pl.DataFrame:
     return pl.concat(batches(users, seed, kind), rechunk=True)
 
 
+def from_text(text: str) -> pl.DataFrame:
+    """A synthetic log from `synth:users=1000,seed=7` or `synth:users=1000,seed=7,kind=people`."""
+    try:
+        settings = dict(part.split("=") for part in text.removeprefix("synth:").split(",") if part)
+        kind = settings.pop("kind", KINDS[0])
+        users, seed = int(settings.pop("users", 1000)), int(settings.pop("seed", 7))
+    except ValueError:
+        settings = {text: ""}
+    if settings or users < 1 or kind not in KINDS:
+        raise ParameterError(
+            "A synthetic source is written synth:users=1000,seed=7, or synth:users=1000,seed=7,kind=people; kinds are "
+            f"{', '.join(KINDS)}."
+        )
+    return synthesize(users, seed, kind)
+
+
+def check_name(path: Path, kind: str) -> None:
+    """Raise ParameterError where a file has not the name of the layout of a kind."""
+    layouts = {_VISITS: (".log", "an access log"), _DOCUMENTS: (".jsonl", "JSON lines")}
+    end, layout = layouts.get(kind, (".tsv", "text in AOL's layout"))
+    if path.suffix not in (end, ".txt", ".gz", ".zst"):
+        raise ParameterError(f"A synthetic log of this kind is {layout}: name it {end}, {end}.gz or {end}.zst.")
+
+
+def write(path: Path, users: int, seed: int, kind: str, progress: Callable[[float], None]) -> int:
+    """Write a synthetic log in the layout of its kind and return its number of rows; `progress` hears which share."""
+    expected = users * {_VISITS: visits.LINES_MEAN, _DOCUMENTS: 1}.get(kind, LINES_MEAN)
+
+    def share(rows: int) -> None:
+        progress(min(1.0, rows / expected))
+
+    if kind == _VISITS:
+        return write_clf(path, users, seed, share)
+    if kind == _DOCUMENTS:
+        return write_jsonl(path, users, seed, share)
+    return write_aol(path, users, seed, share, kind=kind)
+
+
 def write_aol(
     path: Path, users: int, seed: int, progress: Callable[[int], None] | None = None, *, kind: str = "topics"
 ) -> int:
-    """Write a synthetic log in the layout of AOL and return its number of rows.
+    """Write a synthetic search log in the layout of AOL and return its number of rows.
 
     A path that ends in .gz or .zst is compressed. `progress` is called with the rows written so far.
     """
+    header = b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
+    columns = ("user", "query", "time", "rank", "url")
+    return _write(path, header, (part.select(columns) for part in batches(users, seed, kind)), progress)
+
+
+def write_clf(path: Path, users: int, seed: int, progress: Callable[[int], None] | None = None) -> int:
+    """Write a synthetic access log in the combined log format and return its number of rows; as `write_aol`."""
+    return _write(path, b"", (part.select(visits.line()) for part in batches(users, seed, _VISITS)), progress)
+
+
+def write_jsonl(path: Path, users: int, seed: int, progress: Callable[[int], None] | None = None) -> int:
+    """Write synthetic documents as JSON lines with doc, topic and text, and return their number; as `write_aol`."""
+    parts = batches(users, seed, _DOCUMENTS)
+    lines = pl.struct("doc", "topic", "text").struct.json_encode()  # made of plain letters: nothing is escaped
+    return _write(path, b"", (part.select(lines) for part in parts), progress)
+
+
+def _write(path: Path, header: bytes, parts: Iterator[pl.DataFrame], progress: Callable[[int], None] | None) -> int:
     rows = 0
-    parts = batches(users, seed, kind)  # before the file is opened: it refuses wrong arguments
     with ExitStack() as stack:
         file = _open(path, stack)
-        file.write(b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n")
-        for batch in parts:
-            batch.select("user", "query", "time", "rank", "url").write_csv(
+        file.write(header)
+        for part in parts:
+            part.write_csv(
                 file,
                 include_header=False,
                 separator="\t",
                 quote_style="never",
                 datetime_format="%Y-%m-%d %H:%M:%S",
             )
-            rows += batch.height
+            rows += part.height
             if progress is not None:
                 progress(rows)
     return rows

@@ -158,12 +158,12 @@ def _lists(rng: np.random.Generator, siblings: int, size: int, first_name: int) 
     """The words of each topic, the most frequent first."""
     shape = (siblings * len(FIELDS), size)
     own = np.arange(shape[0])[:, None] // siblings
-    beside = own + rng.choice([-1, 1], shape)
+    neighbour = own + rng.choice([-1, 1], shape)
     anywhere = rng.integers(len(FIELDS), size=shape)
     names = first_name + np.arange(shape[0] * size).reshape(shape)
     source = pick(rng, cumulative(SOURCES), shape)
     source[:, LIST_AT_1000:] = len(SOURCES) - 1  # fields are small: what a larger log adds are names
-    nouns = _of_field(rng, np.choose(np.minimum(source, 2), (own, beside, anywhere)) % len(FIELDS))
+    nouns = _of_field(rng, np.choose(np.minimum(source, 2), (own, neighbour, anywhere)) % len(FIELDS))
     return np.where(source == len(SOURCES) - 1, names, nouns)
 
 
@@ -225,19 +225,19 @@ def _texts(rng: np.random.Generator, user: Ints, topic: Ints, errand: Ints, worl
     """New queries, and keys that are equal for equal ones. Events of one errand stand together."""
     size = len(user)
     begins = np.flatnonzero(np.diff(errand, prepend=-1))
-    of = np.cumsum(np.diff(errand, prepend=-1) != 0) - 1
+    place = np.cumsum(np.diff(errand, prepend=-1) != 0) - 1
     first, second = _subjects(rng, user[begins], topic[begins], world)
     last = rng.random(len(begins)) < SUBJECT_LAST
 
     lengths = 1 + pick(rng, cumulative(LENGTHS), size)
     lengths = np.where(lengths == 5, np.minimum(4 + rng.geometric(LONG_STOP, size), WIDTH), lengths)
     parts = _around(rng, user, topic, world)
-    parts[:, 0] = first[of]
+    parts[:, 0] = first[place]
     both = rng.random(size) < SECOND
-    parts[both, 1] = second[of][both]
+    parts[both, 1] = second[place][both]
     parts[:, 1:][parts[:, 1:] == parts[:, :1]] = -1  # nobody types the subject twice
     column = np.arange(WIDTH)
-    turned = np.where(last[of][:, None], lengths[:, None] - 1 - column, column)
+    turned = np.where(last[place][:, None], lengths[:, None] - 1 - column, column)
     parts = np.take_along_axis(parts, turned % WIDTH, axis=1)
     parts[column >= lengths[:, None]] = -1
     texts = with_fakes(rng, join(parts, world.words), lengths)

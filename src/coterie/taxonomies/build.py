@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Ints, Short
+from coterie.core.files import expand
 from coterie.errors import InputError, ParameterError
-from coterie.formats import expand
 from coterie.taxonomies import Taxonomy, ranking
 from coterie.taxonomies.tree import by_depth, totals
 

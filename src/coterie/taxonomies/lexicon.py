@@ -79,6 +79,11 @@ class Lexicon:
         forms = forms[np.argsort(after[forms] == before[forms], kind="stable")]
         return _trie(start, self.form_words[kept], forms, len(self.words))
 
+    def bases(self, words: pl.Series) -> pl.Series:
+        """For each word the form of one word that it is, or that its plural belongs to; null where there is none."""
+        _, base = self._reduce(words)
+        return pl.Series(words.name, self.words.gather(np.maximum(base, 0))).set(pl.Series(base < 0), None)
+
     def look_up(self, queries: pl.Series, *, unit: Unit, stop_words: bool, phrases: bool) -> Terms:
         """The terms of queries, with the form that each is, or -1."""
         if unit not in UNITS:

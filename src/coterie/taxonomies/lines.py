@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from coterie.core.files import byte_lines
 from coterie.errors import InputError, ParameterError
-from coterie.formats._source import byte_lines
 
 
 def text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:

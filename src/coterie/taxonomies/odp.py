@@ -11,8 +11,8 @@ import re
 from html import unescape
 from pathlib import Path
 
+from coterie.core.files import byte_lines, head
 from coterie.errors import InputError
-from coterie.formats._source import byte_lines, head
 from coterie.taxonomies.build import Categories
 from coterie.taxonomies.lines import check
 

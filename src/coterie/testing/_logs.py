@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import polars as pl
 
 from coterie.core.log import Log, Step
-from coterie.core.shapes import QUERIES, VISITS
+from coterie.core.shapes import QUERIES, TERMS, VISITS
 
 _START = datetime(2020, 2, 3, 9, 0, 0)
 
@@ -39,6 +39,17 @@ _QUERIES = [
     (None, 61, "lost rows", None, None),
 ]
 
+# doc, owner, terms with their weights
+_TERMS = [
+    ("a.txt", "ann", {"weather": 0.4, "rain": 0.3, "bread": 0.2, "glass": 0.1}),
+    ("b.txt", "bob", {"weather": 0.5, "rain": 0.3, "ship": 0.2}),
+    ("c.txt", "cyd", {"weather": 0.4, "snow": 0.3, "rain": 0.2, "map": 0.1}),
+    ("d.txt", "dan", {"map": 0.5, "ship": 0.25, "tide": 0.25}),
+    ("e.txt", "eve", {"map": 0.4, "ship": 0.3, "tide": 0.2, "moon": 0.1}),
+    ("f.txt", "ann", {"map": 0.6, "tide": 0.3, "weather": 0.1}),
+    ("g.txt", "fay", {"bread": 0.5, "oven": 0.3, "yeast": 0.2}),
+]
+
 
 def queries_log() -> Log:
     """A search log of six people and 24 rows."""
@@ -62,3 +73,12 @@ def visits_log() -> Log:
     schema = {name: VISITS.schema[name] for name in ("row", *VISITS.released)}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     return Log(frame=frame.lazy(), shape=VISITS, history=(Step(name="read"),))
+
+
+def terms_log(owned: bool = False) -> Log:
+    """Seven documents as vectors of terms; `owned`: with their six owners."""
+    rows = [(doc, term, weight, owner) for doc, owner, terms in _TERMS for term, weight in terms.items()]
+    frame = pl.DataFrame(rows, schema=TERMS.schema, orient="row")
+    return Log(
+        frame=(frame if owned else frame.drop(TERMS.owner)).lazy(), shape=TERMS, history=(Step(name="read"),)
+    )  # fmt: skip

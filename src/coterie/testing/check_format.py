@@ -32,7 +32,7 @@ def check_format(name: str, sample: str | None = None) -> None:
         assert expected.height, "the sample has rows"
         assert _rows(verbs.read(path)).equals(expected), "sniffed or named, the same rows"
         _reads_variants(path, sample, encoding, name, expected)
-        _survives_junk(path, name)
+        _survives_junk(path, name, getattr(module, "any_text", False))
 
 
 def _rows(log: Log) -> pl.DataFrame:
@@ -54,12 +54,15 @@ def _reads_variants(path: Path, sample: str, encoding: str, name: str, expected:
     path.write_bytes(sample.encode(encoding))
     second = path.with_name("second")
     second.write_bytes(path.read_bytes())
-    twice = _rows(verbs.read([path, second], format=name))
-    assert twice.height >= 2 * expected.height, "two files are read one after the other"
+    # A document that stands in both files is a fault of the files, not of the format.
+    logs = (verbs.read(paths, format=name, allow_bad=True) for paths in ([path], [path, second]))
+    once, twice = (log.history[0].counts["lines"] for log in logs)
+    assert twice >= 2 * once, "two files are read one after the other"
 
 
-def _survives_junk(path: Path, name: str) -> None:
-    for junk in (b"", b"\n\n", b"\x00\xff\xfe" * 50, b"one line of text\n", b"[{", b"\x1f\x8b\x08", b"PAR1"):
+def _survives_junk(path: Path, name: str, any_text: bool) -> None:
+    texts = () if any_text else (b"one line of text\n", b"[{", b"PAR1")
+    for junk in (b"", b"\n\n", b"\x00\xff\xfe" * 50, b"\x1f\x8b\x08", *texts):
         path.write_bytes(junk)
         try:
             log = verbs.read(path, format=name)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
 from coterie import measures, verbs
 from coterie.core.log import Log, Release
+from coterie.core.shapes import TERMS
 from coterie.errors import NotApplicableError
 from coterie.measures import Measure
 from coterie.measures.inputs import FACTS, INPUTS
+from coterie.methods.common_visits import CommonVisits
+from coterie.methods.generalize_visits import GeneralizeVisits
 from coterie.methods.microaggregate import Microaggregate
+from coterie.methods.microaggregate_documents import MicroaggregateDocuments
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.testing._logs import queries_log
+from coterie.testing._logs import queries_log, terms_log, visits_log
 
 _KEY = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*$")
 
@@ -25,8 +31,7 @@ def check_measure(name: str) -> None:
     module = measures.load(name)
     assert module.needs <= {*FACTS, *INPUTS}, "needs names facts of a release and inputs that are declared"
     assert module.__doc__, "a measure says what its numbers mean"
-    log = queries_log()
-    release = _release(name, log)
+    log, release = _examined(name)
     scores = _scores(name, log, release)
     assert scores.height, "a measure gives at least one number"
     assert scores["key"].is_unique().all(), "each key once"
@@ -59,44 +64,70 @@ def _form(key: str) -> str:
 
 
 def _scores(name: str, log: Log, release: Release) -> pl.DataFrame:
-    queries = log.frame.select("query").unique().collect().sort("query")
+    queries = log.frame.select(query=pl.col(log.shape.item)).unique().collect().sort("query")
     labels = queries.with_columns(pl.Series("sensitive", ["yes", "no"] * queries.height).head(queries.height))
     later = replace(log, frame=pl.concat([*[log.frame] * 4, _of_the_next(log)]))  # enough of it, and something new
-    second = verbs.anonymize(log, Microaggregate(k=3, partition="random"), seed=3)
-    return verbs.measure(log, release, [name], seed=5, labels=labels, later=later, second=second)
+    second = verbs.anonymize(log, _another(log), seed=3)
+    given: dict[str, Any] = {"labels": labels, "later": later, "second": second}
+    if log.shape is TERMS:
+        given |= {"topics": _topics(log), "public": replace(log, frame=_of_the_next(log))}
+    return verbs.measure(log, release, [name], seed=5, **given)
+
+
+def _another(log: Log) -> Any:
+    """A method for a second release."""
+    if log.shape is TERMS:
+        return MicroaggregateDocuments(k=3, groups="random")
+    return Microaggregate(k=3, partition="random") if log.shape in Microaggregate.accepts else SuppressRare(k=3)
+
+
+def _topics(log: Log) -> pl.DataFrame:
+    """Which topic documents have, in turn."""
+    names = log.frame.select(doc=log.shape.subject).unique().collect().sort("doc")
+    return names.with_columns(topic=pl.concat_str(pl.lit("topic "), pl.int_range(pl.len()) % 2))
 
 
 def _of_the_next(log: Log) -> pl.LazyFrame:
     """The rows of a log under the name of the user before, the last ones under that of the first."""
-    users = log.frame.select(pl.col("user").drop_nulls().unique().sort()).collect()["user"].to_list()
-    return log.frame.with_columns(pl.col("user").replace(dict(zip(users, [users[-1], *users[:-1]], strict=True))))
+    subject = pl.col(log.shape.subject)
+    users = log.frame.select(subject.drop_nulls().unique().sort()).collect().to_series().to_list()
+    return log.frame.with_columns(subject.replace(dict(zip(users, [users[-1], *users[:-1]], strict=True))))
 
 
-def _release(name: str, log: Log) -> Release:
-    """A release that the measure is about: one that keeps rows, common profiles, or a name for each session."""
-    for method in (SuppressRare(k=3, users="pseudonym"), Microaggregate(k=3)):
+def _examined(name: str) -> tuple[Log, Release]:
+    """A log and a release that the measure is about: one that keeps rows, common profiles, a name for each session,
+    walks through a website, requests with their browsers, or documents."""
+    queries, visits = queries_log(), visits_log()
+    examined = (
+        (queries, SuppressRare(k=3, users="pseudonym")),
+        (queries, Microaggregate(k=3)),
+        (queries, SuppressRare(k=3, users="session")),
+        (visits, CommonVisits(k=3)),
+        (visits, GeneralizeVisits(k=2, details="browser")),
+        (terms_log(), MicroaggregateDocuments(k=3)),
+    )
+    for log, method in examined:
         release = verbs.anonymize(log, method, seed=3)
-        try:
+        with suppress(NotApplicableError):
             _scores(name, log, release)
-        except NotApplicableError:
-            continue
-        return release
-    return verbs.anonymize(log, SuppressRare(k=3, users="session"), seed=3)
+            return log, release
+    raise AssertionError("a measure applies to one of the releases that measures are examined with")
 
 
 def _shows_nothing(log: Log, rows: list[tuple[object, ...]]) -> None:
     text = repr(rows)
-    for column in ("user", "query", "url"):
+    others = [name for name in (log.shape.page, "referrer") if name in log.shape.schema]
+    for column in (log.shape.subject, log.shape.item, *others):
         values = log.frame.select(column).drop_nulls().unique().collect().to_series()
         assert not any(value in text for value in values if len(value) > 4), "keys and units show no value"
 
 
 def _survives_an_empty_release(name: str, log: Log) -> None:
-    release: Release = verbs.anonymize(log, SuppressRare(k=6), seed=3)
+    release: Release = verbs.anonymize(log, _another(log) if log.shape is TERMS else SuppressRare(k=6), seed=3)
     empty = replace(release, log=replace(release.log, frame=release.log.frame.clear()))
     assert empty.record is not None
-    assert empty.record.rows is not None
-    empty = replace(empty, record=replace(empty.record, rows=empty.record.rows.clear()))
+    rows = empty.record.rows
+    empty = replace(empty, record=replace(empty.record, rows=None if rows is None else rows.clear()))
     try:
         values = _scores(name, log, empty)["value"]
     except NotApplicableError:

@@ -10,21 +10,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from coterie import verbs
 from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.params import Choice, Range, params_of
-from coterie.core.plan import Plan, baseline_of, can_regroup, learn, shape_given
+from coterie.core.plan import Plan, baseline_of, can_regroup, is_seeded, learn, shape_given
 from coterie.core.run import Run
-from coterie.core.shapes import QUERIES, VISITS
+from coterie.core.shapes import QUERIES, TERMS, VISITS
 from coterie.engines.local import Local
 from coterie.errors import CoterieError, ParameterError
-from coterie.testing._logs import queries_log, visits_log
+from coterie.testing._logs import queries_log, terms_log, visits_log
 
 SECTIONS = ("Paper:", "Symbols:", "Promise:", "Differs:", "Cost:")
-_LOGS: dict[str, Callable[[], Log]] = {QUERIES.name: queries_log, VISITS.name: visits_log}
+_LOGS: dict[str, Callable[[], Log]] = {
+    QUERIES.name: queries_log,
+    VISITS.name: visits_log,
+    TERMS.name: terms_log,
+}
 _SEED = 11
 _K = "k"
 
@@ -34,15 +39,20 @@ def check_method(cls: Any, params: Mapping[str, Any] | None = None) -> None:
     _is_well_formed(cls)
     has_k = any(param.name == _K for param in params_of(cls))
     given = {**({_K: 3} if has_k else {}), **(params or {})}
-    rejects_wrong_parameters(cls)
+    rejects_wrong_parameters(cls, params)
     for shape in cls.accepts:
         if shape.name not in _LOGS:
             continue
         log = _LOGS[shape.name]()
         method = cls(**given)
-        release = verbs.anonymize(log, method, seed=_SEED)
+        release = verbs.anonymize(log, method, seed=_SEED if is_seeded(method) else None)
         _has_the_shape_it_gives(log, method, release)
         _names_no_original(log, release)
+        if not is_seeded(method):
+            _takes_no_seed(log, method)
+            _has_drawn_all_noise_in_its_plan(log, method)
+            _depends_on_nothing_but_values_before_noise(log, method)
+            continue
         _leaves_the_input_alone(log, method)
         _has_decided_all_in_its_plan(log, method, release)
         _depends_on_nothing_but_values(log, method, release)
@@ -57,7 +67,7 @@ def _is_well_formed(method: Any) -> None:
     cls: Any = method
     assert cls.__dataclass_params__.frozen, "a method is frozen: its parameters never change"
     assert all(field.kw_only for field in fields(cls)), "parameters are given by name"
-    assert cls.status in ("stable", "experimental", "example"), "status says how far to trust it"
+    assert cls.status in ("stable", "experimental", "reproduction", "example"), "status says how far to trust it"
     assert cls.accepts, "a method accepts at least one shape"
     doc = sys.modules[cls.__module__].__doc__ or ""
     missing = [section for section in SECTIONS if section not in doc]
@@ -134,8 +144,50 @@ def _depends_on_nothing_but_values(log: Log, method: Any, release: Release) -> N
     assert rows(log.frame).equals(expected), "the same seed gives the same release"
     assert rows(log.frame, blocks=7).equals(expected), "engine blocks never change the answer"
     shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=1)
-    renumbered = shuffled.with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
-    assert rows(renumbered.lazy()).equals(expected), "the order of rows never changes the answer"
+    if "row" in shuffled.columns:
+        shuffled = shuffled.with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
+    assert rows(shuffled.lazy()).equals(expected), "the order of rows never changes the answer"
+
+
+def _takes_no_seed(log: Log, method: Any) -> None:
+    try:
+        verbs.anonymize(log, method, seed=_SEED)
+    except ParameterError:
+        return
+    raise AssertionError("noise that carries a promise takes no seed")
+
+
+def _has_drawn_all_noise_in_its_plan(log: Log, method: Any) -> None:
+    """A stored plan is published as it is, however often: noise that is drawn twice can be averaged away."""
+    run = Run(engine=Local())
+    plan = method.plan(learn(method, log, run), log, run)
+    shape = shape_given(method, log)
+
+    def rows(given: Plan) -> pl.DataFrame:
+        frame: pl.LazyFrame = method.release(log, given, Run(engine=Local())).frame
+        return frame.select(shape.released).sort(shape.order).collect()
+
+    with TemporaryDirectory() as folder:
+        plan.write(Path(folder))
+        stored = Plan.read(Path(folder))
+        assert rows(stored).equals(rows(plan)), "a stored plan gives the same release: its noise was drawn once"
+
+
+def _depends_on_nothing_but_values_before_noise(log: Log, method: Any) -> None:
+    shape = shape_given(method, log)
+
+    def rows(frame: pl.LazyFrame, blocks: int = 1) -> pl.DataFrame:
+        words = np.random.default_rng(_SEED)  # the same words for every run, as only tests can have them
+        run = Run(engine=Local(blocks), words=lambda count: words.integers(0, 2**64, count, dtype=np.uint64))
+        given = replace(log, frame=frame)
+        plan = method.plan(learn(method, given, run), given, run)
+        table: pl.DataFrame = plan.table.select(shape.released).sort(shape.order).collect()
+        return table
+
+    expected = rows(log.frame)
+    assert rows(log.frame, blocks=7).equals(expected), "engine blocks never change the weights"
+    shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=1)
+    assert rows(shuffled.lazy()).equals(expected), "the order of rows never changes the weights"
 
 
 def _has_decided_all_in_its_plan(log: Log, method: Any, release: Release) -> None:

@@ -13,10 +13,12 @@ import polars as pl
 from coterie.core import registry
 from coterie.core.params import Range, params_of
 from coterie.core.promise import Case, Check, Kind, Promise, Status, from_dict, to_dict
-from coterie.core.shapes import COUNTS
+from coterie.core.shapes import COUNTS, SHAPES
 from coterie.errors import CoterieError
 from coterie.testing._logs import queries_log
 from coterie.testing.check_method import rejects_wrong_parameters
+
+_COVERABLE = {name for shape in SHAPES.values() for name in shape.identifying if name not in shape.never_given}
 
 
 def check_promise(cls: Any, numbers: Mapping[str, Any] | None = None) -> None:
@@ -51,6 +53,10 @@ def _is_well_formed(promise: Any) -> None:
     assert cls.__name__ == registry.class_name(cls.name), "its class is the CamelCase of its name"
     assert sys.modules[cls.__module__].__doc__, "the module says what is promised"
     assert cls.about in ("items", "subjects"), "about says what it is about"
+    covers = getattr(cls, "covers", ())
+    assert isinstance(covers, tuple), "covers names columns"
+    assert set(covers) <= _COVERABLE, "a judge can answer for identifying columns only, and never for an address"
+    assert "covers" not in {field.name for field in fields(cls)}, "a sidecar must not say what a promise covers"
     registry.complete("promises", cls.name, cls)
     undocumented = [param.name for param in params_of(cls) if not param.doc]
     assert not undocumented, f"the annotation of {undocumented} lacks a text"
@@ -98,7 +104,7 @@ def _case(promise: Promise) -> Case:
         return Case(rows=rows, shape=log.shape, original=log)
     count = pl.len().cast(pl.Int64).alias(COUNTS.count)
     cells = log.frame.group_by(pl.col(log.shape.item).alias(COUNTS.item)).agg(count).sort(COUNTS.item)
-    return Case(rows=cells, shape=COUNTS, original=log)
+    return Case(rows=COUNTS.completed(cells), shape=COUNTS, original=log)
 
 
 def _checks(promise: Promise, case: Case) -> tuple[Check, ...]:

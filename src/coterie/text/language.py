@@ -24,7 +24,15 @@ import polars as pl
 from coterie.core.nearest import did_you_mean
 from coterie.errors import InputError, MissingError, UnknownNameError
 from coterie.text.function_words import FUNCTION_WORDS
-from coterie.text.words import cut_runs, folded, folded_latin, only_without_spaces, runs, without_spaces, words
+from coterie.text.words import (
+    cut_runs,
+    folded,
+    folded_latin,
+    has_letters_without_spaces,
+    only_without_spaces,
+    runs,
+    words,
+)
 
 ENGLISH = "english"
 NO_LANGUAGE = "none"
@@ -122,7 +130,7 @@ class Language:
         """The same for many texts, with runs that are written without spaces cut into pairs of letters."""
         text, column = pl.col("text"), texts.to_frame("text")
         pieces = self.runs(text)
-        if column.select(without_spaces(text).any()).item():
+        if has_letters_without_spaces(texts):
             pieces = pl.coalesce(cut_runs(self.folded(only_without_spaces(text))), pieces)
         return column.select(pieces).to_series().rename(texts.name)
 

@@ -40,7 +40,7 @@ def words_and_letters(texts: pl.Series) -> pl.Series:
     """
     text, letter = pl.col("text"), f"({LETTER_WITHOUT_SPACES})"
     written = texts.to_frame("text")
-    if written.select(text.str.contains(letter).any()).item():
+    if written.filter(_beyond_ascii(text)).select(text.str.contains(letter).any()).item():
         if written.select(text.str.contains(JOINT, literal=True).any()).item():
             raise InputError(
                 "Some queries have the code U+FDD0, which stands for nothing: --prepare normalize removes it."
@@ -83,6 +83,17 @@ def pieces(text: pl.Expr) -> pl.Expr:
 def without_spaces(word: pl.Expr) -> pl.Expr:
     """Whether a word is of a script whose words follow each other without a space, or carry endings with them."""
     return word.str.contains(f"[{_JOINED}]")
+
+
+def has_letters_without_spaces(texts: pl.Series) -> bool:
+    """Whether one of some texts has letters of such scripts."""
+    text = pl.col("text")
+    return bool(texts.to_frame("text").filter(_beyond_ascii(text)).select(without_spaces(text).any()).item())
+
+
+def _beyond_ascii(text: pl.Expr) -> pl.Expr:
+    """Whether a text has letters beyond ASCII: cheap to tell, and most texts have none."""
+    return text.str.len_bytes() != text.str.len_chars()
 
 
 def only_without_spaces(text: pl.Expr) -> pl.Expr:

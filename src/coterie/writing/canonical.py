@@ -19,11 +19,11 @@ from typing import IO, Any
 
 import polars as pl
 
+from coterie.core.files import open_bytes
 from coterie.core.promise import Check
 from coterie.core.scratch import Scratch
 from coterie.core.shapes import Shape
 from coterie.formats._read import released_kind
-from coterie.formats._source import open_bytes
 from coterie.writing.files import _CHUNK, _compress, _sink
 
 _DETAIL = "the file is, byte for byte, what Coterie writes for its rows"

@@ -18,9 +18,10 @@ from pathlib import Path
 import polars as pl
 
 from coterie.core.log import Log, Record, Release
+from coterie.core.plan import Draft
 from coterie.core.run import Run
 from coterie.core.scratch import Scratch
-from coterie.core.shapes import Shape
+from coterie.core.shapes import VISITS, Shape
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.formats._read import read_release
 from coterie.formats._values import with_apostrophe
@@ -189,6 +190,15 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def refuse_other_shape(shape: Shape, original: Log | None) -> None:
+    """Refuse to compare a release of some shape with a log that it cannot come from."""
+    if original is not None and not shape.may_come_from(original.shape):
+        searches = ", or are its searches meant (--query-param NAME)" if original.shape is VISITS else ""
+        raise InputError(
+            f"The release has the shape {shape.name}, the original {original.shape.name}: is it another log{searches}?"
+        )
+
+
 def refuse_other_input(original: Log, record: Record) -> None:
     """Refuse to compare a release with a log that its run record does not come from: all figures would be wrong.
 
@@ -208,7 +218,7 @@ def refuse_other_digest(original: Log, record: Record) -> None:
     if expected and original.digest != expected:
         raise InputError(
             "The run record was made from another log than the original that was given, or from one that was read "
-            "otherwise (--columns, --user-field, --date)."
+            "otherwise (--columns, --user-field, --date, --query-param, --terms, --min-length)."
         )
 
 
@@ -253,14 +263,14 @@ def _compare(path: Path, release: Release, kind: str, csv_safe: bool) -> None:
         raise BrokenPromiseError("The rows to write are not the rows that were verified, so nothing was written.")
 
 
-def in_order(frame: pl.LazyFrame, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
+def in_order(draft: Draft, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
     """Released rows in the order of their values, and which original row each one is."""
-    has_rows = keep_rows and "row" in frame.collect_schema()
+    has_rows = keep_rows and "row" in draft.frame.collect_schema()
     columns = [*shape.released, *(["row"] if has_rows else [])]
     whole_seconds = pl.col(pl.Datetime).dt.truncate("1s")  # what text files can hold
-    ordered = run.engine.sort(
-        frame.select(columns).with_columns(whole_seconds), [*shape.order, *(["row"] if has_rows else [])]
-    )
+    frame = draft.frame.select(columns).with_columns(whole_seconds)
+    by = [*shape.order, *(["row"] if has_rows else [])]
+    ordered = run.collect(frame) if draft.in_order else run.engine.sort(frame, by)
     released = ordered.select(shape.released)
     if not has_rows:
         return released, None

@@ -1,7 +1,7 @@
 """History: the private list of a log's releases, kept beside the log. Two releases of one log can be compared.
 
 The file has one line for each release that was written: of which log, by its name and its digest, how it was made, and
-what was written. It holds no value of the log. Rows that were released before are no second release.
+what was written. It holds no value of the log. Releasing the same rows again is not a second release.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
+from coterie.core.files import HISTORY_ENDING
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF
 from coterie.core.log import Release
+from coterie.core.nouns import in_words_of
 from coterie.errors import InputError, InternalError, MissingError, ParameterError
-from coterie.formats._source import HISTORY_ENDING
+from coterie.writing.ledger import Allowance, Spent, cost_of_all, one_at_a_time, onto_the_disk
 from coterie.writing.targets import is_same_file, put_in_place, refuse_existing, temporary
 
-FORMAT = 1
+FORMAT = 3
 NONE = "none"
 _WHICH_LOG = "If this is the same log, packed or named otherwise, say so: --log-name NAME."
-_ELSEWHERE = "Give another file with --history FILE, or say --history none."
+_ELSEWHERE, _OR_NONE = "Give another file with --history FILE", "or say --history none"
 COST = "Whoever has both can lay them side by side, and k then holds for neither. Publish one of them only."
 COST_OF_PROFILES = (
     "For 1,000 real users of AOL's log, released by microaggregate and by interest_microaggregate (k = 5), and an "
@@ -57,7 +59,7 @@ class Released(Declared, frozen=True, kw_only=True):
     headline: str
     released_sha256: str
     rows: tuple[int, ...]
-    """Fingerprint of the released rows: the same rows in another kind of file are no second release."""
+    """Fingerprint of the released rows: the same rows in another kind of file are not a second release."""
     groups: str = ""
     """Digest of who is in which group, where users are in groups."""
     groups_of: tuple[str, ...] = ()
@@ -83,7 +85,9 @@ class HistoryFile(Declared, frozen=True, kw_only=True):
     """What the file holds."""
 
     format: int
-    releases: tuple[Released, ...]
+    releases: tuple[Released, ...] = ()
+    spent: tuple[Spent, ...] = ()
+    """What runs with differential privacy have spent; since format 2."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,56 +96,68 @@ class History:
 
     path: Path
     log_name: str
+    needed: bool = False
+    """Whether the job cannot be done without it, so that nobody is told to do so."""
 
     @classmethod
-    def of(cls, files: Sequence[Path], given: str | None, log_name: str | None) -> History | None:
-        """The history of a log that is read from files, `given` or beside the first one; None where none is wanted.
+    def of(
+        cls, files: Sequence[Path], given: str | None, log_name: str | None, *, needed: bool = False
+    ) -> History | None:
+        """The history of a log of files or a folder, `given` or beside the first one; None where none is wanted.
 
         Refused where the file could not be written later, or is no history.
         """
         if given == NONE:
             return None
-        if given is None and not (files and files[0].is_file()):
+        log = files[0] if files and files[0].is_file() else files[0].resolve() if files and files[0].is_dir() else None
+        if given is None and log is None:
             raise ParameterError(
                 "This log is not a file, so there is no place beside it for the list of its releases. Say where it is: "
-                "--history FILE, and which log this is: --log-name NAME; or --history none."
+                f"--history FILE, and which log this is: --log-name NAME{'' if needed else '; or --history none'}."
             )
-        path = files[0].with_name(files[0].name + HISTORY_ENDING) if given is None else Path(given)
-        if log_name is None and not (files and files[0].is_file()):
+        path = log.with_name(log.name + HISTORY_ENDING) if given is None and log is not None else Path(str(given))
+        if log_name is None and log is None:
             raise ParameterError(
                 "This log is not a file, so its name has to be given: --log-name NAME says which log of the history it "
-                "is. Or say --history none."
+                f"is.{'' if needed else ' Or say --history none.'}"
             )
-        history = cls(path=path, log_name=log_name or files[0].name)
+        history = cls(path=path, log_name=log_name or files[0].resolve().name, needed=needed)
         history.refuse(files)
         return history
 
     def refuse(self, taken: Sequence[Path]) -> None:
         """Refuse before any work a file that could not be written after it, or that is taken for something else."""
         if any(is_same_file(self.path, each) for each in taken):
-            raise ParameterError(f"{self.path} cannot hold the history: it is an input or another output. {_ELSEWHERE}")
-        refuse_existing(self.path, True, _ELSEWHERE)
+            raise ParameterError(
+                f"{self.path} cannot hold the history: it is an input or another output. {self._elsewhere}"
+            )
+        refuse_existing(self.path, True, self._elsewhere)
         folder = self.path.parent
         if not folder.is_dir():
-            raise MissingError(f"The folder {folder} does not exist. Make it first. {_ELSEWHERE}")
+            raise MissingError(f"The folder {folder} does not exist. Make it first. {self._elsewhere}")
         if not os.access(folder, os.W_OK | os.X_OK):
             raise InputError(
                 f"The list of this log's releases goes to {self.path.name}, and nothing can be written to {folder}. "
-                f"{_ELSEWHERE}"
+                f"{self._elsewhere}"
             )
         self.read()
 
-    def read(self) -> tuple[Released, ...]:
-        """All releases in the file; none where there is no file yet."""
-        file = DeclaredFile(name=str(self.path), verdict="is not a history of Coterie", end=_ELSEWHERE)
+    @property
+    def _elsewhere(self) -> str:
+        """What to do where this file cannot be the history."""
+        return f"{_ELSEWHERE}." if self.needed else f"{_ELSEWHERE}, {_OR_NONE}."
+
+    def read(self) -> HistoryFile:
+        """What is in the file; nothing where there is no file yet."""
+        file = DeclaredFile(name=str(self.path), verdict="is not a history of Coterie", end=self._elsewhere)
         try:
             data = json_object(self.path.read_bytes(), file)
         except FileNotFoundError:
-            return ()
+            return HistoryFile(format=FORMAT)
         except OSError:
             raise file.error("it cannot be read") from None
         format_of(data, FORMAT, file)
-        return as_declared(data, HistoryFile, file).releases
+        return as_declared(data, HistoryFile, file)
 
     def warning(self, release: Release, digest: str) -> str:
         """What another release of this log costs; empty for the first, and for rows that were released before.
@@ -149,7 +165,8 @@ class History:
         A log is known by its name or by its bytes. The same log packed otherwise has other bytes, so where the list
         holds other logs alone, it is asked whether this is one of them.
         """
-        listed = self.read()
+        file = self.read()
+        listed, spent = file.releases, self.spent_before(file, digest)
         same_log = [each for each in listed if each.log == self.log_name or each.input_digest == digest]
         if not same_log:
             names = ", ".join(sorted({each.log for each in listed}))
@@ -163,27 +180,49 @@ class History:
             f"{self.path.name} lists"
         )
         together = [self._entry(release, digest), *same_log]
+        if cost := cost_of_all([each.method for each in together], spent):
+            return f"{before}. {cost}"
         common = set.intersection(*(each.unions_of for each in together))
         if common & {each.groups for each in together}:  # all are unions of the groups of one of them
             same = together[0].groups in {each.groups for each in same_log}
             finer = together[0].behind_each_text < max(each.behind_each_text for each in same_log)
-            return f"{before}, and {SAME_GROUPS if same else UNIONS}. {FINER if finer else NOTHING_MORE}"
+            said = f"{SAME_GROUPS if same else UNIONS}. {FINER if finer else NOTHING_MORE}"
+            return f"{before}, and {in_words_of(release.log.shape, said)}"
         profiles = any(promise.about == "subjects" for promise in release.promises)
         again = together[0].groups and any(each.groups for each in same_log)
-        parts = (COST, COST_OF_PROFILES if profiles else "", GROUPS_AGAIN if again else "")
+        groups = in_words_of(release.log.shape, GROUPS_AGAIN) if again else ""
+        parts = (COST, COST_OF_PROFILES if profiles else "", groups)
         return f"{before}. {' '.join(filter(None, parts))}"
 
     def add(self, release: Release, digest: str, released_sha256: str) -> None:
         """List a release that was written. The file is complete, or as it was before."""
         entry = self._entry(release, digest, released_sha256)
-        releases = self.read()
-        if any((each.log, each.rows) == (entry.log, entry.rows) for each in releases):
-            return
+        with one_at_a_time(self.path.parent):
+            listed = self.read()
+            if not any((each.log, each.rows) == (entry.log, entry.rows) for each in listed.releases):
+                self._write(HistoryFile(format=FORMAT, releases=(*listed.releases, entry), spent=listed.spent))
+
+    def spend(self, new: Sequence[Spent], allowance: Allowance | None) -> None:
+        """List what is about to be spent, before it is; refuse what the allowance does not allow."""
+        with one_at_a_time(self.path.parent):
+            listed = self.read()
+            if allowance is not None:
+                allowance.refuse(self.spent_before(listed, new[0].input_digest), new)
+            self._write(HistoryFile(format=FORMAT, releases=listed.releases, spent=(*listed.spent, *new)))
+
+    def spent_before(self, listed: HistoryFile, digest: str = "") -> list[Spent]:
+        """What was spent of this log, which is known by its name or by its bytes."""
+        return [entry for entry in listed.spent if entry.log == self.log_name or entry.input_digest == digest]
+
+    def _write(self, file: HistoryFile) -> None:
+        """Replace the file; afterwards it is on the disk, whatever happens to the machine."""
         with temporary(self.path.parent, self.path.name) as part:
             part.touch(mode=0o600)
             part.chmod(0o600)  # whatever the umask
-            part.write_bytes(json_bytes(HistoryFile(format=FORMAT, releases=(*releases, entry))))
+            part.write_bytes(json_bytes(file))
+            onto_the_disk(part)
             put_in_place(part, self.path, force=True)
+        onto_the_disk(self.path.parent)
 
     def _entry(self, release: Release, digest: str, released_sha256: str = "") -> Released:
         if release.record is None:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +19,7 @@ import polars as pl
 from msgspec import Meta
 
 from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
-from coterie.core.log import Record, Step
+from coterie.core.log import Record, Release, Step
 from coterie.errors import InputError, InternalError, MissingError
 from coterie.writing.sidecar import Sidecar
 from coterie.writing.targets import is_same_file, put_in_place, refuse_record, temporary
@@ -229,3 +230,11 @@ def _columns(folder: Path, name: str, file: DeclaredFile) -> list[str]:
         return pl.scan_parquet(folder / f"{name}.parquet", glob=False).collect_schema().names()
     except (OSError, pl.exceptions.PolarsError):
         raise file.error(f"{name}.parquet cannot be read") from None
+
+
+def warned(release: Release, warning: str) -> Release:
+    """The release with a warning in its private record, and not in its sidecar."""
+    if not warning or release.record is None:
+        return release
+    record = replace(release.record, run={**release.record.run, "warnings": [warning]})
+    return replace(release, record=record)

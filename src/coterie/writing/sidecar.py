@@ -1,16 +1,17 @@
 """Sidecar: what everybody may know about a release, in a JSON file beside it. Never the seed, never a value of the log.
 
 Format 1, before there were versions of the format, had one `promise`, and checks without counts; format 2 did not say
-whether values are safe in a spreadsheet. Both are still read.
+whether values are safe in a spreadsheet; up to format 3 promises called everybody a user and everything a query. All
+are still read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from coterie.core import registry
 from coterie.core.declared import (
@@ -27,14 +28,16 @@ from coterie.core.log import Release
 from coterie.core.params import File, params_of
 from coterie.core.plan import Facts
 from coterie.core.promise import Check, Promise, promise_class, to_dict
-from coterie.core.shapes import RELEASED_SHAPES
+from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, ParameterError, UnknownNameError
 from coterie.steps import PrepareStep, step_of
 
-FORMAT = 3
+FORMAT = 4
 _WITHOUT_WORDS = 2  # the last format whose words were never compared
+_WITHOUT_NOUNS = 3  # the last one whose words were those of search logs, whatever the shape
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
 _MANY = 1 << 62  # users and rows: enough for any k
+ParamNames = Annotated[str, Meta(pattern=r"^[^\s,=&;?#\"]{1,100}(?:,[^\s,=&;?#\"]{1,100}){0,9}\Z")]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
@@ -54,6 +57,10 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     shape: str
     prepare: tuple[str, ...]
     """The steps that the log was prepared with."""
+    reading: dict[Literal["terms", "min_length", "words", "query_param"], int | ParamNames] = field(
+        default_factory=dict
+    )
+    """The numbers that documents were made vectors by, or the parameter that searches were read from; else empty."""
     sha256: Sha256
     """Of the released file."""
     csv_safe: bool = False
@@ -94,6 +101,7 @@ def sidecar_of(release: Release, digest: str, csv_safe: bool = False) -> Sidecar
         checks=release.checks,
         shape=release.log.shape.name,
         prepare=release.log.steps,
+        reading=dict(release.log.settings),  # type: ignore[arg-type]
         sha256=digest,
         csv_safe=csv_safe,
     )
@@ -118,8 +126,17 @@ def read_sidecar(path: Path) -> Sidecar | None:
     sidecar = as_declared(data, Sidecar, file)
     if sidecar.shape not in RELEASED_SHAPES:
         raise file.error(f"'shape' must be one of {', '.join(RELEASED_SHAPES)}, the shapes of releases")
+    if any(isinstance(value, str) != (name in ("query_param", "words")) for name, value in sidecar.reading.items()):
+        raise file.error("'reading' has a text in place of a number, or a number in place of a text")
     _promised(sidecar.promises, file)
     return sidecar
+
+
+def reading_like(path: str | Path, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """How to read the original of a released file: as its sidecar tells, unless something else is given."""
+    sidecar = read_sidecar(Path(path))
+    settings = {} if sidecar is None else {str(name): value for name, value in sidecar.reading.items()}
+    return {**settings, **(given or {})}
 
 
 def consistent(sidecar: Sidecar) -> Check:
@@ -180,14 +197,31 @@ def _wrong_parameters(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator
         shared = {name for promise in promises for name, value in to_dict(promise).items() if given.get(name) != value}
         yield from (name for name in ("k", "users", "attrs") if name in shared and name in given)
         return
-    minutes = next((int(n) for promise in promises if (n := to_dict(promise).get("session_minutes"))), 30)
+    said = [to_dict(promise) for promise in promises]
+    facts = Facts(
+        subjects=_MANY,
+        rows=_MANY,
+        owners=_MANY if any(each.get("owners") for each in said) else None,
+        session_minutes=next((int(n) for each in said if (n := each.get("session_minutes"))), 30),
+        shape=_shape_of_log(sidecar, promises, method.accepts),
+    )
     try:
-        follow = method(**given).promises(Facts(subjects=_MANY, rows=_MANY, session_minutes=minutes))
+        follow = method(**given).promises(facts)
     except CoterieError:
         yield "promises"
         return
     if tuple(follow) != tuple(promises):
         yield "promises"
+
+
+def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Sequence[Shape]) -> Shape:
+    """The shape of the log that a release was made from; of numbers of no one person, what a promise says it was."""
+    if sidecar.format <= _WITHOUT_NOUNS:
+        return QUERIES
+    if SHAPES[sidecar.shape].subject:
+        return SHAPES[sidecar.shape]
+    named = {to_dict(promise).get("shape") for promise in promises}
+    return next((shape for shape in accepted if shape.name in named), accepted[0])
 
 
 def prepare_steps(sidecar: Sidecar, path: Path) -> tuple[PrepareStep, ...]:
@@ -201,7 +235,7 @@ def _steps(texts: tuple[str, ...], file: DeclaredFile) -> Iterator[PrepareStep]:
         try:
             yield step_of(text)
         except CoterieError:  # it repeats the text
-            fault = f"'prepare' (item {number}) is no step that is known here ({known}), or its parameters are wrong"
+            fault = f"'prepare' (item {number}) is not a step that is known here ({known}), or its parameters are wrong"
             raise file.error(fault) from None
 
 
@@ -234,7 +268,7 @@ def _promised(entries: tuple[dict[str, Scalar], ...], file: DeclaredFile) -> tup
             promises.append(as_declared(numbers, cls, file, inside))
         except UnknownNameError:
             known = ", ".join(registry.names("promises"))
-            raise file.error(f"'name' in promises[{number}] is no promise that is known here ({known})") from None
+            raise file.error(f"'name' in promises[{number}] is not a promise that is known here ({known})") from None
         except ParameterError:
             raise file.error(_wrong_numbers(cls, numbers, number)) from None
     return tuple(promises)

@@ -82,7 +82,7 @@ def test_details_of_visits_go_from_the_last():
     released, note = common_details(visits, 2, a_run())
     assert rows_of(released, "method", "status", "bytes") == expected
     assert note == (
-        "Released rows that keep what accompanies the path, of 10: the day 0.0%, the week 0.0%, the month 0.0%, "
+        "Released rows that keep what accompanies the page, of 10: the day 0.0%, the week 0.0%, the month 0.0%, "
         "method 60.0%, status 60.0%, bytes 40.0%."
     )
 
@@ -171,3 +171,16 @@ def test_nothing_to_look_at():
     nothing = log_of(("user", "query"))
     assert common_details(nothing, 2, a_run())[0].frame.collect().height == 0
     assert isinstance(without_details(nothing).frame, pl.LazyFrame)
+
+
+def test_a_missing_detail_is_shared_like_any_other():
+    """Two visitors without a method share the status; their sizes differ, and go."""
+    shared = log_of(
+        ("user", "path", "method", "status", "bytes"),
+        ("a", "/", None, 200, 1),
+        ("b", "/", None, 200, 2),
+        ("c", "/", "GET", 200, 3),
+        shape=VISITS,
+    )
+    released, _ = common_details(shared, 2, a_run())
+    assert rows_of(released, "method", "status", "bytes") == [(None, 200, None), (None, 200, None), (None, None, None)]

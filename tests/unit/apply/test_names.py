@@ -147,3 +147,10 @@ def test_what_methods_may_be_asked_for():
         assert all(choice.accepts(name, str) for name in names)
         assert not choice.accepts("other", str)
         assert words
+
+
+@pytest.mark.parametrize("users", ["drop", "session", "pseudonym"])
+def test_the_record_lists_people_in_the_order_of_their_ids(users):
+    many = _log(*((f"u{n:02}", 90 * session, "tea") for n in range(30) for session in range(2)))
+    subjects = rename_subjects(many, many, users, a_run()).subjects.collect()
+    assert subjects.equals(subjects.sort("original", "released"))

@@ -1,9 +1,12 @@
 """Releases of phrases: what is refused, what is said, and who is left out."""
 
+from types import SimpleNamespace
+
 import polars as pl
 import pytest
 
 import coterie
+from coterie.apply import phrases
 from coterie.errors import InputError, ParameterError
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
@@ -44,7 +47,7 @@ def test_herding_is_about_whole_queries(cls):
 
 
 def test_labels_are_no_phrases():
-    with pytest.raises(ParameterError, match="Labels are no phrases"):
+    with pytest.raises(ParameterError, match="Labels are not phrases"):
         ConceptMicroaggregate(publish="phrases", synthetic="label")
 
 
@@ -68,7 +71,7 @@ def test_who_is_in_a_group_without_phrases_is_not_released_and_this_is_said():
     assert release.to_polars()["query"].unique().to_list() == ["red rose"]
     subjects = release.record.subjects.collect()
     assert subjects.filter(pl.col("released").is_null())["original"].to_list() == list("efgh")
-    assert any("1 groups with 4 users have an empty profile" in warning for warning in release.warnings)
+    assert any("1 group has an empty profile, with 4 users" in warning for warning in release.warnings)
 
 
 def test_a_profile_needs_two_members_who_give_something():
@@ -127,3 +130,17 @@ def test_blocks_and_threads_change_nothing():
         coterie.anonymize(log, InterestMicroaggregate(k=3), seed=5, blocks=blocks).to_polars() for blocks in (1, 7)
     )
     assert one.equals(many)
+
+
+@pytest.mark.parametrize(("rows_of_users", "reason"), [
+    ([2] * 999, "the log has fewer than 1,000 users"),
+    ([2] * 1000, None),
+    ([2] * 900 + [22] * 100, None),  # the mean is exactly twice the median
+    ([2] * 900 + [23] * 100, "a few users have most rows"),
+])  # fmt: skip
+def test_fewer_users_for_each_phrase_are_suggested_where_that_keeps_more(rows_of_users, reason):
+    found = SimpleNamespace(rows_kept=0.5, words_kept=0.5, rows_of_users=rows_of_users)
+    nobody = pl.DataFrame(schema={"group": pl.UInt32})
+    told = [text for text in phrases._warnings(found, nobody, 5) if "keeps more" in text]
+    assert told == [] if reason is None else reason in told[0]
+    assert not [text for text in phrases._warnings(found, nobody, 3) if "keeps more" in text]

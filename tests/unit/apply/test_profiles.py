@@ -10,6 +10,8 @@ from coterie.apply.profiles import release_groups, release_texts, share_profiles
 from coterie.core.plan import Plan
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, VISITS
+from coterie.errors import ParameterError
+from coterie.methods.microaggregate import Microaggregate
 from tests.helpers.hand_made_logs import NOON, Listener, log_of, rows_of
 from tests.helpers.runs import a_run
 
@@ -103,11 +105,10 @@ def test_profiles_are_made_once_and_progress_is_told():
 def test_whole_groups_are_cut_together(monkeypatch):
     def heights(*groups):
         rows = pl.DataFrame({"group": [number for number, size in enumerate(groups) for _ in range(size)]})
-        slices = list(profiles._slices(rows))
+        slices = list(profiles.whole_groups(rows, 3))
         assert not slices or pl.concat(slices).equals(rows)
         return [part.height for part in slices]
 
-    monkeypatch.setattr(profiles, "_ROWS_AT_ONCE", 3)
     assert heights(2, 1, 1, 5, 1, 1) == [3, 6, 2]
     assert heights(3, 3) == [3, 3]
     assert heights(1, 1) == [2]
@@ -120,7 +121,8 @@ def test_whole_groups_are_cut_together(monkeypatch):
 
 def test_about_20000_rows_are_worked_on_together():
     rows = pl.DataFrame({"group": np.arange(50_000) // 2_500})
-    assert [part.height for part in profiles._slices(rows)] == [20_000, 20_000, 10_000]
+    parts = profiles.whole_groups(rows, profiles._ROWS_AT_ONCE)
+    assert [part.height for part in parts] == [20_000, 20_000, 10_000]
 
 
 @pytest.fixture
@@ -208,3 +210,11 @@ def test_texts_stand_alone_under_new_names(shape):
     assert rows_of(rows, shape.subject, shape.item) == [("u_1", "tea"), ("u_1", "tea"), ("u_2", "rum")]
     others = [name for name in shape.released if name not in (shape.subject, shape.item)]
     assert rows.collect().select(others).null_count().row(0) == (3,) * len(others)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, "all"])
+def test_the_largest_share_of_a_member_is_a_share(share):
+    with pytest.raises(
+        ParameterError, match="'max_share' parameter of microaggregate must be a number between 0 and 1"
+    ):
+        Microaggregate(max_share=share)

@@ -1,12 +1,14 @@
 """Log, Record and Release say names and counts about themselves, never a value."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 import coterie
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.promise import Check
-from coterie.core.shapes import QUERIES
+from coterie.core.shapes import COUNTS, QUERIES, TERMS
 from coterie.errors import CoterieError
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.testing import queries_log
@@ -64,3 +66,17 @@ def test_a_record_shows_nobody():
     assert repr(record) == "Record(rows: not kept)"
     assert repr(Record(run={}, subjects=people, rows=people)) == "Record(rows: kept)"
     assert set(record.evidence) == {"certificate", "subjects"}
+
+
+def test_the_size_of_a_release_is_told_in_what_it_has():
+    read = Step(name="read", counts={"lines": 8})
+    queries = _release("passed")
+    assert queries.size == f"{queries.rows:,} rows", "nothing is known about what was read"
+    queries = replace(queries, log=queries.log.then(queries.log.frame.head(2), read))
+    assert queries.size == "2 rows (25.0 % of the 8 read)"
+    vectors = pl.LazyFrame({"doc": ["u_1", "u_1", "u_2"], "term": ["tea", "pot", "tea"], "weight": [0.5, 0.2, 0.5]})
+    terms = Log(frame=vectors, shape=TERMS, history=(Step(name="read", counts={"lines": 4, "terms": 12}),))
+    assert replace(queries, log=terms).size == "2 documents with 3 terms (12 were read)"
+    numbers = COUNTS.completed(pl.LazyFrame({"item": ["/a"], "count": [7]}))
+    counts = Log(frame=numbers, shape=COUNTS, history=(read,))
+    assert replace(queries, log=counts).size == "1 numbers about the 8 rows read"

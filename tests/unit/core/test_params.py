@@ -3,7 +3,19 @@ from typing import Annotated
 
 import pytest
 
-from coterie.core.params import Choice, File, Flag, Late, Range, check_params, early_params, params_of, with_values
+from coterie.core.params import (
+    Choice,
+    File,
+    Flag,
+    Late,
+    Range,
+    Several,
+    Span,
+    check_params,
+    early_params,
+    params_of,
+    with_values,
+)
 from coterie.errors import ParameterError
 
 
@@ -84,3 +96,32 @@ def test_late_parameters_do_not_tell_what_is_learnt_apart():
 
 def test_other_values_of_parameters_it_has():
     assert with_values(Example(k=2), k=7, epsilon=1) == Example(k=7)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chooses:
+    some: Annotated[str, Several("a", "b", "c"), "words"] = "none"
+
+    def __post_init__(self):
+        check_params(self, "chooses")
+
+
+@pytest.mark.parametrize(("value", "words"), [("none", ()), ("b", ("b",)), ("c,a", ("c", "a"))])
+def test_several_words_keep_their_order(value, words):
+    assert Several.words(Chooses(some=value).some) == words
+
+
+@pytest.mark.parametrize("value", ["", "a,", "a,a", "d", "a, b", "none,a", ["a"], None, 1])
+def test_other_lists_of_words_are_refused(value):
+    with pytest.raises(ParameterError) as error:
+        Chooses(some=value)
+    assert "must be 'none' or some of 'a', 'b', 'c', with commas between them. Got " in str(error.value)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [
+    ("30d", 2_592_000), ("1h", 3600), ("90m", 5400), ("5s", 5),
+    ("0d", 0), ("", 0), ("d", 0), ("3", 0), ("-1d", 0), ("1.5h", 0), ("²d", 0), ("99999999999d", 0), ("60001d", 0),
+])  # fmt: skip
+def test_lengths_of_time(text, seconds):
+    assert Span.seconds(text) == seconds
+    assert Span().accepts(text, str) is (seconds > 0)

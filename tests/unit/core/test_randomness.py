@@ -81,6 +81,8 @@ def test_names_depend_on_the_release():
     others = {"method": "n", "parameters": {"k": 6, "attrs": "drop"}, "steps": (), "digest": "01", "groups_of": ("02",)}
     assert len({randomness.naming(**{**about, key: other}) for key, other in others.items()} | {naming}) == 6
     assert randomness.naming(**about, groups_of=("02", "01")) != randomness.naming(**about, groups_of=("02",))
+    again = randomness.naming(**{**about, "parameters": {"k": 5}}, groups_of=("02", "01"))
+    assert again == "0157312b25def869d0dfb8aeccb4301bfd2f4d41456ec9a0dbe0de67016c79c5"
 
 
 def test_nobody_gets_no_name():

@@ -29,6 +29,18 @@ def test_only_the_owner_may_read_it_and_it_goes_with_its_object(temporary):
     assert not list(temporary.iterdir())
 
 
+def test_in_memory(temporary, tmp_path, monkeypatch):
+    memory = tmp_path / "memory"
+    monkeypatch.setattr(scratch, "_MEMORY", memory)
+    with scratch.in_memory():
+        assert Scratch().path.parent == temporary, "where there is no such place"
+        memory.mkdir()
+    with scratch.in_memory():
+        assert Scratch().path.parent == memory
+        assert Scratch(beside=temporary).path.parent == temporary
+    assert Scratch().path.parent == temporary
+
+
 def test_a_signal_just_after_it_was_made(temporary, monkeypatch):
     class Stopped(BaseException):
         pass

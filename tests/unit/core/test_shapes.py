@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from coterie.core.log import Log
-from coterie.core.shapes import QUERIES, SHAPES, VISITS
+from coterie.core.shapes import COUNTS, QUERIES, SHAPES, TERMS, VISITS
 from coterie.errors import InputError
 from coterie.testing import queries_log, visits_log
 
@@ -13,7 +13,19 @@ def test_released_columns_have_nothing_private():
     for shape in SHAPES.values():
         assert not set(shape.private) & set(shape.released)
         assert set(shape.identifying) <= set(shape.released)
+        assert set(shape.never_given) <= set(shape.identifying)
         assert set(shape.details) <= set(shape.released)
+    assert VISITS.never_given == ("address",)
+
+
+def test_each_shape_has_its_nouns():
+    nouns = {s: (s.subject_noun, s.subject_nouns, s.item_noun, s.item_nouns) for s in (QUERIES, VISITS, TERMS, COUNTS)}
+    assert nouns == {
+        QUERIES: ("user", "users", "query", "queries"),
+        VISITS: ("visitor", "visitors", "page", "pages"),
+        TERMS: ("document", "documents", "term", "terms"),
+        COUNTS: ("subject", "subjects", "item", "items"),
+    }
 
 
 @pytest.mark.parametrize(("log", "shape"), [(queries_log(), QUERIES), (visits_log(), VISITS)])

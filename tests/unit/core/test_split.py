@@ -5,7 +5,7 @@ from datetime import datetime
 import polars as pl
 
 import coterie
-from coterie.core.split import chronological, in_time
+from coterie.core.split import chronological, halves, in_time
 
 
 def _log(rows):
@@ -45,3 +45,15 @@ def test_without_times_the_alphabet_does_not_decide():
     ordered = in_time(rows, "user", "query", "")["query"].to_list()
     assert ordered != list("abcdef")
     assert in_time(rows.reverse(), "user", "query", "")["query"].to_list() == ordered
+
+
+def test_halves_have_whole_users_each_in_one_of_them():
+    rows = [(f"user {n}", DAYS[n % 7], f"q{n}") for n in range(9)] * 2 + [(None, DAYS[0], "nobody's")]
+    first, second = halves(_log(rows))
+    names = [{user for user, _ in _queries(part)} for part in (first, second)]
+    assert [len(each) for each in names] == [5, 4]
+    assert not names[0] & names[1]
+    assert None not in names[0] | names[1]
+    assert len(_queries(first)) == 10, "all rows of a user"
+    again, _ = halves(_log(rows[::-1]))
+    assert {user for user, _ in _queries(again)} == names[0], "the order of rows does not matter"

@@ -11,8 +11,9 @@ import pytest
 import zstandard
 
 import coterie
+from coterie.core import files
 from coterie.errors import InputError
-from coterie.formats import _source, table, ubi
+from coterie.formats import table, ubi
 from coterie.measures.labels import read_labels
 from coterie.taxonomies import load
 from coterie.taxonomies.lines import text_lines
@@ -109,9 +110,9 @@ def test_a_taxonomy_of_many_labels(tmp_path):
 @pytest.mark.parametrize("name", ["log.tsv", "log.tsv.gz", "log.tsv.zst"])
 @pytest.mark.parametrize("before", [0, 1, 50, 1000])
 def test_the_limit_of_a_line_is_exact(write, monkeypatch, name, before):
-    monkeypatch.setattr(_source, "LONGEST_LINE", 4096)
-    monkeypatch.setattr(_source, "_HEAD_BYTES", 64)
-    monkeypatch.setattr(_source, "_CHUNK", 512)
+    monkeypatch.setattr(files, "LONGEST_LINE", 4096)
+    monkeypatch.setattr(files, "HEAD_BYTES", 64)
+    monkeypatch.setattr(files, "CHUNK", 512)
     for extra in (0, 1):
         line = LINE.replace(b"teapot", b"t" * (4096 + extra - len(LINE) + len(b"teapot") + 1))
         assert len(line) == 4096 + extra + 1
@@ -124,15 +125,15 @@ def test_the_limit_of_a_line_is_exact(write, monkeypatch, name, before):
 
 
 def test_lines_of_a_taxonomy_and_labels_have_the_same_limits(write, monkeypatch):
-    monkeypatch.setattr(_source, "LONGEST_LINE", 4096)
-    monkeypatch.setattr(_source, "_CHUNK", 1024)
+    monkeypatch.setattr(files, "LONGEST_LINE", 4096)
+    monkeypatch.setattr(files, "CHUNK", 1024)
     long = "query\tlabel\n" + "a" * 5000 + "\tyes\n"
     with pytest.raises(InputError, match="has a line of more than"):
         list(text_lines(write("tree.tsv", long), "utf-8"))
     with pytest.raises(InputError, match="has a line of more than"):
         read_labels(write("labels.tsv.gz", long))
-    monkeypatch.setattr(_source, "MOST_UNPACKED", 4096)
-    monkeypatch.setattr(_source, "MOST_TIMES", 10)
+    monkeypatch.setattr(files, "MOST_UNPACKED", 4096)
+    monkeypatch.setattr(files, "MOST_TIMES", 10)
     many = "query\tlabel\n" + "tea\tyes\n" * 5000
     with pytest.raises(InputError, match="unpacks to more than"):
         list(text_lines(write("tree.tsv.zst", many), "utf-8"))

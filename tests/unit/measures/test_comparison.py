@@ -14,8 +14,9 @@ from coterie.errors import InputError, MissingError, NotApplicableError, Paramet
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.methods.generalize import Generalize
 from coterie.methods.microaggregate import Microaggregate
+from coterie.methods.microaggregate_documents import MicroaggregateDocuments
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.testing import queries_log, visits_log
+from coterie.testing import queries_log, terms_log, visits_log
 
 
 @pytest.fixture
@@ -158,3 +159,13 @@ def test_concepts_are_not_looked_for_in_the_original(tmp_path):
     log = coterie.prepare(coterie.read("synth:users=60,seed=7"))
     coterie.write(coterie.anonymize(log, Generalize(k=3), seed=1), tmp_path / "safe.tsv")
     assert coterie.measure(log, coterie.verbs.load_release(tmp_path / "safe.tsv")).height
+
+
+@pytest.mark.parametrize("name", registry.names("measures"))
+def test_measures_look_at_documents_or_say_why_not(name):
+    log = terms_log()
+    release = coterie.anonymize(log, MicroaggregateDocuments(k=3), seed=1)
+    try:
+        assert coterie.measure(log, release, [name], seed=1).height
+    except NotApplicableError as error:
+        assert "does not apply here" in str(error)  # noqa: PT017 (either is fine)

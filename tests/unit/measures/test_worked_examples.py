@@ -1,7 +1,7 @@
 """Worked examples of the measures, small enough to check by hand.
 
 Covers: measures/privacy/uniqueness.py, measures/utility/frequency.py, measures/utility/information_loss.py,
-measures/utility/release_share.py
+measures/utility/mass.py, measures/utility/release_share.py
 """
 
 import polars as pl
@@ -9,6 +9,7 @@ import pytest
 
 import coterie
 from coterie.measures.utility.information_loss import loss, per_user_loss
+from coterie.methods.private_counts import PrivateCounts
 from coterie.methods.suppress_rare import SuppressRare
 
 
@@ -32,6 +33,25 @@ def test_release_share(pair):
     assert scores["users"] == pytest.approx(100 * 3 / 4)  # d has nothing left
     # a issued 'tea the' twice at the same (missing) time: one event of seven others
     assert scores["events"] == pytest.approx(100 * 3 / 8)
+
+
+def test_mass(pair):
+    scores = _scores(pair, "mass")
+    assert scores["queries"] == pytest.approx(100 * 1 / 5)
+    assert scores["rows"] == pytest.approx(100 * 4 / 9)
+    assert scores["pairs"] == pytest.approx(100 * 3 / 8)  # a typed 'tea the' twice
+    assert scores["missing"] == pytest.approx(100 * 5 / 8)
+
+
+def test_mass_of_counts_looks_at_what_is_named_not_at_the_counts():
+    rows = [(f"u{n}", "tea") for n in range(300)] + [("u1", "pot")] * 3
+    log = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
+    for counts in (0.0, 0.2):
+        release = coterie.anonymize(log, PrivateCounts(epsilon=4.0, delta=1e-6, counts=counts))
+        scores = _scores((log, release), "mass")
+        assert scores["queries"] == pytest.approx(50)
+        assert scores["rows"] == pytest.approx(100 * 300 / 303)
+        assert scores["missing"] == pytest.approx(100 * 1 / 301)
 
 
 def test_frequency(pair):

@@ -18,6 +18,7 @@ from coterie.errors import InputError, MissingError, ParameterError
 from coterie.kernels.grouping import UNIT
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.models import interests as module
+from coterie.models import lsa
 from coterie.models.interests import InterestSettings, interests, read_topics, topic_owners
 from coterie.promises._topic_recount import users_with_topics
 from coterie.text.language import language
@@ -179,7 +180,7 @@ def test_users_of_unlike_size_are_less_similar():
 def test_order_blocks_and_threads_do_not_matter(monkeypatch):
     log = coterie.prepare(coterie.read("synth:users=300,seed=3"))
     expected = interests(log, a_run(1), InterestSettings())
-    monkeypatch.setattr(module, "_USERS_AT_ONCE", 7)
+    monkeypatch.setattr(lsa, "_ROWS_AT_ONCE", 7)
     monkeypatch.setattr(threads.os, "cpu_count", lambda: 5)
     shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=2)
     again = interests(made(shuffled.select("user", "query", "url").rows()), a_run(1, blocks=4), InterestSettings())

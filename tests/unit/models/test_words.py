@@ -1,8 +1,11 @@
 """Hashes of words and stems are those of a plain version, also in a part of a series."""
 
 import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from coterie.models.words import pieces_of, stem_hashes, word_hashes
+from coterie.models.words import numbered_words, pieces_of, stem_hashes, word_hashes
 from coterie.text.language import language
 from tests.helpers.word_hash import smallest_hash
 
@@ -33,3 +36,26 @@ def test_stems_of_texts_without_stop_words():
     assert sorted(stem_hashes(texts, language("english")).rows()) == [
         ("garden of gardening", stem), ("garden of gardening", stem), ("the gardens", stem)
     ]  # fmt: skip
+
+
+SCRIPTS = ["ΟΔΟΣ", "σ", "й", "天", "気", "ー", "ｱ", "한", "ไ", "㈱", "\u0301", "¨", "آ", "ﷺ"]
+texts = st.lists(st.sampled_from([*"aAéß9'’ .-", "the", *SCRIPTS]), max_size=12).map("".join)
+
+
+@settings(max_examples=200, deadline=None)
+@given(some=st.lists(texts, unique=True, max_size=8), name=st.sampled_from(["english", "german"]))
+def test_stems_of_texts_are_those_of_their_pieces(some, name):
+    """Words are looked at once each; the plain version cuts whole texts."""
+    spoken, series = language(name), pl.Series("query", some, dtype=pl.String)
+    pieces = pieces_of(series, spoken)
+    stems = word_hashes(spoken.stems(pieces["piece"]))
+    assert sorted(stem_hashes(series, spoken).rows()) == sorted(zip(pieces["text"], stems, strict=True))
+
+
+@pytest.mark.parametrize("lists", [[["b", "a"], ["a"], ["", "b"]], [], [["x"]]])
+def test_words_have_running_numbers(lists):
+    start, number, distinct = numbered_words(pl.Series(lists, dtype=pl.List(pl.String)))
+    flat = [word for words in lists for word in words]
+    assert distinct.gather(number).to_list() == flat
+    assert start.tolist() == [0, *(sum(map(len, lists[: i + 1])) for i in range(len(lists)))]
+    assert distinct.n_unique() == distinct.len() == len(set(flat))

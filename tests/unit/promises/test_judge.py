@@ -26,6 +26,7 @@ from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.query_k_anonymity import QueryKAnonymity
+from coterie.promises.sequence_k_anonymity import SequenceKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from tests.helpers.hand_made import DIGEST, NAMES, case_of, check_of, frame_of, log_of
 
@@ -38,6 +39,8 @@ PROMISES = [
     UserKAnonymity(k=5, labels="wordnet", topics=DIGEST, topic_share=0.1),
     UserKAnonymity(k=5, phrases=True),
     PhraseUsers(m=4),
+    SequenceKAnonymity(k=5),
+    SequenceKAnonymity(k=2, paths="exact", days=False, session_minutes=10),
 ]
 
 
@@ -78,11 +81,18 @@ class AtLeast:
 
 def test_every_promise_is_found_by_its_name():
     assert registry.names("promises") == [
+        "cell_k_anonymity",
         "concept_k_anonymity",
+        "differential_privacy",
+        "document_k_anonymity",
         "k_theta_affinity",
         "phrase_users",
         "query_k_anonymity",
+        "record_k_anonymity",
+        "sequence_k_anonymity",
         "user_k_anonymity",
+        "visit_k_anonymity",
+        "windowed_query_k_anonymity",
     ]
     for name in registry.names("promises"):
         assert promise_class(name).name == name
@@ -121,7 +131,8 @@ def test_every_field_has_its_range_and_its_sentence(name):
     number = _number(name)
     assert set(params) == set(asdict(cls(**{number: 2})))
     assert all(params.values())
-    for wrong in (1, 2.5, True, "3"):
+    too_few = 0 if name == "differential_privacy" else 1  # which does not rest on k
+    for wrong in (too_few, 2.5, True, "3"):
         with pytest.raises(ParameterError, match=f"'{number}' parameter"):
             cls(**{number: wrong})
 
@@ -222,7 +233,7 @@ def test_wrong_columns_are_the_only_thing_that_is_said():
 
 
 def test_counts_without_subjects_and_a_promise_without_k():
-    rows = pl.DataFrame({"item": ["maps", "tea"], "count": [7, 3]}, schema=COUNTS.schema)
+    rows = COUNTS.completed(pl.LazyFrame({"item": ["maps", "tea"], "count": [7, 3]})).collect()
     verdict = judge(case_of(rows, log_of(TEA), COUNTS), (AtLeast(least=3),))
     assert [(check.name, check.status) for check in verdict.checks] == [
         ("columns", "passed"),
@@ -241,7 +252,7 @@ def test_counts_without_subjects_and_a_promise_without_k():
 
 
 def test_counts_can_promise_k_users_behind_each_item():
-    rows = pl.DataFrame({"item": ["tea"], "count": [3]}, schema=COUNTS.schema)
+    rows = COUNTS.completed(pl.LazyFrame({"item": ["tea"], "count": [3]})).collect()
     assert judge(case_of(rows, log_of(TEA), COUNTS), (QueryKAnonymity(k=3, attrs="keep"),)).exit_code == 0
     few = judge(case_of(rows, log_of(TEA), COUNTS), (QueryKAnonymity(k=4, attrs="keep"),))
     assert [check.name for check in few.broken] == ["crowd.item"]
@@ -252,7 +263,7 @@ def test_counts_can_promise_k_users_behind_each_item():
 
 
 def test_profiles_need_somebody_to_be_of():
-    rows = pl.DataFrame({"item": ["maps", "tea"], "count": [3, 3]}, schema=COUNTS.schema)
+    rows = COUNTS.completed(pl.LazyFrame({"item": ["maps", "tea"], "count": [3, 3]})).collect()
     verdict = judge(case_of(rows, None, COUNTS), (UserKAnonymity(k=2),))
     assert [(check.name, check.broken) for check in verdict.broken] == [("profiles", 2)]
 

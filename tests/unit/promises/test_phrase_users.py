@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -12,9 +13,9 @@ from coterie.apply import phrases as applied
 from coterie.core import randomness
 from coterie.errors import BrokenPromiseError
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
-from coterie.promises import judge
+from coterie.promises import _phrase_recount, judge
 from coterie.promises._people import names_of
-from coterie.promises._phrase_recount import queries_with_phrases, users_with_phrases
+from coterie.promises._phrase_recount import Queries, TypedQueries
 from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from tests.helpers import phrase_reference as reference
@@ -49,8 +50,8 @@ def test_users_are_counted_in_whose_queries_a_phrase_stands(text, m, status):
 
 def test_each_letter_of_a_script_without_spaces_is_a_word():
     log = log_of([{"user": "a", "query": "买手机壳"}, {"user": "b", "query": "手机"}, {"user": "c", "query": "手 机"}])
-    counted = users_with_phrases(log, pl.Series("phrase", ["手机", "手", "机壳", "壳 手"]))
-    assert dict(counted.iter_rows()) == {"手机": 2, "手": 3, "机壳": 1, "壳 手": 0}
+    phrases = ["手机", "手", "机壳", "壳 手"]
+    assert TypedQueries(log).users_with(pl.Series("phrase", phrases)).tolist() == [2, 3, 1, 0]
 
 
 WORDS = ["red", "rose", "of", "手", "手机", "x", ""]
@@ -60,17 +61,48 @@ texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 @settings(max_examples=100, deadline=None)
 @given(queries=st.lists(texts, min_size=1, max_size=12, unique=True), phrases=st.lists(texts, max_size=8, unique=True))
 def test_a_phrase_stands_where_the_plain_version_finds_it(queries, phrases):
-    found = queries_with_phrases(pl.Series("query", queries), pl.Series("phrase", phrases, dtype=pl.String))
+    found = Queries(pl.Series("query", queries)).with_phrases(pl.Series("phrase", phrases, dtype=pl.String))
     held = {query: {part for parts in reference.parts(query) for part in parts} for query in queries}
     expected = {(q, p) for q in queries for p in phrases if p in held[q] or p == q}
     assert {(queries[query], phrases[phrase]) for query, phrase in found.iter_rows()} == expected
     assert found.height == len(expected)
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    typed=st.lists(st.tuples(st.sampled_from("abcdef"), texts), min_size=1, max_size=20),
+    phrases=st.lists(texts, max_size=8, unique=True),
+    at_once=st.sampled_from([1, 2, 1_000]),
+)
+def test_users_and_owners_are_those_of_the_plain_version(typed, phrases, at_once):
+    log = log_of([{"user": user, "query": query} for user, query in typed])
+    having = {
+        phrase: {u for u, q in typed if phrase == q or any(phrase in parts for parts in reference.parts(q))}
+        for phrase in phrases
+    }
+    looked_for = pl.Series("phrase", phrases, dtype=pl.String)
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("_AT_ONCE", "_PEOPLE_AT_ONCE", "_GROUPS_AT_ONCE"):
+            patched.setattr(_phrase_recount, name, at_once)
+        everything = TypedQueries(log)
+        assert everything.users_with(looked_for).tolist() == [len(having[phrase]) for phrase in phrases]
+        group = {user: (ord(user) - ord("a")) // 2 - 1 for user in "abcdef"}  # a and b are in none
+        wanted = [(g, p) for g in (1, 0) for p in range(len(phrases))]
+        first, last = everything.owners_in(
+            np.array([group[user] for user in everything.people]),
+            np.array([g * len(phrases) + p for g, p in wanted], dtype=np.int64),
+            looked_for,
+        )
+    users = [sorted(u for u in having[phrases[p]] if group[u] == g) for g, p in wanted]
+    place = {user: at for at, user in enumerate(everything.people)}
+    assert first.tolist() == [min((place[u] for u in some), default=-1) for some in users]
+    assert last.tolist() == [max((place[u] for u in some), default=-1) for some in users]
+
+
 def test_a_phrase_of_very_many_words_must_be_a_whole_query():
     long = " ".join(f"w{i}" for i in range(101))
     log = log_of([{"user": "a", "query": long}, {"user": "b", "query": long}, {"user": "c", "query": f"x {long}"}])
-    assert users_with_phrases(log, pl.Series("phrase", [long]))["users"].to_list() == [2]
+    assert TypedQueries(log).users_with(pl.Series("phrase", [long])).tolist() == [2]
 
 
 def test_a_phrase_has_nothing_beside_it():
@@ -119,12 +151,21 @@ class _OfAnotherGroup(InterestMicroaggregate):
         return type(draft)(frame=frame.lazy(), subjects=draft.subjects)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _OutOfOrder(InterestMicroaggregate):
+    """Says that its rows are in order, and they are not."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        return replace(draft, frame=draft.frame.reverse(), in_order=True)
+
+
 ROWS = [(user, query) for user in "abcd" for query in (f"red rose {user}", f"tall tree {user}")]
 ROWS += [(user, query) for user in "efgh" for query in (f"slow boat {user}", f"wide river {user}")]
 ROWS += [("a", "odd socks"), ("b", "odd socks"), ("a", "green door"), ("b", "green door")]
 
 
-@pytest.mark.parametrize("method", [_WithRarerPhrases, _WithWholeQueries, _OfAnotherGroup])
+@pytest.mark.parametrize("method", [_WithRarerPhrases, _WithWholeQueries, _OfAnotherGroup, _OutOfOrder])
 def test_a_method_that_breaks_it_releases_nothing(method):
     log = coterie.log(pl.DataFrame(ROWS, schema=["user", "query"], orient="row"))
     values = {"k": 4, "phrase_users": 3}

@@ -101,7 +101,7 @@ def test_foreign_rows(named):
     assert verdict.exit_code == (0 if named else 3)
     assert verdict.sentence == "To be checked: every query in the file was issued by at least 2 different users."
     assert check_of(verdict, "details").text == (
-        "the promise is about query alone; nothing was looked for in time, rank, url or other columns"
+        "the promise is about the query alone; nothing was looked for in time, rank, url or other columns"
     )
 
 

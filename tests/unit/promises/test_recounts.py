@@ -11,6 +11,7 @@ from coterie.core.promise import Check
 from coterie.core.shapes import QUERIES, Column
 from coterie.promises import _affinity_recount, _crowds, judge
 from coterie.promises._affinity_recount import affine, covered_by_all, proved, recount
+from coterie.promises._phrase_recount import pieces
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity, _unaccounted
@@ -307,3 +308,10 @@ def test_the_first_time_of_a_row_counts():
     assert check_of(judge(case_of(released, log_of(rows, late), late), (promise,)), "links").status == "passed"
     recounted = recount(log_of(rows, late), pl.DataFrame({"item": ["tea"]}), 2, 1, ())
     assert _weights(recounted) == pytest.approx({("tea", "tea"): log2(1 + 2)})
+
+
+def test_letters_of_a_script_without_spaces_follow_each_other():
+    table = pieces(pl.Series(["tea cup", "日本 tea"]))
+    assert table.rows() == [
+        (0, "tea", False), (0, "cup", False), (1, "日", False), (1, "本", True), (1, "tea", False)
+    ]  # fmt: skip

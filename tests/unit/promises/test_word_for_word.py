@@ -12,16 +12,25 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from coterie.core.log import Log
 from coterie.core.promise import Check
-from coterie.core.shapes import COUNTS, VISITS
+from coterie.core.shapes import COUNTS, SEQUENCES, TERMS, VISITS
 from coterie.errors import ParameterError
+from coterie.methods.private_counts import PrivateCounts
+from coterie.models.private_tables import evidence_of, tables_of
 from coterie.promises import judge, k_theta_affinity
 from coterie.promises._people import names_of
+from coterie.promises.cell_k_anonymity import CellKAnonymity
 from coterie.promises.concept_k_anonymity import ConceptKAnonymity
+from coterie.promises.differential_privacy import DifferentialPrivacy
+from coterie.promises.document_k_anonymity import DocumentKAnonymity
 from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.query_k_anonymity import QueryKAnonymity
+from coterie.promises.record_k_anonymity import RecordKAnonymity
+from coterie.promises.sequence_k_anonymity import SequenceKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.promises.visit_k_anonymity import VisitKAnonymity
 from coterie.text.words import digest_of, name_of_topics
 from tests.helpers.hand_made import DIGEST, NAMES, case_of, log_of
 
@@ -39,6 +48,9 @@ PROMISES = [
     QueryKAnonymity(k=5, users="session", session_minutes=60),
     QueryKAnonymity(k=5, users="session", session_minutes=7),
     QueryKAnonymity(k=5, users="pseudonym", attrs="drop"),
+    QueryKAnonymity(k=5, shape="VISITS"),
+    QueryKAnonymity(k=2, users="session", attrs="keep", session_minutes=7, shape="VISITS"),
+    QueryKAnonymity(k=5, users="pseudonym", attrs="drop", shape="VISITS"),
     KThetaAffinity(k=5),
     KThetaAffinity(k=5, theta=0.5, min_term_users=3, strict=True, function_words=DIGEST, attrs="drop"),
     KThetaAffinity(k=5, users="session", attrs="keep", session_minutes=7),
@@ -50,6 +62,23 @@ PROMISES = [
     UserKAnonymity(k=4, labels=DIGEST, topics=DIGEST),
     UserKAnonymity(k=4, phrases=True),
     PhraseUsers(m=5),
+    SequenceKAnonymity(k=5),
+    SequenceKAnonymity(k=2, paths="exact", days=False, session_minutes=7),
+    VisitKAnonymity(k=5),
+    VisitKAnonymity(k=2, details="none"),
+    VisitKAnonymity(k=2, details="method,status,bytes"),
+    CellKAnonymity(k=5),
+    CellKAnonymity(k=2, tables="pages,hours,browsers"),
+    CellKAnonymity(k=2, tables="landing", session_minutes=7),
+    RecordKAnonymity(k=5),
+    RecordKAnonymity(k=2, sessions=True),
+    RecordKAnonymity(k=5, visitors=False),
+    DocumentKAnonymity(k=5, term_documents=3),
+    DocumentKAnonymity(k=4, term_documents=2, owners=True),
+    DocumentKAnonymity(k=4, term_documents=4, labels="wordnet"),
+    DocumentKAnonymity(k=4, term_documents=4, labels="wordnet", owners=True),
+    DifferentialPrivacy(epsilon=1.0),
+    DifferentialPrivacy(epsilon=3.0, delta=1e-5, k=1, counts=0.0),
 ]
 
 
@@ -126,7 +155,168 @@ SUBJECTS = pl.LazyFrame({"original": ["a", "c", "b"], "released": NAMES[:3]})
 LABELS = pl.LazyFrame({"label": ["dog", "wolf"]})
 AFFINE = {"k": 3, "theta": 0.5, "min_users": 2}
 
+WALKED = log_of(
+    [
+        {"user": user, "path": path, "time": AT + timedelta(minutes=minutes)}
+        for user in "abc"
+        for minutes, path in enumerate(("/dog", "/wolf", f"/own/{user}"))
+    ],
+    VISITS,
+)
+WALKS = [
+    {"sequence": name, "position": place, "path": path, "time": DAY}
+    for name in names_of(RUN, "012", ())
+    for place, path in enumerate(("/dog", "/wolf"), start=1)
+]
+ASTRAY = [*WALKS[:4], {"sequence": NAMES[0], "position": 1, "path": "/own/a", "time": AT}]
+
+AGENT, LINK = "Mozilla/5.0 (X11; Linux x86_64; rv:109.0) Gecko/20100101 Firefox/115.0", "http://ref.example/a?b"
+SEEN = log_of(
+    [
+        {
+            "user": user,
+            "path": path,
+            "time": AT,
+            "status": 200,
+            "agent": AGENT,
+            "referrer": LINK,
+            "address": f"10.0.0.{n}",
+        }
+        for n, user in enumerate("abc")
+        for path in ("/dog", f"/own/{user}")
+    ],
+    VISITS,
+)
+SHORT = [
+    {"path": path, "time": AT.replace(minute=0), "agent": "firefox", "referrer": "ref.example"}
+    for path in ("/dog", "/own/*")
+    for _ in "abc"
+]
+BECAME = pl.LazyFrame(
+    {"row": [0, 2, 4, 1, 3, 5], "released_row": range(6)}, schema={"row": pl.UInt64, "released_row": pl.UInt32}
+)
+ODD = [
+    {**SHORT[0], "status": 200},
+    {**SHORT[0], "time": AT + timedelta(minutes=1)},
+    *SHORT[2:5],
+    {**SHORT[0], "path": "/cow"},
+]
+CELLS = [("pages", "/dog", 3), ("browsers", "firefox", 6), ("referrers", "ref.example", 6)]
+COUNTED = [{"table": table, "item": item, "count": count} for table, item, count in CELLS]
+MISCOUNTED = [COUNTED[0], COUNTED[0] | {"item": "/own/a", "count": 1}, COUNTED[1] | {"count": 7}, {"item": "no table"}]
+TABLES = CellKAnonymity(k=3, tables="pages,browsers,referrers")
+AS_ONE = {"agent": "firefox/115 (linux)", "referrer": "ref.example/a", "status": 200, "time": AT}
+RECORDS = [{"path": path, **AS_ONE} for path in ("/dog", "/own/*") for _ in "abc"]
+OWN = pl.LazyFrame({"row": range(6), "group": [0, 1] * 3}, schema={"row": pl.UInt64, "group": pl.UInt32})
+BY_USER = pl.LazyFrame({"row": range(6), "group": [0, 0, 0, 0, 1, 1]}, schema={"row": pl.UInt64, "group": pl.UInt32})
+WRITTEN = [
+    {"doc": doc, "term": term, "weight": weight}
+    for doc in "abc"
+    for term, weight in (("dog", 0.5), ("wolf", 0.25), (f"own {doc}", 0.25))
+]
+CORPUS = log_of(WRITTEN, TERMS)
+OWNED = Log(
+    frame=CORPUS.frame.with_columns(pl.when(pl.col("doc") == "a").then(pl.lit("b")).otherwise("doc").alias("owner")),
+    shape=TERMS,
+)
+VECTORS = [
+    {"doc": name, "term": term, "weight": weight}
+    for name in TRUE_NAMES
+    for term, weight in (("dog", 0.5), ("wolf", 0.25))
+]
+CONCEPTS = [{"doc": name, "term": "canine (2)", "weight": 0.5} for name in TRUE_NAMES]
+HEAVY = [*VECTORS[:4], {"doc": NAMES[0], "term": "own a", "weight": 0.12345}]
+TWICE = [*VECTORS, VECTORS[0]]
+NOISY = [{"item": item, "count": 40, "low": 30, "high": 50} for item in ("dog", "wolf")]
+PRIVATE = PrivateCounts(epsilon=4.0, delta=1e-5, k=2)
+COST = evidence_of(
+    PRIVATE.stages, {stage.name: tables_of(PRIVATE.budget(stage)) for stage in PRIVATE.stages}, counted=10
+)
+DEAR = COST | {"private_stages": COST["private_stages"].with_columns(epsilon=pl.col("epsilon") * 2)}
+UNFIT = [
+    NOISY[0],
+    NOISY[0],
+    {"table": "days", "item": "cow", "count": 1},
+    {"item": "wolf", "count": 9, "low": 1, "high": 60},
+]
+
 CASES = {
+    "rows of visits": (case_of(SHORT, SEEN, VISITS, evidence={"rows": BECAME}), VisitKAnonymity(k=3)),
+    "rows of visits, too few": (case_of(SHORT, SEEN, VISITS, evidence={"rows": BECAME}), VisitKAnonymity(k=4)),
+    "rows of visits, all wrong": (case_of(ODD, SEEN, VISITS, evidence={"rows": BECAME}), VisitKAnonymity(k=2)),
+    "rows of visits, no record": (case_of(ODD, SEEN, VISITS), VisitKAnonymity(k=3, details="day")),
+    "rows of visits, no original": (case_of(SHORT, None, VISITS), VisitKAnonymity(k=3)),
+    "rows of visits, none": (case_of([], SEEN, VISITS, evidence={"rows": BECAME.clear()}), VisitKAnonymity(k=3)),
+    "tables": (case_of(COUNTED, SEEN, COUNTS), TABLES),
+    "tables, all wrong": (case_of(MISCOUNTED, SEEN, COUNTS), TABLES),
+    "tables, no original": (case_of(COUNTED, None, COUNTS), TABLES),
+    "tables, none": (case_of([], SEEN, COUNTS), TABLES),
+    "tables of queries": (case_of(BARE, LOG), TABLES),
+    "records": (case_of(RECORDS, SEEN, VISITS, evidence={"clusters": OWN}), RecordKAnonymity(k=3)),
+    "records, too few": (case_of(RECORDS, SEEN, VISITS, evidence={"clusters": OWN}), RecordKAnonymity(k=4)),
+    "records of one visitor": (case_of(RECORDS, SEEN, VISITS, evidence={"clusters": BY_USER}), RecordKAnonymity(k=2)),
+    "records, the paper's rule": (
+        case_of(RECORDS, SEEN, VISITS, evidence={"clusters": OWN}),
+        RecordKAnonymity(k=3, visitors=False),
+    ),
+    "records, no record": (case_of(RECORDS, SEEN, VISITS), RecordKAnonymity(k=3, sessions=True)),
+    "records, foreign": (
+        case_of(RECORDS[1:], SEEN, VISITS, foreign=True),
+        RecordKAnonymity.of_foreign({"k": 3}, named=False),
+    ),
+    "vectors": (case_of(VECTORS, CORPUS, TERMS, run=RUN), DocumentKAnonymity(k=3, term_documents=2)),
+    "vectors, too few": (case_of(VECTORS, CORPUS, TERMS, run=RUN), DocumentKAnonymity(k=4, term_documents=4)),
+    "vectors, all wrong": (case_of(HEAVY, CORPUS, TERMS, run=RUN), DocumentKAnonymity(k=2, term_documents=2)),
+    "vectors, a term twice": (case_of(TWICE, CORPUS, TERMS, run=RUN), DocumentKAnonymity(k=2, term_documents=2)),
+    "vectors of owners": (
+        case_of(VECTORS, OWNED, TERMS, run=RUN),
+        DocumentKAnonymity(k=3, term_documents=2, owners=True),
+    ),
+    "vectors of unknown owners": (
+        case_of(VECTORS, CORPUS, TERMS, run=RUN),
+        DocumentKAnonymity(k=3, term_documents=2, owners=True),
+    ),
+    "vectors of concepts": (
+        case_of(CONCEPTS, CORPUS, TERMS, run=RUN),
+        DocumentKAnonymity(k=3, term_documents=3, labels="wordnet"),
+    ),
+    "vectors, no record": (case_of(VECTORS, CORPUS, TERMS), DocumentKAnonymity(k=3, term_documents=2, owners=True)),
+    "vectors, no original": (
+        case_of(VECTORS, None, TERMS),
+        DocumentKAnonymity(k=3, term_documents=3, labels="wordnet"),
+    ),
+    "vectors, foreign": (
+        case_of(VECTORS, CORPUS, TERMS, foreign=True),
+        DocumentKAnonymity.of_foreign({"k": 4}, named=True),
+    ),
+    "vectors, none": (case_of([], OWNED, TERMS, run=RUN), DocumentKAnonymity(k=3, term_documents=2)),
+    "vectors of queries": (case_of(BARE, LOG), DocumentKAnonymity(k=3, term_documents=2)),
+    "private": (case_of(NOISY, LOG, COUNTS, evidence=COST), DifferentialPrivacy(epsilon=4.0, delta=1e-5, k=2)),
+    "private, too dear": (
+        case_of(NOISY, LOG, COUNTS, evidence=DEAR),
+        DifferentialPrivacy(epsilon=4.0, delta=1e-5, k=2),
+    ),
+    "private, all wrong": (
+        case_of(UNFIT, LOG, COUNTS, evidence=COST),
+        DifferentialPrivacy(epsilon=4.0, delta=1e-5, k=2, days="2020-02-03..2020-02-04"),
+    ),
+    "private, no record": (case_of(NOISY, LOG, COUNTS), DifferentialPrivacy(epsilon=4.0, k=3)),
+    "private, no original": (case_of(NOISY, None, COUNTS), DifferentialPrivacy(epsilon=4.0, counts=0.0)),
+    "private, none": (case_of([], LOG, COUNTS, evidence=COST), DifferentialPrivacy(epsilon=4.0, delta=1e-5, k=2)),
+    "walks": (case_of(WALKS, WALKED, SEQUENCES, run=RUN), SequenceKAnonymity(k=3, paths="exact")),
+    "walks, too few": (case_of(WALKS, WALKED, SEQUENCES), SequenceKAnonymity(k=4, paths="exact")),
+    "walks, all wrong": (
+        case_of(ASTRAY, WALKED, SEQUENCES, run=RUN),
+        SequenceKAnonymity(k=3, paths="exact", days=False),
+    ),
+    "walks, broken": (case_of(WALKS[1:], WALKED, SEQUENCES), SequenceKAnonymity(k=3, paths="exact")),
+    "walks, no original": (case_of(WALKS, None, SEQUENCES), SequenceKAnonymity(k=3)),
+    "walks, none": (case_of([], WALKED, SEQUENCES), SequenceKAnonymity(k=3)),
+    "walks of nobody": (
+        case_of([], log_of([{"path": "/dog", "time": AT}], VISITS), SEQUENCES),
+        SequenceKAnonymity(k=3, paths="exact"),
+    ),
+    "walks of queries": (case_of(BARE, LOG), SequenceKAnonymity(k=3)),
     "queries, fine": (case_of(BARE, LOG), QueryKAnonymity(k=2, attrs="drop")),
     "queries, too few": (case_of(BARE, LOG), QueryKAnonymity(k=4)),
     "queries, by name": (case_of(NAMED, LOG), QueryKAnonymity(k=2, users="pseudonym")),
@@ -141,10 +331,10 @@ CASES = {
     "queries, foreign": (case_of(WRONG, LOG, foreign=True), QueryKAnonymity.of_foreign({"k": 2}, named=True)),
     "queries, foreign, no original": (case_of(NAMED, foreign=True), QueryKAnonymity.of_foreign({"k": 2}, named=True)),
     "queries, none": (case_of([], LOG), QueryKAnonymity(k=2, users="pseudonym")),
-    "visits": (case_of(VISITS_WRONG, VISITED, VISITS), QueryKAnonymity(k=2)),
-    "visits, no original": (case_of(VISITS_WRONG, None, VISITS), QueryKAnonymity(k=2)),
+    "visits": (case_of(VISITS_WRONG, VISITED, VISITS), QueryKAnonymity(k=2, shape="VISITS")),
+    "visits, no original": (case_of(VISITS_WRONG, None, VISITS), QueryKAnonymity(k=2, shape="VISITS")),
     "counts": (
-        case_of(pl.DataFrame({"item": ["dog"], "count": [3]}, schema=COUNTS.schema), LOG, COUNTS),
+        case_of(COUNTS.completed(pl.LazyFrame({"item": ["dog"], "count": [3]})).collect(), LOG, COUNTS),
         QueryKAnonymity(k=2),
     ),
     "wrong columns": (case_of(case_of(BARE).rows.collect().drop("rank", "url"), LOG), QueryKAnonymity(k=2)),
@@ -198,6 +388,7 @@ CASES = {
         case_of([*PROFILES, {"user": NAMES[0], "query": "what was typed", "rank": 1}]),
         UserKAnonymity(k=3, labels="wordnet"),
     ),
+    "profiles of labels, with the record": (case_of(SHARED, LOG, run=RUN), UserKAnonymity(k=3, labels="wordnet")),
     "profiles of own labels": (
         case_of(PROFILES, LOG, evidence={"labels": LABELS}),
         UserKAnonymity(k=3, labels=digest_of(["dog", "wolf"])),
@@ -205,7 +396,7 @@ CASES = {
     "profiles of unknown labels": (case_of(PROFILES, LOG), UserKAnonymity(k=3, labels=DIGEST)),
     "profiles, foreign": (case_of(WRONG, LOG, foreign=True), UserKAnonymity.of_foreign({"k": 3}, named=True)),
     "profiles of nobody": (
-        case_of(pl.DataFrame({"item": ["dog"], "count": [3]}, schema=COUNTS.schema), LOG, COUNTS),
+        case_of(COUNTS.completed(pl.LazyFrame({"item": ["dog"], "count": [3]})).collect(), LOG, COUNTS),
         UserKAnonymity(k=3),
     ),
 }
@@ -250,7 +441,7 @@ def test_what_is_told(name, written, monkeypatch):
 @pytest.mark.parametrize("promise", PROMISES, ids=range(len(PROMISES)))
 def test_a_wrong_number_says_whose_it_is(promise):
     with pytest.raises(ParameterError, match=promise.name):
-        type(promise)(**{fields(promise)[0].name: 1})
+        type(promise)(**{fields(promise)[0].name: 0 if isinstance(promise, DifferentialPrivacy) else 1})
 
 
 @pytest.mark.parametrize("cls", [QueryKAnonymity, KThetaAffinity])

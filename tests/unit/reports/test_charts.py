@@ -3,10 +3,13 @@
 In processes of their own: a renderer that meets a character it cannot draw ends the whole process.
 """
 
+import re
 import subprocess
 import sys
 
 import pytest
+
+from coterie.reports._charts import COLOURS, bars, curves, dots, trade_off
 
 CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
 NO_CHARACTERS = [0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xFDD0, 0xFDEF, 0xFFFE, 0xFFFF, 0x1FFFE, 0x1FFFF, 0x10FFFE, 0x10FFFF]
@@ -41,8 +44,44 @@ def test_no_character_ends_the_renderer(codes):
 
 
 def test_labels_that_differ_in_such_a_character_stay_apart():
-    from coterie.reports._charts import dots
-
     svg = dots("Queries", ["tea \x1b", "tea \x07"], {"original": [1.0, 2.0]}).svg
     assert "tea [U+001B]" in svg
     assert "tea [U+0007]" in svg
+
+
+LONG = [f"a_method_with_a_long_name (publish={what})" for what in ("queries", "phrases")]
+
+
+def test_long_names_lose_their_middle_and_stay_apart():
+    panel = curves("Kept", [(line, k, 50.0) for line in LONG for k in (3, 5)])
+    assert "a_method_wi…name (publish=queries)" in panel.svg
+    assert "a_method_wi…name (publish=phrases)" in panel.svg
+    assert all(line in panel.alt for line in LONG), "the text has them whole"
+
+
+def test_names_that_would_become_equal_stay_whole():
+    names = [f"a_method_with{middle}a_long_name_and_settings" for middle in ("_x_", "_y_")]
+    panel = bars("Kept", [(name, 50.0, "a") for name in names], ["a"])
+    assert panel.svg.count("a_method_with_x_") == panel.svg.count("a_method_with_y_") == 1
+
+
+def test_a_line_has_one_colour_in_all_maps():
+    points = [(line, line, 5.0 + n, 50.0) for n, line in enumerate(LONG)]
+    every = ["suppress_rare", *LONG]
+    with_all = trade_off(("risk", "use"), [("suppress_rare", "", 5.0, 40.0), *points], every=every)
+    with_some = trade_off(("risk", "use"), points, every=every)
+    blue, orange, green = COLOURS[:3]
+    assert {blue, orange, green} <= set(re.findall("#[0-9a-f]{6}", with_all.svg))
+    assert {orange, green} <= set(colours := re.findall("#[0-9a-f]{6}", with_some.svg))
+    assert blue not in colours
+
+
+@pytest.mark.parametrize("share", [90.0, 122.0, 400.0])
+def test_more_than_all_is_drawn_inside_the_picture(share):
+    for panel in (
+        curves("Rows kept", [("a", 3, share), ("b", 3, 20.0), ("a", 5, 50.0)]),
+        trade_off(("risk", "use"), [("a", "", 5.0, share), ("b", "", 6.0, 20.0), ("b", "", 6.0, 50.0)]),
+    ):
+        marks = re.findall(r'transform="translate\(([-\d.]+),([-\d.]+)\)"[^>]*d="M', panel.svg)
+        assert len(marks) >= 3
+        assert all(float(y) >= 0 for _, y in marks)

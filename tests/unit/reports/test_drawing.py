@@ -85,7 +85,9 @@ def test_one_score_against_another():
     figure = parse_drawing(wanted)
     releases = [view(2, {"a": 5.0, "b": 1.0}), view(3, {"a": 4.0, "b": 2.0}), view(2, {"a": 1.0, "b": None}, "other")]
     assert list(_points(figure, releases)) == [("groups", 5.0, 1.0), ("groups", 4.0, 2.0)]
-    assert "m a</text>" in draw(figure, releases)
+    drawn = draw(figure, releases)
+    assert "m a</text>" in drawn
+    assert all(drawn.count(f"k={k}</text>") == 1 for k in (2, 3))  # which end of a line is which
     with pytest.raises(InputError, match="against is a measure and a key"):
         parse_drawing({**wanted, "against": "m"})
     with pytest.raises(InputError, match="against is a measure and a key"):

@@ -427,6 +427,8 @@ def test_texts_that_differ_in_numbers_only_become_one() -> None:
 def test_short_labels_are_different() -> None:
     assert short_labels([view(2), view(5)]) == ["k=2", "k=5"]
     assert short_labels([view(2), view(2)]) == ["k=2", "k=2 (2)"]
+    one, other = (replace(view(2), params={"k": 2, "publish": kind}) for kind in ("queries", "phrases"))
+    assert short_labels([one, other, view(5)]) == ["k=2 publish=queries", "k=2 publish=phrases", "k=5"]
     assert short_labels([view(2, label="a b"), view(2, label="c b")]) == ["a b", "c b"]
     assert short_labels([view(2, label=""), view(2, label="c")]) == ["–", "c"]
 

@@ -18,14 +18,17 @@ import coterie
 from coterie.core import registry
 from coterie.core.log import Step
 from coterie.core.params import File, Flag, Range, params_of
-from coterie.errors import ParameterError, UnknownNameError
+from coterie.core.shapes import QUERIES
+from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.steps import parse_steps, spelled, step_of
+from coterie.steps.default import default_steps
 from coterie.steps.drop_empty import DropEmpty
 from coterie.steps.events import Events
 from coterie.steps.normalize import Normalize
 from coterie.steps.sessions import Sessions, session_minutes
 from coterie.testing import queries_log, visits_log
 
+FOR_VISITS = {"drop_assets", "drop_bots", "strip_query", "visitors"}
 START = datetime(2020, 2, 3, 9)
 
 
@@ -179,8 +182,12 @@ def test_every_step_is_a_value_that_is_spelled_by_its_name(name):
     assert hash(step) == hash(cls())
     assert cls.__doc__
     assert all(param.doc for param in params_of(cls))
-    assert step(queries_log()).steps == (name,)
-    assert step(visits_log()).steps == (name,)
+    for log in (queries_log(), visits_log()):
+        if name in FOR_VISITS and log.shape is QUERIES:
+            with pytest.raises(InputError, match=r"for access logs \(VISITS\), and this log is QUERIES"):
+                step(log)
+        else:
+            assert step(log).steps == (default_steps(log.shape) if name == "default" else (name,))
 
 
 @given(st.integers(1, 1440))

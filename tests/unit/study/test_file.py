@@ -11,7 +11,15 @@ from coterie.core.declared import keys_of
 from coterie.errors import CoterieError, InputError, MissingError, ParameterError, UnknownNameError
 from coterie.reports.drawing import Drawing
 from coterie.study import load_study
-from coterie.study.file import AnonymizeTable, MeasureTable, PrepareTable, ReadTable, ReportTable, StudyFile
+from coterie.study.file import (
+    AnonymizeTable,
+    MeasureTable,
+    PrepareTable,
+    ReadTable,
+    ReportTable,
+    SimulateTable,
+    StudyFile,
+)
 
 ROOT = Path(__file__).parents[3]
 TABLES = {
@@ -66,7 +74,7 @@ def test_a_study(study):
     study.write_text('[read]\nsource = ["a.tsv", "/b.tsv"]\n[[anonymize]]\nmethod = "microaggregate"\nk = 2')
     least = load_study(study)
     assert least.read["source"] == [str(study.parent / "a.tsv"), "/b.tsv"]
-    assert least.prepare.steps == ("normalize", "drop_empty")
+    assert least.prepare.steps == ("default",)
     assert least.measures is None
     assert least.cells[0].seed == 7
     assert least.cells[0].baseline.params["partition"] == "random"
@@ -160,6 +168,7 @@ def test_the_page_has_every_key():
     """docs/studies.md has a table with one line for each key of each table, and no other."""
     page = (ROOT / "docs" / "studies.md").read_text()
     listed = re.findall(r"^\| `(\[.*?\])` \| `(\w+)` \|", page, re.M)
-    declared = [(table, key) for table, kind in TABLES.items() for key in keys_of(kind)]
+    tables = {**TABLES, "[[simulate]]": SimulateTable}
+    declared = [(table, key) for table, kind in tables.items() for key in keys_of(kind)]
     assert sorted(listed) == sorted(declared)
-    assert {name.strip("[]") for name in TABLES} | {"format"} == set(keys_of(StudyFile))
+    assert {name.strip("[]") for name in tables} | {"format"} == set(keys_of(StudyFile))

@@ -7,7 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from coterie import verbs
-from coterie.errors import InputError
+from coterie.errors import InputError, NotApplicableError
 from coterie.study import load_study, run_study
 from coterie.study.run import CellResult, alike
 
@@ -116,6 +116,71 @@ def test_results_are_declared(study):
 def test_another_version_computes_everything_again(study, monkeypatch, learnt):
     run_study(load_study(study))
     learnt.clear()
-    monkeypatch.setattr("coterie.study.run.__version__", "0.0.1")
+    monkeypatch.setattr("coterie.study.inputs.__version__", "0.0.1")
     run_study(load_study(study))
     assert learnt == [3, 4, 1]
+
+
+SEEDS = """
+[read]
+source = "synth:users=24,seed=7"
+[[anonymize]]
+method = "microaggregate"
+partition = "size"
+seed = %s
+k = [2, 3]
+[measure]
+names = ["exposure", "release_share"]
+[report]
+to = "report.md"
+"""
+
+
+def test_of_several_seeds_the_mean_is_told(tmp_path):
+    path, told = tmp_path / "study.toml", []
+
+    def scores(seeds):
+        path.write_text(SEEDS % seeds)
+        return run_study(load_study(path), lambda label, there: told.append((label, there)))
+
+    one, other = scores("1"), scores("[2]")
+    told.clear()
+    both = scores("[1, 2, 1]")
+    assert (both.drop("value").rows()) == one.drop("value").rows()
+    for left, right, mean in zip(one["value"], other["value"], both["value"], strict=True):
+        assert mean == (None if left is None else pytest.approx((left + right) / 2))
+    assert one["value"].to_list() != other["value"].to_list()
+    assert ("microaggregate partition=size k=2, seed 2", True) in told  # each seed is a cell of its own
+    assert all(there for _, there in told)
+    assert "means over 2 seeds: 1, 2." in (tmp_path / "report.md").read_text()
+
+
+def test_a_measure_without_meaning_for_one_method_is_left_out_there_with_its_reason(tmp_path):
+    path = tmp_path / "study.toml"
+    text = SEEDS % 7 + '[[anonymize]]\nmethod = "suppress_rare"\nk = 2\n'
+    path.write_text(text.replace('"release_share"', '"attribution"'))
+    scores = run_study(load_study(path))
+    with_scores = set(scores.filter(scores["name"] == "attribution")["release"])
+    assert with_scores == {"microaggregate partition=size k=2", "microaggregate partition=size k=3"}
+    assert "Not measured: attribution. " in (tmp_path / "report.md").read_text()
+
+
+def test_a_measure_without_meaning_for_all_methods_is_refused(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text('[read]\nsource = "synth:users=24,seed=7"\n[[anonymize]]\nmethod = "suppress_rare"\nk = 2\n'
+                    '[measure]\nnames = ["attribution"]')  # fmt: skip
+    with pytest.raises(NotApplicableError, match="'attribution' does not apply here"):
+        run_study(load_study(path))
+
+
+def test_searches_of_an_access_log(tmp_path):
+    time = "[03/Feb/2020:09:00:00 +0000]"
+    lines = [f'192.0.2.{n} - - {time} "GET /?q=blue+tea HTTP/1.1" 200 5 "-" "B/1"\n' for n in range(1, 8)]
+    (tmp_path / "site.log").write_text("".join(lines))
+    path = tmp_path / "study.toml"
+    path.write_text(
+        '[read]\nsource = "site.log"\nquery_param = "q"\n[[anonymize]]\nmethod = "suppress_rare"\nk = 5\n'
+        '[measure]\nnames = ["release_share"]\n'
+    )
+    scores = run_study(load_study(path))
+    assert dict(scores.select("key", "value").iter_rows())["rows"] == 100

@@ -54,7 +54,7 @@ def test_one_seed_one_log() -> None:
 
 
 def test_another_kind_is_refused() -> None:
-    with pytest.raises(ValueError, match="one of topics, people"):
+    with pytest.raises(ValueError, match="one of topics, people, visits"):
         synth.batches(3, 7, "crowd")
 
 

@@ -9,6 +9,7 @@ import sys
 
 import polars as pl
 import pytest
+import zstandard
 
 import coterie
 from coterie.core.shapes import QUERIES
@@ -103,6 +104,103 @@ def test_other_bytes_of_the_same_compression_are_looked_at_again(tmp_path):
     assert _judged(path).status == "passed", "another version may pack it otherwise"
     path.write_bytes(gzip.compress(text, compresslevel=1, mtime=1))
     assert "header of gzip" in _judged(path).text
+
+
+# What another version of a library may have packed: each is read to its end, and nothing may hide in it.
+
+
+def _zstd(descriptor, *blocks, magic=b"\x28\xb5\x2f\xfd"):
+    """A frame with four bytes for its size, and blocks of (kind, length as it is said, bytes)."""
+    size = sum(length for kind, length, _ in blocks)
+    heads = [
+        (length << 3 | kind << 1 | (place == len(blocks))).to_bytes(3, "little")
+        for place, (kind, length, _) in enumerate(blocks, start=1)
+    ]
+    body = b"".join(head + data for head, (_, _, data) in zip(heads, blocks, strict=True))
+    return magic + bytes([descriptor]) + size.to_bytes(4, "little") + body
+
+
+@pytest.fixture
+def packed(tmp_path):
+    path = tmp_path / "safe.tsv.zst"
+    _sink(_rows(500).lazy(), path, "tsv", "zst")
+    return path
+
+
+def test_other_bytes_of_zstd_are_looked_at_again(packed):
+    text = zstandard.ZstdDecompressor().stream_reader(packed.read_bytes()).read()
+    for checksum in (False, True):
+        made = zstandard.ZstdCompressor(level=19, write_checksum=checksum).compress(text)
+        assert made != packed.read_bytes()
+        packed.write_bytes(made)
+        assert _judged(packed).status == "passed", "another version may pack it otherwise"
+    packed.write_bytes(made + b"\x50\x2a\x4d\x18\x04\x00\x00\x00note")  # a frame that readers skip
+    assert "beside the compressed rows" in _judged(packed).text
+
+
+def test_blocks_of_zstd_are_what_a_writer_makes(packed):
+    text = zstandard.ZstdDecompressor().stream_reader(packed.read_bytes()).read()
+    at = text.index(b"00")
+    plain, run = (0, len(text), text), [(0, at, text[:at]), (1, 2, b"0"), (0, len(text) - at - 2, text[at + 2 :])]
+    for blocks in ([plain], run):
+        packed.write_bytes(_zstd(0b1010_0000, *blocks))
+        assert _judged(packed).status == "passed"
+    packed.write_bytes(_zstd(0b1010_0000, (0, 0, b""), plain))
+    assert "beside the compressed rows" in _judged(packed).text, "how many empty blocks there are could be a message"
+    packed.write_bytes(_zstd(0b1011_0000, plain))
+    assert "beside the compressed rows" in _judged(packed).text, "and so could a bit that nobody uses"
+
+
+def test_bytes_behind_gzip(tmp_path):
+    path = tmp_path / "safe.tsv.gz"
+    _sink(_rows(50).lazy(), path, "tsv", "gz")
+    path.write_bytes(path.read_bytes() + gzip.compress(b"", mtime=0))
+    assert "thing behind the compressed rows" in _judged(path).text
+
+
+def _by_another_version(path):
+    """The file as if another version of polars had written it: the same number of bytes, other digits."""
+    data = path.read_bytes()
+    version = f"version {pl.__version__}".encode()
+    assert data.count(version) == 1
+    path.write_bytes(data.replace(version, version[:-1] + (b"8" if version.endswith(b"9") else b"9")))
+
+
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [
+        ({}, ""),
+        ({"row_group_size": 100}, "what a Parquet file has: row groups"),
+        ({"compression": "snappy"}, "what a Parquet file has: compression and indexes"),
+        ({"statistics": {"min": True, "max": True, "null_count": False}}, "what a Parquet file has: statistics"),
+        ({"metadata": {"note": "n"}}, "what a Parquet file has: notes"),
+    ],
+)
+def test_another_version_of_polars_may_pack_parquet_otherwise_and_say_nothing_else(tmp_path, how, what):
+    path = tmp_path / "safe.parquet"
+    rows = _rows(500)
+    rows.lazy().sink_parquet(path, **{"row_group_size": 250_000, "maintain_order": True, **how})
+    _by_another_version(path)
+    check = _judged(path)
+    assert check.status == ("failed" if what else "passed")
+    assert what in check.text
+
+
+def test_what_this_version_of_polars_writes_has_one_spelling(tmp_path):
+    path = tmp_path / "safe.parquet"
+    _rows(500).lazy().sink_parquet(path, compression_level=9)
+    assert "this version of polars would have written otherwise" in _judged(path).text
+
+
+def test_a_gap_before_the_footer_of_parquet(tmp_path):
+    path = tmp_path / "safe.parquet"
+    _sink(_rows(500).lazy(), path, "parquet", None)
+    _by_another_version(path)
+    assert _judged(path).status == "passed"
+    data = path.read_bytes()
+    footer = int.from_bytes(data[-8:-4], "little") + 8
+    path.write_bytes(data[:-footer] + bytes(40) + data[-footer:])
+    assert "gap in a Parquet file" in _judged(path).text
 
 
 # --- spreadsheets --------------------------------------------------------------------------------

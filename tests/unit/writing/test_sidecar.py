@@ -70,7 +70,7 @@ def written(tmp_path):
 def test_what_it_says(written):
     path, data = written
     promise = QueryKAnonymity(k=3)
-    keys = "coterie format method parameters promises limits warnings checks shape prepare sha256 csv_safe"
+    keys = "coterie format method parameters promises limits warnings checks shape prepare reading sha256 csv_safe"
     assert list(data) == keys.split()
     assert data["format"] == FORMAT
     assert data["coterie"] == coterie.__version__
@@ -81,6 +81,7 @@ def test_what_it_says(written):
             "users": "drop",
             "attrs": "common",
             "session_minutes": 30,
+            "shape": "QUERIES",
             "sentence": promise.sentence,
             "headline": "k = 3",
         }
@@ -178,7 +179,9 @@ def test_mistakes(written, change, message):
         assert message in str(refused.value)
 
 
-@pytest.mark.parametrize("key", [name for name in Sidecar.__annotations__ if name not in ("format", "csv_safe")])
+@pytest.mark.parametrize(
+    "key", [name for name in Sidecar.__annotations__ if name not in ("format", "reading", "csv_safe")]
+)
 def test_every_key_is_needed(written, key):
     path, data = written
     del data[key]
@@ -193,7 +196,9 @@ def test_numbers_and_names_that_a_promise_cannot_have(written):
     with pytest.raises(InputError, match=r"safe.tsv.json .*'k' in promises\[0\] must be a whole number of at least 2"):
         coterie.verify(path)
     _put(path, {**data, "promises": [{**data["promises"][0], "name": "query_k_anonymty"}]})
-    with pytest.raises(InputError, match=r"safe.tsv.json .*'name' in promises\[0\] is no promise that is known here"):
+    with pytest.raises(
+        InputError, match=r"safe.tsv.json .*'name' in promises\[0\] is not a promise that is known here"
+    ):
         coterie.verify(path)
 
 
@@ -234,7 +239,7 @@ def test_steps_that_are_given_replace_those_of_the_sidecar(written):
 def test_a_plan_is_no_release(written, shape):
     path, data = written
     _put(path, {**data, "shape": shape})
-    with pytest.raises(InputError, match="'shape' must be one of QUERIES, VISITS, TERMS, COUNTS, the shapes of rel"):
+    with pytest.raises(InputError, match="'shape' must be one of QUERIES, VISITS, SEQUENCES, TERMS, COUNTS, the shap"):
         coterie.verify(path)
 
 

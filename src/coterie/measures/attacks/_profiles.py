@@ -177,13 +177,13 @@ def parts_of(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
     """
     numbers = {run: item for item, run in _runs(parts)}
     longest = max(map(len, numbers), default=0)
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for whole, run in _runs(wholes):
         words = run[:_MOST_WORDS]
         ends = range(1, len(words) + 1)
         inside = {_as_text(words[begin:end]) for end in ends for begin in range(max(0, end - longest), end)}
-        found += [(numbers[part], whole) for part in inside | {run} if part in numbers]
-    return pl.DataFrame(found, schema={"part": pl.UInt32, "whole": pl.UInt32}, orient="row").sort("part", "whole")
+        pairs += [(numbers[part], whole) for part in inside | {run} if part in numbers]
+    return pl.DataFrame(pairs, schema={"part": pl.UInt32, "whole": pl.UInt32}, orient="row").sort("part", "whole")
 
 
 def cut_into(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
@@ -194,10 +194,10 @@ def cut_into(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
     """
     numbers = {run: (users, item) for (item, run), users in zip(_runs(parts), parts["users"], strict=True)}
     longest = max(map(len, numbers), default=0)
-    found: Counter[tuple[int, int]] = Counter()
+    counts: Counter[tuple[int, int]] = Counter()
     for whole, run in _runs(wholes):
         if run in numbers:
-            found[numbers[run][1], whole] += 1
+            counts[numbers[run][1], whole] += 1
             continue
         open_parts = [run]
         while open_parts:
@@ -207,10 +207,10 @@ def cut_into(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
                         if (part := _as_text(words[at : at + n])) in numbers]  # fmt: skip
                 if fits:
                     (_, item), at = min(fits, key=lambda fit: (fit[0][0], fit[1]))
-                    found[item, whole] += 1
+                    counts[item, whole] += 1
                     open_parts += [words[:at], words[at + n :]]
                     break
-    rows = [(part, whole, n) for (part, whole), n in found.items()]
+    rows = [(part, whole, n) for (part, whole), n in counts.items()]
     schema = {"part": pl.UInt32, "whole": pl.UInt32, "n": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row").sort("part", "whole")
 
@@ -267,12 +267,12 @@ def find_groups(
                 chosen[scoring, user, column] = best[np.argmin(size[best])]
     right = chosen == known.users["group"].to_numpy()[None, :, None]
     fold = known.users["fold"].to_numpy()
-    found = np.zeros((known.n, len(keys)), np.int64)
+    groups = np.zeros((known.n, len(keys)), np.int64)
     for each in (0, 1):
         scoring = right[:, fold != each].sum(axis=1).argmax(axis=0)  # of equals the first
         for column, use in enumerate(scoring):
-            found[fold == each, column] = chosen[use, fold == each, column]
-    return {key: found[:, column] for column, key in enumerate(keys)}
+            groups[fold == each, column] = chosen[use, fold == each, column]
+    return {key: groups[:, column] for column, key in enumerate(keys)}
 
 
 def _clues(own: pl.DataFrame, queries: pl.DataFrame, texts: pl.DataFrame, users: pl.DataFrame) -> Clues:

@@ -42,13 +42,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Finding, Score
+from coterie.core.log import Log
+from coterie.core.scores import Figure, Finding, Glance, Score
 from coterie.measures.attacks import bound
 from coterie.measures.attacks._clues import PARTS
 from coterie.measures.attacks._profiles import (
@@ -97,6 +99,8 @@ findings = (
 _ROUNDS = 12  # of Newton's method; more change nothing that is shown
 _RIDGE = 1e-3
 _DIGITS = 9  # of a score, so that equal strings are equally likely
+_ORIGINALS: WeakKeyDictionary[Log, dict[tuple[int, str], list[Score]]] = WeakKeyDictionary()
+"""What is known of logs, by seed and prefix, as long as they are in use."""
 KINDS = ("all", "novel", "specific")
 figures = (
     Figure(
@@ -140,6 +144,10 @@ figures = (
         reading="What it costs a person to be in the log: how much more often such a guess is right, with five known "
         "queries and the group told, than on the same profile made without the person. Compare it with one in k and "
         "with the line below.",
+        glance=Glance(
+            axis="attribution excess",
+            reading="A smaller attribution excess is safer: it is what a person's own rows add to a guess.",
+        ),
     ),
     Figure(
         section="attacks",
@@ -158,10 +166,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     yield Score("users", known.n, "users attacked")
     if (most := bound(comparison.release)) is not None:
         yield Score("bound", most, "%")
-    alone = everybody_alone(comparison)
     for prefix, days in (("", False), ("days.", True)):
-        raw = Attack(alone, draw_known(alone, comparison.seed, ATTACKED), comparison.seed, days).outcomes()
-        yield from _successes(f"{prefix}before", raw)
+        yield from _before(comparison, prefix, days)
         if days and profiles.days.is_empty():
             yield Score(f"{prefix}excess", None, "does not apply: no times in the release")
             return
@@ -169,6 +175,16 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         outcomes = attack.outcomes()
         yield from _successes(f"{prefix}after", outcomes)
         yield from _excess(prefix, outcomes)
+
+
+def _before(comparison: Comparison, prefix: str, days: bool) -> list[Score]:
+    """How often guesses are right in the original; worked out once for all releases of a log that are compared."""
+    known = _ORIGINALS.setdefault(comparison.log, {})
+    if (comparison.seed, prefix) not in known:
+        alone = everybody_alone(comparison)
+        attack = Attack(alone, draw_known(alone, comparison.seed, ATTACKED), comparison.seed, days)
+        known[comparison.seed, prefix] = list(_successes(f"{prefix}before", attack.outcomes()))
+    return known[comparison.seed, prefix]
 
 
 def _successes(moment: str, outcomes: Outcomes) -> Iterator[Score]:
@@ -209,11 +225,11 @@ class Attack:
     def outcomes(self) -> Outcomes:
         """How right the guesses about each user are."""
         users = self.known.users
-        found = find_groups(self.profiles, self.known, list(KNOWLEDGE), self.days)
+        groups = find_groups(self.profiles, self.known, list(KNOWLEDGE), self.days)
         outcomes: Outcomes = {
-            ("group", key, "all"): (found[key] == users["group"].to_numpy()).astype(float) for key in KNOWLEDGE
+            ("group", key, "all"): (groups[key] == users["group"].to_numpy()).astype(float) for key in KNOWLEDGE
         }
-        seen = pl.concat([users["group"], *(pl.Series("group", each, pl.UInt32) for each in found.values())]).unique()
+        seen = pl.concat([users["group"], *(pl.Series("group", each, pl.UInt32) for each in groups.values())]).unique()
         rows = self.profiles.rows.join(seen.to_frame(), on="group", how="semi").select(
             pl.col("group").cast(pl.Int64).alias("profile"), "item", pl.col("n").cast(pl.Float64)
         )
@@ -224,7 +240,7 @@ class Attack:
             rows, days = pl.concat([rows, without]), pl.concat([days, without_days])
         view = _View.of(self.profiles, rows, days if self.days else days.clear())
         for key in KNOWLEDGE:
-            places = {"found": found[key], "given": users["group"].to_numpy()}
+            places = {"found": groups[key], "given": users["group"].to_numpy()}
             if self.absent and key == FIVE:
                 places["absent"] = -1 - np.arange(users.height)
             outcomes |= self._guesses(key, places, view, relations)

@@ -111,6 +111,7 @@ class _Trial:
     @classmethod
     def of(cls, comparison: Comparison) -> _Trial:
         """Make the method again from the parameters of the release, and draw users."""
+        comparison.refuse_without_rows()
         method = _method(comparison)
         k = getattr(method, "k", None)
         if k is None:

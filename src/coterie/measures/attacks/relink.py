@@ -188,13 +188,13 @@ def _terms(rows: pl.DataFrame, spoken: Language) -> Iterator[pl.DataFrame]:
 
 def _runs_of_three(items: pl.DataFrame) -> pl.DataFrame:
     """item, term: the distinct runs of three characters of each item, a space before and after it."""
-    found = [
+    runs = [
         (item, run)
         for item in items["item"].to_list()
         for text in (f" {item} ",)
         for run in {text[begin : begin + 3] for begin in range(max(1, len(text) - 2))}
     ]
-    return pl.DataFrame(found, schema={"item": pl.String, "term": pl.String}, orient="row")
+    return pl.DataFrame(runs, schema={"item": pl.String, "term": pl.String}, orient="row")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from coterie import kernels
+from coterie.core.arrays import Flags, Ints, Short, offsets
 from coterie.core.scores import Figure, Picture, Score
 from coterie.measures.comparison import Comparison
 
@@ -65,45 +66,71 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         yield from (Score(f"{moment}.{key}", value, unit) for key, value, unit in uniqueness(pairs))
 
 
-def uniqueness(rows: pl.DataFrame) -> Iterator[tuple[str, float, str]]:
+def uniqueness(rows: pl.DataFrame | pl.LazyFrame) -> Iterator[tuple[str, float, str]]:
     """Key, value and unit for a table of subject and item."""
-    owned = rows.lazy().select("subject", "item").drop_nulls().unique()
-    owned = owned.select(
-        pl.col("subject").rank("dense").cast(pl.Int64) - 1, pl.col("item").rank("dense").cast(pl.Int64) - 1
-    )
-    pairs = owned.with_columns(pl.len().over("item").alias("owners")).collect()
-    subjects = pairs["subject"].n_unique()
+    start, items, owners = _owned(rows)
+    subjects = int(np.count_nonzero(np.diff(start)))
     yield "subjects", subjects, "users"
     if subjects == 0:
         alone = {"one_query": 0, "two_queries": 0, "profile": 0}
     else:
+        rarest = items[start[:-1][np.diff(start) > 0]]
+        by_two = _by_two(start, items, owners)
         alone = {
-            "one_query": pairs.filter(pl.col("owners") == 1)["subject"].n_unique(),
-            "two_queries": int(_by_two(pairs, subjects).sum()),
-            "profile": _by_profile(pairs),
+            "one_query": int(np.count_nonzero(owners[rarest] == 1)),
+            "two_queries": int(by_two.sum()),
+            "profile": int(by_two.sum()) + _by_profile(start, items, by_two),
         }
     for key, count in alone.items():
         yield key, 100 * count / max(subjects, 1), "% of users"
 
 
-def _by_two(pairs: pl.DataFrame, subjects: int) -> np.ndarray:
-    """The kernel on compressed rows: items of each subject (rarest first), owners of each item."""
-    by_subject = pairs.sort("subject", "owners", "item")
-    by_item = pairs.sort("item", "subject")
-    singled_out: np.ndarray = kernels.pairs.singled_out_by_two(
-        _starts(by_subject["subject"], subjects),
-        by_subject["item"].to_numpy(),
-        _starts(by_item["item"], by_item["item"].n_unique()),
-        by_item["subject"].to_numpy(),
-    )
-    return singled_out
+def _owned(rows: pl.DataFrame | pl.LazyFrame) -> tuple[Ints, Short, Ints]:
+    """Where the items of each subject start, these items, the rarest first, and how many subjects have each item.
+
+    Subjects and items are numbers from here on: there are many pairs of them, and memory has room for few copies.
+    """
+    number = [pl.col(name).cast(pl.Categorical(pl.Categories.random())).to_physical() for name in ("subject", "item")]
+    coded = rows.lazy().select("subject", "item").drop_nulls().select(number).collect(engine="streaming")
+    if coded.is_empty():
+        return np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
+    n = int(coded["item"].max()) + 1  # type: ignore[arg-type]
+    keys = _keys(coded["subject"].to_numpy(), coded["item"].to_numpy(), n)
+    del coded
+    keys = keys[np.flatnonzero(np.diff(keys, prepend=-1))]  # each pair once
+    subject, item = _parts(keys, n)
+    owners = np.bincount(item, minlength=n)
+    order = np.argsort(owners, kind="stable")
+    place = np.empty(n, np.int32)
+    place[order] = np.arange(n, dtype=np.int32)
+    subject, item = _parts(_keys(subject, place[item], n), n)
+    return offsets(np.bincount(subject)), item, owners[order]
 
 
-def _starts(sorted_ids: pl.Series, n: int) -> np.ndarray:
-    return np.searchsorted(sorted_ids.to_numpy(), np.arange(n + 1))
+def _keys(first: np.ndarray, second: np.ndarray, n: int) -> Ints:
+    """Pairs of numbers as one number each, sorted; the second ones are below n."""
+    keys = first.astype(np.int64)
+    keys *= n
+    keys += second
+    keys.sort()
+    return keys
 
 
-def _by_profile(pairs: pl.DataFrame) -> int:
-    """Subjects whose set of items nobody else has; sets are compared as sorted lists."""
-    sets = pairs.sort("subject", "item").group_by("subject").agg("item")
+def _parts(keys: Ints, n: int) -> tuple[Short, Short]:
+    """The pairs that keys stand for."""
+    return (keys // n).astype(np.int32), (keys % n).astype(np.int32)
+
+
+def _by_two(start: Ints, items: Short, owners: Ints) -> Flags:
+    """Which subjects are singled out by one or two items: the kernel on the items of subjects, the owners of items."""
+    subjects = np.repeat(np.arange(start.size - 1, dtype=np.int32), np.diff(start))
+    of_items = _parts(_keys(items, subjects, start.size - 1), start.size - 1)[1]
+    return kernels.pairs.singled_out_by_two(start, items, offsets(owners), of_items)
+
+
+def _by_profile(start: Ints, items: Short, by_two: Flags) -> int:
+    """Subjects whose set of items nobody else has, beside those whose two items nobody else has."""
+    left = np.flatnonzero(~np.repeat(by_two, np.diff(start)))
+    subjects = np.searchsorted(start, left, side="right")
+    sets = pl.DataFrame({"subject": subjects, "item": items[left]}).group_by("subject", maintain_order=True).agg("item")
     return sets.group_by("item").len().filter(pl.col("len") == 1).height

@@ -76,9 +76,9 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     before = Suggestions(comparison.items_before, typed["item"], theirs)
     after = Suggestions(comparison.items_after, typed["item"], _released(comparison, users))
     for prefix, suggestions in (("", after), ("before.", before)):
-        found = _values(typed, suggestions)
+        values = _values(typed, suggestions)
         for key in ("with_profile", "without_profile") if suggestions.profiles is not None else ("without_profile",):
-            yield from scored(prefix + key, means(comparison.seed, 100 * found[key].to_numpy()), _UNIT)
+            yield from scored(prefix + key, means(comparison.seed, 100 * values[key].to_numpy()), _UNIT)
 
 
 def _typed(later: pl.DataFrame, earlier: pl.DataFrame, seed: int) -> pl.DataFrame:

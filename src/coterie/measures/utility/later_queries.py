@@ -206,7 +206,7 @@ class _Sizes:
         """subject, drawn, everybody: at each level, with what users search for later; the same draws at all levels."""
         categories = [meaning.tree.ancestor_at(level).astype(np.int64) for level in levels]
         wanted = [_by_user(meaning.shares(mine, level)) for level in levels]
-        found = np.zeros((len(levels), self.users.len(), 2))
+        overlap = np.zeros((len(levels), self.users.len(), 2))
         for place, (user, own, after) in enumerate(zip(self.users, self.own, self.released, strict=True)):
             stream = randomness.stream(seed, "profiles of one size", user)
             drawn = after[None, :]
@@ -216,8 +216,8 @@ class _Sizes:
             everybody = self.concepts[np.searchsorted(self.upto, of_all, side="right")]
             for number, (at_level, shares) in enumerate(zip(categories, wanted, strict=True)):
                 if user in shares:
-                    found[number, place] = [_overlap(*shares[user], at_level[each]) for each in (drawn, everybody)]
-        for table in found:
+                    overlap[number, place] = [_overlap(*shares[user], at_level[each]) for each in (drawn, everybody)]
+        for table in overlap:
             yield pl.DataFrame({"subject": self.users, "drawn": table[:, 0], "everybody": table[:, 1]})
 
 

@@ -93,8 +93,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     for prefix, profiles in (("", after), ("before.", earlier)):
         of_users = _trials(profiles, earlier, truth, people, comparison.seed)
         for kind in _KINDS:
-            found = means(comparison.seed, 100 * of_users[kind].to_numpy())
-            yield from scored(prefix + kind, found, _UNIT)
+            averages = means(comparison.seed, 100 * of_users[kind].to_numpy())
+            yield from scored(prefix + kind, averages, _UNIT)
 
 
 # --- words -----------------------------------------------------------------------------------------
@@ -169,8 +169,8 @@ class _Model:
         if not tried:
             return untrained
         begin = randomness.stream(seed, "directions of words").standard_normal((matrix.start.size - 1, tried))
-        found = kernels.lsa.directions(matrix, begin)[:, :DIRECTIONS]
-        return cls(stems, idf, untrained.popularity, np.ascontiguousarray(found))
+        axes = kernels.lsa.directions(matrix, begin)[:, :DIRECTIONS]
+        return cls(stems, idf, untrained.popularity, np.ascontiguousarray(axes))
 
     def weighted(self, counts: pl.DataFrame) -> kernels.lsa.Sparse:
         """The weights of the stems of each user, who stand in the order of their names; rows of length 1."""
@@ -214,7 +214,7 @@ def _tried(model: _Model, users: pl.Series, earlier: pl.DataFrame, truth: pl.Dat
     """subject and nDCG by each ranking, of some users."""
     theirs = earlier.filter(pl.col("subject").is_in(users.implode()))
     having = theirs["subject"].unique().sort()
-    found = np.zeros((users.len(), len(_KINDS)))
+    gains = np.zeros((users.len(), len(_KINDS)))
     known, wanted = (_by_user(table, model.stems) for table in (theirs, truth))
     scores = dict(zip(having, model.scores(theirs), strict=True))
     totals = dict(truth.group_by("subject").len().iter_rows())
@@ -222,8 +222,8 @@ def _tried(model: _Model, users: pl.Series, earlier: pl.DataFrame, truth: pl.Dat
         expected = scores.get(user, np.zeros(model.stems.size))
         together = expected / max(expected.max(initial=0), 1e-12) + model.popularity
         for kind, ranked in enumerate((expected, together, model.popularity)):
-            found[row, kind] = ndcg(ranked, known.get(user, _NONE), wanted.get(user, _NONE), totals[user])
-    return pl.DataFrame({"subject": users, **{kind: found[:, column] for column, kind in enumerate(_KINDS)}})
+            gains[row, kind] = ndcg(ranked, known.get(user, _NONE), wanted.get(user, _NONE), totals[user])
+    return pl.DataFrame({"subject": users, **{kind: gains[:, column] for column, kind in enumerate(_KINDS)}})
 
 
 _NONE = np.zeros(0, dtype=np.int64)
