@@ -34,15 +34,18 @@ SKETCH = Scene(items=1, company=6, longer=24, others=26)
 NUMBERS, BY_DAY = Scene(items=64, apart=True, others=50), Scene(items=1, days=100, others=80)
 SHORT = {
     "three times epsilon": (FEW, 500_000),
-    "no bound per user": (MANY, 400_000),
+    "no bound per user": (MANY, 1_200_000),
     "delta forgotten": (Scene(items=1), 10_000),
     "rows counted for users": (ONE, 20_000),
     "sketch without noise": (SKETCH, 400_000),
     "wrong scale": (Scene(items=4, others=4), 50_000),
-    "numbers without bound": (NUMBERS, 400_000),
+    "numbers without bound": (NUMBERS, 1_000_000),
     "days for one": (BY_DAY, 100_000),
 }
 """Where each variant shows itself, and how many rows that takes."""
+TRIES = 6
+"""Noise comes from the operating system, so one verdict is a matter of chance: it may miss a broken method, and an honest
+one may fail once in a thousand times. Several tries leave nothing of that."""
 
 
 def examined(name):
@@ -56,13 +59,15 @@ def examined(name):
 @pytest.mark.parametrize("name", HONEST)
 def test_what_keeps_its_word_passes(name):
     short = {"scenes": (ONE, FEW, SKETCH, BY_DAY), "rows": 60_000, "search": False}
-    check_private(PrivateCounts(**{**METHOD, **HONEST[name]}), **BUDGET, **({} if LONG else short))
+    method = PrivateCounts(**{**METHOD, **HONEST[name]})
+    assert not all(violations(method, **BUDGET, **({} if LONG else short)) for _ in range(2))
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_breaks_its_word_is_caught(name):
     cls, params = BROKEN[name]
-    assert violations(cls(**{**METHOD, **params}), **BUDGET, **examined(name))
+    method = cls(**{**METHOD, **params})
+    assert any(violations(method, **BUDGET, **examined(name)) for _ in range(TRIES))
 
 
 def test_the_steep_part_is_found():
