@@ -44,8 +44,8 @@ SHORT = {
 }
 """Where each variant shows itself, and how many rows that takes."""
 TRIES = 6
-"""Noise comes from the operating system, so one verdict is a matter of chance: it may miss a broken method, and an honest
-one may fail once in a thousand times. Several tries leave nothing of that."""
+"""Noise comes from the operating system, so one verdict is a matter of chance: it may miss a broken method, and an
+honest one may fail once in a thousand times. Several tries leave nothing of that."""
 
 
 def examined(name):
