@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         unmixing,
         vectors,
         visit_records,
+        word_sets,
         wu_palmer,
     )
 
@@ -85,6 +86,7 @@ __all__ = [
     "unmixing",
     "vectors",
     "visit_records",
+    "word_sets",
     "wu_palmer",
 ]
 
