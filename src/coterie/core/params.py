@@ -63,18 +63,18 @@ class Range:
 
 
 class NumberOr:
-    """A whole number of at least `low`, or a word that stands for one."""
+    """A whole number of at least `low` (and at most `high`), or a word that stands for one."""
 
-    def __init__(self, low: int, word: str) -> None:
-        self.low, self.word = low, word
+    def __init__(self, low: int, word: str, high: int | None = None) -> None:
+        self.word, self._numbers = word, Range(low, high)
 
     def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
         """Whether `value` is the word or such a number."""
-        return value == self.word or (isinstance(value, int) and not isinstance(value, bool) and value >= self.low)
+        return value == self.word or self._numbers.accepts(value, int)
 
     def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
         """The allowed values in words."""
-        return f"a whole number of at least {self.low}, or {self.word!r}"
+        return f"{self._numbers.describe(int)}, or {self.word!r}"
 
     def read(self, text: str) -> int | str:
         """What was written on the command line."""

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         unmixing,
         vectors,
         visit_records,
+        word_sets,
         wu_palmer,
     )
 
@@ -87,6 +88,7 @@ __all__ = [
     "unmixing",
     "vectors",
     "visit_records",
+    "word_sets",
     "wu_palmer",
 ]
 
