@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from coterie import formats, verbs
+from coterie import formats, regimes, verbs
 from coterie.core import registry
 from coterie.core.files import files_in
 from coterie.core.groups import GROUPS_DIGEST
@@ -143,6 +143,7 @@ def anonymize_files(
     groups_of: Path | None = None,
     independent: bool = False,
     budget: Allowance | None = None,
+    regime: str = "",
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
@@ -150,6 +151,7 @@ def anonymize_files(
 
     `history` is the file that lists the releases of the log called `log_name`: beside the log unless given, or "none".
     `groups_of` and `independent`: see `anonymize_each`. `budget`: what may be spent of its people over all releases.
+    `regime` is the one that the methods were made after: sidecars name it, and which settings are others.
     """
     files = _files(paths)
     _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
@@ -169,6 +171,7 @@ def anonymize_files(
         groups_of=groups_of,
         independent=independent,
         budget=budget,
+        regime=regime,
         progress=progress,
         note=note,
     )
@@ -186,6 +189,7 @@ def write_each(
     groups_of: Path | None = None,
     independent: bool = False,
     budget: Allowance | None = None,
+    regime: str = "",
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
@@ -213,6 +217,7 @@ def write_each(
     try:
         for release, target in zip(releases, to, strict=True):
             progress("write")
+            release = _under(regime, release, note)
             warning = "" if history is None else history.warning(release, log.digest)
             digest = verbs.write(
                 warned(release, warning),
@@ -235,6 +240,19 @@ def write_each(
             note(f"Already written and verified: {written}. What follows concerns the others.")
         raise
     return summaries
+
+
+def _under(regime: str, release: Release, note: Note) -> Release:
+    """A release that names the regime whose settings it has; `note` hears which of them are others."""
+    if not regime:
+        return release
+    settings = regimes.load(regime)
+    changed = settings.changed(release.params, release.log.steps)
+    ours = {**settings.settings, "prepare": ",".join(settings.prepare)}
+    theirs = {**release.params, "prepare": ",".join(release.log.steps)}
+    others = ", ".join(f"{name} = {theirs[name]} in place of {ours[name]}" for name in changed)
+    note(f"Regime {regime}: {settings.title}" + (f"; changed: {others}." if others else "."))
+    return replace(release, regime=regime, changed=changed)
 
 
 def _refuse(to: Sequence[Target], inputs: Sequence[Path], force: bool) -> None:

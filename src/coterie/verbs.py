@@ -378,6 +378,8 @@ def load_release(path: str | Path, record: str | Path | None = None) -> Release:
         record=private,
         sha256=sidecar.sha256,
         path=path,
+        regime=sidecar.regime,
+        changed=sidecar.changed,
     )
 
 

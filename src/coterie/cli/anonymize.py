@@ -30,13 +30,17 @@ class Methods(click.Group):
         """The command of one method."""
         from coterie.core import registry
 
+        from coterie import regimes
+
+        if cmd_name.startswith(regimes.PREFIX):
+            return _of_regime(cmd_name.removeprefix(regimes.PREFIX))
         if ctx.resilient_parsing and cmd_name not in self.list_commands(ctx):  # a shell completes something else
             return None
         method = registry.method(cmd_name)
         own = opt.method_options(cmd_name)
         return click.Command(
             cmd_name,
-            callback=partial(_anonymize, cmd_name),
+            callback=partial(_anonymize, cmd_name, ""),
             help=f"{method.__doc__}\n\nMore: coterie methods {cmd_name}",
             params=[click.Argument(["log"], nargs=-1, required=True), *own, *opt.collected(*_SHARED)],
             context_settings=opt.CONTEXT,
@@ -46,6 +50,25 @@ class Methods(click.Group):
         """All methods with what they do."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, _summary(name)) for name in self.list_commands(ctx)])
+
+
+def _of_regime(name: str) -> click.Command:
+    """The command of one regime: that of its method, with other defaults."""
+    from coterie import regimes
+
+    regime = regimes.load(name)
+    settings = {**regime.settings, "prepare": ",".join(regime.prepare)}
+    params = [*opt.method_options(regime.method), *opt.collected(*_SHARED)]
+    for param in params:
+        if param.name in settings:
+            param.default = settings[param.name]
+    return click.Command(
+        f"{regimes.PREFIX}{name}",
+        callback=partial(_anonymize, regime.method, name),
+        help=f"{regime.title}: {regime.about}\n\nMore: coterie regimes {name}",
+        params=[click.Argument(["log"], nargs=-1, required=True), *params],
+        context_settings=opt.CONTEXT,
+    )
 
 
 def _summary(name: str) -> str:
@@ -68,10 +91,15 @@ def anonymize() -> None:
 
     \b
     coterie anonymize suppress_rare log.tsv.gz -o safe.parquet --k 5
+    coterie anonymize regime:commission_2026 log.tsv.gz -o shared.parquet
+
+    `regime:NAME` in place of METHOD takes method, parameters and steps from a regime; see: coterie regimes
     """
 
 
-def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quiet: bool, **options: Any) -> None:
+def _anonymize(
+    name: str, regime: str, log: tuple[str, ...], output: str, as_json: bool, quiet: bool, **options: Any
+) -> None:
     from coterie import jobs
     from coterie.steps import parse_steps
     from coterie.writing.files import STDOUT
@@ -106,6 +134,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
             groups_of=options["groups_of"],
             independent=options["independent"],
             budget=None if options["budget"] is None else Allowance.read(options["budget"]),
+            regime=regime,
             progress=step,
             note=note,
         )

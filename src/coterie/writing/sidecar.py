@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
+from coterie import regimes
 from coterie.core import registry
 from coterie.core.declared import (
     Declared,
@@ -65,6 +66,10 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     """Of the released file."""
     csv_safe: bool = False
     """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
+    regime: Annotated[str, Meta(pattern=r"^([a-z][a-z0-9_]{0,60})?\Z")] = ""
+    """The regime whose settings these are (`coterie regimes`); empty where none was named."""
+    changed: tuple[Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,60}\Z")], ...] = ()
+    """The settings among these that are not those of the regime."""
 
     @property
     def promised(self) -> tuple[Promise, ...]:
@@ -104,6 +109,8 @@ def sidecar_of(release: Release, digest: str, csv_safe: bool = False) -> Sidecar
         reading=dict(release.log.settings),  # type: ignore[arg-type]
         sha256=digest,
         csv_safe=csv_safe,
+        regime=release.regime,
+        changed=release.changed,
     )
 
 
@@ -148,6 +155,7 @@ def consistent(sidecar: Sidecar) -> Check:
     promises = sidecar.promised
     faults = [
         *_wrong_parameters(sidecar, promises),
+        *_wrong_regime(sidecar),
         *(check.name for check in sidecar.checks if check.status != "passed"),
     ]
     if _is_of_today(sidecar):
@@ -212,6 +220,20 @@ def _wrong_parameters(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator
         return
     if tuple(follow) != tuple(promises):
         yield "promises"
+
+
+def _wrong_regime(sidecar: Sidecar) -> Iterator[str]:
+    """`regime` where the settings are not those of the regime that is named, but for what is said to be changed."""
+    if not sidecar.regime or not _is_of_today(sidecar):
+        if sidecar.changed and not sidecar.regime:
+            yield "changed"
+        return
+    if sidecar.regime not in regimes.names():
+        yield "regime"
+        return
+    regime = regimes.load(sidecar.regime)
+    if regime.method != sidecar.method or regime.changed(sidecar.parameters, sidecar.prepare) != sidecar.changed:
+        yield "regime"
 
 
 def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Sequence[Shape]) -> Shape:
