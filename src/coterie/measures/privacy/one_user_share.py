@@ -55,6 +55,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     pairs = comparison.pairs_before
     users = pairs.group_by("item").agg(pl.len().cast(pl.Int64).alias("users"))
     people = pairs.select(pl.col("subject").unique().sort()).with_row_index("place")
+    yield Score("users", people.height, "users")
     owned = pairs.join(users, on="item").join(people, on="subject")
     times = weights(comparison.seed, people.height)
     released = comparison.items_after.drop_nulls("item")
