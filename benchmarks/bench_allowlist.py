@@ -43,11 +43,14 @@ def table(given: argparse.Namespace) -> None:
         given.log = given.work / "log.tsv"
         write_aol(given.log, given.users, SEED)
     base = job("suppress_rare", given)
-    print("| job | what | time | CPU time | of which verify | CPU ratio | peak memory |\n|---|---|---:|---:|---:|---:|---:|")
+    print("| job | what | time | CPU time | of which verify | CPU ratio | peak memory |")
+    print("|---|---|---:|---:|---:|---:|---:|")
     show("suppress_rare", f"{base['rows']:,} rows in, {base['out']:,} out", base, base)
     for words in given.words.split(","):
         one = job(words, given)
-        show(f"allowlist, words = {words}", f"{one['out']:,} rows out, {one['alone']:,} queries of one person", one, base)
+        show(
+            f"allowlist, words = {words}", f"{one['out']:,} rows out, {one['alone']:,} queries of one person", one, base
+        )
 
 
 def show(name: str, what: str, one: dict, base: dict) -> None:

@@ -1,6 +1,6 @@
 """Sets of words that enough users typed together, against plain sets."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from hypothesis import given
@@ -25,9 +25,10 @@ def _stretches(lists):
 
 
 def _arrays(queries, k):
-    start, words = word_sets.distinct(*_stretches([tokens for tokens, _ in queries]))
+    words = word_sets.distinct(*_stretches([tokens for tokens, _ in queries]))
     user_start, users = _stretches([sorted(people) for _, people in queries])
-    return (start, words), word_sets.postings(start, words, N_WORDS), (user_start, users, np.diff(user_start) >= k)
+    people = word_sets.People(user_start, users, np.diff(user_start) >= k)
+    return words, word_sets.postings(words, N_WORDS), people
 
 
 def _users(some, queries):
@@ -37,7 +38,7 @@ def _users(some, queries):
 @given(QUERIES)
 def test_distinct_words_and_where_they_stand(queries):
     (start, words), (queries_start, at), _ = _arrays(queries, 2)
-    assert [words[a:b].tolist() for a, b in zip(start, start[1:], strict=False)] == [sorted(set(t)) for t, _ in queries]
+    assert [words[a:b].tolist() for a, b in pairwise(start)] == [sorted(set(t)) for t, _ in queries]
     expected = [[q for q, (tokens, _) in enumerate(queries) if word in tokens] for word in range(N_WORDS)]
     assert [at[queries_start[w] : queries_start[w + 1]].tolist() for w in range(N_WORDS)] == expected
 
@@ -45,7 +46,7 @@ def test_distinct_words_and_where_they_stand(queries):
 @given(QUERIES, st.integers(1, 4))
 def test_crowded_words(queries, k):
     _, postings, people = _arrays(queries, k)
-    crowded = word_sets.crowded_words(*postings, *people, N_USERS, k)
+    crowded = word_sets.crowded_words(postings, people, N_USERS, k)
     assert crowded.tolist() == [len(_users({word}, queries)) >= k for word in range(N_WORDS)]
 
 
@@ -53,11 +54,11 @@ def test_crowded_words(queries, k):
 def test_crowded_pairs(queries, k, useful):
     words, postings, people = _arrays(queries, k)
     flags = np.array([word in useful for word in range(N_WORDS)])
-    start, partners = word_sets.crowded_pairs(*postings, *words, flags, *people, k)
+    start, partners = word_sets.crowded_pairs(postings, words, flags, people, k)
     found = {(word, other) for word in range(N_WORDS) for other in partners[start[word] : start[word + 1]].tolist()}
     assert found == {pair for pair in combinations(sorted(useful), 2) if len(_users(pair, queries)) >= k}
     asked = np.array([set(tokens) <= useful for tokens, _ in queries], dtype=np.bool_)
-    allowed = word_sets.with_crowded_pairs(*words, asked, start, partners)
+    allowed = word_sets.with_crowded_pairs(words, asked, start, partners)
     assert allowed.tolist() == [
         bool(ask) and all(pair in found for pair in combinations(sorted(set(tokens)), 2))
         for ask, (tokens, _) in zip(asked, queries, strict=True)
@@ -68,7 +69,7 @@ def test_crowded_pairs(queries, k, useful):
 def test_crowded_sets(queries, k, data):
     words, postings, people = _arrays(queries, k)
     asked = np.array(data.draw(st.lists(st.booleans(), min_size=len(queries), max_size=len(queries))), dtype=np.bool_)
-    allowed = word_sets.with_crowded_sets(*words, asked, *postings, *people, N_USERS, k)
+    allowed = word_sets.with_crowded_sets(words, asked, postings, people, N_USERS, k)
     assert allowed.tolist() == [
         bool(ask) and bool(tokens) and len(_users(tokens, queries)) >= k
         for ask, (tokens, _) in zip(asked, queries, strict=True)
@@ -78,12 +79,9 @@ def test_crowded_sets(queries, k, data):
 def test_tables_grow():
     """More pairs than there is room for at first."""
     queries = [(list(range(200)), {0, 1})]
-    start, words = word_sets.distinct(*_stretches([tokens for tokens, _ in queries]))
-    postings = word_sets.postings(start, words, 200)
-    user_start, users = _stretches([[0, 1]])
+    words = word_sets.distinct(*_stretches([tokens for tokens, _ in queries]))
+    postings = word_sets.postings(words, 200)
     everything = np.ones(200, dtype=np.bool_)
     for k, pairs in ((2, 199 * 100), (3, 0)):
-        found = word_sets.crowded_pairs(
-            *postings, start, words, everything, user_start, users, np.array([k < 2]), k
-        )  # fmt: skip
-        assert found[1].size == pairs
+        people = word_sets.People(*_stretches([[0, 1]]), np.zeros(1, dtype=np.bool_))
+        assert word_sets.crowded_pairs(postings, words, everything, people, k)[1].size == pairs

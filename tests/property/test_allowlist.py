@@ -104,7 +104,9 @@ def test_how_many_were_typed_by_one_person_is_said():
 
 
 def test_a_stored_release_is_verified_again(tmp_path):
-    log = _log([(user, query) for user in "abc" for query in ("red tea", "red cup", "tea cup")] + [("a", "red tea cup")])
+    log = _log(
+        [(user, query) for user in "abc" for query in ("red tea", "red cup", "tea cup")] + [("a", "red tea cup")]
+    )
     for m in (1, 2, "all"):
         release = coterie.anonymize(replace(log), Allowlist(k=3, words=m), seed=1)
         coterie.write(release, tmp_path / f"{m}.tsv")

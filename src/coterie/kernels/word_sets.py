@@ -1,11 +1,12 @@
 """Which words, and which sets of words, enough users typed together in one query.
 
-Queries are numbered 0..n-1. The distinct words of query q are `words[start[q]:start[q + 1]]`, ascending, and its users
-`users[user_start[q]:user_start[q + 1]]`. Where `enough[q]`, the query has k users by itself: then so has each set of its
-words, and its users are never looked at. Only queries of fewer users have to be counted together.
+Where a query has k users by itself, each set of its words has k users, and who they are is never looked at. Only
+queries of fewer users have to be counted together.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,9 +16,40 @@ from coterie.kernels._jit import inlined, jit
 _ENOUGH = np.int64(0xFFFFFFFF)  # stands for the users of a query that has k by itself
 
 
+class Words(NamedTuple):
+    """The distinct words of query q, ascending: words[start[q]:start[q + 1]]."""
+
+    start: Ints
+    words: Short
+
+
+class Postings(NamedTuple):
+    """The queries that have a word w, ascending: queries[start[w]:start[w + 1]]."""
+
+    start: Ints
+    queries: Short
+
+
+class People(NamedTuple):
+    """The distinct users of query q: users[start[q]:start[q + 1]]; and whether they are enough by themselves."""
+
+    start: Ints
+    users: Short
+    enough: Flags
+
+
+def distinct(token_start: Ints, tokens: Short) -> Words:
+    """The distinct words of each query."""
+    return Words(*_distinct(token_start, tokens))
+
+
+def postings(of: Words, n_words: int) -> Postings:
+    """The queries that have each word."""
+    return Postings(*_postings(of, n_words))
+
+
 @jit
-def distinct(token_start: Ints, tokens: Short) -> tuple[Ints, Short]:
-    """start, words: the distinct words of each query, ascending."""
+def _distinct(token_start: Ints, tokens: Short) -> tuple[Ints, Short]:
     n = token_start.size - 1
     start = np.zeros(n + 1, dtype=np.int64)
     words = np.empty(tokens.size, dtype=np.int32)
@@ -33,33 +65,30 @@ def distinct(token_start: Ints, tokens: Short) -> tuple[Ints, Short]:
 
 
 @jit
-def postings(start: Ints, words: Short, n_words: int) -> tuple[Ints, Short]:
-    """queries_start, queries: the queries that have each word, ascending."""
-    queries_start = np.zeros(n_words + 1, dtype=np.int64)
-    for word in words:
-        queries_start[word + 1] += 1
-    queries_start = np.cumsum(queries_start)
-    free = queries_start[:-1].copy()
-    queries = np.empty(words.size, dtype=np.int32)
-    for q in range(start.size - 1):
-        for i in range(start[q], start[q + 1]):
-            queries[free[words[i]]] = q
-            free[words[i]] += 1
-    return queries_start, queries
+def _postings(of: Words, n_words: int) -> tuple[Ints, Short]:
+    start = np.zeros(n_words + 1, dtype=np.int64)
+    for word in of.words:
+        start[word + 1] += 1
+    start = np.cumsum(start)
+    free = start[:-1].copy()
+    queries = np.empty(of.words.size, dtype=np.int32)
+    for q in range(of.start.size - 1):
+        for i in range(of.start[q], of.start[q + 1]):
+            queries[free[of.words[i]]] = q
+            free[of.words[i]] += 1
+    return start, queries
 
 
 @jit
-def crowded_words(
-    queries_start: Ints, queries: Short, user_start: Ints, users: Short, enough: Flags, n_users: int, k: int
-) -> Flags:
+def crowded_words(having: Postings, people: People, n_users: int, k: int) -> Flags:
     """Which words at least k users typed."""
-    n_words = queries_start.size - 1
+    n_words = having.start.size - 1
     crowded = np.zeros(n_words, dtype=np.bool_)
     last = np.full(n_users, -1, dtype=np.int32)  # the last word that a user was counted for
     for word in range(n_words):
         count = 0
-        for q in queries[queries_start[word] : queries_start[word + 1]]:
-            count = k if enough[q] else _counted(word, user_start[q], user_start[q + 1], users, last, count)
+        for q in having.queries[having.start[word] : having.start[word + 1]]:
+            count = k if people.enough[q] else _counted(word, q, people, last, count)
             if count >= k:
                 crowded[word] = True
                 break
@@ -67,33 +96,24 @@ def crowded_words(
 
 
 @inlined
-def _counted(mark: int, first: int, end: int, users: Short, last: Short, count: int) -> int:
-    """`count` and those of some users who were not counted for `mark` before."""
-    for at in range(first, end):
-        if last[users[at]] != mark:
-            last[users[at]] = mark
+def _counted(mark: int, q: int, people: People, last: Short, count: int) -> int:
+    """`count` and those users of a query who were not counted for `mark` before."""
+    for at in range(people.start[q], people.start[q + 1]):
+        user = people.users[at]
+        if last[user] != mark:
+            last[user] = mark
             count += 1
     return count
 
 
 @jit
-def crowded_pairs(
-    queries_start: Ints,
-    queries: Short,
-    start: Ints,
-    words: Short,
-    useful: Flags,
-    user_start: Ints,
-    users: Short,
-    enough: Flags,
-    k: int,
-) -> tuple[Ints, Short]:
+def crowded_pairs(having: Postings, of: Words, useful: Flags, people: People, k: int) -> tuple[Ints, Short]:
     """partner_start, partners: for each word the larger ones that at least k users typed together with it.
 
     Only pairs of `useful` words are looked at. A pair is counted under its smaller word: of its larger words and their
     users, as one whole number each, sorted, the distinct ones are counted.
     """
-    n_words = queries_start.size - 1
+    n_words = having.start.size - 1
     partner_start = np.zeros(n_words + 1, dtype=np.int64)
     partners = np.empty(1 << 12, dtype=np.int32)
     keys = np.empty(1 << 12, dtype=np.int64)
@@ -101,23 +121,23 @@ def crowded_pairs(
     for word in range(n_words):
         size = 0
         if useful[word]:
-            for q in queries[queries_start[word] : queries_start[word + 1]]:
-                people = 1 if enough[q] else user_start[q + 1] - user_start[q]
-                needed = size + people * (start[q + 1] - start[q])
+            for q in having.queries[having.start[word] : having.start[word + 1]]:
+                users = people.users[people.start[q] : people.start[q + 1]]
+                needed = size + max(users.size, 1) * (of.start[q + 1] - of.start[q])
                 if needed > keys.size:
                     keys = np.append(keys, np.empty(max(keys.size, needed - keys.size), dtype=np.int64))
-                for i in range(start[q + 1] - 1, start[q] - 1, -1):
-                    if words[i] <= word:
+                for i in range(of.start[q + 1] - 1, of.start[q] - 1, -1):
+                    other = of.words[i]
+                    if other <= word:
                         break
-                    if not useful[words[i]]:
+                    if not useful[other]:
                         continue
-                    key = np.int64(words[i]) << 32
-                    if enough[q]:
-                        keys[size] = key | _ENOUGH
+                    if people.enough[q]:
+                        keys[size] = np.int64(other) << 32 | _ENOUGH
                         size += 1
                         continue
-                    for at in range(user_start[q], user_start[q + 1]):
-                        keys[size] = key | np.int64(users[at])
+                    for user in users:
+                        keys[size] = np.int64(other) << 32 | np.int64(user)
                         size += 1
         if size:
             used = keys[:size]
@@ -140,17 +160,18 @@ def crowded_pairs(
 
 
 @jit
-def with_crowded_pairs(start: Ints, words: Short, asked: Flags, partner_start: Ints, partners: Short) -> Flags:
+def with_crowded_pairs(of: Words, asked: Flags, partner_start: Ints, partners: Short) -> Flags:
     """Which of the queries `asked` about have no other pairs of words than crowded ones."""
     allowed = asked.copy()
-    for q in range(start.size - 1):
+    for q in range(of.start.size - 1):
         if not asked[q]:
             continue
-        for i in range(start[q], start[q + 1] - 1):
-            of_word = partners[partner_start[words[i]] : partner_start[words[i] + 1]]
-            for j in range(i + 1, start[q + 1]):
-                place = np.searchsorted(of_word, words[j])
-                if place == of_word.size or of_word[place] != words[j]:
+        words = of.words[of.start[q] : of.start[q + 1]]
+        for i in range(words.size - 1):
+            with_it = partners[partner_start[words[i]] : partner_start[words[i] + 1]]
+            for other in words[i + 1 :]:
+                place = np.searchsorted(with_it, other)
+                if place == with_it.size or with_it[place] != other:
                     allowed[q] = False
                     break
             if not allowed[q]:
@@ -159,36 +180,26 @@ def with_crowded_pairs(start: Ints, words: Short, asked: Flags, partner_start: I
 
 
 @jit
-def with_crowded_sets(
-    start: Ints,
-    words: Short,
-    asked: Flags,
-    queries_start: Ints,
-    queries: Short,
-    user_start: Ints,
-    users: Short,
-    enough: Flags,
-    n_users: int,
-    k: int,
-) -> Flags:
+def with_crowded_sets(of: Words, asked: Flags, having: Postings, people: People, n_users: int, k: int) -> Flags:
     """Which of the queries `asked` about have all their words in queries of at least k users.
 
     They are looked for among the queries that have the word which fewest queries have.
     """
     allowed = np.zeros(asked.size, dtype=np.bool_)
     last = np.full(n_users, -1, dtype=np.int32)
-    for q in range(start.size - 1):
-        if not asked[q] or start[q] == start[q + 1]:
+    for q in range(of.start.size - 1):
+        if not asked[q] or of.start[q] == of.start[q + 1]:
             continue
-        rarest = words[start[q]]
-        for i in range(start[q], start[q + 1]):
-            if _width(queries_start, words[i]) < _width(queries_start, rarest):
-                rarest = words[i]
+        words = of.words[of.start[q] : of.start[q + 1]]
+        rarest = words[0]
+        for word in words:
+            if having.start[word + 1] - having.start[word] < having.start[rarest + 1] - having.start[rarest]:
+                rarest = word
         count = 0
-        for other in queries[queries_start[rarest] : queries_start[rarest + 1]]:
-            if not _holds(words, start[other], start[other + 1], start[q], start[q + 1]):
+        for other in having.queries[having.start[rarest] : having.start[rarest + 1]]:
+            if not _holds(of.words[of.start[other] : of.start[other + 1]], words):
                 continue
-            count = k if enough[other] else _counted(q, user_start[other], user_start[other + 1], users, last, count)
+            count = k if people.enough[other] else _counted(q, other, people, last, count)
             if count >= k:
                 allowed[q] = True
                 break
@@ -196,16 +207,10 @@ def with_crowded_sets(
 
 
 @inlined
-def _width(start: Ints, at: int) -> int:
-    return start[at + 1] - start[at]
-
-
-@inlined
-def _holds(words: Short, first: int, end: int, small: int, small_end: int) -> bool:
-    """Whether words[first:end] has all of words[small:small_end], both ascending."""
-    for at in range(first, end):
-        if small == small_end:
-            break
-        if words[at] == words[small]:
-            small += 1
-    return small == small_end
+def _holds(many: Short, some: Short) -> bool:
+    """Whether `many` has all of `some`, both ascending."""
+    found = 0
+    for word in many:
+        if found < some.size and word == some[found]:
+            found += 1
+    return found == some.size

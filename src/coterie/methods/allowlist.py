@@ -43,9 +43,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import polars as pl
 
 from coterie import models
-from coterie.apply.details import Attrs
-from coterie.apply.items import release_items
-from coterie.apply.names import Users
+from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
+from coterie.apply.items import Beside, numbers_of, release_items
+from coterie.apply.names import LinkMinutes, LinkQueries, Users
 from coterie.core.log import Log
 from coterie.core.params import Late, NumberOr, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
@@ -70,13 +70,18 @@ class Allowlist:
     ] = 2
     max_words: Annotated[int, Range(1, 1000), Late(), "queries with more words are left out"] = 10
     users: Users = "drop"
+    link_queries: LinkQueries = 3
+    link_minutes: LinkMinutes = 30
     attrs: Attrs = "common"
+    times: Times = "day"
+    k_details: KDetails = "k"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
 
     def __post_init__(self) -> None:
         check_params(self, "allowlist")
+        refuse_exact(self.attrs, self.times)
 
     def promises(self, facts: Facts) -> tuple[WordKAnonymity, ...]:
         """At least k users behind every m words of a released query."""
@@ -85,9 +90,7 @@ class Allowlist:
             k=self.k,
             m=self.words,
             max_words=self.max_words,
-            users=self.users,
-            session_minutes=facts.session_minutes,
-            attrs=self.attrs,
+            **numbers_of(self, facts),
         )
         return (promise,)
 
@@ -104,7 +107,7 @@ class Allowlist:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 4: the planned queries, then what accompanies them, then who asked."""
-        return release_items(log, plan, self.k, self.users, self.attrs, run)
+        return release_items(log, plan, self.k, self.users, self.attrs, run, Beside.of(self))
 
     def _typed_by_few(self, users: pl.Series) -> tuple[str, ...]:
         """How many released queries one person typed alone, and how many fewer than k did."""

@@ -33,9 +33,9 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.details import Attrs
-from coterie.apply.items import release_items
-from coterie.apply.names import Users
+from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
+from coterie.apply.items import Beside, numbers_of, release_items
+from coterie.apply.names import LinkMinutes, LinkQueries, Users
 from coterie.core.log import Log
 from coterie.core.params import Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
@@ -50,19 +50,23 @@ class SuppressRare:
 
     k: Annotated[int, Range(2), Late(), "smallest number of users or visitors behind a released query or page"] = 5
     users: Users = "drop"
+    link_queries: LinkQueries = 3
+    link_minutes: LinkMinutes = 30
     attrs: Attrs = "common"
+    times: Times = "day"
+    k_details: KDetails = "k"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
     status: ClassVar[str] = "stable"
 
     def __post_init__(self) -> None:
         check_params(self, "suppress_rare")
+        refuse_exact(self.attrs, self.times)
 
     def promises(self, facts: Facts) -> tuple[QueryKAnonymity, ...]:
         """At least k users behind each released query."""
         enough_subjects("suppress_rare", self.k, facts)
-        minutes, shape = facts.session_minutes, facts.shape.name
-        return (QueryKAnonymity(k=self.k, users=self.users, attrs=self.attrs, session_minutes=minutes, shape=shape),)
+        return (QueryKAnonymity(k=self.k, **numbers_of(self, facts), shape=facts.shape.name),)
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: degree(q) for each query; those with degree >= k stay."""
@@ -77,4 +81,4 @@ class SuppressRare:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Steps 2-4: keep the planned queries, then what accompanies them, then who asked."""
-        return release_items(log, plan, self.k, self.users, self.attrs, run)
+        return release_items(log, plan, self.k, self.users, self.attrs, run, Beside.of(self))

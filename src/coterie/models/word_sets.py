@@ -35,9 +35,7 @@ class Typed:
     names: pl.Series
     length: Ints
     """The number of words of each query, as it was typed."""
-    start: Ints
-    words: Short
-    """Distinct words of query q, ascending: words[start[q]:start[q + 1]]."""
+    words: word_sets.Words
     n_words: int
     user_start: Ints
     users: Short
@@ -70,12 +68,10 @@ def gather(log: Log, run: Run, spelled: Spelling | None = None) -> Typed:
     length = np.diff(token_start)
     if spelled is not None:
         token_start, tokens, n_words = _tokens(spelled(names))
-    start, words = word_sets.distinct(token_start, tokens)
     return Typed(
         names=names,
         length=length,
-        start=start,
-        words=words,
+        words=word_sets.distinct(token_start, tokens),
         n_words=n_words,
         user_start=user_start,
         users=users,
@@ -85,23 +81,21 @@ def gather(log: Log, run: Run, spelled: Spelling | None = None) -> Typed:
 
 def allowed(typed: Typed, k: int, m: int | str, max_words: int) -> Flags:
     """Steps 2 and 3: which queries have at most `max_words` words, and k users behind every m of these."""
-    enough: Flags = typed.crowd >= k
-    sizes = np.diff(typed.start)
+    people = word_sets.People(typed.user_start, typed.users, typed.crowd >= k)
+    sizes = np.diff(typed.words.start)
     short: Flags = (typed.length <= max_words) & (sizes > 0)
-    of_words = word_sets.postings(typed.start, typed.words, typed.n_words)
-    people = (typed.user_start, typed.users, enough)
-    crowded = word_sets.crowded_words(*of_words, *people, typed.n_users, k)
-    asked = short & ~enough & _all(crowded[typed.words], typed.start)
+    having = word_sets.postings(typed.words, typed.n_words)
+    crowded = word_sets.crowded_words(having, people, typed.n_users, k)
+    asked: Flags = short & ~people.enough & _all(crowded[typed.words.words], typed.words.start)
     if m != 1:
         useful = np.zeros(typed.n_words, dtype=np.bool_)
-        useful[typed.words[np.repeat(asked, sizes)]] = True
-        pairs = word_sets.crowded_pairs(*of_words, typed.start, typed.words, useful, *people, k)
-        asked = word_sets.with_crowded_pairs(typed.start, typed.words, asked, *pairs)
+        useful[typed.words.words[np.repeat(asked, sizes)]] = True
+        pairs = word_sets.crowded_pairs(having, typed.words, useful, people, k)
+        asked = word_sets.with_crowded_pairs(typed.words, asked, *pairs)
     if m == ALL:
         sets = asked & (sizes > 2)
-        held = word_sets.with_crowded_sets(typed.start, typed.words, sets, *of_words, *people, typed.n_users, k)
-        asked &= ~sets | held
-    return asked | (short & enough)
+        asked &= ~sets | word_sets.with_crowded_sets(typed.words, sets, having, people, typed.n_users, k)
+    return asked | (short & people.enough)
 
 
 def _tokens(texts: pl.Series) -> tuple[Ints, Short, int]:
@@ -111,5 +105,6 @@ def _tokens(texts: pl.Series) -> tuple[Ints, Short, int]:
 
 def _all(flags: Flags, start: Ints) -> Flags:
     """Whether all flags of each stretch are set."""
-    unset = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(~flags)])
-    return unset[start[1:]] == unset[start[:-1]]
+    unset = offsets(~flags)
+    equal: Flags = unset[start[1:]] == unset[start[:-1]]
+    return equal

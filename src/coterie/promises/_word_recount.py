@@ -59,7 +59,7 @@ def proved(original: Log, released: pl.DataFrame, k: int, m: int | str) -> pl.Da
             counts.append(_whole_sets(seen, several.join(large, on="at", how="semi"), k))
             pairs = pairs.join(large, on="at", how="anti")
         counts.append(pairs.join(_crowds(seen, _wanted_pairs(seen, pairs), _PAIR, k), on=_PAIR, how="left"))
-    each = pl.concat(part.select("at", pl.col("crowd").fill_null(0).cast(pl.UInt32)) for part in counts)
+    each = pl.concat([part.select("at", pl.col("crowd").fill_null(0).cast(pl.UInt32)) for part in counts])
     least = each.group_by("at").agg(pl.col("crowd").min().alias("proved"))
     found = open_.join(least, on="at", how="left").select("item", pl.col("proved").fill_null(0))
     return pl.concat([alone.with_columns(pl.col("proved").cast(pl.UInt32)), found])
@@ -68,12 +68,12 @@ def proved(original: Log, released: pl.DataFrame, k: int, m: int | str) -> pl.Da
 def _in_numbers(original: Log, words: pl.DataFrame, k: int) -> _Original:
     """The queries of the original that have one of these words (number, word)."""
     shape = original.shape
-    pairs = original.frame.select(pl.col(shape.item).alias("item"), pl.col(shape.subject).alias("who")).unique()
-    pairs = pairs.drop_nulls().collect(engine="streaming")
+    rows = original.frame.select(pl.col(shape.item).alias("item"), pl.col(shape.subject).alias("who"))
+    pairs = rows.drop_nulls().unique().collect(engine="streaming")
     queries = pairs.group_by("item").len("crowd").with_row_index("query")
     apart = queries.lazy().select("query", words_in(pl.col("item")).alias("word")).explode("word", empty_as_null=True)
-    known = apart.join(words.lazy(), on="word").select("query", pl.col("number").alias("word")).unique()
-    known = known.collect(engine="streaming")
+    numbers = apart.join(words.lazy(), on="word").select("query", pl.col("number").alias("word"))
+    known = numbers.unique().collect(engine="streaming")
     having = queries.join(known.select("query").unique(), on="query", how="semi")
     rare = having.filter(pl.col("crowd") < k).select("item", "query")
     return _Original(
@@ -105,17 +105,14 @@ def _crowds(seen: _Original, found: pl.DataFrame, key: list[str], k: int) -> pl.
 
     The largest crowd of one query proves its keys. What is not proved by that is counted over all queries.
     """
-    largest = found.lazy().join(seen.crowds.lazy(), on="query").group_by(key).agg(pl.col("crowd").max())
-    largest = largest.collect(engine="streaming")
-    enough = largest.filter(pl.col("crowd") >= k)
-    left = found.lazy().join(enough.lazy(), on=key, how="anti")
-    # What stands in fewer than k (query, user) pairs has fewer than k users: most of it, and never looked at again.
-    often = left.join(seen.crowds.lazy(), on="query").group_by(key).agg(pl.col("crowd").sum())
-    often = often.filter(pl.col("crowd") >= k).collect(engine="streaming")
-    users = left.join(often.lazy(), on=key, how="semi").join(seen.typed, on="query").select(*key, "who").unique()
-    counted = users.group_by(key).len("crowd").collect(engine="streaming")
-    rest = largest.join(pl.concat([enough, counted]), on=key, how="anti")
-    return pl.concat(part.select(*key, pl.col("crowd").cast(pl.UInt32)) for part in (enough, counted, rest))
+    asked = found.lazy().join(seen.crowds.lazy(), on="query").group_by(key)
+    known = asked.agg(pl.col("crowd").max(), pl.col("crowd").sum().alias("most")).collect(engine="streaming")
+    # Of queries with fewer than k users in all nobody has to be looked at: that is most of what is left.
+    left = known.filter((pl.col("crowd") < k) & (pl.col("most") >= k)).select(key)
+    users = found.lazy().join(left.lazy(), on=key, how="semi").join(seen.typed, on="query").select(*key, "who")
+    counted = users.unique().group_by(key).len("crowd").collect(engine="streaming")
+    others = known.join(counted, on=key, how="anti")
+    return pl.concat([part.select(*key, pl.col("crowd").cast(pl.UInt32)) for part in (others, counted)])
 
 
 def _whole_sets(seen: _Original, sets: pl.DataFrame, k: int) -> pl.DataFrame:

@@ -15,7 +15,11 @@ from coterie.promises._people import seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,
+    KDetails,
+    LinkMinutes,
+    LinkQueries,
     SessionMinutes,
+    Times,
     Users,
     accompaniment,
     attrs_sentence,
@@ -34,6 +38,10 @@ class QueryKAnonymity:
     users: Users = "drop"
     attrs: Attrs = "common"
     session_minutes: SessionMinutes = 30
+    link_queries: LinkQueries = 3
+    link_minutes: LinkMinutes = 30
+    times: Times = "day"
+    k_details: KDetails = "k"
     shape: ShapeName = QUERIES.name
 
     name: ClassVar[str] = "query_k_anonymity"
@@ -57,8 +65,8 @@ class QueryKAnonymity:
     def sentence(self) -> str:
         """The promise in plain words."""
         crowd = self._said(f"Every released {{item}} {wording(self.shape).crowd}")
-        details = attrs_sentence(self.attrs, self.k, shape=self.shape)
-        return crowd + details + users_sentence(self.users, self.session_minutes, self.shape)
+        details = attrs_sentence(self, shape=self.shape)
+        return crowd + details + users_sentence(self, self.shape)
 
     @property
     def foreign_sentence(self) -> str:
@@ -70,7 +78,7 @@ class QueryKAnonymity:
         """What the promise does not say."""
         words = wording(self.shape)
         return (
-            *costs(self.users, self.attrs, self.shape),
+            *costs(self, self.shape),
             self._said(words.sensitive),
             self._said(words.planted),
             *words.limits,
@@ -92,7 +100,7 @@ class QueryKAnonymity:
             yield nothing_else_was_looked_for(case.shape)
         else:
             yield from _rules.names(case, self.users)
-            yield from seeded(case, self.users)
+            yield from seeded(case, self.users, self)
         yield from crowds(case, (case.shape.item,), self.k, named=named)
         if not case.foreign:
             yield from accompaniment(case, self)

@@ -18,7 +18,11 @@ from coterie.promises._people import seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,
+    KDetails,
+    LinkMinutes,
+    LinkQueries,
     SessionMinutes,
+    Times,
     Users,
     accompaniment,
     attrs_sentence,
@@ -30,7 +34,11 @@ from coterie.promises._word_recount import WHOLE, proved, words_in
 from coterie.promises._wording import accounts
 
 _KNOWN = {1: "one word", 2: "up to two words", WHOLE: "some words, however many,"}
-_TOGETHER = {1: "who typed it", 2: "who typed them together in one query", WHOLE: "who typed them together in one query"}
+_TOGETHER = {
+    1: "who typed it",
+    2: "who typed them together in one query",
+    WHOLE: "who typed them together in one query",
+}
 _COUNTED = {1: "each word", 2: "every two words", WHOLE: "all words"}
 
 
@@ -46,6 +54,10 @@ class WordKAnonymity:
     users: Users = "drop"
     attrs: Attrs = "common"
     session_minutes: SessionMinutes = 30
+    link_queries: LinkQueries = 3
+    link_minutes: LinkMinutes = 30
+    times: Times = "day"
+    k_details: KDetails = "k"
 
     name: ClassVar[str] = "word_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "items"
@@ -72,7 +84,7 @@ class WordKAnonymity:
             f"{_TOGETHER[self.m]}; the query itself can come from one user alone. No released query has more than "
             f"{self.max_words} {'word' if self.max_words == 1 else 'words'}."
         )
-        return words + attrs_sentence(self.attrs, self.k) + users_sentence(self.users, self.session_minutes)
+        return words + attrs_sentence(self) + users_sentence(self)
 
     @property
     def foreign_sentence(self) -> str:
@@ -93,7 +105,7 @@ class WordKAnonymity:
             WHOLE: "The order of words, and how often each stands in a query, can be one person's own.",
         }
         return (
-            *costs(self.users, self.attrs),
+            *costs(self),
             "A released query can have been typed by one person alone, word for word: others typed its words, not it. "
             "A warning of the release counts such queries.",
             more[self.m],
@@ -116,7 +128,7 @@ class WordKAnonymity:
             yield nothing_else_was_looked_for(case.shape)
         else:
             yield from _rules.names(case, self.users)
-            yield from seeded(case, self.users)
+            yield from seeded(case, self.users, self)
             yield self._length(case)
         yield from self._words(case)
         if not case.foreign:

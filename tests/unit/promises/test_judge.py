@@ -93,6 +93,7 @@ def test_every_promise_is_found_by_its_name():
         "user_k_anonymity",
         "visit_k_anonymity",
         "windowed_query_k_anonymity",
+        "word_k_anonymity",
     ]
     for name in registry.names("promises"):
         assert promise_class(name).name == name
