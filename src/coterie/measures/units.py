@@ -14,10 +14,10 @@ unit. The original, under other names, is cut as the release was, so that both c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 
 import polars as pl
 
+from coterie import kernels
 from coterie.core.log import Log
 from coterie.core.shapes import TIME, Shape
 from coterie.errors import NotApplicableError
@@ -69,34 +69,34 @@ def _mini(comparison: Comparison) -> tuple[int, int]:
 
 
 def cut(log: Log, kind: str, queries: int = _MINI_QUERIES, minutes: int = _MINI_MINUTES) -> pl.DataFrame:
-    """The rows of a log that say whose they are, by unit. Mini-sessions have at most so many rows of one session, and
-    none of them comes later than so many minutes after the first."""
+    """The rows of a log that say whose they are, by unit.
+
+    Mini-sessions hold at most so many queries in a row, none of them more than so many minutes after the first. Rows
+    without a time stand alone where units are days or mini-sessions.
+    """
     shape = log.shape
-    rows = Sessions(minutes=session_minutes(log))(log).frame if kind in (SESSION, MINI) else log.frame
-    linked = [pl.col("session")] if kind in (SESSION, MINI) else []
-    table = rows.select("row", person=pl.col(shape.subject), **_columns(shape)).drop_nulls("person")
-    if linked:
-        table = table.join(rows.select("row", *linked), on="row")
-    order = ["person", "time", "item", "page", "row"]
-    sorted_rows = table.collect(engine="streaming").sort(order)
-    if kind == ROW:
-        return _numbered(sorted_rows, ["row"])
-    if kind == DAY:
-        return _numbered(sorted_rows.with_columns(_day=pl.col("time").dt.date()), ["person", "_day"])
-    if kind == SESSION:
-        return _numbered(sorted_rows, ["person", "session"])
-    if kind == MINI:
-        return _numbered(_in_minis(sorted_rows, queries, minutes), ["person", "session", "_span", "_turn"])
-    return _numbered(sorted_rows, ["person"])
+    rows = Sessions(minutes=session_minutes(log))(log).frame if kind == SESSION else log.frame
+    linked = ["session"] if kind == SESSION else []
+    columns = {"person": pl.col(shape.subject), **_columns(shape)}
+    table = rows.select("row", *linked, **columns).drop_nulls("person").collect(engine="streaming")
+    table = table.sort("person", "time", "item", "page", "row")
+    if kind in (DAY, MINI):
+        alone = pl.when(pl.col("time").is_null()).then(pl.int_range(pl.len()))
+        table = table.with_columns(_alone=alone, _part=_days(table) if kind == DAY else _minis(table, queries, minutes))
+        return _numbered(table, ["person", "_alone", "_part"])
+    return _numbered(table, {ROW: ["row"], SESSION: ["person", "session"], PERSON: ["person"]}[kind])
 
 
-def _in_minis(rows: pl.DataFrame, queries: int, minutes: int) -> pl.DataFrame:
-    """Stretches of a session of so many minutes from its beginning on, each cut into runs of so many rows."""
-    session = ["person", "session"]
-    since = (pl.col("time") - pl.col("time").min().over(session)).fill_null(timedelta(0))
-    span = since.dt.total_microseconds() // (minutes * 60_000_000)
-    rows = rows.with_columns(_span=span)
-    return rows.with_columns(_turn=pl.int_range(pl.len()).over(*session, "_span") // queries)
+def _days(rows: pl.DataFrame) -> pl.Series:
+    return rows["time"].dt.date().cast(pl.Int64)
+
+
+def _minis(rows: pl.DataFrame, queries: int, minutes: int) -> pl.Series:
+    """The number of the mini-session of each row among those of its person; rows are in order."""
+    changes = [pl.col(name).ne_missing(pl.col(name).shift(1)) for name in ("person", "item")]
+    flags = rows.select(*changes, pl.col("time").dt.epoch("us").fill_null(0))
+    new_person, new_item, moment = (flags[name].to_numpy() for name in flags.columns)
+    return pl.Series(kernels.small_units.numbered(new_person, new_item, moment, queries, minutes * 60_000_000))
 
 
 def _columns(shape: Shape) -> dict[str, pl.Expr]:

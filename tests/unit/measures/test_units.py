@@ -38,7 +38,7 @@ def _sizes(table):
     ("kind", "sizes"),
     [
         ("row", [1] * 9),
-        ("mini", [3, 2, 1, 2, 1]),  # three queries, or thirty minutes, whichever ends first
+        ("mini", [3, 3, 2, 1]),  # three queries, or thirty minutes, whichever ends first
         ("session", [6, 2, 1]),
         ("day", [8, 1]),
         ("person", [9]),
@@ -49,6 +49,12 @@ def test_how_the_original_is_cut(log, kind, sizes):
     assert _sizes(table) == sizes
     assert table.group_by("unit").agg(pl.col("person").n_unique())["person"].max() == 1
     assert table["unit"].n_unique() == table["unit"].max() + 1
+
+
+def test_rows_without_a_time_stand_alone(log):
+    timeless = log.then(log.frame.with_columns(pl.lit(None, pl.Datetime("us")).alias("time")), log.history[-1])
+    for kind, sizes in (("mini", [1] * 9), ("day", [1] * 9), ("session", [9])):
+        assert _sizes(cut(timeless, kind)) == sizes
 
 
 def test_the_order_of_rows_does_not_matter(log):
@@ -63,7 +69,13 @@ def _comparison(log, method):
 
 @pytest.mark.parametrize(
     ("users", "kind", "sizes"),
-    [("drop", "row", [1] * 9), ("session", "session", [6, 2, 1]), ("pseudonym", "person", [9])],
+    [
+        ("drop", "row", [1] * 9),
+        ("mini", "mini", [3, 3, 2, 1]),
+        ("session", "session", [6, 2, 1]),
+        ("day", "day", [8, 1]),
+        ("pseudonym", "person", [9]),
+    ],
 )
 def test_units_of_releases(log, users, kind, sizes):
     units = units_of(_comparison(log, SuppressRare(k=2, users=users)))
