@@ -28,9 +28,8 @@ class Methods(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of one method."""
-        from coterie.core import registry
-
         from coterie import regimes
+        from coterie.core import registry
 
         if cmd_name.startswith(regimes.PREFIX):
             return _of_regime(cmd_name.removeprefix(regimes.PREFIX))
