@@ -47,11 +47,13 @@ from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_items
 from coterie.apply.names import LinkMinutes, LinkQueries, Users
 from coterie.core.log import Log
-from coterie.core.params import Late, NumberOr, Range, check_params
+from coterie.core.params import Choice, Late, NumberOr, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, Shape
 from coterie.promises.word_k_anonymity import WordKAnonymity
+from coterie.steps.scrub import find
+from coterie.text.full_names import HELD_TOGETHER, names_joined
 
 if TYPE_CHECKING:
     from coterie.models.word_sets import Typed
@@ -69,6 +71,11 @@ class Allowlist:
         "how many words of a query k users must have typed together: each alone, every two, or all",
     ] = 2
     max_words: Annotated[int, Range(1, 1000), Late(), "queries with more words are left out"] = 10
+    entities: Annotated[
+        str,
+        Choice("words", "detect"),
+        "what counts as one word: what stands between spaces, or also full names and personal data that are found",
+    ] = "words"
     users: Users = "drop"
     link_queries: LinkQueries = 3
     link_minutes: LinkMinutes = 30
@@ -90,20 +97,25 @@ class Allowlist:
             k=self.k,
             m=self.words,
             max_words=self.max_words,
+            entities=self.entities,
             **numbers_of(self, facts),
         )
         return (promise,)
 
     def learn(self, log: Log, run: Run) -> Typed:
         """Step 1: the distinct queries, their words and who typed them, which serve every k."""
-        return models.word_sets.gather(log, run)
+        return models.word_sets.gather(log, run, _with_entities if self.entities == "detect" else None)
 
     def plan(self, learnt: Typed, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt is enough)
         """Steps 2-3: queries of which every m words have k users stay."""
         allowed = models.word_sets.allowed(learnt, self.k, self.words, self.max_words)
         columns = {"item": learnt.names, "degree": learnt.crowd}
         kept = pl.DataFrame(columns, schema_overrides={"degree": pl.UInt32}).filter(allowed)
-        return Plan(table=KEEP.check(kept.lazy()), notes=self._typed_by_few(kept["degree"]))
+        evidence = {}
+        if self.entities == "detect":
+            written = pl.DataFrame({"item": learnt.names, "written": learnt.written})
+            evidence["entities"] = written.filter(pl.col("item") != pl.col("written")).sort("item").lazy()
+        return Plan(table=KEEP.check(kept.lazy()), evidence=evidence, notes=self._typed_by_few(kept["degree"]))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 4: the planned queries, then what accompanies them, then who asked."""
@@ -119,3 +131,10 @@ class Allowlist:
             f"Of {users.len():,} released queries {alone:,} ({share:.1f}%) were typed by one person alone, word for "
             f"word, and {few:,} by fewer than {self.k}: others typed their words, not these queries.",
         )
+
+
+def _with_entities(texts: pl.Series) -> pl.Series:
+    """Queries with full names as one word; those in which `scrub` finds personal data are one word as a whole."""
+    together = texts.str.replace_all(" ", HELD_TOGETHER, literal=True)
+    joined = names_joined(texts, joint=HELD_TOGETHER)
+    return together.zip_with(find(texts).is_not_null(), joined)

@@ -33,6 +33,8 @@ class Typed:
     """The distinct queries of a log, and who typed them. Rows without a user are of nobody."""
 
     names: pl.Series
+    written: pl.Series
+    """The same, with words that belong together written as one."""
     length: Ints
     """The number of words of each query, as it was typed."""
     words: word_sets.Words
@@ -65,11 +67,13 @@ def gather(log: Log, run: Run, spelled: Spelling | None = None) -> Typed:
     names = table["item"]
     del table
     token_start, tokens, n_words = _tokens(names)
-    length = np.diff(token_start)
+    length, written = np.diff(token_start), names
     if spelled is not None:
-        token_start, tokens, n_words = _tokens(spelled(names))
+        written = spelled(names)
+        token_start, tokens, n_words = _tokens(written)
     return Typed(
         names=names,
+        written=written,
         length=length,
         words=word_sets.distinct(token_start, tokens),
         n_words=n_words,

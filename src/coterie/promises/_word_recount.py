@@ -35,11 +35,15 @@ class _Original:
     """query, who: who typed queries of too few users."""
 
 
-def proved(original: Log, released: pl.DataFrame, k: int, m: int | str) -> pl.DataFrame:
+def proved(
+    original: Log, released: pl.DataFrame, k: int, m: int | str, written: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """item, proved: as many users as are known to have typed every m words of each released item together.
 
-    `released` has item, crowd and words. Where that is k or more, it need not be all of them.
+    `released` has item and crowd. Where that is k or more, it need not be all of them. `written` (item, written) says
+    how items are written of which several words count as one.
     """
+    released = _in_words(released, written)
     alone = released.filter(pl.col("crowd") >= k).select("item", pl.col("crowd").alias("proved"))
     open_ = released.filter(pl.col("crowd") < k).select("item", "words").with_row_index("at")
     if open_.is_empty():
@@ -47,7 +51,7 @@ def proved(original: Log, released: pl.DataFrame, k: int, m: int | str) -> pl.Da
     asked = open_.select("at", pl.col("words").alias("word")).explode("word", empty_as_null=True).unique()
     words = asked.select("word").unique().with_row_index("number")
     asked = asked.join(words, on="word", nulls_equal=True).select("at", pl.col("number").alias("word"))
-    seen = _in_numbers(original, words, k)
+    seen = _in_numbers(original, words, k, written)
     size = asked.group_by("at").len("size")
     singles = asked if m == 1 else asked.join(size.filter(pl.col("size") == 1), on="at", how="semi")
     counts = [singles.join(_crowds(seen, seen.known, ["word"], k), on="word", how="left")]
@@ -65,13 +69,22 @@ def proved(original: Log, released: pl.DataFrame, k: int, m: int | str) -> pl.Da
     return pl.concat([alone.with_columns(pl.col("proved").cast(pl.UInt32)), found])
 
 
-def _in_numbers(original: Log, words: pl.DataFrame, k: int) -> _Original:
+def _in_words(items: pl.DataFrame, written: pl.DataFrame | None) -> pl.DataFrame:
+    """The table with the words of each item."""
+    if written is None:
+        return items.with_columns(words_in(pl.col("item")).alias("words"))
+    beside = items.join(written, on="item", how="left")
+    return beside.with_columns(words_in(pl.coalesce("written", "item")).alias("words")).drop("written")
+
+
+def _in_numbers(original: Log, words: pl.DataFrame, k: int, written: pl.DataFrame | None) -> _Original:
     """The queries of the original that have one of these words (number, word)."""
     shape = original.shape
     rows = original.frame.select(pl.col(shape.item).alias("item"), pl.col(shape.subject).alias("who"))
     pairs = rows.drop_nulls().unique().collect(engine="streaming")
     queries = pairs.group_by("item").len("crowd").with_row_index("query")
-    apart = queries.lazy().select("query", words_in(pl.col("item")).alias("word")).explode("word", empty_as_null=True)
+    apart = _in_words(queries, written).lazy().select("query", pl.col("words").alias("word"))
+    apart = apart.explode("word", empty_as_null=True)
     numbers = apart.join(words.lazy(), on="word").select("query", pl.col("number").alias("word"))
     known = numbers.unique().collect(engine="streaming")
     having = queries.join(known.select("query").unique(), on="query", how="semi")

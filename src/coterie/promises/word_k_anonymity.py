@@ -9,12 +9,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import NumberOr, Range, check_params
+from coterie.core.params import Choice, NumberOr, Range, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
 from coterie.promises._checks import count, judged, not_checked
 from coterie.promises._crowds import sizes, with_owner
-from coterie.promises._people import seeded
+from coterie.promises._people import RECORD, seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,
@@ -39,6 +39,12 @@ _TOGETHER = {
     2: "who typed them together in one query",
     WHOLE: "who typed them together in one query",
 }
+_HELD_TOGETHER = "\ufdd0"  # between words that count as one; no text may have it
+_FOUND = " Full names and personal data that a detector found count as one word each."
+_MISSED = (
+    "A detector misses names and other personal data, and nobody can recount what it missed: these pass as their words "
+    "do. What it found is told by the run record alone."
+)
 _COUNTED = {1: "each word", 2: "every two words", WHOLE: "all words"}
 
 
@@ -51,6 +57,9 @@ class WordKAnonymity:
         int | str, NumberOr(1, WHOLE, 2), "how many words of a query that is true of: each, every two, or all"
     ] = 2
     max_words: Annotated[int, Range(1, 1000), "largest number of words of a released query"] = 10
+    entities: Annotated[
+        str, Choice("words", "detect"), "what counts as one word: words, or also full names and personal data found"
+    ] = "words"
     users: Users = "drop"
     attrs: Attrs = "common"
     session_minutes: SessionMinutes = 30
@@ -65,8 +74,6 @@ class WordKAnonymity:
     """Released items are what was typed."""
     linkage_bound: ClassVar[float | None] = None
     """None: it says nothing about a person's queries taken together."""
-    evidence: ClassVar[tuple[str, ...]] = ()
-    """Nothing but the original is needed."""
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
@@ -84,6 +91,7 @@ class WordKAnonymity:
             f"{_TOGETHER[self.m]}; the query itself can come from one user alone. No released query has more than "
             f"{self.max_words} {'word' if self.max_words == 1 else 'words'}."
         )
+        words += _FOUND if self.entities == "detect" else ""
         return words + attrs_sentence(self) + users_sentence(self)
 
     @property
@@ -93,6 +101,11 @@ class WordKAnonymity:
             f"To be checked: {_COUNTED[self.m]} of every query in the file were typed together, in one query, by at "
             f"least {self.k} different users."
         )
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Which words were found to belong together, where they were looked for; else the original is enough."""
+        return ("entities",) if self.entities == "detect" else ()
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -109,6 +122,7 @@ class WordKAnonymity:
             "A released query can have been typed by one person alone, word for word: others typed its words, not it. "
             "A warning of the release counts such queries.",
             more[self.m],
+            *((_MISSED,) if self.entities == "detect" else ()),
             f"A name that others have, too, passes as its words do: {self.k} people who typed a first name with a last "
             "name need not mean the same person.",
             "Somebody who saw a person type a released query recognizes it.",
@@ -160,16 +174,36 @@ class WordKAnonymity:
         yield judged(
             f"rows.{item}", invented, no_more, fault="have invented rows", looked_at=table.height, needs_original=True
         )
-        found = proved(case.original, table.select("item", "crowd", words_in(pl.col("item")).alias("words")), self.k,
-                       self.m)  # fmt: skip
+        yield self._crowded(case.original, table, name, detail)
+        if self.entities == "detect" and not case.foreign:
+            yield self._entities(case, case.original, table)
+
+    def _entities(self, case: Case, original: Log, table: pl.DataFrame) -> Check:
+        """The same with what was found to be one word, which the record lists; words alone are judged without it."""
+        name, noun = f"crowd.entities.{case.shape.item}", case.shape.item_noun
+        detail = f"the same where a full name, or a {noun} with personal data, is one word, as far as these were found"
+        written = case.table("entities", {"item": pl.String, "written": pl.String})
+        if written is None:
+            return not_checked(name, detail, carries_promise=True, needs=f"what was found, which is in {RECORD}")
+        apart = pl.col("written").str.replace_all(_HELD_TOGETHER, " ", literal=True)
+        others = written.filter(apart != pl.col("item")).height
+        if others:
+            fault = "lines of the record are about other queries"
+            return judged(name, others, detail, fault=fault, looked_at=written.height, needs_original=True)
+        return self._crowded(original, table, name, detail, written.unique("item"))
+
+    def _crowded(
+        self, original: Log, table: pl.DataFrame, name: str, detail: str, written: pl.DataFrame | None = None
+    ) -> Check:
+        found = proved(original, table.select("item", "crowd"), self.k, self.m, written)
         few = found.filter(pl.col("proved") < self.k)
-        yield judged(
+        return judged(
             name,
             few.height,
             detail,
             fault="have fewer",
             looked_at=found.height,
-            concerns=_typing(case.original, few) if few.height else None,
+            concerns=_typing(original, few) if few.height else None,
             how="words are counted until enough users are found, which may be fewer than there are",
             needs_original=True,
             carries_promise=True,
