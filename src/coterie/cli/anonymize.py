@@ -36,12 +36,11 @@ class Methods(click.Group):
         if ctx.resilient_parsing and cmd_name not in self.list_commands(ctx):  # a shell completes something else
             return None
         method = registry.method(cmd_name)
-        own = opt.method_options(cmd_name)
         return click.Command(
             cmd_name,
             callback=partial(_anonymize, cmd_name, ""),
             help=f"{method.__doc__}\n\nMore: coterie methods {cmd_name}",
-            params=[click.Argument(["log"], nargs=-1, required=True), *own, *opt.collected(*_SHARED)],
+            params=[click.Argument(["log"], nargs=-1, required=True), *_options(cmd_name)],
             context_settings=opt.CONTEXT,
         )
 
@@ -51,13 +50,24 @@ class Methods(click.Group):
             formatter.write_dl([(name, _summary(name)) for name in self.list_commands(ctx)])
 
 
+def _options(method: str) -> list[click.Parameter]:
+    """The parameters of a method as options, and those that all methods share, but for one of the same name.
+
+    `words` says in a method which words count together, and for documents, which such methods do not take, which words
+    are terms.
+    """
+    own = list(opt.method_options(method))
+    names = {param.name for param in own}
+    return [*own, *(param for param in opt.collected(*_SHARED) if param.name not in names)]
+
+
 def _of_regime(name: str) -> click.Command:
     """The command of one regime: that of its method, with other defaults."""
     from coterie import regimes
 
     regime = regimes.load(name)
     settings = {**regime.settings, "prepare": ",".join(regime.prepare)}
-    params = [*opt.method_options(regime.method), *opt.collected(*_SHARED)]
+    params = _options(regime.method)
     for param in params:
         if param.name in settings:
             param.default = settings[param.name]
@@ -107,6 +117,7 @@ def _anonymize(
     if output == STDOUT and as_json:
         raise ParameterError("--json prints to standard output, which -o - uses for the rows.")
     params = {param.name: options[param.name] for param in opt.params(name)}
+    given = set(params) & set(opt.READING)  # which are no options of reading here
     ks = sorted(params.pop("k", [None]))  # groups of the smallest k come first, and are joined for larger ones
     to = jobs.targets(
         ks,
@@ -123,7 +134,7 @@ def _anonymize(
             log,
             methods,
             to,
-            reading=opt.reading_of(options),
+            reading=opt.reading_of({**options, **dict.fromkeys(given)}),
             steps=steps,
             seed=options["seed"],
             blocks=options["blocks"],

@@ -76,9 +76,9 @@ class NumberOr:
         """The allowed values in words."""
         return f"{self._numbers.describe(int)}, or {self.word!r}"
 
-    def read(self, text: str) -> int | str:
-        """What was written on the command line."""
-        return int(text) if text.isdecimal() else text
+    def read(self, text: str | int) -> int | str:
+        """What was written on the command line; a default is a number already."""
+        return int(text) if str(text).isdecimal() else text
 
 
 class Above:
