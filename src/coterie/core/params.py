@@ -137,18 +137,22 @@ class Days:
 
 
 class Span:
-    """A length of time: a whole number and s, m, h or d, such as '30d'."""
+    """A length of time: a whole number and s, m, h or d, such as '30d'; or one of the words that stand for one."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
 
     _SECONDS: ClassVar[dict[str, int]] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
     _LONGEST = 60_000 * 86400
 
     def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
         """Whether `value` is such a text."""
-        return isinstance(value, str) and self.seconds(value) > 0
+        return isinstance(value, str) and (value in self.words or self.seconds(value) > 0)
 
     def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
         """The allowed values in words."""
-        return "a whole number with s, m, h or d behind it, such as '30d'"
+        number = "a whole number with s, m, h or d behind it, such as '30d'"
+        return ", ".join([number, *(f"or {word!r}" for word in self.words)])
 
     @classmethod
     def seconds(cls, text: str) -> int:

@@ -10,6 +10,7 @@ Symbols: k = smallest number of users behind a set of words; m (`words`) = how m
 Promise: whoever knows up to m words of a released query finds at least k users who typed them together in one query;
     the query itself can come from one person alone. No released query has more than `max_words` words. Rows without a
     user are not counted. With `attrs = common` (url, rank, day) is released as far as k users share it with the query.
+    With `window` users are counted in the last days of the log only, so that a list of common words does not get old.
 
 Differs:
     - The paper generalizes words until each set of m has k owners. We leave out queries instead, so that what is
@@ -46,6 +47,7 @@ from coterie import models
 from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_items
 from coterie.apply.names import LinkMinutes, LinkQueries, Users
+from coterie.apply.windows import ALWAYS, Window, within
 from coterie.core.log import Log
 from coterie.core.params import Choice, Late, NumberOr, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
@@ -82,6 +84,7 @@ class Allowlist:
     attrs: Attrs = "common"
     times: Times = "day"
     k_details: KDetails = "k"
+    window: Window = ALWAYS
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
@@ -98,13 +101,15 @@ class Allowlist:
             m=self.words,
             max_words=self.max_words,
             entities=self.entities,
+            window=self.window,
             **numbers_of(self, facts),
         )
         return (promise,)
 
     def learn(self, log: Log, run: Run) -> Typed:
         """Step 1: the distinct queries, their words and who typed them, which serve every k."""
-        return models.word_sets.gather(log, run, _with_entities if self.entities == "detect" else None)
+        counted = within(log, self.window)
+        return models.word_sets.gather(counted, run, _with_entities if self.entities == "detect" else None)
 
     def plan(self, learnt: Typed, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt is enough)
         """Steps 2-3: queries of which every m words have k users stay."""
@@ -126,10 +131,11 @@ class Allowlist:
         alone, few = int((users <= 1).sum()), int((users < self.k).sum())
         if not few:
             return ()
+        when = "" if self.window == ALWAYS else f" (or nobody, in the last {self.window})"
         share = 100 * alone / users.len()
         return (
-            f"Of {users.len():,} released queries {alone:,} ({share:.1f}%) were typed by one person alone, word for "
-            f"word, and {few:,} by fewer than {self.k}: others typed their words, not these queries.",
+            f"Of {users.len():,} released queries {alone:,} ({share:.1f}%) were typed by one person alone{when}, word "
+            f"for word, and {few:,} by fewer than {self.k}: others typed their words, not these queries.",
         )
 
 

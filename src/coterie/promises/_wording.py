@@ -144,6 +144,11 @@ def filled(sentence: str, shape: str, **values: object) -> str:
     return sentence.format(**{**nouns, "Items": named.item_nouns.capitalize(), **values})
 
 
+def in_time(window: str) -> str:
+    """In which time people are counted, as a sentence; nothing where that is all of the log."""
+    return "" if window == "all" else f" They are counted in the last {window} of the log."
+
+
 def listed(shape: str, times: str) -> str:
     """What accompanies an item, with the finest time."""
     *first, last = (*wording(shape).details, *([] if times == "drop" else [times]))

@@ -13,7 +13,7 @@ from coterie.core.params import Choice, NumberOr, Range, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
 from coterie.promises._checks import count, judged, not_checked
-from coterie.promises._crowds import sizes, with_owner
+from coterie.promises._crowds import ALL_OF_IT, Window, recent, sizes, with_owner
 from coterie.promises._people import RECORD, seeded
 from coterie.promises._single_queries import (
     ALONE,
@@ -31,7 +31,7 @@ from coterie.promises._single_queries import (
     users_sentence,
 )
 from coterie.promises._word_recount import WHOLE, proved, words_in
-from coterie.promises._wording import accounts
+from coterie.promises._wording import accounts, in_time
 
 _KNOWN = {1: "one word", 2: "up to two words", WHOLE: "some words, however many,"}
 _TOGETHER = {
@@ -67,6 +67,7 @@ class WordKAnonymity:
     link_minutes: LinkMinutes = 30
     times: Times = "day"
     k_details: KDetails = "k"
+    window: Window = ALL_OF_IT
 
     name: ClassVar[str] = "word_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "items"
@@ -91,6 +92,7 @@ class WordKAnonymity:
             f"{_TOGETHER[self.m]}; the query itself can come from one user alone. No released query has more than "
             f"{self.max_words} {'word' if self.max_words == 1 else 'words'}."
         )
+        words += in_time(self.window)
         words += _FOUND if self.entities == "detect" else ""
         return words + attrs_sentence(self) + users_sentence(self)
 
@@ -169,14 +171,15 @@ class WordKAnonymity:
             yield not_checked(name, detail, carries_promise=True)
             yield not_checked(f"rows.{item}", no_more)
             return
-        table = _released(case, case.original)
+        original = recent(case.original, self.window)
+        table = _released(case, original)
         invented = table.filter(pl.col("released") > pl.col("rows")).height
         yield judged(
             f"rows.{item}", invented, no_more, fault="have invented rows", looked_at=table.height, needs_original=True
         )
-        yield self._crowded(case.original, table, name, detail)
+        yield self._crowded(original, table, name, detail)
         if self.entities == "detect" and not case.foreign:
-            yield self._entities(case, case.original, table)
+            yield self._entities(case, original, table)
 
     def _entities(self, case: Case, original: Log, table: pl.DataFrame) -> Check:
         """The same with what was found to be one word, which the record lists; words alone are judged without it."""
