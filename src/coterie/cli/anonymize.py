@@ -12,8 +12,8 @@ from coterie.cli.console import print_summaries, print_summaries_as_json, progre
 from coterie.errors import ParameterError
 
 _SHARED = (
-    opt.output, opt.reading, opt.prepare, opt.seed, opt.record, *opt.groups, *opt.history, opt.budget, *opt.streams,
-    opt.force, opt.as_json, opt.quiet, opt.config,
+    opt.output, opt.reading, opt.prepare, opt.seed, opt.promise, opt.record, *opt.groups, *opt.history, opt.budget,
+    *opt.streams, opt.force, opt.as_json, opt.quiet, opt.config,
 )  # fmt: skip
 
 
@@ -33,12 +33,14 @@ class Methods(click.Group):
         if ctx.resilient_parsing and cmd_name not in self.list_commands(ctx):  # a shell completes something else
             return None
         method = registry.method(cmd_name)
-        own = opt.method_options(cmd_name)
+        own = list(opt.method_options(cmd_name))
+        taken = {option.name for option in own}  # `--words` is a matter of reading documents, unless a method has it
+        shared = [option for option in opt.collected(*_SHARED) if option.name not in taken]
         return click.Command(
             cmd_name,
             callback=partial(_anonymize, cmd_name),
             help=f"{method.__doc__}\n\nMore: coterie methods {cmd_name}",
-            params=[click.Argument(["log"], nargs=-1, required=True), *own, *opt.collected(*_SHARED)],
+            params=[click.Argument(["log"], nargs=-1, required=True), *own, *shared],
             context_settings=opt.CONTEXT,
         )
 
@@ -96,7 +98,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
             log,
             methods,
             to,
-            reading=opt.reading_of(options),
+            reading=opt.reading_of({**options, **dict.fromkeys(params)}),  # what a method has is no matter of reading
             steps=steps,
             seed=options["seed"],
             blocks=options["blocks"],
@@ -105,6 +107,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
             log_name=options["log_name"],
             groups_of=options["groups_of"],
             independent=options["independent"],
+            promise=options["promise"],
             budget=None if options["budget"] is None else Allowance.read(options["budget"]),
             progress=step,
             note=note,
