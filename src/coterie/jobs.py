@@ -22,7 +22,7 @@ from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import scores_in_words_of
 from coterie.core.params import early_params, files_of
-from coterie.core.plan import Method, can_regroup, spends
+from coterie.core.plan import YARDSTICK, Method, can_regroup, spends
 from coterie.core.promise import Verdict
 from coterie.errors import ParameterError
 from coterie.measures import names_of_all, needing
@@ -30,7 +30,7 @@ from coterie.measures.inputs import INPUTS
 from coterie.reports.figures import findings_of, headlines
 from coterie.steps import StepLike
 from coterie.verbs import Progress
-from coterie.writing.files import STDOUT
+from coterie.writing.files import STDOUT, refuse_promise
 from coterie.writing.groups import refuse_groups
 from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
@@ -144,6 +144,7 @@ def anonymize_files(
     independent: bool = False,
     budget: Allowance | None = None,
     regime: str = "",
+    promise: str | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
@@ -152,7 +153,10 @@ def anonymize_files(
     `history` is the file that lists the releases of the log called `log_name`: beside the log unless given, or "none".
     `groups_of` and `independent`: see `anonymize_each`. `budget`: what may be spent of its people over all releases.
     `regime` is the one that the methods were made after: sidecars name it, and which settings are others.
+    `promise` is "none" for methods that promise nothing, and for no others.
     """
+    for method in methods:
+        refuse_promise(registry.name_of(method), method.status == YARDSTICK, promise)
     files = _files(paths)
     _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
     _refuse_groups(methods, groups_of, independent)
@@ -172,6 +176,7 @@ def anonymize_files(
         independent=independent,
         budget=budget,
         regime=regime,
+        promise=promise,
         progress=progress,
         note=note,
     )
@@ -190,6 +195,7 @@ def write_each(
     independent: bool = False,
     budget: Allowance | None = None,
     regime: str = "",
+    promise: str | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
@@ -227,6 +233,7 @@ def write_each(
                 record=target.record,
                 force=force,
                 csv_safe=target.csv_safe,
+                promise=promise,
             )
             done = summary(release, target.path)
             summaries.append(

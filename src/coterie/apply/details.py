@@ -154,6 +154,15 @@ def _kept(marked: pl.LazyFrame, shape: Shape, levels: Sequence[str]) -> str:
     return f"Released rows that keep what accompanies the {shape.item_noun}, of {rows:,}: {shares}."
 
 
+def cut_times(log: Log, times: str) -> Log:
+    """The log with its times cut to the finest one that may appear, whoever shares it."""
+    shape = log.shape
+    if not shape.time:
+        return log
+    cut = pl.lit(None, TIME) if times == "drop" else pl.col(shape.time).dt.truncate(_UNITS[times])
+    return replace(log, frame=log.frame.with_columns(cut.alias(shape.time)))
+
+
 def cost_of_keeping(shape: Shape) -> str:
     """What it gives away that all details are kept, in a sentence."""
     return _KEPT.get(shape.name, _KEPT_OF_SEARCHES)

@@ -12,8 +12,8 @@ from coterie.cli.console import print_summaries, print_summaries_as_json, progre
 from coterie.errors import ParameterError
 
 _SHARED = (
-    opt.output, opt.reading, opt.prepare, opt.seed, opt.record, *opt.groups, *opt.history, opt.budget, *opt.streams,
-    opt.force, opt.as_json, opt.quiet, opt.config,
+    opt.output, opt.reading, opt.prepare, opt.seed, opt.promise, opt.record, *opt.groups, *opt.history, opt.budget,
+    *opt.streams, opt.force, opt.as_json, opt.quiet, opt.config,
 )  # fmt: skip
 
 
@@ -117,7 +117,6 @@ def _anonymize(
     if output == STDOUT and as_json:
         raise ParameterError("--json prints to standard output, which -o - uses for the rows.")
     params = {param.name: options[param.name] for param in opt.params(name)}
-    given = set(params) & set(opt.READING)  # which are no options of reading here
     ks = sorted(params.pop("k", [None]))  # groups of the smallest k come first, and are joined for larger ones
     to = jobs.targets(
         ks,
@@ -134,7 +133,7 @@ def _anonymize(
             log,
             methods,
             to,
-            reading=opt.reading_of({**options, **dict.fromkeys(given)}),
+            reading=opt.reading_of({**options, **dict.fromkeys(params)}),  # what a method has is no matter of reading
             steps=steps,
             seed=options["seed"],
             blocks=options["blocks"],
@@ -143,6 +142,7 @@ def _anonymize(
             log_name=options["log_name"],
             groups_of=options["groups_of"],
             independent=options["independent"],
+            promise=options["promise"],
             budget=None if options["budget"] is None else Allowance.read(options["budget"]),
             regime=regime,
             progress=step,

@@ -34,12 +34,14 @@ def said(rows: pl.LazyFrame, shape: Shape, attrs: str, key: int, *columns: str) 
 
 
 def should_say(
-    rows: pl.LazyFrame, shape: Shape, attrs: str, k: int, key: int, *columns: str, times: str = "day"
+    rows: pl.LazyFrame, shape: Shape, attrs: str, k: int, key: int, *columns: str, times: str = "day", cut: str = "1s"
 ) -> pl.LazyFrame:
     """What each row of the original should say in a release; and where a detail or time stays, how many share it."""
     who = pl.when(pl.col(shape.subject).is_not_null()).then(pl.col(shape.subject).hash(key)).alias(WHO)
     if attrs != "common":
-        exact = rows.with_columns(pl.col(pl.Datetime).dt.truncate("1s"))  # what a file can hold
+        # A file can hold whole seconds; `cut` is what else becomes of times that are kept, empty where they are not.
+        kept = pl.col(pl.Datetime).dt.truncate(cut) if cut else pl.lit(None, pl.Datetime("us")).alias(shape.time)
+        exact = rows.with_columns(kept)
         return said(exact.with_columns(who), shape, attrs, key, *columns, WHO).with_columns(pl.lit(None).alias(CROWD))
     details = _accompanying(shape, attrs)
     numbers = [_number(shape, details[:count], key).alias(f"_{count}") for count in range(len(details) + 1)]

@@ -119,11 +119,11 @@ def nothing_else_was_looked_for(shape: Shape) -> Check:
 
 
 def accompaniment(
-    case: Case, promise: AboutItems, *, needs: str = ORIGINAL, name: str = "tuples", detail: str = ""
+    case: Case, promise: AboutItems, *, needs: str = ORIGINAL, name: str = "tuples", detail: str = "", cut: str = "1s"
 ) -> Iterator[Check]:
     """Rows of released items are those of the original, with what `attrs` lets accompany them and `users` link them.
 
-    `name` and `detail` are those of the check that compares rows.
+    `name` and `detail` are those of the check that compares rows; `cut` is what times that are kept are cut to.
     """
     shape, attrs, nouns = case.shape, promise.attrs, case.log_shape
     yield from _in_themselves(case, promise)
@@ -155,7 +155,8 @@ def accompaniment(
     owner, rows = with_owner(case.original, shape, promise, case.rows)
     made_with = next((each for each in case.promised if isinstance(each, type(promise))), promise)
     share, times = crowd_of_details(made_with), made_with.times
-    before = should_say(rows, shape, attrs, share, key, *owner, times=times).collect(engine="streaming").lazy()
+    told = should_say(rows, shape, attrs, share, key, *owner, times=times, cut=cut)
+    before = told.collect(engine="streaming").lazy()
     after = said(case.rows, shape, attrs, key, *([shape.subject] if owner else []))
     tuples = _compared(before, after)
     differ = tuples.filter(pl.col("before") != pl.col("after")).height

@@ -28,7 +28,7 @@ from coterie.core.declared import (
 from coterie.core.log import Release
 from coterie.core.params import File, params_of
 from coterie.core.plan import Facts
-from coterie.core.promise import Check, Promise, promise_class, to_dict
+from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, to_dict
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, ParameterError, UnknownNameError
 from coterie.steps import PrepareStep, step_of
@@ -156,7 +156,7 @@ def consistent(sidecar: Sidecar) -> Check:
     faults = [
         *_wrong_parameters(sidecar, promises),
         *_wrong_regime(sidecar),
-        *(check.name for check in sidecar.checks if check.status != "passed"),
+        *(check.name for check in sidecar.checks if check.status != "passed" and not _is_said(check, promises)),
     ]
     if _is_of_today(sidecar):
         for entry, promise in zip(sidecar.promises, promises, strict=True):
@@ -173,6 +173,11 @@ def consistent(sidecar: Sidecar) -> Check:
         broken=len(faults),
         fault="things in it say something else" if faults else "",
     )
+
+
+def _is_said(check: Check, promises: Sequence[Promise]) -> bool:
+    """Whether a check was not made because nothing is promised, which the release says itself."""
+    return check.status == "not checked" and check.promise == NOTHING and promise_nothing(promises)
 
 
 def _is_of_today(sidecar: Sidecar) -> bool:
