@@ -41,3 +41,16 @@ def test_a_plain_method_names_no_regime(coterie, log, tmp_path):
     coterie("anonymize", "suppress_rare", log, "-o", out, "--history", "none", "-q")
     sidecar = json.loads((tmp_path / "safe.tsv.json").read_text())
     assert (sidecar["regime"], sidecar["changed"]) == ("", [])
+
+
+def test_a_regime_that_promises_nothing_says_so(coterie, log, tmp_path):
+    out = tmp_path / "shared.tsv"
+    arguments = ("anonymize", "regime:duckduckgo_2026", log, "-o", out, "--history", "none")
+    assert "--promise none" in " ".join(coterie(*arguments, code=2).err.split())
+    assert not out.exists()
+    coterie(*arguments, "--promise", "none", "-q")
+    sidecar = json.loads((tmp_path / "shared.tsv.json").read_text())
+    assert (sidecar["regime"], sidecar["changed"]) == ("duckduckgo_2026", [])
+    assert [promise["name"] for promise in sidecar["promises"]] == ["none"]
+    assert sidecar["prepare"] == list(regimes.load("duckduckgo_2026").prepare)
+    coterie("verify", out, "--original", log, code=3)
