@@ -146,7 +146,7 @@ def filled(sentence: str, shape: str, **values: object) -> str:
 
 def in_time(window: str) -> str:
     """In which time people are counted, as a sentence; nothing where that is all of the log."""
-    return "" if window == "all" else f" They are counted in the last {window} of the log."
+    return "" if window == "all" else f" People are counted in the last {window} of the log."
 
 
 def listed(shape: str, times: str) -> str:

@@ -89,20 +89,18 @@ class WordKAnonymity:
         """The promise in plain words."""
         words = (
             f"Whoever knows {_KNOWN[self.m]} of a released query finds at least {self.k} different users "
-            f"{_TOGETHER[self.m]}; the query itself can come from one user alone. No released query has more than "
-            f"{self.max_words} {'word' if self.max_words == 1 else 'words'}."
+            f"{_TOGETHER[self.m]}; the query itself can come from one user alone.{in_time(self.window)} No released "
+            f"query has more than {self.max_words} {'word' if self.max_words == 1 else 'words'}."
         )
-        words += in_time(self.window)
         words += _FOUND if self.entities == "detect" else ""
         return words + attrs_sentence(self) + users_sentence(self)
 
     @property
     def foreign_sentence(self) -> str:
         """What is examined in rows that Coterie did not make: the number alone, not how it came about."""
-        return (
-            f"To be checked: {_COUNTED[self.m]} of every query in the file were typed together, in one query, by at "
-            f"least {self.k} different users."
-        )
+        typed = "was typed" if self.m == 1 else "were typed together, in one query,"
+        of_query = f"{_COUNTED[self.m]} of every query in the file"
+        return f"To be checked: {of_query} {typed} by at least {self.k} different users."
 
     @property
     def evidence(self) -> tuple[str, ...]:

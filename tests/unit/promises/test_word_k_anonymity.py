@@ -8,6 +8,7 @@ import coterie
 from coterie.core.promise import ORIGINAL
 from coterie.errors import BrokenPromiseError
 from coterie.methods.allowlist import Allowlist
+from coterie.methods.unprotected import Unprotected
 from coterie.promises import judge
 from coterie.promises.word_k_anonymity import WordKAnonymity
 from tests.helpers.broken_rules import CAUGHT_BY, words_log
@@ -111,4 +112,4 @@ def test_what_the_broken_ones_come_from_is_fine():
 @pytest.mark.parametrize(("method", "log", "check"), CAUGHT_BY)
 def test_a_broken_method_is_caught(method, log, check):
     with pytest.raises(BrokenPromiseError, match=rf"\b{re.escape(check)}: .*?(; \d+ looked at)?: \d+ "):
-        coterie.anonymize(log(), method(k=3), seed=1)
+        coterie.anonymize(log(), method(**({} if issubclass(method, Unprotected) else {"k": 3})), seed=1)
