@@ -93,11 +93,12 @@ def _promise_lines(name: str) -> Iterator[str]:
 
 def example_of(promise_type: Any) -> Any:
     """A promise with k = 5 and what it takes for granted; None for one that needs other numbers."""
-    from dataclasses import fields
+    from coterie.core.params import params_of
 
-    own = {field.name for field in fields(promise_type)}
+    own = {param.name: param for param in params_of(promise_type)}
+    shown = {name: value for name, value in _EXAMPLE.items() if name in own}
     try:
-        return promise_type(**{name: value for name, value in _EXAMPLE.items() if name in own})
+        return promise_type(**{name: n for name, n in shown.items() if own[name].rule.accepts(n, own[name].kind)})
     except TypeError:
         return None
 
