@@ -83,7 +83,7 @@ def draw(drawing: Drawing, releases: Sequence[ReleaseView]) -> str:
         placed = [(point, k) for point, k in _against(drawing, releases) if k and point[0] == points[0][0]]
         first = {point: f"k={k}" for point, k in placed} if len({k for _, k in placed}) > 1 else {}
         texts = [(*each, first.get(each, "")) for each in (*points, *random)]
-        return against(drawing.title, axes, texts, quiet, percent=_in_percent(*drawing.against.split(), releases))
+        return against(drawing.title, axes, texts, quiet, percent=_in_percent(drawing.against, releases))
     return lines(drawing.title, drawing.over, [*points, *random], quiet, percent)
 
 
@@ -95,7 +95,8 @@ def _units(measure: str, wanted: str, releases: Sequence[ReleaseView]) -> Iterat
                 yield unit
 
 
-def _in_percent(measure: str, key: str, releases: Sequence[ReleaseView]) -> bool:
+def _in_percent(score: str, releases: Sequence[ReleaseView]) -> bool:
+    measure, key = score.split()
     return all(unit.startswith("%") for unit in _units(measure, key, releases))
 
 

@@ -173,7 +173,8 @@ class Crowd:
         pool = min(max(POOLS), people.height - rehearsed)
         people = people.head(pool + rehearsed).with_row_index("place").select("place", person="label")
         theirs = rows.join(people, on="person")
-        units = theirs.select("place", "unit").unique().sort("place", "unit")
+        units = theirs.group_by("place", "unit").agg(pl.col("time", "item").min())
+        units = units.sort("place", "time", "item", "unit").select("place", "unit")  # whatever their names are
         units = units.with_columns(label=pl.concat_str("place", pl.int_range(pl.len()).over("place"), separator="\0"))
         units = _drawn(units, seed, "relinked units").sort("place", "drawn", "unit")
         units = units.group_by("place", maintain_order=True).head(UNITS_EACH).with_row_index("id")
