@@ -23,6 +23,29 @@ def test_suppress_rare_in_all_its_modes(users: str, attrs: str) -> None:
     check_method(registry.method("suppress_rare"), {"users": users, "attrs": attrs})
 
 
+@pytest.mark.parametrize("params", [
+    {"users": "mini", "link_queries": 2, "times": "hour", "k_details": 2},
+    {"users": "day", "times": "drop", "window": "1d"},
+])  # fmt: skip
+def test_suppress_rare_by_other_rules(params: dict[str, Any]) -> None:
+    check_method(registry.method("suppress_rare"), params)
+
+
+@pytest.mark.parametrize("params", [
+    {"words": 1, "users": "mini", "times": "week", "k_details": 2},
+    {"words": "all", "k": 2, "entities": "detect", "window": "1d", "users": "day", "times": "quarter"},
+])  # fmt: skip
+def test_allowlist_in_other_modes(params: dict[str, Any]) -> None:
+    check_method(registry.method("allowlist"), params)
+
+
+@pytest.mark.parametrize("params", [
+    {"max_words": 1, "users": "mini", "times": "hour"}, {"users": "day", "attrs": "drop"},
+])  # fmt: skip
+def test_unprotected_in_other_modes(params: dict[str, Any]) -> None:
+    check_method(registry.method("unprotected"), params)
+
+
 def test_affinity_in_other_modes() -> None:
     check_method(
         registry.method("affinity"), {"k": 2, "theta": 0.5, "approximate": True, "v_max": 2, "users": "session"}
@@ -57,6 +80,7 @@ def test_generalize_in_other_modes() -> None:
     cls = registry.method("generalize")
     check_method(cls, {"size": "queries", "left_over": "stay", "users": "session", "attrs": "keep"})
     check_method(cls, {"paper_compat": True, "users": "pseudonym", "attrs": "drop"})
+    check_method(cls, {"users": "mini", "times": "month", "k_details": 2})
     check_method(registry.method("generalize_users"), {"k": 2, "paper_compat": True})
 
 
@@ -73,6 +97,8 @@ def test_promise(name: str) -> None:
     ("user_k_anonymity", {"topics": "sha256:" + "0" * 64}),
     ("user_k_anonymity", {"labels": "sha256:" + "0" * 64}),
     ("user_k_anonymity", {"phrases": True}),
+    ("word_k_anonymity", {"m": "all", "entities": "detect", "users": "mini", "window": "30d"}),
+    ("none", {"users": "day", "attrs": "drop", "times": "drop"}),
     ("k_theta_affinity", {"function_words": "sha256:" + "0" * 64, "strict": True, "users": "pseudonym"}),
     ("concept_k_anonymity", {"taxonomy": "sha256:" + "0" * 64, "size": "queries", "users": "session"}),
 ])  # fmt: skip

@@ -17,7 +17,7 @@ from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params, with_values
 from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_seed, shape_given
 from coterie.core.plan import learn as learn_by
-from coterie.core.promise import Case, Check, Status, Verdict, promise_class, with_k
+from coterie.core.promise import Case, Check, Status, Verdict, promise_class, promise_nothing, with_k
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
 from coterie.core.shapes import SHAPES
@@ -218,7 +218,7 @@ def anonymize(
     )
     case = Case(rows=released, shape=shape, original=log, evidence=private.evidence, run=private.run)
     verdict = judge(case, promises)
-    if verdict.exit_code != 0:
+    if verdict.broken or not (verdict.promise_checked or promise_nothing(promises)):
         raise BrokenPromiseError(_broken_message(name, verdict))
     return Release(
         log=replace(log, frame=released, shape=shape, resources=(log.resources, run)),
@@ -344,13 +344,16 @@ def write(
     record: str | Path | None = None,
     force: bool = False,
     csv_safe: bool = False,
+    promise: str | None = None,
 ) -> str:
     """Write a verified release, its public sidecar and, if asked, its private record; returns the SHA-256 of the file.
 
-    `csv_safe`: in csv and tsv an apostrophe stands before text that a spreadsheet would take for a formula.
+    `csv_safe`: in csv and tsv an apostrophe stands before text that a spreadsheet would take for a formula. A release
+    that promises nothing is written only with `promise="none"`.
     """
     where = None if record is None else Path(record)
-    return write_release(release, path, kind=kind, sidecar=sidecar, record=where, force=force, csv_safe=csv_safe)
+    how = {"kind": kind, "sidecar": sidecar, "record": where, "force": force, "csv_safe": csv_safe, "promise": promise}
+    return write_release(release, path, **how)  # type: ignore[arg-type]
 
 
 def load_release(path: str | Path, record: str | Path | None = None) -> Release:
@@ -378,6 +381,8 @@ def load_release(path: str | Path, record: str | Path | None = None) -> Release:
         record=private,
         sha256=sidecar.sha256,
         path=path,
+        regime=sidecar.regime,
+        changed=sidecar.changed,
     )
 
 

@@ -1,9 +1,21 @@
-"""A witness of one rare query: what `users` changes, on a synthetic log."""
+"""A witness of one rare query, or of any search: what `users` changes, and that the attack is the plain one."""
 
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import coterie
+from coterie.measures.attacks.witness import fits, known
 from coterie.methods.affinity import Affinity
+from tests.helpers.own_words import own_words, scores_of
+from tests.helpers.units_reference import witness
+
+_START = datetime(2020, 3, 1, 8)
+_KINDS = ("one_query", "query_and_day", "two_queries")
 
 
 @pytest.fixture(scope="module")
@@ -28,3 +40,68 @@ def test_pseudonyms_are_risky_sessions_less_and_nothing_is_read_without_names(le
     assert 0 < shares[1] < shares[2] / 2
     assert shares[2] < learnt["pseudonym"]["before.share"]
     assert learnt["pseudonym"]["after.unique"] > 5
+
+
+def test_one_search_and_two(learnt):
+    """Two searches find more than one where they are linked, and nothing where they are not."""
+    assert learnt["pseudonym"]["before.two_queries"] > learnt["pseudonym"]["before.one_query"] > 50
+    assert learnt["drop"]["after.two_queries"] == learnt["drop"]["before.two_queries"] == 0
+    assert learnt["drop"]["after.one_query"] < learnt["drop"]["before.one_query"]
+    assert learnt["pseudonym"]["after.one_query.read"] > learnt["session"]["after.one_query.read"]
+
+
+_QUERIES = st.sampled_from(["maps", "tide tables", "bread", "a rare illness"])
+_SEARCHES = st.lists(st.tuples(_QUERIES, st.integers(0, 2)), min_size=1, max_size=5)
+
+
+@given(st.dictionaries(st.sampled_from(["ann", "bob", "cyd"]), _SEARCHES, min_size=2), st.sampled_from(_KINDS))
+def test_units_that_fit_are_those_of_the_plain_attack(people, kind):
+    rows = [
+        (number, person, query, _START + timedelta(days=day, minutes=place))
+        for number, (person, searches) in enumerate(people.items())
+        for place, (query, day) in enumerate(searches)
+    ]
+    schema = {"unit": pl.Int64, "person": pl.String, "item": pl.String, "time": pl.Datetime("us")}
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    units = {n: [(query, time.date()) for m, _, query, time in rows if m == n] for n in range(len(people))}
+    owner = dict(enumerate(people))
+    seen = table.select("item", "time", subject="person").with_row_index("row")
+    hits = fits(known(seen, kind), table, kind, coarse=False)
+    found = (pl.col("units") == 1) & (pl.col("person") == pl.col("subject"))
+    shares = hits.group_by("subject").agg((found.fill_null(False) * pl.col("n")).sum() / pl.col("n").sum())
+    by_time = {person: [] for person in people}
+    for _, person, query, time in sorted(rows, key=lambda row: (row[3], row[2])):
+        by_time[person].append((query, time.date()))
+    expected = {person: witness(by_time[person], units, owner, person, kind) for person in people}
+    assert dict(shares.iter_rows()) == {
+        person: pytest.approx(float(share)) for person, share in expected.items() if share is not None
+    }
+
+
+def test_a_week_fits_each_of_its_days():
+    monday, thursday = datetime(2020, 3, 2), datetime(2020, 3, 5, 8)
+    schema = {"unit": pl.Int64, "person": pl.String, "item": pl.String, "time": pl.Datetime("us")}
+    rows = pl.DataFrame([(0, "ann", "maps", monday), (1, "bob", "maps", None)], schema=schema, orient="row")
+    seen = pl.DataFrame({"row": [0], "subject": ["ann"], "item": ["maps"], "time": [thursday]}).cast(
+        {"time": pl.Datetime("us")}
+    )
+    clue = known(seen, "query_and_day")
+    assert fits(clue, rows, "query_and_day", coarse=True)["units"].to_list() == [2]
+    assert fits(clue, rows, "query_and_day", coarse=False)["units"].to_list() == [1]  # the one without a time
+
+
+def test_outsiders_are_found_by_mistake_only():
+    log = own_words(people=20)
+    strangers = replace(log, frame=log.frame.with_columns(user="x" + pl.col("user")).head(24))
+    found = scores_of(log, coterie.anonymize(log, Affinity(k=2, users="session"), seed=1), "witness")
+    assert "before.one_query.control" not in found
+    found = scores_of(
+        log, coterie.anonymize(log, Affinity(k=2, users="session"), seed=1), "witness", outsiders=strangers
+    )
+    assert found["outsiders"] == 2
+    assert found["before.one_query"] == 100  # nobody else typed it
+    assert found["before.one_query.control"] == 100  # two strangers who typed what somebody in the log did
+    assert found["before.one_query.read"] == 3
+    own = replace(log, frame=log.frame.with_columns(user="y" + pl.col("user"), query="z" + pl.col("query")))
+    found = scores_of(log, coterie.anonymize(log, Affinity(k=2), seed=1), "witness", outsiders=own)
+    assert found["before.one_query.control"] == 0

@@ -32,8 +32,8 @@ def test_from_a_log_to_a_report(coterie, log, tmp_path):
     scores = json.loads(measured.out)
     assert set(scores[0]) == {"name", "key", "value", "unit"}
     about_profiles = {"homogeneity", "partition_agreement", "semantic_distance"}
-    others = {"f_beta", "later_queries", "train_on_release", "completion", "interest_disclosure"}
-    of_groups = {"attribution", "dominance", "composition", "relink"}  # which this release without names has not
+    others = {"f_beta", "later_queries", "train_on_release", "completion", "interest_disclosure", "clicks"}
+    of_groups = {"attribution", "dominance", "composition"}  # which this release without names has not
     of_visits = {"two_pages", "visit_tables", "visit_indicators"}
     of_documents = {"topic_accuracy", "document_loss", "readable_terms", "vocabulary", "known_terms"}
     by_name = {"injection"}

@@ -26,13 +26,17 @@ import coterie
 
 DIGESTS = Path(__file__).parent.parent / "golden" / "releases.json"
 _METHODS = (
-    "suppress_rare", "affinity", "microaggregate", "semantic_microaggregate", "concept_microaggregate",
+    "suppress_rare", "allowlist", "affinity", "microaggregate", "semantic_microaggregate", "concept_microaggregate",
     "interest_microaggregate", "generalize", "generalize_users",
 )  # fmt: skip
 _VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("suppress_rare", {"users": "pseudonym", "attrs": "keep"}),
     ("suppress_rare", {"users": "session"}),
     ("suppress_rare", {"attrs": "drop"}),
+    ("suppress_rare", {"users": "mini", "times": "hour", "k_details": 2}),
+    ("suppress_rare", {"users": "day", "times": "quarter", "window": "30d"}),
+    ("allowlist", {"words": 1, "entities": "detect", "max_words": 3}),
+    ("allowlist", {"words": "all", "users": "mini", "link_queries": 2, "link_minutes": 10, "times": "week"}),
     ("affinity", {"theta": 0.7, "strict": True}),
     ("affinity", {"theta": 0.8, "users": "pseudonym"}),
     ("affinity", {"approximate": True, "v_max": 20}),

@@ -33,12 +33,18 @@ def suppress_rare(rows, k):
     return [(None, time, query, rank, url) for query, (url, rank), time in shared]
 
 
-def common_details(rows, k):
+def common_details(rows, k, times="day"):
     """What accompanies an item as far as k users share it: (item, details, time) of rows (user, item, details, time).
 
     The tuple (item, details, day) stays where k users share it. Rows that fall short go on together: to the week, the
-    month, no time; then the details go from the last to the first.
+    month, no time; then the details go from the last to the first. `times`: another finest time than the day.
     """
+
+    def hour(time):
+        return time and time.replace(minute=0, second=0, microsecond=0)
+
+    def quarter(time):
+        return time and month(time).replace(month=(time.month - 1) // 3 * 3 + 1)
 
     def day(time):
         return time and time.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -53,7 +59,15 @@ def common_details(rows, k):
         return None
 
     count = len(rows[0][2]) if rows else 0
-    levels = [(count, day), (count, week), (count, month), *((left, never) for left in range(count, -1, -1))]
+    units = {
+        "hour": (hour, day, week, month),
+        "day": (day, week, month),
+        "week": (week, month),
+        "month": (month,),
+        "quarter": (quarter,),
+        "drop": (),
+    }[times]
+    levels = [*((count, unit) for unit in units), *((left, never) for left in range(count, -1, -1))]
     released, waiting = {}, dict(enumerate(rows))
     for left, when in levels:
         carry = {
@@ -475,3 +489,26 @@ def homogeneity(users, groups, profiles, middle, scale, eq1="text"):
     gaps = [user_distance(e, profiles[g], scale, eq1) for (_, e), g in zip(users, groups, strict=True)]
     between = [user_distance(profiles[g], middle, scale, eq1) for g in groups]
     return sum(gap**2 for gap in gaps), sum(gaps) / len(gaps), sum(gap**2 for gap in between)
+
+
+# --- names for a few queries in a row --------------------------------------------------------------
+
+
+def few_queries(rows, queries, minutes):
+    """The unit of each row (user, time, query): (user, number), or None for rows without a user or a time.
+
+    A unit ends before the row that is more than so many minutes after its first one, and before the query that would
+    be one too many; rows in a row with the same query are one query.
+    """
+    order = sorted((at for at, row in enumerate(rows) if None not in row[:2]), key=lambda at: rows[at])
+    units, before = [None] * len(rows), None
+    for at in order:
+        user, time, query = rows[at]
+        if before is None or before[0] != user:
+            number, first, typed = 0, time, [query]
+        elif time - first > timedelta(minutes=minutes) or (query != typed[-1] and len(typed) == queries):
+            number, first, typed = number + 1, time, [query]
+        elif query != typed[-1]:
+            typed.append(query)
+        before, units[at] = rows[at], (user, number)
+    return units

@@ -3,7 +3,8 @@
 `attrs = common`: the tuple (details, day) of a row stays where k subjects share it together with the item. Rows that
 fall short go on together to the next coarser level: the week, the month, no time; then the details go one by one, from
 the last to the first. What is left at the end has no detail. Rows without a subject are not counted, and go where the
-others of their tuple go. A missing value is a value like any other.
+others of their tuple go. A missing value is a value like any other. `times` says which time comes first in place of the
+day, and `k_details` how many subjects it takes, where these are others than k.
 """
 
 from __future__ import annotations
@@ -15,14 +16,26 @@ from typing import Annotated, TypeAlias
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Choice
+from coterie.core.params import Choice, Late, NumberOr
 from coterie.core.run import Run
 from coterie.core.shapes import TIME, VISITS, Shape
+from coterie.errors import ParameterError
 
 Attrs: TypeAlias = Annotated[
     str,
     Choice("common", "keep", "drop"),
     "what accompanies a query: page, rank and day as far as k users share them all; all as it was; or nothing",
+]
+Times: TypeAlias = Annotated[
+    str,
+    Choice("drop", "quarter", "month", "week", "day", "hour"),
+    "the finest time that may accompany a query; made coarser where too few users share it (exact with attrs = keep)",
+]
+KDetails: TypeAlias = Annotated[
+    int | str,
+    NumberOr(2, "k"),
+    Late(),
+    "how many users must share what accompanies a query, together with it; 'k': as many as k",
 ]
 _KEPT = {
     VISITS.name: "Exact times and sizes of single visits are kept: whoever knows when somebody visited can find the "
@@ -34,28 +47,45 @@ _KEPT_OF_SEARCHES = (
 )
 
 
-_UNITS = ("1d", "1w", "1mo")  # a week begins on Monday
-_TIMELESS = len(_UNITS)  # the first level without a time
+_UNITS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "quarter": "1q"}  # a week begins on Monday
+_COARSER = {
+    "hour": ("hour", "day", "week", "month"),
+    "day": ("day", "week", "month"),
+    "week": ("week", "month"),
+    "month": ("month",),
+    "quarter": ("quarter",),
+    "drop": (),
+}
 _LEVEL = "_level"
 
 
-def common_details(log: Log, k: int, run: Run) -> tuple[Log, str]:
+def refuse_exact(attrs: str, times: str) -> None:
+    """ParameterError where times are to be coarser than a day and exact at once."""
+    if attrs == "keep" and times != "day":
+        raise ParameterError(
+            f"attrs = keep keeps times as they were logged, so times = {times} cannot be had with it. Use attrs = "
+            f"common, or leave out times."
+        )
+
+
+def common_details(log: Log, k: int, run: Run, times: str = "day") -> tuple[Log, str]:
     """The log with what k subjects share with each item, and a sentence that says how much is kept."""
-    shape = log.shape
+    shape, levels = log.shape, _COARSER[times]
 
     def mark(frame: pl.LazyFrame) -> pl.LazyFrame:
         # Rows are needed as they are and for the counts, so each block is computed once.
-        return _with_level(frame, shape, k).collect(engine="streaming").lazy()
+        return _with_level(frame, shape, k, levels).collect(engine="streaming").lazy()
 
     marked = run.map(run.collect(log.frame), mark, by=[shape.item])
-    return replace(log, frame=marked.with_columns(_coarsened(shape)).drop(_LEVEL)), _kept(marked, shape)
+    coarsened = marked.with_columns(_coarsened(shape, levels)).drop(_LEVEL)
+    return replace(log, frame=coarsened), _kept(marked, shape, levels)
 
 
-def _with_level(frame: pl.LazyFrame, shape: Shape, k: int) -> pl.LazyFrame:
+def _with_level(frame: pl.LazyFrame, shape: Shape, k: int, levels: Sequence[str]) -> pl.LazyFrame:
     """The rows with the level that their tuple reaches; null where it reaches none.
 
     Each level counts among the rows that no finer one took. A finer key cannot have k subjects where a coarser one
-    has fewer, so that only keys with k subjects at all are looked at by day, and by their number instead of by text.
+    has fewer, so that only keys with k subjects at all are looked at by time, and by their number instead of by text.
     """
 
     def crowded(rows: pl.LazyFrame, key: list[str]) -> pl.LazyFrame:
@@ -68,49 +98,52 @@ def _with_level(frame: pl.LazyFrame, shape: Shape, k: int) -> pl.LazyFrame:
     key = [shape.item, *shape.details]
     numbers = collected(crowded(frame, key).with_row_index("_key"))
     frame = frame.join(numbers, on=key, how="left", nulls_equal=True)
-    day = pl.col(shape.time).dt.truncate(_UNITS[0]) if shape.time else pl.lit(None, TIME)
-    frame = collected(frame.with_columns(day.alias("_day")))
-    waiting = frame.drop_nulls("_key").select("_key", "_day", shape.subject)
+    finest = pl.lit(None, TIME)
+    if shape.time and levels:  # a week can be of two months, so that these are told apart by days
+        finest = pl.col(shape.time).dt.truncate(_UNITS["day" if levels[0] == "week" else levels[0]])
+    frame = collected(frame.with_columns(finest.alias("_finest")))
+    waiting = frame.drop_nulls("_key").select("_key", "_finest", shape.subject)
     reached = []
-    for level, unit in enumerate((*_UNITS, None)):
-        when = pl.lit(None, TIME) if unit is None else pl.col("_day").dt.truncate(unit)
+    for level, unit in enumerate((*levels, None)):
+        when = pl.lit(None, TIME) if unit is None else pl.col("_finest").dt.truncate(_UNITS[unit])
         waiting = collected(waiting.with_columns(when.alias("_when")))
         common = collected(crowded(waiting, ["_key", "_when"]))
-        days = waiting.join(common, on=["_key", "_when"], how="semi", nulls_equal=True).select("_key", "_day").unique()
-        reached.append(days.with_columns(pl.lit(level, pl.UInt8).alias(_LEVEL)))
+        taken = waiting.join(common, on=["_key", "_when"], how="semi", nulls_equal=True)
+        reached.append(taken.select("_key", "_finest").unique().with_columns(pl.lit(level, pl.UInt8).alias(_LEVEL)))
         waiting = waiting.join(common, on=["_key", "_when"], how="anti", nulls_equal=True)
-    frame = frame.join(pl.concat(reached), on=["_key", "_day"], how="left", nulls_equal=True).drop("_key", "_day")
+    frame = frame.join(pl.concat(reached), on=["_key", "_finest"], how="left", nulls_equal=True)
+    frame = frame.drop("_key", "_finest")
     for gone in range(1, len(shape.details)):
         frame, key = collected(frame), key[:-1]
         common = crowded(frame.filter(pl.col(_LEVEL).is_null()), key)
-        common = common.with_columns(pl.lit(_TIMELESS + gone, pl.UInt8).alias("_next"))
+        common = common.with_columns(pl.lit(len(levels) + gone, pl.UInt8).alias("_next"))
         frame = frame.join(common, on=key, how="left", nulls_equal=True)
         frame = frame.with_columns(pl.coalesce(_LEVEL, "_next").alias(_LEVEL)).drop("_next")
     return frame
 
 
-def _coarsened(shape: Shape) -> list[pl.Expr]:
+def _coarsened(shape: Shape, levels: Sequence[str]) -> list[pl.Expr]:
     """Details and time as the level of a row lets them stay."""
     level = pl.col(_LEVEL)
     details = [
-        pl.when(level < _TIMELESS + len(shape.details) - place).then(detail).alias(detail)
+        pl.when(level < len(levels) + len(shape.details) - place).then(detail).alias(detail)
         for place, detail in enumerate(shape.details)
     ]
     if not shape.time:
         return details
     time = pl.lit(None, TIME)
-    for at, unit in enumerate(_UNITS):
-        time = pl.when(level == at).then(pl.col(shape.time).dt.truncate(unit)).otherwise(time)
+    for at, unit in enumerate(levels):
+        time = pl.when(level == at).then(pl.col(shape.time).dt.truncate(_UNITS[unit])).otherwise(time)
     return [*details, time.alias(shape.time)]
 
 
-def _kept(marked: pl.LazyFrame, shape: Shape) -> str:
+def _kept(marked: pl.LazyFrame, shape: Shape, levels: Sequence[str]) -> str:
     """How many rows keep what, in a sentence; empty where there are none."""
     level, kept = pl.col(_LEVEL), {}
     if shape.time:
-        for at, word in enumerate(("day", "week", "month")):
+        for at, word in enumerate(levels):
             kept[f"the {word}"] = (level == at) & pl.col(shape.time).is_not_null()
-    for expr in _coarsened(shape)[: len(shape.details)]:
+    for expr in _coarsened(shape, levels)[: len(shape.details)]:
         kept[expr.meta.output_name()] = expr.is_not_null()
     numbers = marked.select(pl.len().alias("rows"), *(expr.sum().alias(word) for word, expr in kept.items()))
     counts = numbers.collect(engine="streaming").row(0, named=True)
@@ -119,6 +152,15 @@ def _kept(marked: pl.LazyFrame, shape: Shape) -> str:
         return ""
     shares = ", ".join(f"{word} {100 * count / rows:.1f}%" for word, count in counts.items())
     return f"Released rows that keep what accompanies the {shape.item_noun}, of {rows:,}: {shares}."
+
+
+def cut_times(log: Log, times: str) -> Log:
+    """The log with its times cut to the finest one that may appear, whoever shares it."""
+    shape = log.shape
+    if not shape.time:
+        return log
+    cut = pl.lit(None, TIME) if times == "drop" else pl.col(shape.time).dt.truncate(_UNITS[times])
+    return replace(log, frame=log.frame.with_columns(cut.alias(shape.time)))
 
 
 def cost_of_keeping(shape: Shape) -> str:

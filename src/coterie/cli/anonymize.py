@@ -12,8 +12,8 @@ from coterie.cli.console import print_summaries, print_summaries_as_json, progre
 from coterie.errors import ParameterError
 
 _SHARED = (
-    opt.output, opt.reading, opt.prepare, opt.seed, opt.record, *opt.groups, *opt.history, opt.budget, *opt.streams,
-    opt.force, opt.as_json, opt.quiet, opt.config,
+    opt.output, opt.reading, opt.prepare, opt.seed, opt.promise, opt.record, *opt.groups, *opt.history, opt.budget,
+    *opt.streams, opt.force, opt.as_json, opt.quiet, opt.config,
 )  # fmt: skip
 
 
@@ -28,17 +28,19 @@ class Methods(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of one method."""
+        from coterie import regimes
         from coterie.core import registry
 
+        if cmd_name.startswith(regimes.PREFIX):
+            return _of_regime(cmd_name.removeprefix(regimes.PREFIX))
         if ctx.resilient_parsing and cmd_name not in self.list_commands(ctx):  # a shell completes something else
             return None
         method = registry.method(cmd_name)
-        own = opt.method_options(cmd_name)
         return click.Command(
             cmd_name,
-            callback=partial(_anonymize, cmd_name),
+            callback=partial(_anonymize, cmd_name, ""),
             help=f"{method.__doc__}\n\nMore: coterie methods {cmd_name}",
-            params=[click.Argument(["log"], nargs=-1, required=True), *own, *opt.collected(*_SHARED)],
+            params=[click.Argument(["log"], nargs=-1, required=True), *_options(cmd_name)],
             context_settings=opt.CONTEXT,
         )
 
@@ -46,6 +48,36 @@ class Methods(click.Group):
         """All methods with what they do."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, _summary(name)) for name in self.list_commands(ctx)])
+
+
+def _options(method: str) -> list[click.Parameter]:
+    """The parameters of a method as options, and those that all methods share, but for one of the same name.
+
+    `words` says in a method which words count together, and for documents, which such methods do not take, which words
+    are terms.
+    """
+    own = list(opt.method_options(method))
+    names = {param.name for param in own}
+    return [*own, *(param for param in opt.collected(*_SHARED) if param.name not in names)]
+
+
+def _of_regime(name: str) -> click.Command:
+    """The command of one regime: that of its method, with other defaults."""
+    from coterie import regimes
+
+    regime = regimes.load(name)
+    settings = {**regime.settings, "prepare": ",".join(regime.prepare)}
+    params = _options(regime.method)
+    for param in params:
+        if param.name in settings:
+            param.default = settings[param.name]
+    return click.Command(
+        f"{regimes.PREFIX}{name}",
+        callback=partial(_anonymize, regime.method, name),
+        help=f"{regime.title}: {regime.about}\n\nMore: coterie regimes {name}",
+        params=[click.Argument(["log"], nargs=-1, required=True), *params],
+        context_settings=opt.CONTEXT,
+    )
 
 
 def _summary(name: str) -> str:
@@ -68,10 +100,15 @@ def anonymize() -> None:
 
     \b
     coterie anonymize suppress_rare log.tsv.gz -o safe.parquet --k 5
+    coterie anonymize regime:commission_2026 log.tsv.gz -o shared.parquet
+
+    `regime:NAME` in place of METHOD takes method, parameters and steps from a regime; see: coterie regimes
     """
 
 
-def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quiet: bool, **options: Any) -> None:
+def _anonymize(
+    name: str, regime: str, log: tuple[str, ...], output: str, as_json: bool, quiet: bool, **options: Any
+) -> None:
     from coterie import jobs
     from coterie.steps import parse_steps
     from coterie.writing.files import STDOUT
@@ -96,7 +133,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
             log,
             methods,
             to,
-            reading=opt.reading_of(options),
+            reading=opt.reading_of({**options, **dict.fromkeys(params)}),  # what a method has is no matter of reading
             steps=steps,
             seed=options["seed"],
             blocks=options["blocks"],
@@ -105,7 +142,9 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
             log_name=options["log_name"],
             groups_of=options["groups_of"],
             independent=options["independent"],
+            promise=options["promise"],
             budget=None if options["budget"] is None else Allowance.read(options["budget"]),
+            regime=regime,
             progress=step,
             note=note,
         )

@@ -191,11 +191,15 @@ def print_verdict(verdict: Verdict, as_json: bool) -> None:
 
 def conclusion(verdict: Verdict) -> str:
     """One line: the promise holds, is broken, or could not be checked."""
+    from coterie.core.promise import promise_nothing
+
     best = verdict.largest_k
     largest = "" if best is None else f" The largest k that holds is {best}."
     if verdict.broken:
         worst = ", ".join(f"{check.name} ({check.broken:,})" for check in verdict.broken)
         return f"The promise is BROKEN: {worst}.{largest}"
+    if promise_nothing(verdict.promises):
+        return "Nothing is promised about the people in this file: there is nothing that could hold."
     if not verdict.promise_checked:
         return "The promise could not be checked with what was given. The lines with ? say what it needs."
     if verdict.foreign and verdict.unchecked:

@@ -1,4 +1,4 @@
-"""`coterie methods`, `formats`, `measures` and `promises`: what there is, and a page about each."""
+"""`coterie methods`, `formats`, `measures`, `promises` and `regimes`: what there is, and a page about each."""
 
 from __future__ import annotations
 
@@ -93,10 +93,39 @@ def _promise_lines(name: str) -> Iterator[str]:
 
 def example_of(promise_type: Any) -> Any:
     """A promise with k = 5 and what it takes for granted; None for one that needs other numbers."""
-    from dataclasses import fields
+    from coterie.core.params import params_of
 
-    own = {field.name for field in fields(promise_type)}
+    own = {param.name: param for param in params_of(promise_type)}
+    shown = {name: value for name, value in _EXAMPLE.items() if name in own}
     try:
-        return promise_type(**{name: value for name, value in _EXAMPLE.items() if name in own})
+        return promise_type(**{name: n for name, n in shown.items() if own[name].rule.accepts(n, own[name].kind)})
     except TypeError:
         return None
+
+
+@click.command(context_settings=opt.CONTEXT)
+@click.argument("name", required=False)
+def regimes(name: str | None) -> None:
+    """List the regimes under which search data are shared, or show one: settings, sources, what is unknown."""
+    from coterie import regimes
+
+    if name is not None:
+        click.echo("\n".join(_regime_lines(name, regimes.load(name))))
+        return
+    width = max(map(len, regimes.names()))
+    for each in regimes.names():
+        regime = regimes.load(each)
+        click.echo(f"{each:{width}}  {regime.title} ({regime.status})")
+
+
+def _regime_lines(name: str, regime: Any) -> Iterator[str]:
+    """A regime as its file says it, with the command that runs it."""
+    yield f"{name}\n\n{regime.title} ({regime.status}).\n{regime.about}"
+    yield f"\nSettings: {regime.method}, prepared by {', '.join(regime.prepare)}"
+    yield from (f"  {key} = {value!r}" for key, value in regime.parameters.items())
+    for title, lines in (("Ours, because it is not public", regime.ours), ("Unknown", regime.unknown)):
+        yield f"\n{title}:"
+        yield from (f"  - {line}" for line in lines)
+    yield "\nSources:"
+    yield from (f"  - {each.title} ({each.date}): {each.says}\n    {each.url}" for each in regime.sources)
+    yield f"\nRun it: coterie anonymize regime:{name} LOG -o OUT"

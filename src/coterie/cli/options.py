@@ -114,6 +114,11 @@ output = click.option(
     metavar="OUT",
     help="File to write: .tsv .csv .parquet .jsonl, also .gz .zst; '-' for standard output; {k} for several k.",
 )
+promise = click.option(
+    "--promise",
+    type=click.Choice(["none"]),
+    help="Say that you know that nothing is promised: needed for a method without a promise, and for no other.",
+)
 record = click.option(
     "--record", type=click.Path(path_type=Path), metavar="DIR", help="The private run record: who became whom."
 )

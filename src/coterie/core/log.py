@@ -154,6 +154,10 @@ class Release:
     """Of the file it was loaded from; empty for a release that was not written yet."""
     path: Path | None = None
     """The file it was loaded from."""
+    regime: str = ""
+    """The regime whose settings were used; empty where none was named."""
+    changed: tuple[str, ...] = ()
+    """The settings that are not those of the regime."""
     verified: tuple[int, ...] = ()
     """Fingerprint of the rows that were checked; nothing else can be written."""
 

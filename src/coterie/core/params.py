@@ -63,22 +63,22 @@ class Range:
 
 
 class NumberOr:
-    """A whole number of at least `low`, or a word that stands for one."""
+    """A whole number of at least `low` (and at most `high`), or a word that stands for one."""
 
-    def __init__(self, low: int, word: str) -> None:
-        self.low, self.word = low, word
+    def __init__(self, low: int, word: str, high: int | None = None) -> None:
+        self.word, self._numbers = word, Range(low, high)
 
     def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
         """Whether `value` is the word or such a number."""
-        return value == self.word or (isinstance(value, int) and not isinstance(value, bool) and value >= self.low)
+        return value == self.word or self._numbers.accepts(value, int)
 
     def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
         """The allowed values in words."""
-        return f"a whole number of at least {self.low}, or {self.word!r}"
+        return f"{self._numbers.describe(int)}, or {self.word!r}"
 
-    def read(self, text: str) -> int | str:
-        """What was written on the command line."""
-        return int(text) if text.isdecimal() else text
+    def read(self, text: str | int) -> int | str:
+        """What was written on the command line; a default is a number already."""
+        return int(text) if str(text).isdecimal() else text
 
 
 class Above:
@@ -137,18 +137,22 @@ class Days:
 
 
 class Span:
-    """A length of time: a whole number and s, m, h or d, such as '30d'."""
+    """A length of time: a whole number and s, m, h or d, such as '30d'; or one of the words that stand for one."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
 
     _SECONDS: ClassVar[dict[str, int]] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
     _LONGEST = 60_000 * 86400
 
     def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
         """Whether `value` is such a text."""
-        return isinstance(value, str) and self.seconds(value) > 0
+        return isinstance(value, str) and (value in self.words or self.seconds(value) > 0)
 
     def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as Range)
         """The allowed values in words."""
-        return "a whole number with s, m, h or d behind it, such as '30d'"
+        number = "a whole number with s, m, h or d behind it, such as '30d'"
+        return ", ".join([number, *(f"or {word!r}" for word in self.words)])
 
     @classmethod
     def seconds(cls, text: str) -> int:

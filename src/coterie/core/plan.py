@@ -21,6 +21,8 @@ from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, Shape
 from coterie.errors import InputError, ParameterError
 
+YARDSTICK = "yardstick"
+"""The status of a method that protects nobody and is there to compare with."""
 _TABLE, _TABLES, _EVIDENCE, _NOTES = "table", "tables", "evidence", "notes.json"
 
 

@@ -6,7 +6,7 @@ a Case and yields Checks. A Verdict is what follows from all checks of one verif
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -24,6 +24,8 @@ Status = Literal["passed", "failed", "not checked"]
 Kind = Literal["text", "phrases", "concepts", "counts"]
 """What released items are: strings of the log, parts of them, names of concepts in their place, or numbers."""
 ORIGINAL = "the original log (--original LOG)"
+NOTHING = "none"
+"""The promise of a release that promises nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +181,12 @@ def from_dict(data: Mapping[str, Any]) -> Promise:
         raise InputError(f"The promise {name!r} has a number too many, or lacks one.") from None
 
 
+def promise_nothing(promises: Iterable[Promise]) -> bool:
+    """Whether nothing is promised, in so many words."""
+    names = {promise.name for promise in promises}
+    return names == {NOTHING}
+
+
 def k_of(promises: tuple[Promise, ...]) -> int | None:
     """The number called k of the first promise that has one."""
     numbers = (to_dict(promise).get("k") for promise in promises)
@@ -233,7 +241,7 @@ class Verdict:
 
     @property
     def exit_code(self) -> int:
-        """0 the promises hold, 1 one is broken, 3 one could not be checked."""
+        """0 the promises hold, 1 one is broken, 3 one could not be checked, or there is none."""
         if self.broken:
             return 1
         return 0 if self.promise_checked else 3

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from importlib.metadata import entry_points
 from importlib.resources import files
+from keyword import iskeyword
 from types import ModuleType
 from typing import Any
 
@@ -102,8 +103,9 @@ def name_of(method: Any) -> str:
 
 
 def class_name(name: str) -> str:
-    """`suppress_rare` becomes `SuppressRare`."""
-    return "".join(part.capitalize() for part in name.split("_"))
+    """`suppress_rare` becomes `SuppressRare`; a word that Python keeps for itself ends with `_`: `None_`."""
+    words = "".join(part.capitalize() for part in name.split("_"))
+    return f"{words}_" if iskeyword(words) else words
 
 
 def _built_in(kind: str) -> dict[str, str]:

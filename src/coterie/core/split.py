@@ -5,6 +5,7 @@ In time: what each user searched for earlier, and what they searched for later. 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import polars as pl
@@ -49,11 +50,20 @@ def chronological(log: Log, size: int = 0) -> tuple[Log, Log]:
 
 def halves(log: Log) -> tuple[Log, Log]:
     """The rows of half of the subjects, drawn by their names, and those of the others."""
+    return _parted(log, 0.5, "halves of a log")
+
+
+def without_outsiders(log: Log, share: float) -> tuple[Log, Log]:
+    """The rows of all subjects but a share of them, drawn by their names, and those of this share."""
+    return _parted(log, 1 - share, "outsiders")
+
+
+def _parted(log: Log, share: float, purpose: str) -> tuple[Log, Log]:
     subject = log.shape.subject
     names = log.frame.select(subject).drop_nulls().unique().collect(engine="streaming").sort(subject)
-    keys = pl.Series("_key", randomness.keys(0, "halves of a log", names[subject]))
+    keys = pl.Series("_key", randomness.keys(0, purpose, names[subject]))
     drawn = names.with_columns(keys).sort("_key", subject).select(subject)
-    middle = (drawn.height + 1) // 2
+    middle = math.ceil(round(share * drawn.height, 6))
     first, second = (
         replace(log, frame=log.frame.join(part.lazy(), on=subject, how="semi"))
         for part in (drawn.head(middle), drawn.tail(drawn.height - middle))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         lsa,
         mdav,
         minhash,
+        nearest,
         pairs,
         phrases,
         quotas,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         sequences,
         simattack,
         siphash,
+        small_units,
         spread,
         stand_ins,
         term_vectors,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
         unmixing,
         vectors,
         visit_records,
+        word_sets,
         wu_palmer,
     )
 
@@ -70,6 +73,7 @@ __all__ = [
     "lsa",
     "mdav",
     "minhash",
+    "nearest",
     "pairs",
     "phrases",
     "quotas",
@@ -77,6 +81,7 @@ __all__ = [
     "sequences",
     "simattack",
     "siphash",
+    "small_units",
     "spread",
     "stand_ins",
     "term_vectors",
@@ -85,6 +90,7 @@ __all__ = [
     "unmixing",
     "vectors",
     "visit_records",
+    "word_sets",
     "wu_palmer",
 ]
 

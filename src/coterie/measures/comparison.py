@@ -124,6 +124,10 @@ class Comparison:
             self._fitted[name] = declared.fit(value, self.log)
         return self._fitted[name]
 
+    def has(self, name: str) -> bool:
+        """Whether an input was given, which a measure can do without."""
+        return self.inputs.get(name) is not None
+
     @cached_property
     def _fitted(self) -> dict[str, Any]:
         return {}

@@ -86,7 +86,7 @@ def _fit_labels(labels: Any, original: Log) -> Any:
 
 
 def _fit_later(later: Log, original: Log) -> Any:
-    """subject, item: what the same users searched for afterwards."""
+    """subject, item, page: what was searched for afterwards."""
     import polars as pl
 
     from coterie.steps import prepare
@@ -95,7 +95,26 @@ def _fit_later(later: Log, original: Log) -> Any:
     if later.shape is not shape:
         raise InputError(f"The later log has the shape {later.shape.name}, the original {shape.name}.")
     rows = later if later.steps else prepare(later, original.steps)
-    return rows.frame.select(subject=pl.col(shape.subject), item=pl.col(shape.item)).collect(engine="streaming")
+    page = pl.col(shape.page) if shape.page else pl.lit(None, pl.String)
+    columns = {"subject": pl.col(shape.subject), "item": pl.col(shape.item), "page": page}
+    return rows.frame.select(**columns).collect(engine="streaming")
+
+
+def _fit_outsiders(outsiders: Log, original: Log) -> Any:
+    """subject, item, time: rows of people who are not in the original, prepared as it was."""
+    import polars as pl
+
+    from coterie.core.shapes import TIME
+    from coterie.steps import prepare
+
+    shape = original.shape
+    if outsiders.shape is not shape:
+        raise InputError(f"The log of outsiders has the shape {outsiders.shape.name}, the original {shape.name}.")
+    rows = outsiders if outsiders.steps else prepare(outsiders, original.steps)
+    time = pl.col(shape.time) if shape.time else pl.lit(None, TIME)
+    columns = rows.frame.select("row", subject=pl.col(shape.subject), item=pl.col(shape.item), time=time)
+    insiders = original.frame.select(subject=pl.col(shape.subject)).drop_nulls().unique()
+    return columns.drop_nulls("subject").join(insiders, on="subject", how="anti").collect(engine="streaming")
 
 
 def _read_topics(value: Any) -> Any:
@@ -165,10 +184,20 @@ _DECLARED = (
         option="--later",
         kind="log",
         metavar="LOG",
-        help="What the users searched for later, for later_queries, train_on_release and completion.",
+        help="What was searched for later, for later_queries, train_on_release, completion and clicks.",
         if_missing="It needs later queries of the same users: --later LOG, or split = 'chronological' in a study.",
         in_study=False,
         fit=_fit_later,
+    ),
+    Input(
+        name="outsiders",
+        option="--outsiders",
+        kind="log",
+        metavar="LOG",
+        help="Searches of people who are not in the log: the control of witness and two_words.",
+        if_missing="It needs searches of people who are not in the log: --outsiders LOG, or 'outsiders' in a study.",
+        in_study=False,
+        fit=_fit_outsiders,
     ),
     Input(
         name="topics",

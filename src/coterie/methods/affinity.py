@@ -51,9 +51,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import polars as pl
 
 from coterie import models
-from coterie.apply.details import Attrs
-from coterie.apply.items import release_items
-from coterie.apply.names import Users
+from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
+from coterie.apply.items import Beside, numbers_of, release_items
+from coterie.apply.names import LinkMinutes, LinkQueries, Users
 from coterie.core.log import Log
 from coterie.core.params import File, Flag, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
@@ -100,13 +100,18 @@ class Affinity:
     v_max: Annotated[int, Range(1), "queries the approximate procedure looks at"] = 2000
     max_degree: Annotated[int, Range(2), "degrees are exact up to this number; k may be larger"] = 1000
     users: Users = "drop"
+    link_queries: LinkQueries = 3
+    link_minutes: LinkMinutes = 30
     attrs: Attrs = "common"
+    times: Times = "day"
+    k_details: KDetails = "k"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
 
     def __post_init__(self) -> None:
         check_params(self, "affinity")
+        refuse_exact(self.attrs, self.times)
 
     def promises(self, facts: Facts) -> tuple[KThetaAffinity, ...]:
         """At least k users behind each released query and the released queries affine to it."""
@@ -118,9 +123,7 @@ class Affinity:
             min_term_users=self.min_term_users,
             strict=self.strict,
             function_words=name_of_words(self._function_words),
-            users=self.users,
-            session_minutes=facts.session_minutes,
-            attrs=self.attrs,
+            **numbers_of(self, facts),
         )
         return (promise,)
 
@@ -143,7 +146,7 @@ class Affinity:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 6: the planned queries, then what accompanies them, then who asked."""
-        return release_items(log, plan, self.k, self.users, self.attrs, run)
+        return release_items(log, plan, self.k, self.users, self.attrs, run, Beside.of(self))
 
     def _typed_by_few(self, graph: AffinityGraph) -> tuple[str, ...]:
         """How many released queries one person typed alone, and how many fewer than k did."""

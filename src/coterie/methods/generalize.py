@@ -42,9 +42,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie import kernels, taxonomies
-from coterie.apply.details import Attrs
-from coterie.apply.items import release_replaced
-from coterie.apply.names import Users
+from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
+from coterie.apply.items import Beside, numbers_of, release_replaced
+from coterie.apply.names import LinkMinutes, LinkQueries, Users
 from coterie.core.arrays import Ints, Short, offsets
 from coterie.core.log import Log
 from coterie.core.params import Choice, File, Flag, Late, Range, check_params
@@ -77,13 +77,18 @@ class Generalize:
     ] = "rise"
     paper_compat: Annotated[bool, Flag(), "stop words are terms too, as in the paper"] = False
     users: Users = "drop"
+    link_queries: LinkQueries = 3
+    link_minutes: LinkMinutes = 30
     attrs: Attrs = "common"
+    times: Times = "day"
+    k_details: KDetails = "k"
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
 
     def __post_init__(self) -> None:
         check_params(self, "generalize")
+        refuse_exact(self.attrs, self.times)
 
     def promises(self, facts: Facts) -> tuple[ConceptKAnonymity, ...]:
         """At least k users, or queries, behind each released concept."""
@@ -93,9 +98,7 @@ class Generalize:
             size=self.size,
             taxonomy=taxonomies.public_name(self.taxonomy),
             paper_compat=self.paper_compat,
-            users=self.users,
-            session_minutes=facts.session_minutes,
-            attrs=self.attrs,
+            **numbers_of(self, facts),
         )
         return (promise,)
 
@@ -119,7 +122,7 @@ class Generalize:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 4: every query as its concept, then what accompanies it, then who asked."""
-        return release_replaced(log, plan, self.k, self.users, self.attrs, run)
+        return release_replaced(log, plan, self.k, self.users, self.attrs, run, Beside.of(self))
 
     def _left_out(self, learnt: Walked, kept: NDArray[np.bool_]) -> tuple[str, ...]:
         total, mapped = int(learnt.rows.sum()), learnt.end >= 0

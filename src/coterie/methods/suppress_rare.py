@@ -9,6 +9,8 @@ Symbols: k = smallest number of users behind a released query; degree(q) = numbe
 Promise: every released query was issued by at least k different users, and all its rows are there. With `attrs =
     common` (url, rank, day) is released only where k users share all of it with the query; else the week or the month
     stands in place of the day, or no time does; then the rank goes, then the url. Rows without a user are not counted.
+    `times` may say another finest time, `k_details` another number of users for what accompanies a query, and `window`
+    that the users of a query are counted in the last days of the log only; all rows of the query are released then.
 
 Differs:
     - The papers keep user numbers. We drop them unless asked (`users`), because a promise about single queries says
@@ -33,9 +35,10 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.details import Attrs
-from coterie.apply.items import release_items
-from coterie.apply.names import Users
+from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
+from coterie.apply.items import Beside, numbers_of, release_items
+from coterie.apply.names import LinkMinutes, LinkQueries, Users
+from coterie.apply.windows import ALWAYS, Window, within
 from coterie.core.log import Log
 from coterie.core.params import Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
@@ -50,24 +53,30 @@ class SuppressRare:
 
     k: Annotated[int, Range(2), Late(), "smallest number of users or visitors behind a released query or page"] = 5
     users: Users = "drop"
+    link_queries: LinkQueries = 3
+    link_minutes: LinkMinutes = 30
     attrs: Attrs = "common"
+    times: Times = "day"
+    k_details: KDetails = "k"
+    window: Window = ALWAYS
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
     status: ClassVar[str] = "stable"
 
     def __post_init__(self) -> None:
         check_params(self, "suppress_rare")
+        refuse_exact(self.attrs, self.times)
 
     def promises(self, facts: Facts) -> tuple[QueryKAnonymity, ...]:
         """At least k users behind each released query."""
         enough_subjects("suppress_rare", self.k, facts)
-        minutes, shape = facts.session_minutes, facts.shape.name
-        return (QueryKAnonymity(k=self.k, users=self.users, attrs=self.attrs, session_minutes=minutes, shape=shape),)
+        numbers = {**numbers_of(self, facts), "window": self.window, "shape": facts.shape.name}
+        return (QueryKAnonymity(k=self.k, **numbers),)
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: degree(q) for each query; those with degree >= k stay."""
         user, query = log.shape.subject, log.shape.item
-        pairs = log.frame.select(pl.col(user).alias("subject"), pl.col(query).alias("item"))
+        pairs = within(log, self.window).frame.select(pl.col(user).alias("subject"), pl.col(query).alias("item"))
 
         def degrees(frame: pl.LazyFrame) -> pl.LazyFrame:
             counted = frame.drop_nulls().unique().group_by("item").len(name="degree")
@@ -77,4 +86,4 @@ class SuppressRare:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Steps 2-4: keep the planned queries, then what accompanies them, then who asked."""
-        return release_items(log, plan, self.k, self.users, self.attrs, run)
+        return release_items(log, plan, self.k, self.users, self.attrs, run, Beside.of(self))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         visit_counts,
         visit_records,
         walks,
+        word_sets,
         words,
     )
 
@@ -50,6 +51,7 @@ __all__ = [
     "visit_counts",
     "visit_records",
     "walks",
+    "word_sets",
     "words",
 ]
 

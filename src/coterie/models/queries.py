@@ -262,7 +262,7 @@ def _tokens(names: pl.Series, function_words: frozenset[str]) -> tuple[Ints, Sho
     """Where the tokens of each query begin, the words they are, and which words are function words."""
     # Function words get their numbers in one pass with the others, as a last query that nobody asked.
     last = pl.Series(names.name, [" ".join(sorted(function_words))])
-    text, text_start = _bytes(pl.concat([names, last]))
+    text, text_start = bytes_of(pl.concat([names, last]))
     token_start, tokens, n_words = grams.words(text, text_start)
     end = token_start[-2]
     function = np.zeros(n_words, dtype=np.bool_)
@@ -348,7 +348,7 @@ def _writable(numbers: pl.Series) -> NDArray[Any]:
     return array if array.flags.writeable else array.copy()
 
 
-def _bytes(texts: pl.Series) -> tuple[NDArray[np.uint8], Ints]:
+def bytes_of(texts: pl.Series) -> tuple[NDArray[np.uint8], Ints]:
     """The UTF-8 bytes of all texts side by side, and where each begins."""
     array = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
     _, ends, data = array.buffers()

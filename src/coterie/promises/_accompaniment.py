@@ -3,8 +3,8 @@
 For the judge alone; it shares no code with what applies plans. Rows become numbers: hashes of what a released row says,
 under a key that nobody who made the rows could know. So whole tuples can be compared and counted as cheaply as numbers.
 
-`attrs = common` determines what a row says: each level, from (details, day) to nothing at all, takes those of the rows
-left by finer levels whose tuple at least k users of them share, together with the item.
+`attrs = common` determines what a row says: each level, from (details, finest time) to nothing at all, takes those of
+the rows left by finer levels whose tuple at least k users of them share, together with the item.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from coterie.core.shapes import Shape
 from coterie.promises._checks import other_columns
 
 TUPLE, WHEN, WHO, CROWD = "_tuple", "_when", "_who", "_crowd"
-_UNITS = ("1d", "1w", "1mo")  # weeks begin on Monday
+_UNITS = {  # weeks begin on Monday
+    "hour": ("1h", "1d", "1w", "1mo"),
+    "day": ("1d", "1w", "1mo"),
+    "week": ("1w", "1mo"),
+    "month": ("1mo",),
+    "quarter": ("1q",),
+    "drop": (),
+}
 
 
 def said(rows: pl.LazyFrame, shape: Shape, attrs: str, key: int, *columns: str) -> pl.LazyFrame:
@@ -26,25 +33,29 @@ def said(rows: pl.LazyFrame, shape: Shape, attrs: str, key: int, *columns: str) 
     return rows.select(*columns, _number(shape, _accompanying(shape, attrs), key).alias(TUPLE), when.alias(WHEN))
 
 
-def should_say(rows: pl.LazyFrame, shape: Shape, attrs: str, k: int, key: int, *columns: str) -> pl.LazyFrame:
+def should_say(
+    rows: pl.LazyFrame, shape: Shape, attrs: str, k: int, key: int, *columns: str, times: str = "day", cut: str = "1s"
+) -> pl.LazyFrame:
     """What each row of the original should say in a release; and where a detail or time stays, how many share it."""
     who = pl.when(pl.col(shape.subject).is_not_null()).then(pl.col(shape.subject).hash(key)).alias(WHO)
     if attrs != "common":
-        exact = rows.with_columns(pl.col(pl.Datetime).dt.truncate("1s"))  # what a file can hold
+        # A file can hold whole seconds; `cut` is what else becomes of times that are kept, empty where they are not.
+        kept = pl.col(pl.Datetime).dt.truncate(cut) if cut else pl.lit(None, pl.Datetime("us")).alias(shape.time)
+        exact = rows.with_columns(kept)
         return said(exact.with_columns(who), shape, attrs, key, *columns, WHO).with_columns(pl.lit(None).alias(CROWD))
     details = _accompanying(shape, attrs)
     numbers = [_number(shape, details[:count], key).alias(f"_{count}") for count in range(len(details) + 1)]
     table = rows.select(*columns, who, _time(shape).alias(WHEN), *numbers).collect(engine="streaming")
-    parts = _levels(table, len(details), k)
+    parts = _levels(table, len(details), k, _UNITS[times])
     return pl.concat(part.select(*columns, TUPLE, WHEN, WHO, CROWD) for part in parts).lazy()
 
 
-def _levels(rows: pl.DataFrame, details: int, k: int) -> Iterator[pl.DataFrame]:
+def _levels(rows: pl.DataFrame, details: int, k: int, units: Sequence[str]) -> Iterator[pl.DataFrame]:
     """The rows that each level takes, with what they say there and how many users do; the last takes the rest."""
     whole = f"_{details}"
     enough = pl.col(WHO).drop_nulls().n_unique().over(whole) >= k  # what fewer share at any time, fewer share on a day
     left, waiting = rows.filter(~enough), rows.filter(enough)
-    for unit in (*_UNITS, None):
+    for unit in (*units, None):
         when = pl.lit(None, pl.Datetime("us")) if unit is None else pl.col(WHEN).dt.truncate(unit)
         taken, waiting = _split(waiting.with_columns(pl.col(whole).alias(TUPLE), when.alias("_unit")), k)
         yield taken

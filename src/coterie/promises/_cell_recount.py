@@ -14,7 +14,7 @@ from functools import partial
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.promises._single_queries import SESSION, numbered_as_promised
+from coterie.promises._units import SESSION, numbered_as_promised
 from coterie.promises._visit_recount import family, host, with_reading
 
 WHO = "_who"

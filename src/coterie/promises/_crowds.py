@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated
 
 import polars as pl
 
 from coterie.core.log import Log
+from coterie.core.params import Span
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.promises._checks import count, judged, not_checked
 
+ALL_OF_IT = "all"
+Window = Annotated[
+    str, Span(ALL_OF_IT), "in how long a time before the end of the log users are counted; 'all': in all of it"
+]
 _HALVES: tuple[Callable[[pl.Expr], pl.Expr], ...] = (lambda hashed: hashed // 2**32, lambda hashed: hashed % 2**32)
 
 
@@ -72,6 +79,18 @@ def _has_names(case: Case, columns: Sequence[str]) -> bool:
     )
     keys, names = keyed.collect(engine="streaming").row(0)
     return bool(names or not keys)
+
+
+def recent(original: Log, window: str) -> Log:
+    """The original in which only rows of its last time, as long as the window, have a subject that can be counted."""
+    if window == ALL_OF_IT:
+        return original
+    shape = original.shape
+    when = pl.col(shape.time).to_physical()
+    newest = original.frame.select(when.max()).collect(engine="streaming").item() if shape.time else None
+    old = pl.lit(True) if newest is None else (when <= newest - Span.seconds(window) * 1_000_000).fill_null(True)
+    nobody = pl.when(~old).then(pl.col(shape.subject)).alias(shape.subject)
+    return replace(original, frame=original.frame.with_columns(nobody))
 
 
 def with_owner(original: Log, item: str, columns: Sequence[str]) -> pl.LazyFrame:

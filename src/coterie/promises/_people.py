@@ -29,6 +29,7 @@ from coterie.core.promise import Case, Check, Kind, k_of, to_dict
 from coterie.promises._checks import count, judged, not_checked
 from coterie.promises._phrase_profiles import unlike_profiles
 from coterie.promises._phrase_recount import TypedQueries, numbered
+from coterie.promises._units import Linking, labels_of, with_owner
 from coterie.text.hosts import host_labels, host_of
 from coterie.text.language import language_in
 
@@ -94,8 +95,11 @@ def is_known(case: Case) -> bool:
     return case.original is not None and "seed" in case.run
 
 
-def seeded(case: Case, users: str) -> Iterator[Check]:
-    """Names that link rows are those that the run gave: none was made from what identifies somebody."""
+def seeded(case: Case, users: str, linking: Linking | None = None) -> Iterator[Check]:
+    """Names that link rows are those that the run gave: none was made from what identifies somebody.
+
+    `linking` is the promise where names are for days or for a few queries.
+    """
     if users == "drop" or not case.shape.subject:
         return
     detail = f"names are those that the run's seed gives {case.log_shape.subject_nouns} of the original"
@@ -104,7 +108,10 @@ def seeded(case: Case, users: str) -> Iterator[Check]:
         return
     subject = case.original.shape.subject
     ids = case.original.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject].sort()
-    labels = ids if users == "pseudonym" else _sessions(case.original)
+    if linking is not None and users in ("day", "mini"):
+        labels = labels_of(*with_owner(case.original, case.shape, linking, case.rows))
+    else:
+        labels = ids if users == "pseudonym" else _sessions(case.original)
     given = pl.LazyFrame({"name": names_of(case.run, labels.to_list(), ids)}, schema={"name": pl.String})
     named = case.rows.select(pl.col(case.shape.subject).alias("name")).drop_nulls().unique()
     strange = named.join(given.with_columns(pl.lit(True).alias("given")), on="name", how="left")

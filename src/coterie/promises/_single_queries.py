@@ -3,48 +3,55 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterator
 from typing import Annotated, Protocol
 
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Choice, Range
+from coterie.core.params import Choice, NumberOr, Range
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.shapes import QUERIES, Shape
 from coterie.promises._accompaniment import CROWD, TUPLE, WHEN, WHO, said, should_say
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
 from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._people import is_known, names_of
-from coterie.promises._wording import filled, pause, wording
+from coterie.promises._units import with_owner
+from coterie.promises._wording import AMBIGUOUS, COARSER, MATCHED, filled, listed, pause, wording
 
 Users = Annotated[
     str,
-    Choice("drop", "session", "pseudonym"),
-    "what links released rows: nothing, a random name for each session, or one for each person",
+    Choice("drop", "mini", "session", "day", "pseudonym"),
+    "what links released rows: nothing, or a random name for a few queries, each session, each day, or each person",
 ]
+LinkQueries = Annotated[int, Range(1, 1000), "most queries in a row under one name, where names are for a few queries"]
+LinkMinutes = Annotated[int, Range(1, 1440), "minutes from the first to the last of them"]
 Attrs = Annotated[
     str,
     Choice("common", "keep", "drop"),
     "what accompanies a query: as much as k users share with it, all that was logged, or nothing",
 ]
+Times = Annotated[
+    str,
+    Choice("drop", "quarter", "month", "week", "day", "hour"),
+    "the finest time that accompanies a query, where that is as much as enough users share",
+]
+KDetails = Annotated[
+    int | str, NumberOr(2, "k"), "how many users share what accompanies a query, together with it; 'k': as many as k"
+]
 SessionMinutes = Annotated[int, Range(1, 1440), "a session ends after more minutes than this without activity"]
 _BESIDE = {
-    "common": "with only the details that k {subjects} share",
+    "common": "with only the details that {k} {subjects} share",
     "keep": "with all that is beside them",
     "drop": "with nothing beside them",
 }
 ALONE = "The promise is about this release alone, not about it together with other releases of the same log."
-_COARSE = "A Monday can stand for its week and the first of a month for the month: a release does not say which."
-SESSION = "session"  # the private column of logs in which sessions were numbered
-_STEP = "sessions"  # the prepare step that numbers them, with its default
-_STEP_MINUTES = 30
-_DAY = 86_400_000_000  # microseconds
-_OWNER = "_owner"
 _NAME = "_name"
+_HOUR = 3_600_000_000  # microseconds
 _LINKS = {
+    "mini": "each name stands for at most {queries} {items} in a row of one {subject} of the original within {minutes}",
     "session": "each name stands for one session of the original",
+    "day": "each name stands for one day of one {subject} of the original",
     "pseudonym": "each name stands for one {subject} of the original",
 }
 
@@ -60,24 +67,48 @@ class AboutItems(Protocol):
     def attrs(self) -> str: ...
     @property
     def session_minutes(self) -> int: ...
+    @property
+    def link_queries(self) -> int: ...
+    @property
+    def link_minutes(self) -> int: ...
+    @property
+    def times(self) -> str: ...
+    @property
+    def k_details(self) -> int | str: ...
 
 
-def attrs_sentence(attrs: str, k: int, what: str = "", shape: str = QUERIES.name) -> str:
+def crowd_of_details(promise: AboutItems) -> int:
+    """How many users share what accompanies an item."""
+    return promise.k if isinstance(promise.k_details, str) else promise.k_details
+
+
+def attrs_sentence(promise: AboutItems, what: str = "", shape: str = QUERIES.name) -> str:
     """Which rows are released and what accompanies them, in plain words; `what` is released in place of items."""
-    words = f" All rows of a released {{item}} are there. {wording(shape).attrs[attrs]}"
-    return filled(words, shape, k=k, **({"item": what} if what else {}))
+    words = f" All rows of a released {{item}} are there. {wording(shape).attrs[promise.attrs]}"
+    times = {"listed": listed(shape, promise.times), "coarser": COARSER[promise.times]}
+    return filled(words, shape, k=crowd_of_details(promise), **times, **({"item": what} if what else {}))
 
 
-def users_sentence(users: str, session_minutes: int, shape: str = QUERIES.name) -> str:
+def users_sentence(promise: AboutItems, shape: str = QUERIES.name) -> str:
     """What links released rows, in plain words."""
-    return filled(wording(shape).users[users], shape, pause=pause(session_minutes))
+    return filled(wording(shape).users[promise.users], shape, pause=pause(promise.session_minutes), **_few(promise))
 
 
-def costs(users: str, attrs: str, shape: str = QUERIES.name) -> tuple[str, ...]:
+def _few(promise: AboutItems) -> dict[str, object]:
+    """The numbers of names for a few queries, in words."""
+    return {"queries": promise.link_queries, "minutes": pause(promise.link_minutes)}
+
+
+def costs(promise: AboutItems, shape: str = QUERIES.name) -> tuple[str, ...]:
     """What linking rows and keeping details give away, and how to read what is kept."""
-    words = wording(shape)
-    of_details = {"keep": (words.kept,), "common": (_COARSE,), "drop": ()}
-    return (*((filled(words.linked, shape),) if users != "drop" else ()), *of_details[attrs])
+    words, times = wording(shape), promise.times
+    linked = (filled(words.linked, shape),) if promise.users != "drop" else ()
+    parts = (MATCHED,) if promise.users in ("mini", "day") else ()
+    of_times = (AMBIGUOUS[times],) if times in AMBIGUOUS else ()
+    fewer = "What accompanies a {item} is shared by at least {few} {subjects}, not by {k}."
+    few = crowd_of_details(promise)
+    of_crowd = (filled(fewer, shape, few=few, k=promise.k),) if few < promise.k else ()
+    return (*linked, *parts, *{"keep": (words.kept,), "common": (*of_times, *of_crowd), "drop": ()}[promise.attrs])
 
 
 def nothing_else_was_looked_for(shape: Shape) -> Check:
@@ -88,23 +119,25 @@ def nothing_else_was_looked_for(shape: Shape) -> Check:
 
 
 def accompaniment(
-    case: Case, promise: AboutItems, *, needs: str = ORIGINAL, name: str = "tuples", detail: str = ""
+    case: Case, promise: AboutItems, *, needs: str = ORIGINAL, name: str = "tuples", detail: str = "", cut: str = "1s"
 ) -> Iterator[Check]:
     """Rows of released items are those of the original, with what `attrs` lets accompany them and `users` link them.
 
-    `name` and `detail` are those of the check that compares rows.
+    `name` and `detail` are those of the check that compares rows; `cut` is what times that are kept are cut to.
     """
     shape, attrs, nouns = case.shape, promise.attrs, case.log_shape
-    yield from _in_themselves(case, attrs)
+    yield from _in_themselves(case, promise)
+    enough = crowd_of_details(promise)
     whole = (shape.item, *shape.details, *time_columns(shape)[:1])
     crowd = ".".join(("crowd", *whole))
     shared = (
-        f"at least {promise.k} {nouns.subject_nouns} share whatever accompanies a {shape.item_noun} "
+        f"at least {enough} {nouns.subject_nouns} share whatever accompanies a {shape.item_noun} "
         f"({', '.join(whole[1:])})"
     )
-    accompanied = _BESIDE[attrs].format(subjects=nouns.subject_nouns)
+    accompanied = _BESIDE[attrs].format(subjects=nouns.subject_nouns, k=promise.k_details)
     detail = detail or f"the rows of each released {shape.item_noun} are those of the original, {accompanied}"
-    links = _LINKS.get(promise.users, "").format(subject=nouns.subject_noun)
+    nouns_of_links = {"subject": nouns.subject_noun, "items": shape.item_nouns}
+    links = _LINKS.get(promise.users, "").format(**nouns_of_links, **_few(promise))
     name = f"{name}.{shape.item}"
     counts = attrs == "common" and len(whole) > 1
     named = promise.users == "pseudonym"
@@ -112,17 +145,18 @@ def accompaniment(
         return
     if case.original is None:
         if counts and named:
-            yield _counted_names(case, crowd, shared, promise.k)
+            yield _counted_names(case, crowd, shared, enough)
         elif counts:
             yield not_checked(crowd, shared, carries_promise=True, needs=needs)
         yield not_checked(name, detail, carries_promise=not named, needs=needs)
         yield from [not_checked("links", links)] if promise.users != "drop" else []
         return
     key = secrets.randbits(63)
-    owner, rows = _with_owner(case.original, shape, promise.users, promise.session_minutes)
-    rows = rows.join(case.rows.select(shape.item).unique(), on=shape.item, how="semi")
+    owner, rows = with_owner(case.original, shape, promise, case.rows)
     made_with = next((each for each in case.promised if isinstance(each, type(promise))), promise)
-    before = should_say(rows, shape, attrs, made_with.k, key, *owner).collect(engine="streaming").lazy()
+    share, times = crowd_of_details(made_with), made_with.times
+    told = should_say(rows, shape, attrs, share, key, *owner, times=times, cut=cut)
+    before = told.collect(engine="streaming").lazy()
     after = said(case.rows, shape, attrs, key, *([shape.subject] if owner else []))
     tuples = _compared(before, after)
     differ = tuples.filter(pl.col("before") != pl.col("after")).height
@@ -131,8 +165,9 @@ def accompaniment(
     )  # fmt: skip
     if counts:
         sizes = tuples[CROWD].drop_nulls()
-        few = int((sizes < promise.k).sum())
-        smallest = None if sizes.is_empty() else int(sizes.min())  # type: ignore[arg-type]
+        few = int((sizes < enough).sum())
+        own = sizes.is_empty() or not isinstance(promise.k_details, str)  # k itself says nothing about it
+        smallest = None if own else int(sizes.min())  # type: ignore[arg-type]
         yield judged(
             crowd, few, shared, fault="have fewer", looked_at=sizes.len(),
             needs_original=True, carries_promise=True, largest_k=smallest,
@@ -141,9 +176,9 @@ def accompaniment(
         yield _links(case, before, after, owner, links)
 
 
-def _in_themselves(case: Case, attrs: str) -> Iterator[Check]:
-    """What rows show without the original: no column that nobody counted, and no time of day."""
-    shape, others = case.shape, other_columns(case.shape)
+def _in_themselves(case: Case, promise: AboutItems) -> Iterator[Check]:
+    """What rows show without the original: no column that nobody counted, no time too fine, no name of too much."""
+    shape, others, attrs = case.shape, other_columns(case.shape), promise.attrs
     times = time_columns(shape)
     counted = {"drop": (), "common": (*shape.details, *times), "keep": others}[attrs]
     if others := tuple(name for name in others if name not in counted and name not in shape.identifying):
@@ -151,9 +186,41 @@ def _in_themselves(case: Case, attrs: str) -> Iterator[Check]:
         only = f"nothing accompanies a {shape.item_noun} but what was counted; {', '.join(others)} must be empty"
         yield judged("details", broken, only, fault="rows have a value there", looked_at=rows, carries_promise=True)
     if attrs == "common" and times:
-        inexact = pl.any_horizontal(pl.col(name).cast(pl.Int64) % _DAY != 0 for name in times)
-        broken, rows = rows_broken(case.rows, inexact)
-        yield judged("times", broken, "times are whole days", fault="rows have a time of day", looked_at=rows)
+        told, fault, whole = _FINEST[promise.times]
+        broken, rows = rows_broken(case.rows, pl.any_horizontal(~whole(pl.col(name)) for name in times))
+        yield judged("times", broken, told, fault=fault, looked_at=rows)
+    if promise.users == "mini" and shape.subject:
+        named = case.rows.drop_nulls(shape.subject).group_by(shape.subject).agg(pl.col(shape.item).n_unique())
+        many, names = rows_broken(named, pl.col(shape.item) > promise.link_queries)
+        most = f"no name links more than {promise.link_queries} different {shape.item_nouns}"
+        yield judged("size", many, most, fault="names do", looked_at=names, carries_promise=True)
+
+
+def _whole_day(time: pl.Expr) -> pl.Expr:
+    return time.cast(pl.Int64) % (24 * _HOUR) == 0
+
+
+def _first_of_month(time: pl.Expr) -> pl.Expr:
+    return _whole_day(time) & (time.dt.day() == 1)
+
+
+_FINEST: dict[str, tuple[str, str, Callable[[pl.Expr], pl.Expr]]] = {
+    "hour": ("times are whole hours", "rows have another time", lambda time: time.cast(pl.Int64) % _HOUR == 0),
+    "day": ("times are whole days", "rows have a time of day", _whole_day),
+    "week": (
+        "times are Mondays, or the first of a month",
+        "rows have another time",
+        lambda time: _whole_day(time) & ((time.dt.weekday() == 1) | (time.dt.day() == 1)),
+    ),
+    "month": ("times are the first of a month", "rows have another time", _first_of_month),
+    "quarter": (
+        "times are the first of a quarter",
+        "rows have another time",
+        lambda time: _first_of_month(time) & (time.dt.month() % 3 == 1),
+    ),
+    "drop": ("no row has a time", "rows do", lambda time: time.is_null()),
+}
+"""By the finest time: what must hold, what others have, and whether a time is such a one; what is null is no fault."""
 
 
 def _counted_names(case: Case, name: str, detail: str, k: int) -> Check:
@@ -210,31 +277,3 @@ def _under_names(case: Case, original: Log, owned: pl.LazyFrame, owner: list[str
     ids = original.frame.select(original.shape.subject).drop_nulls().unique().collect(engine="streaming").to_series()
     names = pl.Series(_NAME, names_of(case.run, labels, ids), dtype=pl.String)
     return table.drop(owner).with_columns(names).lazy()
-
-
-def _with_owner(original: Log, shape: Shape, users: str, session_minutes: int) -> tuple[list[str], pl.LazyFrame]:
-    """The columns that say whose session (or who) it was, and the original's rows with them."""
-    subject, rows = shape.subject, original.frame
-    if users == "drop":
-        return [], rows
-    if users == "pseudonym":
-        return [_OWNER], rows.with_columns(pl.col(subject).alias(_OWNER))
-    if SESSION in rows.collect_schema() and numbered_as_promised(original, session_minutes):
-        return [_OWNER, SESSION], rows.with_columns(pl.col(subject).alias(_OWNER))
-    times = time_columns(shape)[:1]
-    begins = pl.lit(False)
-    for time in times:
-        begins = pl.col(time) - pl.col(time).shift(1) > timedelta(minutes=session_minutes)
-    same = pl.col(subject) == pl.col(subject).shift(1)
-    number = (same & begins).fill_null(False).cum_sum().over(subject).alias(SESSION)
-    return [_OWNER, SESSION], rows.sort(subject, *times).with_columns(pl.col(subject).alias(_OWNER), number)
-
-
-def numbered_as_promised(original: Log, session_minutes: int) -> bool:
-    """Whether sessions were numbered by a step, and by none with another pause.
-
-    Numbers are looked at because rows that were left out after the step may have bridged a pause.
-    """
-    promised = _STEP if session_minutes == _STEP_MINUTES else f"{_STEP}(minutes={session_minutes})"
-    numbering = [step for step in original.steps if step.partition("(")[0] == _STEP]
-    return bool(numbering) and all(step == promised for step in numbering)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from coterie.core.log import Log
 from coterie.core.shapes import Shape
-from coterie.promises._single_queries import SESSION, numbered_as_promised
+from coterie.promises._units import SESSION, numbered_as_promised
 
 Ints = NDArray[np.int64]
 PREFIX = "prefix"

@@ -41,19 +41,43 @@ class Wording:
     sensitive: str
     planted: str
     """What k subjects behind an item do not prevent."""
+    details: tuple[str, ...]
+    """What accompanies an item, besides the time."""
     limits: tuple[str, ...] = ()
     """Limits that every promise about such a log has."""
 
 
-_LEVELS = (
-    "is released only where at least {k} {subjects} share all of it together with the {item}; else the week or the "
-    "month takes the place of the day, or no time does, and then the details go one by one."
+_LEVELS = "is released only where at least {k} {subjects} share all of it together with the {item}; else {coarser}"
+_ONE_BY_ONE = "and then the details go one by one."
+COARSER = {
+    "hour": f"the day, the week or the month takes the place of the hour, or no time does, {_ONE_BY_ONE}",
+    "day": f"the week or the month takes the place of the day, or no time does, {_ONE_BY_ONE}",
+    "week": f"the month takes the place of the week, or no time does, {_ONE_BY_ONE}",
+    "month": f"the month goes first, {_ONE_BY_ONE}",
+    "quarter": f"the quarter goes first, {_ONE_BY_ONE}",
+    "drop": "the details go one by one. No row has a time.",
+}
+"""What becomes of the finest time where too few share it."""
+AMBIGUOUS = {
+    "hour": "A midnight can stand for its day, a Monday for its week and the first of a month for the month: a release "
+    "does not say which.",
+    "day": "A Monday can stand for its week and the first of a month for the month: a release does not say which.",
+    "week": "A Monday that is the first of a month can stand for its week or for the month: a release does not say "
+    "which.",
+    "month": "The first of a month stands for the month.",
+    "quarter": "The first day of a quarter stands for the quarter.",
+}
+"""How to read the times of a release, by the finest of them."""
+MATCHED = (
+    "Names for parts of what a person did do not keep these apart: parts of one person can often be matched with each "
+    "other by their words and pages."
 )
+"""A limit of names that are not for a whole person."""
 _NOBODY = " No row says who it came from."
 _SEARCHES = Wording(
     crowd="was issued by at least {k} different {subjects}.",
     attrs={
-        "common": "What accompanies a {item} (clicked page, rank and day, or the details of a request) " + _LEVELS,
+        "common": "What accompanies a {item} ({listed}, or the details of a request) " + _LEVELS,
         "keep": "Nothing is promised about times, ranks and clicked pages, which were kept.",
         "drop": "Times, ranks and clicked pages were removed.",
     },
@@ -61,6 +85,10 @@ _SEARCHES = Wording(
         "drop": _NOBODY,
         "session": " Rows of one session are linked by a random name, so all that one person asked without a pause of "
         "more than {pause} can be read together.",
+        "mini": " Up to {queries} {items} in a row that one person asked within {minutes} are linked by a random name "
+        "and can be read together.",
+        "day": " Rows of one person and day are linked by a random name, so everything one person asked on a day can "
+        "be read together.",
         "pseudonym": " Rows of one person are linked by a random name, so everything one person "
         "asked can be read together: this is how people were found in the AOL log.",
     },
@@ -71,11 +99,12 @@ _SEARCHES = Wording(
     planted="Whoever controls {accounts} can find out whether anybody typed a {item} that they guess: typed by the "
     "accounts too, it is released exactly if one more person typed it, with the number of that person's searches, and "
     "with their days and clicks where the accounts did the same.",
+    details=("clicked page", "rank"),
 )
 _VISITS = Wording(
     crowd="was requested by at least {k} different {subjects}.",
     attrs={
-        "common": "What accompanies a {item} (method, status, size and day) " + _LEVELS,
+        "common": "What accompanies a {item} ({listed}) " + _LEVELS,
         "keep": "Nothing is promised about times, methods, statuses and sizes, which were kept.",
         "drop": "Times, methods, statuses and sizes were removed.",
     },
@@ -83,6 +112,10 @@ _VISITS = Wording(
         "drop": _NOBODY,
         "session": " Rows of one session are linked by a random name, so all that one visitor requested without a "
         "pause of more than {pause} can be read together.",
+        "mini": " Up to {queries} {items} in a row that one visitor requested within {minutes} are linked by a random "
+        "name and can be read together.",
+        "day": " Rows of one visitor and day are linked by a random name, so everything one visitor requested on a day "
+        "can be read together.",
         "pseudonym": " Rows of one visitor are linked by a random name, so everything one visitor requested can be "
         "read together: two pages and a day often tell who it was.",
     },
@@ -93,6 +126,7 @@ _VISITS = Wording(
     planted="Whoever can send requests as {accounts} can find out whether anybody requested a {item} that they guess: "
     "requested so too, it is released exactly if one more visitor requested it, with the number of that visitor's "
     "requests, and with their days and details where these are the same.",
+    details=("method", "status", "size"),
     limits=(VISITOR,),
 )
 _WORDINGS = {QUERIES.name: _SEARCHES, VISITS.name: _VISITS}
@@ -110,8 +144,19 @@ def filled(sentence: str, shape: str, **values: object) -> str:
     return sentence.format(**{**nouns, "Items": named.item_nouns.capitalize(), **values})
 
 
+def in_time(window: str) -> str:
+    """In which time people are counted, as a sentence; nothing where that is all of the log."""
+    return "" if window == "all" else f" People are counted in the last {window} of the log."
+
+
+def listed(shape: str, times: str) -> str:
+    """What accompanies an item, with the finest time."""
+    *first, last = (*wording(shape).details, *([] if times == "drop" else [times]))
+    return f"{', '.join(first)} and {last}"
+
+
 def pause(session_minutes: int) -> str:
-    """Minutes without activity, in words."""
+    """A number of minutes, in words."""
     return _PAUSES.get(session_minutes, f"{session_minutes} minutes")
 
 

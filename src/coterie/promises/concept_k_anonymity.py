@@ -21,7 +21,11 @@ from coterie.promises._people import seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,
+    KDetails,
+    LinkMinutes,
+    LinkQueries,
     SessionMinutes,
+    Times,
     Users,
     accompaniment,
     attrs_sentence,
@@ -48,6 +52,10 @@ class ConceptKAnonymity:
     users: Users = "drop"
     attrs: Attrs = "common"
     session_minutes: SessionMinutes = 30
+    link_queries: LinkQueries = 3
+    link_minutes: LinkMinutes = 30
+    times: Times = "day"
+    k_details: KDetails = "k"
 
     name: ClassVar[str] = "concept_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "items"
@@ -72,15 +80,15 @@ class ConceptKAnonymity:
             "queries": f"Every released concept stands for at least {self.k} different queries, which may all come "
             "from one user.",
         }
-        details = attrs_sentence(self.attrs, self.k, "concept")
-        return crowd[self.size] + details + users_sentence(self.users, self.session_minutes)
+        details = attrs_sentence(self, "concept")
+        return crowd[self.size] + details + users_sentence(self)
 
     @property
     def limits(self) -> tuple[str, ...]:
         """What the promise does not say."""
         one = f"One person who typed {self.k} different queries can be alone behind a concept."
         return (
-            *costs(self.users, self.attrs),
+            *costs(self),
             *((one,) if self.size == "queries" else ()),
             TELLING,
             "Anyone who knows what a person typed can tell which concept it was released as, and so what kind of "
@@ -105,7 +113,9 @@ class ConceptKAnonymity:
     def check(self, case: Case) -> Iterator[Check]:
         """Recount which concept each query leads to, then compare rows and count who is behind each concept."""
         yield from _rules.names(case, self.users)
-        yield from seeded(case, self.users)
+        of_concepts = self.users in ("mini", "day")  # of rows with a released concept, which are not known yet
+        if not of_concepts:
+            yield from seeded(case, self.users, self)
         paths = case.table("taxonomy", {"path": pl.String})
         tree = taxonomies.promised(self.taxonomy, () if paths is None else paths["path"].to_list())
         needs = ORIGINAL if tree else _TAXONOMY
@@ -116,6 +126,8 @@ class ConceptKAnonymity:
             concept_of = generalized(case.original, tree, names, self.paper_compat)
         # From here on the original is what it would be with its queries released as these concepts.
         case = _with_concepts(case, concept_of)
+        if of_concepts:
+            yield from seeded(case, self.users, self)
         named = self.users == "pseudonym"
         if self.size == "users":
             yield from crowds(case, (case.shape.item,), self.k, named=named, needs=needs)

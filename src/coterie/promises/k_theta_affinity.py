@@ -20,7 +20,11 @@ from coterie.promises._people import seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,
+    KDetails,
+    LinkMinutes,
+    LinkQueries,
     SessionMinutes,
+    Times,
     Users,
     accompaniment,
     attrs_sentence,
@@ -57,6 +61,10 @@ class KThetaAffinity:
     users: Users = "drop"
     attrs: Attrs = "common"
     session_minutes: SessionMinutes = 30
+    link_queries: LinkQueries = 3
+    link_minutes: LinkMinutes = 30
+    times: Times = "day"
+    k_details: KDetails = "k"
 
     name: ClassVar[str] = "k_theta_affinity"
     about: ClassVar[Literal["items", "subjects"]] = "items"
@@ -82,7 +90,7 @@ class KThetaAffinity:
             f"may come from one user alone."
         )
         words = f" No released query has a word of fewer than {self.min_term_users} users." if self.strict else ""
-        return cover + words + attrs_sentence(self.attrs, self.k) + users_sentence(self.users, self.session_minutes)
+        return cover + words + attrs_sentence(self) + users_sentence(self)
 
     @property
     def foreign_sentence(self) -> str:
@@ -96,7 +104,7 @@ class KThetaAffinity:
     def limits(self) -> tuple[str, ...]:
         """What the promise does not say."""
         return (
-            *costs(self.users, self.attrs),
+            *costs(self),
             "A released query can have been typed by one person alone, word for word: affinity says that others typed "
             "nearly the same, not that they typed the rest of it.",
             f"A rare word beside a common phrase is released with it where {self.min_term_users} users or more have "
@@ -126,7 +134,7 @@ class KThetaAffinity:
             yield nothing_else_was_looked_for(case.shape)
         else:
             yield from _rules.names(case, self.users)
-            yield from seeded(case, self.users)
+            yield from seeded(case, self.users, self)
         item = case.shape.item
         no_more = f"no {item} has more rows than in the original"
         if case.original is None:

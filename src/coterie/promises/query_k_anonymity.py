@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from coterie.core.params import Range, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import QUERIES
 from coterie.promises import _rules
-from coterie.promises._crowds import crowds
+from coterie.promises._crowds import ALL_OF_IT, Window, crowds, recent
 from coterie.promises._people import seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,
+    KDetails,
+    LinkMinutes,
+    LinkQueries,
     SessionMinutes,
+    Times,
     Users,
     accompaniment,
     attrs_sentence,
@@ -23,7 +27,7 @@ from coterie.promises._single_queries import (
     nothing_else_was_looked_for,
     users_sentence,
 )
-from coterie.promises._wording import ShapeName, accounts, filled, wording
+from coterie.promises._wording import ShapeName, accounts, filled, in_time, wording
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +38,11 @@ class QueryKAnonymity:
     users: Users = "drop"
     attrs: Attrs = "common"
     session_minutes: SessionMinutes = 30
+    link_queries: LinkQueries = 3
+    link_minutes: LinkMinutes = 30
+    times: Times = "day"
+    k_details: KDetails = "k"
+    window: Window = ALL_OF_IT
     shape: ShapeName = QUERIES.name
 
     name: ClassVar[str] = "query_k_anonymity"
@@ -56,9 +65,9 @@ class QueryKAnonymity:
     @property
     def sentence(self) -> str:
         """The promise in plain words."""
-        crowd = self._said(f"Every released {{item}} {wording(self.shape).crowd}")
-        details = attrs_sentence(self.attrs, self.k, shape=self.shape)
-        return crowd + details + users_sentence(self.users, self.session_minutes, self.shape)
+        crowd = self._said(f"Every released {{item}} {wording(self.shape).crowd}") + in_time(self.window)
+        details = attrs_sentence(self, shape=self.shape)
+        return crowd + details + users_sentence(self, self.shape)
 
     @property
     def foreign_sentence(self) -> str:
@@ -70,7 +79,7 @@ class QueryKAnonymity:
         """What the promise does not say."""
         words = wording(self.shape)
         return (
-            *costs(self.users, self.attrs, self.shape),
+            *costs(self, self.shape),
             self._said(words.sensitive),
             self._said(words.planted),
             *words.limits,
@@ -92,7 +101,9 @@ class QueryKAnonymity:
             yield nothing_else_was_looked_for(case.shape)
         else:
             yield from _rules.names(case, self.users)
-            yield from seeded(case, self.users)
-        yield from crowds(case, (case.shape.item,), self.k, named=named)
+            yield from seeded(case, self.users, self)
+        counted = case if case.original is None else replace(case, original=recent(case.original, self.window))
+        named = named and self.window == ALL_OF_IT
+        yield from crowds(counted, (case.shape.item,), self.k, named=named)
         if not case.foreign:
             yield from accompaniment(case, self)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from coterie.core.nouns import in_words_of
+from coterie.core.promise import promise_nothing
 from coterie.core.shapes import SHAPES
 from coterie.reports.figures import NONE, RISKS, Figures, shown, value
 from coterie.reports.views import LogView, ReleaseView
@@ -66,6 +67,8 @@ def verdict(release: ReleaseView, figures: Figures) -> str:
     skipped = sum(check.status == "not checked" for check in release.checks)
     if failed:
         return f"{failed} of {total} checks failed. This release must not be shared."
+    if promise_nothing(release.promises):
+        return "Nothing is promised about the people in this release: it is a yardstick, and no protection."
     if state(release) == "not checked":
         needed = f"{skipped} of {total} checks need the original log"
         reason = needed if skipped else "no check was made of what it rests on"

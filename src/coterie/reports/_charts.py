@@ -105,15 +105,17 @@ def against(
     quiet: Sequence[str],
     *,
     joined: bool = True,
+    percent: bool = True,
 ) -> str:
     """A picture of its own, for a file: two scores of each release against each other, (line, x, y, text beside it).
 
-    Points of a line are `joined`, or stand alone in a larger picture.
+    Points of a line are `joined`, or stand alone in a larger picture. `percent`: the x axis has shares, else numbers.
     """
+    across = _axis_of_shares(zero="") if percent else alt.Axis(tickCount=5, domain=False)
     names = list(dict.fromkeys(line for line, _, _, _ in points))
     data = [{"line": s, "x": x, "value": y, "text": text, "at": i} for i, (s, x, y, text) in enumerate(points)]
     base = _chart(data).encode(
-        x=alt.X("x:Q", title=axes[0], scale=alt.Scale(zero=True), axis=_axis_of_shares(zero="")),
+        x=alt.X("x:Q", title=axes[0], scale=alt.Scale(zero=True), axis=across),
         y=alt.Y("value:Q", title=axes[1], scale=alt.Scale(zero=True), axis=_axis_of_shares()),
         order="at:Q",
     )

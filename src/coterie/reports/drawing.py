@@ -73,21 +73,31 @@ def draw(drawing: Drawing, releases: Sequence[ReleaseView]) -> str:
     points = list(dict.fromkeys(_points(drawing, releases)))
     random = [(_random(line, points), x, y) for line, x, y in dict.fromkeys(_points(drawing, baselines))]
     measured = any(drawing.measure in release.scores["name"] for release in releases)
-    units = {
-        unit
-        for release in releases
-        for name, key, unit in release.scores.select("name", "key", "unit").iter_rows()
-        if name == drawing.measure and any(_pattern(wanted).fullmatch(key) for wanted in drawing.keys)
-    }
+    units = {unit for wanted in drawing.keys for unit in _units(drawing.measure, wanted, releases)}
     if measured and not units:
         raise InputError(f"{drawing.file}: no score of {drawing.measure} is called {' or '.join(drawing.keys)}.")
     percent = bool(units) and all(unit.startswith("%") for unit in units)
     quiet = [line for line, _, _ in random]
     if drawing.against:
         axes = (_words(drawing.against), f"{drawing.measure} {_words(drawing.keys[0])}")
-        first = {point: f"k={k}" for point, k in _against(drawing, releases) if k and point[0] == points[0][0]}
-        return against(drawing.title, axes, [(*each, first.get(each, "")) for each in (*points, *random)], quiet)
+        placed = [(point, k) for point, k in _against(drawing, releases) if k and point[0] == points[0][0]]
+        first = {point: f"k={k}" for point, k in placed} if len({k for _, k in placed}) > 1 else {}
+        texts = [(*each, first.get(each, "")) for each in (*points, *random)]
+        return against(drawing.title, axes, texts, quiet, percent=_in_percent(drawing.against, releases))
     return lines(drawing.title, drawing.over, [*points, *random], quiet, percent)
+
+
+def _units(measure: str, wanted: str, releases: Sequence[ReleaseView]) -> Iterator[str]:
+    """The units of a score, or of those that a key with a star stands for."""
+    for release in releases:
+        for name, key, unit in release.scores.select("name", "key", "unit").iter_rows():
+            if name == measure and _pattern(wanted).fullmatch(key):
+                yield unit
+
+
+def _in_percent(score: str, releases: Sequence[ReleaseView]) -> bool:
+    measure, key = score.split()
+    return all(unit.startswith("%") for unit in _units(measure, key, releases))
 
 
 def _random(line: str, points: Sequence[Point]) -> str:

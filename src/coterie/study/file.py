@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from coterie import taxonomies, verbs
+from coterie import regimes, taxonomies, verbs
 from coterie.core import registry
 from coterie.core.declared import Declared, DeclaredFile, as_declared, format_of, keys_of, known_keys, toml_table
 from coterie.core.params import params_of, with_files_in
@@ -52,6 +52,8 @@ class PrepareTable(Declared, frozen=True, kw_only=True):
     """Each as a text, `"sessions(minutes=10)"`, or as a table, `{name = "sessions", minutes = 10}`."""
     split: Literal["chronological", "halves"] | None = None
     split_rows: Annotated[int, Meta(ge=0)] = 0
+    outsiders: Annotated[float, Meta(ge=0, lt=1)] = 0.0
+    """The share of users who are kept out of all releases: the control of attacks, and who releases are useful to."""
 
 
 _KIND_OF_INPUT = {"numbers": tuple[int, ...] | None, "file": str | None}
@@ -77,7 +79,11 @@ class ReportTable(Declared, frozen=True, kw_only=True):
 class AnonymizeTable(Declared, frozen=True, kw_only=True):
     """[[anonymize]], but for the parameters of the method."""
 
-    method: str
+    method: str = ""
+    regime: str = ""
+    """A regime in place of a method: its method, its parameters and its further steps."""
+    steps: tuple[str, ...] = ()
+    """Prepare steps of these cells alone, after those of [prepare]."""
     seed: Annotated[tuple[int, ...], Meta(min_length=1)] | int = 7
     """A study is there to be repeated. Of several seeds the mean is told."""
 
@@ -136,6 +142,8 @@ class Cell:
     """The same with random groups, for methods that group users."""
     measures: tuple[str, ...] | None = None
     """In place of those of the study."""
+    steps: tuple[str, ...] = ()
+    """Prepare steps after those of the study."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +195,11 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         path=path,
         read=_reading(study.read, path.parent),
         prepare=prepare,
-        cells=tuple(cell for number, entry in entries for cell in _cells(kind, entry, number, path.parent, file)),
+        cells=tuple(
+            cell
+            for number, entry in entries
+            for cell in _cells(kind, entry, number, path.parent, tuple(map(str, prepare.steps)), file)
+        ),
         measures=names,
         inputs=inputs,
         report=None if to is None else (folder or path.parent) / to,
@@ -205,8 +217,10 @@ def _kind(study: StudyFile, file: DeclaredFile) -> Kind:
         return "anonymize"
     if study.anonymize is not None:
         raise file.error("it has both [[anonymize]] and [[simulate]]; make two studies of it")
-    if study.report.to is not None or study.prepare.split is not None:
-        raise file.error("[report] and 'split' are about releases, and simulations are none; leave them out")
+    if study.report.to is not None or study.prepare.split is not None or study.prepare.outsiders:
+        raise file.error(
+            "[report], 'split' and 'outsiders' are about releases, and simulations are none; leave them out"
+        )
     if any(not drawing.against for drawing in study.figure):
         raise file.error("a [[figure]] of simulations draws one score against another; give 'against'")
     return "simulate"
@@ -225,6 +239,8 @@ def _prepared(prepare: PrepareTable, file: DeclaredFile) -> PrepareTable:
     """[prepare] with its steps in their one spelling; what is wrong with them is said before any work."""
     if prepare.split_rows and prepare.split is None:
         raise file.error("'split_rows' in [prepare] goes with 'split'; add it")
+    if prepare.outsiders and prepare.split == "halves":
+        raise file.error("'outsiders' in [prepare] are users who search, and documents are none; leave it out")
     return msgspec.structs.replace(prepare, steps=tuple(map(spelled, steps_of(prepare.steps))))
 
 
@@ -265,11 +281,33 @@ def _reading(table: ReadTable, folder: Path) -> dict[str, Any]:
     return {**msgspec.structs.asdict(table), "source": [_located(source, folder) for source in sources]}
 
 
-def _cells(kind: Kind, entry: Mapping[str, Any], number: int, folder: Path, file: DeclaredFile) -> Iterator[Cell]:
+def _of_regime(
+    table: AnonymizeTable, entry: Mapping[str, Any], number: int, common: tuple[str, ...], file: DeclaredFile
+) -> tuple[AnonymizeTable, Mapping[str, Any]]:
+    """The table of a regime with its method, its parameters and those of its steps that the study does not have."""
+    where = f"[[anonymize]] number {number + 1}"
+    if not table.regime:
+        if not table.method:
+            raise file.error(f"'method' is missing in {where}; or give it a 'regime'")
+        return msgspec.structs.replace(table, steps=tuple(map(spelled, steps_of(table.steps)))), entry
+    if table.method or table.steps:
+        raise file.error(f"a regime has its method and its steps; leave out 'method' and 'steps' in {where}")
+    regime = regimes.load(table.regime)
+    if regime.prepare[: len(common)] != common:
+        raise file.error(f"{table.regime} begins with the steps {', '.join(regime.prepare)}; [prepare] has others")
+    further = regime.prepare[len(common) :]
+    return msgspec.structs.replace(table, method=regime.method, steps=further), {**regime.parameters, **entry}
+
+
+def _cells(
+    kind: Kind, entry: Mapping[str, Any], number: int, folder: Path, common: tuple[str, ...], file: DeclaredFile
+) -> Iterator[Cell]:
     """All combinations of the lists of one [[anonymize]] or [[simulate]] table of a study in that folder."""
     declared, makers, _ = _TABLES[kind]
     own = keys_of(declared)
     table = as_declared({key: entry[key] for key in own if key in entry}, declared, file, (kind, number))
+    if isinstance(table, AnonymizeTable):
+        table, entry = _of_regime(table, entry, number, common, file)
     make = registry.member(makers, table.name)
     known = (*own, *(param.name for param in params_of(make)))
     for key in entry:
@@ -285,10 +323,15 @@ def _cells(kind: Kind, entry: Mapping[str, Any], number: int, folder: Path, file
     for name in measures or ():
         registry.module(_TABLES[kind][2], name)
     seeds = dict.fromkeys((table.seed,) if isinstance(table.seed, int) else table.seed)
+    named, steps = (table.regime, table.steps) if isinstance(table, AnonymizeTable) else ("", ())
     for values in itertools.product(*grid.values()):
         for seed in seeds:
             cell = _cell(table.name, make, dict(zip(grid, values, strict=True)), seed, folder)
-            yield replace(cell, measures=measures)
+            label = " ".join(
+                [*([f"{named}:"] if named else []), cell.label, *([f"after {', '.join(steps)}"] if steps else [])]
+            )
+            at_random = None if cell.baseline is None else replace(cell.baseline, steps=steps)
+            yield replace(cell, measures=measures, steps=steps, label=label, baseline=at_random)
 
 
 def _cell(name: str, make: type, written: Mapping[str, Any], seed: int, folder: Path) -> Cell:

@@ -14,7 +14,7 @@ from coterie.core import registry
 from coterie.core.files import every_file
 from coterie.core.log import Log
 from coterie.core.params import files_of
-from coterie.core.split import chronological, halves
+from coterie.core.split import chronological, halves, without_outsiders
 from coterie.measures import inputs as measure_inputs
 from coterie.study.file import MAKERS, Cell, Study
 from coterie.writing.files import sha256
@@ -37,13 +37,14 @@ def made(study: Study, cell: Cell) -> Any:
 def read_log(study: Study) -> tuple[Log, dict[str, Log]]:
     """The log and, where it is split, what measures get of the rest: what came later, or public documents."""
     log = verbs.prepare(verbs.read(**study.read), study.prepare.steps)
-    if study.prepare.split is None:
-        return log, {}
+    given: dict[str, Log] = {}
     if study.prepare.split == "halves":
-        log, public = halves(log)
-        return log, {"public": public}
-    log, later = chronological(log, study.prepare.split_rows)
-    return log, {"later": later}
+        log, given["public"] = halves(log)
+    elif study.prepare.split == "chronological":
+        log, given["later"] = chronological(log, study.prepare.split_rows)
+    if study.prepare.outsiders:
+        log, given["outsiders"] = without_outsiders(log, study.prepare.outsiders)
+    return log, given
 
 
 def digested(study: Study, version: int) -> str:

@@ -124,15 +124,20 @@ def _compute_missing(study: Study, files: _Results, progress: Callable[[str, boo
             continue
         if log is None:
             log, other = read_log(study)
-        methods = [_method(cell) for cell in missing.values()]
-        seed = _seed_of(cells[0].seed, methods[0], log)
-        releases = jobs.anonymize_each(log, methods, seed=seed, independent=True)  # to compare k fairly
+        methods, own = [_method(cell) for cell in missing.values()], _prepared(log, cells[0])
+        seed = _seed_of(cells[0].seed, methods[0], own)
+        releases = jobs.anonymize_each(own, methods, seed=seed, independent=True)  # to compare k fairly
         for cell in missing.values():
             progress(named(cell), False)
-            given = {**study.inputs, **other}
-            view = release_view(log, next(releases), cell.label, names=study.measures, seed=cell.seed, **given)
+            given = {**study.inputs, **{name: _prepared(part, cell) for name, part in other.items()}}
+            view = release_view(own, next(releases), cell.label, names=study.measures, seed=cell.seed, **given)
             files.keep(cell, view)
     return log
+
+
+def _prepared(log: Log, cell: Cell) -> Log:
+    """A log with the steps that are for this cell alone."""
+    return verbs.prepare(log, cell.steps) if cell.steps else log
 
 
 def _seed_of(seed: int | None, method: Method, log: Log) -> int | None:
@@ -152,7 +157,8 @@ def alike(cells: Sequence[Cell]) -> list[list[Cell]]:
     groups: dict[str, list[Cell]] = {}
     for cell in (each for pair in cells for each in (pair, pair.baseline) if each is not None):
         _, early = early_params(_method(cell))
-        groups.setdefault(json.dumps([cell.method, cell.seed, early], sort_keys=True), []).append(cell)
+        shared = [cell.method, cell.seed, early, *cell.steps]
+        groups.setdefault(json.dumps(shared, sort_keys=True), []).append(cell)
     return list(groups.values())
 
 
@@ -219,7 +225,7 @@ class _Results:
         method = _method(cell)
         params = asdict(method)  # type: ignore[call-overload]  # a default counts the same whether it is said or not
         params |= {name: sha256(path) for name, path in files_of(method).items()}
-        text = self._common + json.dumps([cell.method, params, cell.seed], sort_keys=True)
+        text = self._common + json.dumps([cell.method, params, cell.seed, *cell.steps], sort_keys=True)
         return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
 

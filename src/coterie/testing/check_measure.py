@@ -66,9 +66,11 @@ def _form(key: str) -> str:
 def _scores(name: str, log: Log, release: Release) -> pl.DataFrame:
     queries = log.frame.select(query=pl.col(log.shape.item)).unique().collect().sort("query")
     labels = queries.with_columns(pl.Series("sensitive", ["yes", "no"] * queries.height).head(queries.height))
-    later = replace(log, frame=pl.concat([*[log.frame] * 4, _of_the_next(log)]))  # enough of it, and something new
-    second = verbs.anonymize(log, _another(log), seed=3)
+    strangers = _of_strangers(log)
+    rows = [*[log.frame] * 4, _of_the_next(log), strangers]  # enough of it, something new, and other people
+    later, second = replace(log, frame=pl.concat(rows)), verbs.anonymize(log, _another(log), seed=3)
     given: dict[str, Any] = {"labels": labels, "later": later, "second": second}
+    given["outsiders"] = replace(log, frame=strangers)
     if log.shape is TERMS:
         given |= {"topics": _topics(log), "public": replace(log, frame=_of_the_next(log))}
     return verbs.measure(log, release, [name], seed=5, **given)
@@ -92,6 +94,11 @@ def _of_the_next(log: Log) -> pl.LazyFrame:
     subject = pl.col(log.shape.subject)
     users = log.frame.select(subject.drop_nulls().unique().sort()).collect().to_series().to_list()
     return log.frame.with_columns(subject.replace(dict(zip(users, [users[-1], *users[:-1]], strict=True))))
+
+
+def _of_strangers(log: Log) -> pl.LazyFrame:
+    """The rows of a log under names that nobody in it has."""
+    return log.frame.with_columns(pl.col(log.shape.subject) + " (a stranger)")
 
 
 def _examined(name: str) -> tuple[Log, Release]:

@@ -19,6 +19,7 @@ import polars as pl
 
 from coterie.core.log import Log, Record, Release
 from coterie.core.plan import Draft
+from coterie.core.promise import NOTHING, promise_nothing
 from coterie.core.run import Run
 from coterie.core.scratch import Scratch
 from coterie.core.shapes import VISITS, Shape
@@ -73,6 +74,17 @@ def _says_another_kind(path: str | Path, kind: tuple[str, str | None]) -> bool:
         return False
 
 
+def refuse_promise(method: str, nothing: bool, promise: str | None) -> None:
+    """ParameterError where a release that promises nothing is not asked for as such, or another one is."""
+    if nothing and promise != NOTHING:
+        raise ParameterError(
+            f"{method} promises nothing about the people in a log. Its release is written only if you say so: "
+            f"--promise {NOTHING} (in Python: promise={NOTHING!r})."
+        )
+    if not nothing and promise is not None:
+        raise ParameterError(f"{method} says itself what it promises: leave out --promise.")
+
+
 def write_release(
     release: Release,
     path: str | Path,
@@ -82,9 +94,13 @@ def write_release(
     record: Path | None = None,
     force: bool = False,
     csv_safe: bool = False,
+    promise: str | None = None,
 ) -> str:
     """Write a verified release, its sidecar and its record; to standard output if `path` is `-`. Returns its digest."""
-    if not release.checks or any(check.status != "passed" for check in release.checks):
+    nothing = promise_nothing(release.promises)
+    refuse_promise(release.method, nothing, promise)
+    checks = [check for check in release.checks if not (nothing and check.status == "not checked")]
+    if not checks or any(check.status != "passed" for check in checks):
         raise BrokenPromiseError("Only a release whose checks all passed can be written.")
     if not release.verified:
         raise BrokenPromiseError("This release was loaded, not verified here. Anonymize the log again to write it.")

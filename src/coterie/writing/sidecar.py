@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
+from coterie import regimes
 from coterie.core import registry
 from coterie.core.declared import (
     Declared,
@@ -27,7 +28,7 @@ from coterie.core.declared import (
 from coterie.core.log import Release
 from coterie.core.params import File, params_of
 from coterie.core.plan import Facts
-from coterie.core.promise import Check, Promise, promise_class, to_dict
+from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, to_dict
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, ParameterError, UnknownNameError
 from coterie.steps import PrepareStep, step_of
@@ -65,6 +66,10 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     """Of the released file."""
     csv_safe: bool = False
     """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
+    regime: Annotated[str, Meta(pattern=r"^([a-z][a-z0-9_]{0,60})?\Z")] = ""
+    """The regime whose settings these are (`coterie regimes`); empty where none was named."""
+    changed: tuple[Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,60}\Z")], ...] = ()
+    """The settings among these that are not those of the regime."""
 
     @property
     def promised(self) -> tuple[Promise, ...]:
@@ -104,6 +109,8 @@ def sidecar_of(release: Release, digest: str, csv_safe: bool = False) -> Sidecar
         reading=dict(release.log.settings),  # type: ignore[arg-type]
         sha256=digest,
         csv_safe=csv_safe,
+        regime=release.regime,
+        changed=release.changed,
     )
 
 
@@ -148,7 +155,8 @@ def consistent(sidecar: Sidecar) -> Check:
     promises = sidecar.promised
     faults = [
         *_wrong_parameters(sidecar, promises),
-        *(check.name for check in sidecar.checks if check.status != "passed"),
+        *_wrong_regime(sidecar),
+        *(check.name for check in sidecar.checks if check.status != "passed" and not _is_said(check, promises)),
     ]
     if _is_of_today(sidecar):
         for entry, promise in zip(sidecar.promises, promises, strict=True):
@@ -165,6 +173,11 @@ def consistent(sidecar: Sidecar) -> Check:
         broken=len(faults),
         fault="things in it say something else" if faults else "",
     )
+
+
+def _is_said(check: Check, promises: Sequence[Promise]) -> bool:
+    """Whether a check was not made because nothing is promised, which the release says itself."""
+    return check.status == "not checked" and check.promise == NOTHING and promise_nothing(promises)
 
 
 def _is_of_today(sidecar: Sidecar) -> bool:
@@ -212,6 +225,20 @@ def _wrong_parameters(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator
         return
     if tuple(follow) != tuple(promises):
         yield "promises"
+
+
+def _wrong_regime(sidecar: Sidecar) -> Iterator[str]:
+    """`regime` where the settings are not those of the regime that is named, but for what is said to be changed."""
+    if not sidecar.regime or not _is_of_today(sidecar):
+        if sidecar.changed and not sidecar.regime:
+            yield "changed"
+        return
+    if sidecar.regime not in regimes.names():
+        yield "regime"
+        return
+    regime = regimes.load(sidecar.regime)
+    if regime.method != sidecar.method or regime.changed(sidecar.parameters, sidecar.prepare) != sidecar.changed:
+        yield "regime"
 
 
 def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Sequence[Shape]) -> Shape:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.apply.details import common_details, without_details, without_identifiers
+from coterie.apply.details import common_details, refuse_exact, without_details, without_identifiers
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, VISITS
+from coterie.errors import ParameterError
 from tests.helpers import reference
 from tests.helpers.hand_made_logs import NOON, Listener, log_of, rows_of
 from tests.helpers.runs import a_run
@@ -126,12 +127,30 @@ ROWS = st.tuples(
 )
 
 
-@given(st.lists(ROWS, max_size=60), st.integers(1, 4), st.sampled_from([1, 3]))
-def test_it_is_the_plain_rule(rows, k, blocks):
+TIMES = st.sampled_from(["drop", "quarter", "month", "week", "day", "hour"])
+
+
+@given(st.lists(ROWS, max_size=60), st.integers(1, 4), st.sampled_from([1, 3]), TIMES)
+def test_it_is_the_plain_rule(rows, k, blocks, times):
     log = log_of(("user", "query", "url", "rank", "time"), *((u, q, *click, time) for u, q, click, time in rows))
     run = a_run(blocks=blocks)
-    released = rows_of(common_details(log, k, run)[0], "query", "url", "rank", "time")
-    assert released == [(item, *details, time) for item, details, time in reference.common_details(rows, k)]
+    released = rows_of(common_details(log, k, run, times)[0], "query", "url", "rank", "time")
+    assert released == [(item, *details, time) for item, details, time in reference.common_details(rows, k, times)]
+
+
+def test_what_is_kept_is_told_by_the_levels_there_are():
+    days = [MONDAY, MONDAY + timedelta(hours=3)]
+    log = log_of(("user", "query", "time"), *(("ab"[at], "tea", time) for at, time in enumerate(days)))
+    told = {times: common_details(log, 2, a_run(), times)[1].partition("of 2: ")[2] for times in ("hour", "quarter")}
+    assert told["hour"].startswith("the hour 0.0%, the day 100.0%, the week 0.0%, the month 0.0%, url")
+    assert told["quarter"].startswith("the quarter 100.0%, url")
+
+
+def test_exact_times_cannot_be_coarse():
+    with pytest.raises(ParameterError, match="attrs = keep keeps times as they were logged, so times = month"):
+        refuse_exact("keep", "month")
+    refuse_exact("keep", "day")
+    refuse_exact("common", "month")
 
 
 def test_a_shape_without_times():

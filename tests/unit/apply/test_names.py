@@ -1,15 +1,21 @@
-"""Who asked: nobody, a fresh name for each session, or one for each person."""
+"""Who asked: nobody, a fresh name for a few queries, for each session or day, or one for each person.
+
+Covers: kernels/small_units.py.
+"""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import get_args
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from coterie.apply.details import Attrs
 from coterie.apply.names import Users, rename_subjects
 from coterie.core.shapes import QUERIES
+from tests.helpers import reference
 from tests.helpers.hand_made_logs import NOON, log_of, rows_of
 from tests.helpers.runs import a_run
 
@@ -86,6 +92,49 @@ def test_one_name_for_each_session():
     assert draft.warnings == (SESSION_COST.format(30),)
 
 
+def test_one_name_for_each_day():
+    log = _log(("a", 0, "tea"), ("a", 719, "rum"), ("a", 721, "tea"), ("b", 0, "tea"), ("b", None, "tea"))
+    draft = rename_subjects(log, log, "day", a_run())
+    day = (NOON - datetime(1970, 1, 1)).days
+    a0, a1, b0 = _names([f"a\0{day}", f"a\0{day + 1}", f"b\0{day}"], taken="ab")
+    # A row without a time belongs to no day, and has no name.
+    assert rows_of(draft.frame, "user") == [(a0,), (a0,), (a1,), (b0,), (None,)]
+    assert draft.frame.collect_schema().names() == COLUMNS
+    assert "everything one person asked on a day" in draft.warnings[0]
+
+
+def test_a_few_queries_in_a_row_have_one_name():
+    rows = [("a", 0, "tea"), ("a", 5, "rum"), ("a", 5, "rum"), ("a", 9, "gin"), ("a", 39, "gin"), ("a", 40, "gin")]
+    log = _log(*rows, ("b", 0, "tea"), ("b", None, "tea"), (None, 0, "tea"))
+    draft = rename_subjects(log, log, "mini", a_run(), link_queries=2, link_minutes=30)
+    a0, a1, a2, b0 = _names(["a\0" + "0", "a\0" + "1", "a\0" + "2", "b\0" + "0"], taken="ab")
+    assert rows_of(draft.frame, "user") == [(a0,), (a0,), (a0,), (a1,), (a1,), (a2,), (b0,), (None,), (None,)]
+    assert draft.frame.collect_schema().names() == COLUMNS
+    assert draft.warnings[0].startswith(
+        "Rows are linked in small units: up to 2 queries that one person asked within 30 minutes can be read together."
+    )
+
+
+MINUTES = st.one_of(st.none(), st.integers(0, 90))
+TYPED = st.lists(st.tuples(st.sampled_from([None, *"ab"]), MINUTES, st.sampled_from("tuvw")), max_size=30)
+
+
+@given(TYPED, st.integers(1, 4), st.sampled_from([1, 10, 30]))
+def test_a_few_queries_are_the_plain_ones(typed, queries, minutes):
+    """Of the rows that are left, by the times that they had; rows may say less of these by now."""
+    log = _log(*typed, ("c", 0, "t"))
+    silent = log.frame.filter(pl.col("query") != "w").with_columns(pl.lit(None, QUERIES.schema["time"]).alias("time"))
+    draft = rename_subjects(
+        replace(log, frame=silent), log, "mini", a_run(), link_queries=queries, link_minutes=minutes
+    )  # fmt: skip
+    kept = [(user, _at(at), query) for user, at, query in [*typed, ("c", 0, "t")] if query != "w"]
+    names = [name for (name,) in rows_of(draft.frame, "user")]
+    pairs = set(zip(reference.few_queries(kept, queries, minutes), names, strict=True))
+    units = [unit for unit, _ in pairs]
+    assert len(units) == len(set(units)) == len({name for _, name in pairs})
+    assert all((unit is None) == (name is None) for unit, name in pairs)
+
+
 def test_sessions_are_those_before_rows_were_left_out():
     log = _log(("a", 0, "tea"), ("a", 25, "rum"), ("a", 50, "tea"), ("a", 81, "tea"))
     kept = replace(log, frame=log.frame.filter(pl.col("query") == "tea"))
@@ -141,7 +190,7 @@ def test_a_log_of_nobody():
 
 
 def test_what_methods_may_be_asked_for():
-    for kind, names in ((Users, ("drop", "session", "pseudonym")), (Attrs, ("common", "keep", "drop"))):
+    for kind, names in ((Users, ("drop", "mini", "session", "day", "pseudonym")), (Attrs, ("common", "keep", "drop"))):
         base, choice, words = get_args(kind)
         assert base is str
         assert all(choice.accepts(name, str) for name in names)

@@ -5,7 +5,7 @@ from datetime import datetime
 import polars as pl
 
 import coterie
-from coterie.core.split import chronological, halves, in_time
+from coterie.core.split import chronological, halves, in_time, without_outsiders
 
 
 def _log(rows):
@@ -57,3 +57,13 @@ def test_halves_have_whole_users_each_in_one_of_them():
     assert len(_queries(first)) == 10, "all rows of a user"
     again, _ = halves(_log(rows[::-1]))
     assert {user for user, _ in _queries(again)} == names[0], "the order of rows does not matter"
+
+
+def test_outsiders_are_a_share_of_the_people():
+    log = _log([(f"p{n}", day, "a") for n in range(10) for day in DAYS[:2]])
+    inside, outside = without_outsiders(log, 0.2)
+    people = [set(part.frame.collect()["user"]) for part in (inside, outside)]
+    assert [len(each) for each in people] == [8, 2]
+    assert not people[0] & people[1]
+    again = without_outsiders(_log([(f"p{n}", day, "a") for n in reversed(range(10)) for day in DAYS[:2]]), 0.2)
+    assert set(again[1].frame.collect()["user"]) == people[1]

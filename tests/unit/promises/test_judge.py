@@ -86,6 +86,7 @@ def test_every_promise_is_found_by_its_name():
         "differential_privacy",
         "document_k_anonymity",
         "k_theta_affinity",
+        "none",
         "phrase_users",
         "query_k_anonymity",
         "record_k_anonymity",
@@ -93,6 +94,7 @@ def test_every_promise_is_found_by_its_name():
         "user_k_anonymity",
         "visit_k_anonymity",
         "windowed_query_k_anonymity",
+        "word_k_anonymity",
     ]
     for name in registry.names("promises"):
         assert promise_class(name).name == name

@@ -25,12 +25,14 @@ from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.promises.differential_privacy import DifferentialPrivacy
 from coterie.promises.document_k_anonymity import DocumentKAnonymity
 from coterie.promises.k_theta_affinity import KThetaAffinity
+from coterie.promises.none import None_
 from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.record_k_anonymity import RecordKAnonymity
 from coterie.promises.sequence_k_anonymity import SequenceKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.promises.visit_k_anonymity import VisitKAnonymity
+from coterie.promises.word_k_anonymity import WordKAnonymity
 from coterie.text.words import digest_of, name_of_topics
 from tests.helpers.hand_made import DIGEST, NAMES, case_of, log_of
 
@@ -51,6 +53,17 @@ PROMISES = [
     QueryKAnonymity(k=5, shape="VISITS"),
     QueryKAnonymity(k=2, users="session", attrs="keep", session_minutes=7, shape="VISITS"),
     QueryKAnonymity(k=5, users="pseudonym", attrs="drop", shape="VISITS"),
+    QueryKAnonymity(k=30, times="hour", k_details=5, window="390d"),
+    QueryKAnonymity(k=5, users="mini", link_queries=2, link_minutes=7, times="quarter", shape="VISITS"),
+    QueryKAnonymity(k=5, users="day", times="week"),
+    KThetaAffinity(k=5, users="mini", times="drop"),
+    ConceptKAnonymity(k=5, users="day", times="month"),
+    WordKAnonymity(k=5),
+    WordKAnonymity(k=50, m=1, max_words=1, entities="detect", users="mini", times="hour", window="30d"),
+    WordKAnonymity(k=5, m="all", attrs="drop"),
+    None_(),
+    None_(users="day", attrs="drop"),
+    None_(users="mini", times="drop"),
     KThetaAffinity(k=5),
     KThetaAffinity(k=5, theta=0.5, min_term_users=3, strict=True, function_words=DIGEST, attrs="drop"),
     KThetaAffinity(k=5, users="session", attrs="keep", session_minutes=7),
@@ -357,6 +370,11 @@ CASES = {
         KThetaAffinity.of_foreign({"k": 3}, named=True),
     ),
     "affinity, none": (case_of([], ASKED), KThetaAffinity(**AFFINE)),
+    "words": (case_of(RARE, ASKED), WordKAnonymity(k=2)),
+    "words that were found, no record": (case_of(RARE, ASKED), WordKAnonymity(k=2, entities="detect", users="mini")),
+    "words, no original": (case_of(RARE), WordKAnonymity(k=3, m=1, users="day", window="1d")),
+    "nothing promised": (case_of(RARE, ASKED), None_(users="day")),
+    "nothing promised, no original": (case_of(RARE), None_(attrs="drop", times="month")),
     "concepts": (case_of(CANINE, LOG), ConceptKAnonymity(k=3, users="pseudonym")),
     "concepts of sessions": (case_of(CANINE, LOG), ConceptKAnonymity(k=4, users="session", attrs="drop")),
     "concepts of queries": (case_of(CANINE, LOG), ConceptKAnonymity(k=3, size="queries", attrs="keep")),

@@ -92,3 +92,14 @@ def test_one_score_against_another():
         parse_drawing({**wanted, "against": "m"})
     with pytest.raises(InputError, match="against is a measure and a key"):
         parse_drawing({**wanted, "keys": ["a", "b"]})
+
+
+def test_numbers_of_people_are_no_percentages():
+    figure = parse_drawing({"file": "a.svg", "title": "A", "measure": "m", "keys": ["b"], "against": "m a"})
+    people = view(2, {"a": 3000.0, "b": 1.0}, "one"), view(2, {"a": 9000.0, "b": 2.0}, "one")
+    drawn = draw(figure, people)
+    assert "%" in drawn
+    units = [replace(each, scores=each.scores.with_columns(unit=pl.when(key="a").then(pl.lit("users")).otherwise("unit")))
+             for each in people]  # fmt: skip
+    assert draw(figure, units).count("%</text>") < drawn.count("%</text>")
+    assert "k=2</text>" not in drawn  # one k has no need to be told

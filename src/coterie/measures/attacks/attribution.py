@@ -69,6 +69,7 @@ from coterie.measures.attacks._profiles import (
     share,
 )
 from coterie.measures.comparison import Comparison
+from coterie.measures.logistic import fit, weighed
 
 needs = frozenset({"record", "text"})
 ATTACKED = 1_000
@@ -96,8 +97,6 @@ findings = (
         options="--record DIR",
     ),
 )
-_ROUNDS = 12  # of Newton's method; more change nothing that is shown
-_RIDGE = 1e-3
 _DIGITS = 9  # of a score, so that equal strings are equally likely
 _ORIGINALS: WeakKeyDictionary[Log, dict[tuple[int, str], list[Score]]] = WeakKeyDictionary()
 """What is known of logs, by seed and prefix, as long as they are in use."""
@@ -255,9 +254,10 @@ class Attack:
         for name, table in tables.items():
             scores = np.zeros(table.height)
             for fold in (0, 1):
-                model = _fit(rehearsal.filter(pl.col("fold") != fold))
+                other = rehearsal.filter(pl.col("fold") != fold)
+                model = fit(_columns(other), other["theirs"].to_numpy().astype(float))
                 here = (table["fold"] == fold).to_numpy()
-                scores[here] = _apply(model, table.filter(pl.col("fold") == fold))
+                scores[here] = weighed(_columns(table.filter(pl.col("fold") == fold)), model)
             judged = table.with_columns(pl.Series("score", np.round(scores, _DIGITS)))
             for kind, eligible in zip(KINDS, (pl.lit(True), pl.col("novel"), pl.col("specific")), strict=True):
                 guesses[name, key, kind] = self._by_user(judged.filter(eligible), first=True)
@@ -514,29 +514,3 @@ def _columns(table: pl.DataFrame) -> NDArray[np.float64]:
         table["length"].to_numpy().astype(float),
         table["day_weight"].to_numpy() / PARTS,
     ])  # fmt: skip
-
-
-def _fit(table: pl.DataFrame) -> NDArray[np.float64]:
-    """Weights of a logistic model with a small ridge, by Newton's method; sums are taken in one order."""
-    columns, right = _columns(table), table["theirs"].to_numpy().astype(float)
-    n = columns.shape[0]
-    weights = np.zeros(n)
-    for _ in range(_ROUNDS):
-        chance = 1 / (1 + np.exp(-np.clip(_sum(columns, weights), -30, 30)))
-        spread = chance * (1 - chance)
-        slope = np.array([(column * (right - chance)).sum() for column in columns]) - _RIDGE * weights
-        curve = np.array([[(columns[i] * columns[j] * spread).sum() for j in range(n)] for i in range(n)])
-        weights = weights + np.linalg.solve(curve + _RIDGE * np.eye(n), slope)
-    return weights
-
-
-def _apply(weights: NDArray[np.float64], table: pl.DataFrame) -> NDArray[np.float64]:
-    return _sum(_columns(table), weights)
-
-
-def _sum(columns: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weighted sum of the lines, without a library whose order of additions depends on threads."""
-    total: NDArray[np.float64] = np.zeros(columns.shape[1])
-    for column, weight in zip(columns, weights, strict=True):
-        total += column * weight
-    return total

@@ -1,232 +1,318 @@
-"""Relink: somebody puts the sessions of a person together again, because they are about the same things.
+"""Relink: somebody puts the days, sessions or rows of a person together again, because they are about the same things.
 
-A release with a fresh name for each session (`users = session`), or with several names for each person, keeps what a
-person asked apart. The adversary compares names by what stands under them and takes, for each name, the most similar
-other one. Similar are names with the same
+A release with a fresh name for each day, session or few searches of a person, or with no names at all, keeps apart what
+a person asked. The adversary takes one unit (what stands under one name, or a row without one; `measures/units.py`) and
+looks for another one of the same person in which something new is to be read: a query that the first one lacks.
 
-    words         words of their queries, without stop words
-    characters    runs of three characters within their queries
-    hosts         hosts of clicked pages, where the release has them
+    1. Candidates: of all such units of a pool of people the 50 with the most similar words and clicked hosts, by the
+       cosine of TF-IDF weights (`measures/tfidf.py`).
+    2. A logistic model ranks them by the cosines of words, hosts and runs of four letters, by the days between them, if
+       the release has times, and by the numbers of their queries. It was fitted in the same way on people who are not
+       in the pool: whoever attacks may rehearse on those whose answers are known.
+    3. The first of them is the guess; among m equals it counts by how many of them are right. Where no unit has a word
+       or host in common there is no guess, and that is a failure.
 
-by the cosine of TF-IDF weights, (1 + ln n) ln(names / names that have it); `all` adds the three up, and `best` is the
-kind of the four that does best. Text that only one
-name has points to nobody. A guess is right if both names are of the same person; among m equally similar names it
-counts by how many of them are. Where nothing is alike there is no guess, and that is a failure.
+    after.hit          units whose guess is of the same person, mean over people (95 % interval: 1,000 bootstrap samples
+                       of people); `before`: the same in the original, cut in the same way under other names
+    after.read         queries that are new to whoever had the first unit, mean over right guesses
+    after.chance       what a guess at random would reach: the control
+    after.people       people in the pool, up to 200; there are `after.units` units of theirs
+    after.among_25     the same hit rate in pools of 25 people, into which the same people are cut; likewise 50, 100,
+                       200, and 400 if there are so many
+    lift               after.hit / after.chance
 
-    after.best, after.words ...   names for which the guess is right (% of names, 95 % interval over persons)
-    before                        the same for all sessions of the original under names like these
-    chance                        what a guess at random among all other names would reach: the control
-    lift                          after.best / chance
-
-Up to 500 names of persons with several of them, one of each person first, are attacked among up to 10,000 names, both
-drawn by the seed; names of attacked persons are all among these. It needs the run record. Where each person has one
-name there is nothing to put together, and where no row has a name nothing to compare.
+Pools hold up to 100 units of each person, drawn by the seed; up to 500 units are attacked, one of each person first. An
+adversary who knows more than words (vectors of words, language models, public information about people) links more: the
+figure is a lower bound. It needs the run record. Where a person has one name for everything there is nothing to put
+together.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from coterie import kernels
 from coterie.core import randomness
+from coterie.core.arrays import Floats, Ints, offsets
 from coterie.core.scores import Figure, Finding, Score
-from coterie.core.shapes import Shape
 from coterie.errors import NotApplicableError
-from coterie.measures.attacks import Z
+from coterie.measures import logistic
 from coterie.measures.comparison import Comparison
-from coterie.steps.sessions import Sessions, session_minutes
+from coterie.measures.resampling import means, scored
+from coterie.measures.tfidf import Terms, Vectors
+from coterie.measures.units import NOUNS, PERSON, units_of
 from coterie.text.hosts import host_of
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"record", "text"})
 ATTACKED = 500
-NAMES = 10_000
-KINDS = ("words", "characters", "hosts")
+UNITS_EACH = 100
+POOLS = (25, 50, 100, 200, 400)
+POOL = 200
+"""How many people the main figure is about."""
+REHEARSED = 200
+"""How many other people the model is fitted on."""
+CANDIDATES = 50
+LETTERS = 4
+_DIGITS = 9
+_NO_DAY = -(2**31)
 figures = (
     Figure(
         section="attacks",
         order=70,
-        key="after.best",
-        title="Sessions put together again",
-        reading="Names for which somebody picks another name of the same person, by words, characters and clicked "
-        "hosts. In brackets the 95% interval. Lower is safer.",
-        before="before.best",
+        key="after.hit",
+        title="Days, sessions or rows put together again",
+        reading="Units (what stands under one name, or a row without one) for which somebody picks another one of the "
+        "same person, with something new to read in it, by words, clicked hosts and letters. In brackets the 95% "
+        "interval over people. Lower is safer.",
+        before="before.hit",
     ),
     Figure(
         section="attacks",
         order=70,
         key="after.chance",
-        title="Sessions put together by chance",
-        reading="The same for a pick at random.",
+        title="The same by chance",
+        reading="For a pick at random. It depends on how many people are compared.",
         before="before.chance",
     ),
 )
 findings = (
     Finding(
         risk="linkability",
-        text="Somebody who compares what stands under each name picks another name of the same person in {after.best} "
-        "of cases; by chance in {after.chance}, among the sessions of the original in {before.best}.",
+        text="Somebody who compares what is linked in the release picks another piece of the same person, with "
+        "something new in it, in {after.hit} of cases among {after.people}; by chance in {after.chance}, in the "
+        "original cut in the same way in {before.hit}.",
         options="--record DIR",
     ),
 )
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
-    """How often the most similar name is of the same person, in the original and in the release."""
-    shape = comparison.release.log.shape
-    if not shape.subject:
-        raise NotApplicableError("The release has counts in place of rows, so there is nothing to put together again.")
-    released = _rows(comparison.release.log.frame, shape)
-    after = comparison.names.select(person="original", name="released").join(released, on="name")
-    if after.is_empty():
-        raise NotApplicableError("No row of this release has a name, so there are no sessions to put together again.")
-    if after.select("person", "name").unique()["person"].is_unique().all():
+    """How often the guess is of the same person, in the original and in the release."""
+    units = units_of(comparison)
+    if units.kind == PERSON:
         raise NotApplicableError("Each person has one name in this release: there is nothing to put together again.")
+    if units.after.is_empty():
+        raise NotApplicableError("The release is empty: there is nothing to put together again.")
     spoken = language_in(comparison.release.params)
-    yield from _scores("before", _sessions(comparison), spoken, comparison.seed)
-    scores = {score.key: score for score in _scores("after", after, spoken, comparison.seed)}
+    noun = NOUNS[units.kind]
+    yield from _scores("before", units.before, spoken, comparison.seed, noun)
+    scores = {score.key: score for score in _scores("after", units.after, spoken, comparison.seed, noun)}
     yield from scores.values()
-    right, chance = scores["after.best"].value, scores["after.chance"].value
+    right, chance = scores["after.hit"].value, scores["after.chance"].value
     yield Score("lift", right / chance if right is not None and chance else None, "times chance")
 
 
-def _rows(frame: pl.LazyFrame, shape: Shape) -> pl.DataFrame:
-    """name, item, page of all rows that have a name."""
-    page = pl.col(shape.page) if shape.page else pl.lit(None, pl.String)
-    return frame.select(name=pl.col(shape.subject), item=pl.col(shape.item), page=page).drop_nulls("name").collect()
+def _scores(moment: str, rows: pl.DataFrame, spoken: Language, seed: int, noun: str) -> Iterator[Score]:
+    crowd = Crowd.of(rows, spoken, seed)
+    model = crowd.model()
+    unit = f"% of {noun}"
+    main = min(POOL, crowd.pool)
+    attack = crowd.attack(main, 1, model)
+    yield Score(f"{moment}.people", main, "people")
+    yield Score(f"{moment}.units", int(crowd.until[main]), noun)
+    yield Score(f"{moment}.attacked", attack.hit.size, noun)
+    yield from scored(f"{moment}.hit", means(seed, 100 * attack.by_person(attack.hit)), unit)
+    chance = attack.by_person(attack.chance)
+    yield Score(f"{moment}.chance", 100 * float(chance.mean()) if chance.size else None, unit)
+    read = attack.read[attack.hit > 0]
+    yield Score(f"{moment}.read", float(read.mean()) if read.size else None, "queries")
+    for size in POOLS:
+        if size <= crowd.pool:
+            hits = attack if size == main else crowd.attack(size, max(1, main // size), model)
+            yield from scored(f"{moment}.among_{size}", means(seed, 100 * hits.by_person(hits.hit)), unit)
 
 
-def _sessions(comparison: Comparison) -> pl.DataFrame:
-    """person, name, item, page of the original, under a name for each session."""
-    log, shape = comparison.log, comparison.log.shape
-    numbered = Sessions(minutes=session_minutes(log))(log).frame.with_columns(
-        pl.concat_str(pl.col(shape.subject), pl.col("session").cast(pl.String), separator="\0").alias("_name")
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Attack:
+    """What came of it, for each attacked unit."""
+
+    person: Ints
+    hit: Floats
+    """How right the guess is, 0..1."""
+    chance: Floats
+    read: Floats
+    """How many queries of the guess are new."""
+
+    def by_person(self, values: Floats) -> Floats:
+        """The mean over the units of each person, in order."""
+        _, who = np.unique(self.person, return_inverse=True)
+        return np.asarray(np.bincount(who, values) / np.bincount(who)) if values.size else np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Crowd:
+    """Units of people in the order in which they are drawn: first the pool, then those whom the model is fitted on."""
+
+    pool: int
+    """How many people are in the largest pool."""
+    until: Ints
+    """How many units the first so many people have."""
+    person: Ints
+    day: Ints
+    size: Ints
+    """How many different queries a unit has."""
+    item_start: Ints
+    item: Ints
+    together: Vectors
+    """Words and hosts."""
+    kinds: tuple[Vectors, ...]
+    """Words, hosts, runs of letters."""
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, spoken: Language, seed: int) -> Crowd:
+        """Draw people and units of theirs."""
+        people = _drawn(rows.select(label="person").unique(), seed, "relinked people")
+        several = rows.group_by("person").agg(pl.col("unit").n_unique() > 1).filter("unit").height
+        rehearsed = min(REHEARSED, several // 3)
+        pool = min(max(POOLS), people.height - rehearsed)
+        people = people.head(pool + rehearsed).with_row_index("place").select("place", person="label")
+        theirs = rows.join(people, on="person")
+        units = theirs.group_by("place", "unit").agg(pl.col("time", "item").min())
+        units = units.sort("place", "time", "item", "unit").select("place", "unit")  # whatever their names are
+        units = units.with_columns(label=pl.concat_str("place", pl.int_range(pl.len()).over("place"), separator="\0"))
+        units = _drawn(units, seed, "relinked units").sort("place", "drawn", "unit")
+        units = units.group_by("place", maintain_order=True).head(UNITS_EACH).with_row_index("id")
+        rows = theirs.join(units.select("unit", "id"), on="unit").select("id", "item", "page", "time")
+        n = units.height
+        items = rows.select("id", "item").unique().with_columns(pl.col("item").rank("dense").cast(pl.Int64).alias("no"))
+        items = items.sort("id", "no")
+        size = np.bincount(items["id"].to_numpy(), minlength=n).astype(np.int64)
+        days = rows.group_by("id").agg(pl.col("time").min().dt.date().cast(pl.Int32)).sort("id")
+        words, hosts, letters = _terms(rows, spoken)
+        both = pl.concat([words, hosts.with_columns(pl.col("term") + "\0")])
+        per_person = np.bincount(units["place"].to_numpy(), minlength=people.height)
+        return cls(
+            pool=pool,
+            until=offsets(per_person),
+            person=units["place"].to_numpy().astype(np.int64),
+            day=days["time"].fill_null(_NO_DAY).to_numpy().astype(np.int64),
+            size=size,
+            item_start=offsets(size),
+            item=items["no"].to_numpy().astype(np.int64),
+            together=_vectors(both, n),
+            kinds=tuple(_vectors(each, n) for each in (words, hosts, letters)),
+        )
+
+    def attack(self, people: int, pools: int, model: Floats) -> Attack:
+        """Attack units of so many people after each other, among all units of theirs, in so many pools."""
+        each = [self._attack(place * people, (place + 1) * people, ATTACKED // pools, model) for place in range(pools)]
+        person, hit, chance, read = (
+            np.concatenate([getattr(one, name) for one in each]) for name in ("person", "hit", "chance", "read")
+        )
+        return Attack(person=person, hit=hit, chance=chance, read=read)
+
+    def _attack(self, first: int, last: int, most: int, model: Floats) -> Attack:
+        attacked = self._attacked(first, last)[:most]
+        left, right, chance = self._candidates(attacked, first, last)
+        score = np.round(logistic.weighed(self._features(attacked[left], right), model), _DIGITS)
+        hit, read = np.zeros(attacked.size), np.zeros(attacked.size)
+        where = offsets(np.bincount(left, minlength=attacked.size))
+        for place, unit in enumerate(attacked):
+            mine = slice(where[place], where[place + 1])
+            if where[place + 1] > where[place]:
+                best = right[mine][score[mine] == score[mine].max()]
+                same = best[self.person[best] == self.person[unit]]
+                hit[place] = same.size / best.size
+                read[place] = np.mean([self._new(int(unit), int(other)) for other in same]) if same.size else 0.0
+        return Attack(person=self.person[attacked], hit=hit, chance=chance, read=read)
+
+    def model(self) -> Floats:
+        """Fitted on those who are not in the largest pool; where there are none, more in common is better."""
+        people = self.until.size - 1
+        attacked = self._attacked(self.pool, people)[:ATTACKED]
+        left, right, _ = self._candidates(attacked, self.pool, people)
+        columns = self._features(attacked[left], right)
+        same = (self.person[attacked[left]] == self.person[right]).astype(np.float64)
+        if not same.any() or same.all():
+            plain = np.zeros(columns.shape[0])
+            plain[1:4] = 1.0
+            return plain
+        return logistic.fit(columns, same)
+
+    def _attacked(self, first: int, last: int) -> Ints:
+        """Units of people who have several, one of each person first."""
+        turns = np.concatenate([
+            np.arange(self.until[place + 1] - self.until[place]) for place in range(first, last)
+        ]) if last > first else np.zeros(0, dtype=np.int64)  # fmt: skip
+        units = np.arange(self.until[first], self.until[last])
+        several = np.diff(self.until)[self.person[units]] > 1
+        units, turns = units[several], turns[several]
+        return units[np.argsort(turns, kind="stable")]
+
+    def _candidates(self, attacked: Ints, first: int, last: int) -> tuple[Ints, Ints, Floats]:
+        """Places of attacked units and their candidates, in order; and the chance of a guess at random for each."""
+        vectors = self.together
+        near, others, own = kernels.nearest.nearest_others(
+            attacked,
+            int(self.until[first]),
+            int(self.until[last]),
+            self.person,
+            vectors.start,
+            vectors.feature,
+            vectors.weight,
+            *self._lists,
+            self.item_start,
+            self.item,
+            CANDIDATES,
+        )
+        left, place = np.nonzero(near >= 0)
+        return left, near[left, place], own / np.maximum(others, 1)
+
+    @cached_property
+    def _lists(self) -> tuple[Ints, Ints, Floats]:
+        vectors = self.together
+        return kernels.nearest.columns_of(vectors.start, vectors.feature, vectors.weight, vectors.n_features)
+
+    def _features(self, left: Ints, right: Ints) -> Floats:
+        """What the model looks at, one line for each feature."""
+        cosines = [kernels.nearest.products(v.start, v.feature, v.weight, left, right) for v in self.kinds]
+        known = (self.day[left] != _NO_DAY) & (self.day[right] != _NO_DAY)
+        gap = np.where(known, np.abs(self.day[left] - self.day[right]), 0)
+        ones, sizes = np.ones(left.size), (np.log(self.size[left]), np.log(self.size[right]))
+        return np.stack([ones, *cosines, np.log1p(gap), known & (gap == 0), known & (gap == 1), *sizes])
+
+    def _new(self, unit: int, other: int) -> int:
+        """How many queries of the other are new."""
+        theirs, known = (self.item[self.item_start[u] : self.item_start[u + 1]] for u in (other, unit))
+        return int(np.setdiff1d(theirs, known).size)
+
+
+def _drawn(labels: pl.DataFrame, seed: int, purpose: str) -> pl.DataFrame:
+    """A table with a column `label`, in an order drawn by the seed."""
+    return labels.with_columns(pl.Series("drawn", randomness.keys(seed, purpose, labels["label"]))).sort(
+        "drawn", "label"
     )
-    page = pl.col(shape.page) if shape.page else pl.lit(None, pl.String)
-    columns = {"person": pl.col(shape.subject), "name": pl.col("_name"), "item": pl.col(shape.item), "page": page}
-    return numbered.select(**columns).drop_nulls("name").collect(engine="streaming")
 
 
-def _scores(moment: str, rows: pl.DataFrame, spoken: Language, seed: int) -> Iterator[Score]:
-    names = _drawn(rows.select("person", "name").unique(), seed)
-    attacked = names.filter("attacked")
-    yield Score(f"{moment}.names", names.height, "names compared")
-    yield Score(f"{moment}.attacked", attacked.height, "names attacked")
-    own = names.group_by("person").len("own")
-    others = attacked.join(own, on="person", maintain_order="left")["own"].to_numpy() - 1
-    people = attacked["person"].rank("dense").to_numpy() - 1
-    chance = others / max(1, names.height - 1)
-    yield Score(f"{moment}.chance", 100 * float(chance.mean()) if chance.size else None, "% of names")
-    guesses = _right(rows.join(names, on=["person", "name"]), names, spoken)
-    guesses["best"] = max(guesses.values(), key=lambda right: float(right.sum()))  # of equals the first
-    for kind, right in guesses.items():
-        yield from _mean(f"{moment}.{kind}", right, people)
+def _vectors(counts: pl.DataFrame, n: int) -> Vectors:
+    return Terms.of(counts, n).weighed(counts, n)
 
 
-def _drawn(names: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """person, name, attacked, id: some names, among them all of the persons of whom a name is attacked."""
-    key = randomness.keys(seed, "relinked names", names["name"]) if names.height else np.zeros(0, np.uint64)
-    names = names.with_columns(pl.Series("key", key)).sort("key", "name")
-    several = pl.len().over("person") > 1
-    turn = pl.int_range(pl.len()).over("person")
-    order = names.with_columns(several=several, turn=turn).sort(~pl.col("several"), "turn", "key", "name")
-    order = order.with_columns(attacked=pl.col("several") & (pl.int_range(pl.len()) < ATTACKED))
-    kept = pl.col("attacked").any().over("person")
-    chosen = order.with_columns(kept=kept).sort(~pl.col("kept"), "key", "name").head(NAMES)
-    chosen = chosen.with_columns(alone=pl.len().over("person") == 1)
-    chosen = chosen.with_columns(attacked=pl.col("attacked") & ~pl.col("alone"))
-    return chosen.sort("key", "name").select("person", "name", "attacked").with_row_index("id")
-
-
-def _mean(key: str, right: NDArray[np.float64], people: NDArray[np.uint32]) -> Iterator[Score]:
-    """The mean in percent; its interval takes the names of a person together, which resemble one another."""
-    if right.size == 0:
-        yield Score(key, None, "% of names")
-        return
-    mean = float(right.mean())
-    by_person = np.bincount(people, weights=right - mean)
-    half = Z * math.sqrt(float((by_person**2).sum())) / right.size
-    for end, limit in (("", mean), (".low", mean - half), (".high", mean + half)):
-        yield Score(f"{key}{end}", 100 * min(1.0, max(0.0, limit)), "% of names")
-
-
-# --- which name is most similar ---------------------------------------------------------------------
-
-
-def _right(rows: pl.DataFrame, names: pl.DataFrame, spoken: Language) -> dict[str, NDArray[np.float64]]:
-    """For each kind of text how right the guess about each attacked name is."""
-    terms = [_Vectors.of(table, names.height) for table in _terms(rows, spoken)]
-    person = names["person"].rank("dense").to_numpy()
-    attacked = np.flatnonzero(names["attacked"].to_numpy())
-    right = {kind: np.zeros(attacked.size) for kind in (*KINDS, "all")}
-    for place, name in enumerate(attacked):
-        similar = [each.like(int(name)) for each in terms]
-        for kind, score in zip((*KINDS, "all"), [*similar, np.sum(similar, axis=0)], strict=True):
-            score = np.round(score, 9)  # so that equally similar names are equal
-            score[name] = 0.0
-            if score.max() > 0:
-                best = np.flatnonzero(score == score.max())
-                right[kind][place] = (person[best] == person[name]).mean()
-    return right
-
-
-def _terms(rows: pl.DataFrame, spoken: Language) -> Iterator[pl.DataFrame]:
-    """id, term, n for words, characters and hosts."""
+def _terms(rows: pl.DataFrame, spoken: Language) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """id, term, n for words, hosts and runs of letters."""
     items = rows.select("item").unique()
     words = items.with_columns(term=spoken.keywords(pl.col("item"))).explode("term").drop_nulls("term")
-    yield rows.join(words, on="item").group_by("id", "term").len("n")
-    yield rows.join(_runs_of_three(items), on="item").group_by("id", "term").len("n")
     pages = rows.select("page").drop_nulls().unique()
     hosts = pages.with_columns(term=pl.Series([host_of(page) for page in pages["page"].to_list()], dtype=pl.String))
-    yield rows.join(hosts.filter(pl.col("term") != ""), on="page").group_by("id", "term").len("n")
+    return (
+        rows.join(words, on="item").group_by("id", "term").len("n"),
+        rows.join(hosts.filter(pl.col("term") != ""), on="page").group_by("id", "term").len("n"),
+        rows.join(_runs_of_letters(items), on="item").group_by("id", "term").len("n"),
+    )
 
 
-def _runs_of_three(items: pl.DataFrame) -> pl.DataFrame:
-    """item, term: the distinct runs of three characters of each item, a space before and after it."""
+def _runs_of_letters(items: pl.DataFrame) -> pl.DataFrame:
+    """item, term: the distinct runs of four letters of each item, a space before and after it."""
     runs = [
         (item, run)
         for item in items["item"].to_list()
         for text in (f" {item} ",)
-        for run in {text[begin : begin + 3] for begin in range(max(1, len(text) - 2))}
+        for run in {text[begin : begin + LETTERS] for begin in range(max(1, len(text) - LETTERS + 1))}
     ]
     return pl.DataFrame(runs, schema={"item": pl.String, "term": pl.String}, orient="row")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Vectors:
-    """A sparse matrix of names and terms, lines of length 1, sorted by name."""
-
-    names: int
-    first: NDArray[np.int64]
-    """Where the entries of each name begin."""
-    name: NDArray[np.int64]
-    term: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    terms: int
-
-    @classmethod
-    def of(cls, counts: pl.DataFrame, names: int) -> _Vectors:
-        """`counts`: id, term, n. Terms of one name alone add to its length only."""
-        table = counts.with_columns(having=pl.len().over("term"), number=pl.col("term").rank("dense") - 1)
-        table = table.sort("id", "number")
-        name, often = table["id"].to_numpy().astype(np.int64), table["n"].to_numpy()
-        weight = (1 + np.log(often)) * np.log(names / table["having"].to_numpy()) if table.height else np.zeros(0)
-        length = np.sqrt(np.bincount(name, weights=weight**2, minlength=names))
-        weight = weight / np.maximum(length[name], 1e-12)
-        shared = (table["having"] > 1).to_numpy()
-        name, weight, term = name[shared], weight[shared], table["number"].to_numpy().astype(np.int64)[shared]
-        first = np.searchsorted(name, np.arange(names + 1))
-        return cls(names, first, name, term, weight, int(term.max()) + 1 if term.size else 0)
-
-    def like(self, name: int) -> NDArray[np.float64]:
-        """The cosine of one name with all."""
-        begin, end = self.first[name], self.first[name + 1]
-        own = np.zeros(self.terms)
-        own[self.term[begin:end]] = self.weight[begin:end]
-        weights = own[self.term] * self.weight
-        return np.bincount(self.name, weights=weights, minlength=self.names).astype(np.float64)

@@ -1,17 +1,33 @@
-"""Witness: somebody who saw a person type one rare query looks for what else that person asked.
+"""Witness: somebody who saw a person type a query looks for what else that person asked.
 
-Of each attacked user the witness saw the released query that the fewest names have (among equals, one drawn by the
-seed), and reads what stands under a name that has it; where several have it, under one of them at random. Other
-queries of that user which stand there are learnt:
+What can be read together is a unit: all rows under one name, or a row without one (`measures/units.py`). The witness of
+a query knows that the person is found if one unit alone has it:
+
+    one_query       the witness saw one search of the person, any of them
+    query_and_day   the same, and knows the day; a week, month or quarter in the release fits each of its days, no time
+                    fits all
+    two_queries     two different ones, which the person typed one after the other, and both stand in the unit
+
+    after.one_query            searches for which one unit alone fits, and it is theirs, mean over attacked users (95 %
+                               interval: 1,000 bootstrap samples of users)
+    after.one_query.control    searches of outsiders for which one unit alone fits: they are not in the log, so that a
+                               witness who finds them is wrong (`--outsiders LOG`). Where it is as high as the figure
+                               itself, to be found means little
+    after.one_query.read       further queries of theirs in the unit, mean over those searches for which it is found
+
+A witness of a rare query does better. In the figures that follow, they saw the released query that the fewest names
+have (among equals, one drawn by the seed), and read what stands under a name that has it; where several have it, under
+one of them at random. Other queries of that user which stand there are learnt:
 
     unique      users with a query that stands under one name only, which is theirs (% of attacked users, 95 % interval)
     queries     other queries learnt, mean over users, counted as expected values
     share       the same as a part of the user's other queries, mean over users who have any
 
-`before` is the same on the original, under other names. Up to 1,000 users, drawn by the seed, are attacked; a user of
-whom nothing is released loses nothing. Rows without names are not linked to anything, so nothing is learnt. Methods
-that release rare queries (`affinity`) are open to it unless users are dropped: `users = session` leaves what was asked
-within half an hour, `users = pseudonym` everything that is released.
+`before` is the same on the original, under other names: for `one_query` and the others cut into the same units, for
+`unique`, `queries` and `share` each person under one name. Up to 1,000 users, drawn by the seed, are attacked; a user
+of whom nothing is released loses nothing. Rows without names are not linked to anything, so nothing further is read.
+Methods that release rare queries (`affinity`) are open to it unless users are dropped: `users = session` leaves what
+was asked within half an hour, `users = pseudonym` everything that is released.
 """
 
 from __future__ import annotations
@@ -20,11 +36,15 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Figure, Finding, Score
+from coterie.errors import NotApplicableError
 from coterie.measures.attacks import interval
 from coterie.measures.comparison import Comparison
+from coterie.measures.resampling import means, scored
+from coterie.measures.units import units_of
 
 needs = frozenset({"record", "text"})
 ATTACKED = 1_000
@@ -48,7 +68,50 @@ figures = (
         reading="Share of a user's other queries that stand under the name which has the query, mean over users.",
         before="before.share",
     ),
+    Figure(
+        section="attacks",
+        order=31,
+        key="after.one_query",
+        title="Found by one search",
+        reading="Searches, any of them, that stand in one unit alone (what is under one name, or a row without one), "
+        "mean over users. In brackets the 95% interval. Lower is safer.",
+        before="before.one_query",
+    ),
+    Figure(
+        section="attacks",
+        order=31,
+        key="after.one_query.control",
+        title="Found by one search, though not in the log",
+        reading="The same for people who are not in the log: how often a witness is wrong.",
+        before="before.one_query.control",
+    ),
+    Figure(
+        section="attacks",
+        order=31,
+        key="after.query_and_day",
+        title="Found by one search and its day",
+        reading="The same for somebody who also knows the day.",
+        before="before.query_and_day",
+    ),
+    Figure(
+        section="attacks",
+        order=31,
+        key="after.two_queries",
+        title="Found by two searches",
+        reading="The same for two different searches, one after the other.",
+        before="before.two_queries",
+    ),
 )
+findings = (
+    Finding(
+        risk="singling out",
+        text="Somebody who saw a person search for one thing finds a single piece of the release that has it, and it "
+        "is theirs, in {after.one_query} of cases; in the log itself, cut in the same way, in {before.one_query}.",
+        options="--record DIR",
+    ),
+)
+_KNOWLEDGE = ("one_query", "query_and_day", "two_queries")
+_NO_DAY = -(2**31)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
@@ -62,6 +125,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     yield from _scores("before", witness(users, original, original, themselves, comparison.seed))
     yield Score("after.names", released["subject"].n_unique(), "names")
     yield from _scores("after", witness(users, original, released, comparison.names, comparison.seed))
+    yield from _by_unit(comparison, users)
 
 
 def _scores(moment: str, learnt: pl.DataFrame) -> Iterator[Score]:
@@ -75,6 +139,117 @@ def _scores(moment: str, learnt: pl.DataFrame) -> Iterator[Score]:
             yield Score(f"{moment}.unique.{end}", 100 * limit, "% of users")
     yield Score(f"{moment}.queries", queries, "queries")
     yield Score(f"{moment}.share", share, "%")
+
+
+# --- a search, any of them ---------------------------------------------------------------------------
+
+
+def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
+    """What units tell somebody who saw one search or two."""
+    try:
+        units = units_of(comparison)
+    except NotApplicableError:  # no unit has more than one row, or nobody knows whose it is
+        return
+    seen = comparison.original.join(users, on="subject", how="semi")
+    others = comparison.given("outsiders") if comparison.has("outsiders") else None
+    if others is not None:
+        yield Score("outsiders", others["subject"].n_unique(), "people who are not in the log")
+    typed = comparison.original.select(person="subject", item="item").drop_nulls().unique()
+    coarse = comparison.release.params.get("attrs") == "common"  # then a day may stand for a week or a month
+    for moment, rows, days in (("before", units.before, False), ("after", units.after, coarse)):
+        for kind in _KNOWLEDGE:
+            key = f"{moment}.{kind}"
+            hits = fits(known(seen, kind), rows, kind, coarse=days)
+            found = (pl.col("units") == 1) & (pl.col("person") == pl.col("subject"))
+            yield from scored(key, means(comparison.seed, _shares(hits, found)), "% of searches")
+            yield Score(f"{key}.read", _read(hits.filter(found), rows, typed), "queries")
+            if others is not None:
+                foreign = fits(known(others, kind), rows, kind, coarse=days)
+                values = means(comparison.seed, _shares(foreign, pl.col("units") == 1))
+                yield from scored(f"{key}.control", values, "% of searches")
+
+
+def known(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """subject, item, other, day, n: what a witness can know, and how often it was typed.
+
+    `rows`: row, subject, item, time. `other` is the next search, for two_queries; `day` is for query_and_day.
+    """
+    rows = rows.drop_nulls(["subject", "item"]).sort("subject", "time", "item", "row")
+    other, day = pl.lit(None, pl.String), pl.lit(_NO_DAY, pl.Int32)
+    if kind == "two_queries":
+        other = pl.col("item").shift(-1).over("subject")
+    if kind == "query_and_day":
+        day = pl.col("time").dt.date().cast(pl.Int32)
+    table = rows.select("subject", "item", other=other, day=day)
+    if kind == "two_queries":
+        table = table.filter(pl.col("other") != pl.col("item"))
+    table = table.drop_nulls("day")
+    return table.group_by("subject", "item", "other", "day").len("n").sort("subject", "item", "other", "day")
+
+
+def fits(known: pl.DataFrame, rows: pl.DataFrame, kind: str, *, coarse: bool) -> pl.DataFrame:
+    """What is known, with how many `units` fit, and one of them: its number and its person.
+
+    `rows`: unit, person, item, time; times that are `coarse` may be the first day of a week, month, quarter or year.
+    """
+    clues = known.select("item", "other", "day").unique()
+    stand = rows.join(clues, on="item", how="semi")
+    if kind == "query_and_day":
+        stand = stand.with_columns(day=pl.col("time").dt.date().cast(pl.Int32).fill_null(_NO_DAY))
+        held = stand.select("unit", "person", "item", "day").unique()
+        days = _days_that_fit(clues, coarse)
+        found = days.join(held, left_on=["item", "fits"], right_on=["item", "day"])
+        found = found.select("item", "other", "day", "unit", "person").unique()
+    elif kind == "two_queries":
+        having = rows.select("unit", "item").unique()
+        often = having.group_by("item").len("often")
+        pairs = clues.join(often, on="item").join(often, left_on="other", right_on="item", suffix="_other")
+        rarer = pl.col("often") <= pl.col("often_other")
+        first, second = (pl.when(rarer).then(a).otherwise(b) for a, b in (("item", "other"), ("other", "item")))
+        pairs = pairs.with_columns(first=first, second=second)  # few units have the rarer one
+        one = rows.select("unit", "person", "item").unique()
+        found = pairs.join(one, left_on="first", right_on="item")
+        found = found.join(having, left_on=["unit", "second"], right_on=["unit", "item"], how="semi")
+    else:
+        found = clues.join(stand.select("unit", "person", "item").unique(), on="item")
+    key = ["item", "other", "day"]
+    counted = found.group_by(key).agg(
+        pl.col("unit").n_unique().cast(pl.Int64).alias("units"), pl.col("unit", "person").sort_by("unit").first()
+    )
+    hits = known.join(counted, on=key, how="left", nulls_equal=True, maintain_order="left")
+    return hits.with_columns(pl.col("units").fill_null(0))
+
+
+def _days_that_fit(clues: pl.DataFrame, coarse: bool) -> pl.DataFrame:
+    """item, other, day, fits: the days that a released time may show for each day that is known."""
+    date = pl.col("day").cast(pl.Date)
+    spans = ("1d", "1w", "1mo", "1q", "1y") if coarse else ("1d",)
+    same = [date.dt.truncate(unit).cast(pl.Int32) for unit in spans]
+    tables = [clues.with_columns(fits=each) for each in [*same, pl.lit(_NO_DAY, pl.Int32)]]
+    return pl.concat(tables).unique()
+
+
+def _shares(hits: pl.DataFrame, found: pl.Expr) -> NDArray[np.float64]:
+    """The share of each subject's searches that are found, in percent, in the order of subjects."""
+    share = (found.fill_null(False) * pl.col("n")).sum() / pl.col("n").sum()
+    by_subject = hits.group_by("subject").agg(share.alias("share")).sort("subject")
+    return np.asarray(100 * by_subject["share"].to_numpy(), dtype=np.float64)
+
+
+def _read(found: pl.DataFrame, rows: pl.DataFrame, typed: pl.DataFrame) -> float | None:
+    """Further queries of the same person in the unit that is found, mean over searches."""
+    if found.is_empty():
+        return None
+    held = rows.select("unit", "person", "item").unique().join(found.select("unit").unique(), on="unit", how="semi")
+    theirs = held.join(typed, on=["person", "item"], how="semi").group_by("unit").len("there")
+    known = pl.lit(1) + pl.col("other").is_not_null().cast(pl.Int64)
+    further = found.join(theirs, on="unit", how="left", maintain_order="left").select(
+        "n", further=(pl.col("there").fill_null(0).cast(pl.Int64) - known).clip(0)
+    )
+    return float(np.average(further["further"].to_numpy(), weights=further["n"].to_numpy()))
+
+
+# --- a rare query ------------------------------------------------------------------------------------
 
 
 def witness(

@@ -11,6 +11,10 @@ and its value 1 / rank, up to rank 10, and 0 where the query is not suggested; a
 Both numbers are means over users (MRR@10), in percent. `before` is the same with the original earlier queries, and
 those of the person. `with_profile` is given where each user has one name in the release, and its run record tells it.
 
+    others             the same without a profile, for people of the later log who are not in the original: what the
+                       release is worth to somebody else. They type half of the letters, rounded up
+
+
 A release of parts of queries completes few whole ones: this is what it costs to leave out strings that few people
 typed. `low` and `high` are 95 % intervals over users (1,000 bootstrap samples); in reports and studies with random
 groups `ratio` compares with these, user by user. At most 2,000 users are asked.
@@ -18,6 +22,8 @@ groups `ratio` compares with these, user by user. At most 2,000 users are asked.
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,6 +58,15 @@ figures = (
         reading="The same for somebody of whom nothing is known: the most frequent strings are suggested first.",
         before="before.without_profile",
     ),
+    Figure(
+        section="utility",
+        order=94,
+        key="others",
+        title="Later queries of other people completed",
+        reading="Half of the letters of what people search for who are not in the log are typed, and released strings "
+        "are suggested, the most frequent ones first (MRR@10).",
+        before="before.others",
+    ),
 )
 LETTERS = 3
 FIRST = 10
@@ -66,9 +81,23 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     if comparison.log.shape is not QUERIES:
         raise NotApplicableError(f"It completes queries, and this log is {comparison.log.shape.name}.")
     earlier = comparison.original.select("subject", "item").drop_nulls()
-    typed = _typed(comparison.given("later").drop_nulls(), earlier, comparison.seed)
-    if typed.is_empty():
-        raise NotApplicableError(f"No user of the original has a later query of more than {LETTERS} letters.")
+    later = comparison.given("later").select("subject", "item").drop_nulls()
+    typed = _typed(later.join(earlier, on="subject", how="semi"), comparison.seed)
+    foreign = _typed(later.join(earlier, on="subject", how="anti"), comparison.seed)
+    if typed.is_empty() and foreign.is_empty():
+        raise NotApplicableError(f"There is no later query of more than {LETTERS} letters.")
+    if typed.height:
+        yield from _of_users(comparison, earlier, typed)
+    if foreign.height:
+        yield Score("others.users", foreign["subject"].n_unique(), "people who are not in the log")
+        for prefix, items in (("", comparison.items_after), ("before.", comparison.items_before)):
+            ranks = foreign.with_columns(pl.Series("value", half_typed(items, foreign["item"])))
+            by_user = ranks.group_by("subject").agg(pl.col("value").mean()).sort("subject")["value"].to_numpy()
+            yield from scored(f"{prefix}others", means(comparison.seed, 100 * by_user), _UNIT)
+
+
+def _of_users(comparison: Comparison, earlier: pl.DataFrame, typed: pl.DataFrame) -> Iterator[Score]:
+    """How well later queries of users of the original are completed."""
     users = typed.select("subject").unique()
     yield Score("users", users.height, "users with later queries")
     yield Score("queries", typed.height, "later queries")
@@ -81,9 +110,23 @@ def measure(comparison: Comparison) -> Iterator[Score]:
             yield from scored(prefix + key, means(comparison.seed, 100 * values[key].to_numpy()), _UNIT)
 
 
-def _typed(later: pl.DataFrame, earlier: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """subject, item: some later queries of some users of the original, by the seed."""
-    rows = later.filter(pl.col("item").str.len_chars() > LETTERS).join(earlier, on="subject", how="semi")
+def half_typed(items: pl.DataFrame, typed: pl.Series) -> list[float]:
+    """The value of each query whose first half is typed, among strings (item, n) that begin with it."""
+    strings = sorted(items.drop_nulls().iter_rows())
+    texts, times = [text for text, _ in strings], np.array([n for _, n in strings], dtype=np.int64)
+    values = []
+    for query in typed:
+        letters = query[: (len(query) + 1) // 2]
+        begin, end = bisect_left(texts, letters), bisect_left(texts, letters + chr(sys.maxunicode))
+        place = bisect_left(texts, query, lo=begin, hi=end)
+        there = place < end and texts[place] == query
+        values.append(_value(int(times[place]), times[begin:end]) if there else 0.0)
+    return values
+
+
+def _typed(later: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """subject, item: some later queries of some users, by the seed."""
+    rows = later.filter(pl.col("item").str.len_chars() > LETTERS)
     users = rows["subject"].unique().sort()
     order = np.argsort(randomness.keys(seed, "users who type", users), kind="stable")[:MOST_USERS]
     rows = rows.filter(pl.col("subject").is_in(users.gather(order).implode())).sort("subject", "item")
@@ -170,8 +213,13 @@ class Suggestions:
             if item[:LETTERS] == letters and item in self.places:
                 weight[self.places[item] - begin] += times * self.rows
         mine = weight[self.places[query] - begin]
-        better, alike = int((weight > mine).sum()), int((weight == mine).sum())
-        return float(_HARMONIC[min(better + alike, FIRST)] - _HARMONIC[min(better, FIRST)]) / alike
+        return _value(int(mine), weight)
+
+
+def _value(mine: int, weights: NDArray[np.int64]) -> float:
+    """1 / rank, up to rank 10; among equals the mean over all orders."""
+    better, alike = int((weights > mine).sum()), int((weights == mine).sum())
+    return float(_HARMONIC[min(better + alike, FIRST)] - _HARMONIC[min(better, FIRST)]) / alike
 
 
 def _values(typed: pl.DataFrame, suggestions: Suggestions) -> pl.DataFrame:

@@ -94,7 +94,7 @@ Ints = NDArray[np.int64]
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """What is retained at each level and over all, with its interval."""
-    later: pl.DataFrame = comparison.given("later").drop_nulls()
+    later: pl.DataFrame = comparison.given("later").select("subject", "item").drop_nulls()
     names = profile_names(comparison)
     earlier = comparison.original.select("subject", "item").drop_nulls()
     released = (

@@ -80,7 +80,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     released = comparison.released.rename({"subject": "released"}).join(names, on="released")
     rows = {
         "earlier": comparison.original.select("subject", "item").drop_nulls(),
-        "later": comparison.given("later").drop_nulls(),
+        "later": comparison.given("later").select("subject", "item").drop_nulls(),
         "released": released.select(pl.col("original").alias("subject"), "item").drop_nulls(),
     }
     spelled = _stems(language_in(comparison.release.params), pl.concat([each["item"] for each in rows.values()]))

@@ -1,0 +1,168 @@
+"""Two words: somebody who knows two words of a search, and not the search, looks for people who typed them together.
+
+An acquaintance knows what a person is about, not what they typed: a name and a place, an illness and a medicine. Of up
+to 20 different searches of each attacked user that have three words or more (stop words do not count), the adversary
+knows two words, drawn by the seed, and looks at all released rows that have both:
+
+    after.singled_out   searches for which all these rows are of one person, and it is the right one, mean over users
+                        (95 % interval: 1,000 bootstrap samples of users)
+    after.wrong         of the searches for which they are of one person: those where it is another person (%)
+    after.words         further words that stand in these rows, mean over those singled out: what is learnt
+    after.people        people behind these rows, median over searches for which there are any
+    after.control       singled out among people who are not in the log (`--outsiders LOG`): rows of one person fit, and
+                        the adversary is wrong. Where it is as high as the figure itself, to be found means little
+
+`before` is the same on the original rows. A promise that every two words of a released query were typed together by k
+people says that k people fit in the *original*; in the release fewer may be left, often not the right one. Up to 1,000
+users, drawn by the seed, are attacked. Who is behind a row is what the run record says, so it needs one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from coterie.core import randomness
+from coterie.core.arrays import Floats
+from coterie.core.scores import Figure, Finding, Score
+from coterie.core.shapes import QUERIES
+from coterie.errors import NotApplicableError
+from coterie.measures.comparison import Comparison
+from coterie.measures.resampling import means, scored
+from coterie.measures.units import people_behind
+from coterie.text.language import Language, language_in
+
+needs = frozenset({"record", "text"})
+ATTACKED = 1_000
+QUERIES_EACH = 20
+LEAST_WORDS = 3
+figures = (
+    Figure(
+        section="attacks",
+        order=33,
+        key="after.singled_out",
+        title="Singled out by two words of a search",
+        reading="Searches for which all released rows with two words of them, which somebody knows, are of one person, "
+        "and the right one. In brackets the 95% interval over users. Lower is safer.",
+        before="before.singled_out",
+    ),
+    Figure(
+        section="attacks",
+        order=33,
+        key="after.control",
+        title="Singled out by two words, though not in the log",
+        reading="The same for people who are not in the log: how often whoever knows two words is wrong.",
+        before="before.control",
+    ),
+)
+findings = (
+    Finding(
+        risk="singling out",
+        text="Somebody who knows two words of a search finds rows of one person alone, and it is the right one, in "
+        "{after.singled_out} of cases; in the log itself in {before.singled_out}.",
+        options="--record DIR",
+    ),
+)
+
+
+def measure(comparison: Comparison) -> Iterator[Score]:
+    """How often two words lead to one person, in the original and in the release."""
+    if comparison.log.shape is not QUERIES:
+        raise NotApplicableError(f"It is about words of queries, and this log is {comparison.log.shape.name}.")
+    after = people_behind(comparison)
+    before = comparison.pairs_before.select(person="subject", item="item")
+    spoken = language_in(comparison.release.params)
+    people = before.select(subject="person").unique().sort("subject")
+    drawn = np.argsort(randomness.keys(comparison.seed, "users of two words", people["subject"]), kind="stable")
+    typed = comparison.pairs_before.join(people[np.sort(drawn[:ATTACKED])], on="subject", how="semi")
+    clues = known(typed, spoken, comparison.seed)
+    if clues.is_empty():
+        raise NotApplicableError(f"No query of this log has {LEAST_WORDS} words that are no stop words.")
+    outside = None
+    if comparison.has("outsiders"):
+        others = comparison.given("outsiders").select("subject", "item").drop_nulls().unique()
+        outside = known(others, spoken, comparison.seed)
+    yield Score("users", clues["subject"].n_unique(), "users attacked")
+    yield Score("queries", clues.height, "queries")
+    for moment, rows in (("before", before), ("after", after)):
+        words = words_of(rows, spoken)
+        hits = attack(clues, rows, words)
+        alone = hits.filter(pl.col("people") == 1)
+        right = pl.col("person") == pl.col("subject")
+        key = f"{moment}.singled_out"
+        yield from scored(key, means(comparison.seed, _shares(hits, (pl.col("people") == 1) & right)), "% of queries")
+        wrong = alone.select((~right).mean()).item() if alone.height else None
+        yield Score(f"{moment}.wrong", None if wrong is None else 100 * wrong, "% of those left alone")
+        theirs = alone.filter(right)
+        yield Score(f"{moment}.words", _mean(theirs["further"]), "words")
+        some = hits.filter(pl.col("people") > 0)["people"]
+        yield Score(f"{moment}.people", None if some.is_empty() else float(np.median(some.to_numpy())), "people")
+        if outside is not None:
+            foreign = attack(outside, rows, words)
+            values = means(comparison.seed, _shares(foreign, pl.col("people") == 1))
+            yield from scored(f"{moment}.control", values, "% of queries")
+
+
+def words_of(rows: pl.DataFrame, spoken: Language) -> pl.DataFrame:
+    """item, word: the distinct words of all items, without stop words."""
+    items = rows.select(pl.col("item").unique().sort())
+    return items.with_columns(word=spoken.keywords(pl.col("item"))).explode("word").drop_nulls("word")
+
+
+def known(typed: pl.DataFrame, spoken: Language, seed: int) -> pl.DataFrame:
+    """subject, item, one, two: two words of some queries of each user (subject, item), drawn by the seed."""
+    long = words_of(typed, spoken).with_columns(words=pl.len().over("item")).filter(pl.col("words") >= LEAST_WORDS)
+    queries = typed.join(long, on="item", how="semi").sort("subject", "item")
+    queries = _first_drawn(queries, seed, "queries of two words", ["subject"], QUERIES_EACH)
+    words = queries.join(long.select("item", "word"), on="item")
+    two = _first_drawn(words, seed, "two words", ["subject", "item"], 2).sort("subject", "item", "word")
+    pairs = two.group_by("subject", "item", maintain_order=True)
+    return pairs.agg(one=pl.col("word").first(), two=pl.col("word").last())
+
+
+def _first_drawn(table: pl.DataFrame, seed: int, purpose: str, key: list[str], count: int) -> pl.DataFrame:
+    """Of each key some rows, drawn by the seed."""
+    text = table.select(pl.concat_str(pl.all(), separator="\0").alias("_text")).to_series()
+    drawn = pl.Series("_drawn", randomness.keys(seed, purpose, text))
+    ordered = table.with_columns(drawn, text).sort("_drawn", "_text")
+    return ordered.group_by(key, maintain_order=True).head(count).drop("_drawn", "_text")
+
+
+def attack(clues: pl.DataFrame, rows: pl.DataFrame, words: pl.DataFrame) -> pl.DataFrame:
+    """subject, item, one, two, and of the rows that have both words: people, person (one of them), further (words).
+
+    `rows`: person, item, each pair once; `words`: item, word.
+    """
+    pairs = clues.select("one", "two").unique()
+    often = words.group_by("word").len("often")
+    having = pairs.join(often, left_on="one", right_on="word").join(
+        often, left_on="two", right_on="word", suffix="_two"
+    )  # fmt: skip
+    rarer = pl.col("often") <= pl.col("often_two")
+    having = having.with_columns(
+        first=pl.when(rarer).then("one").otherwise("two"), second=pl.when(rarer).then("two").otherwise("one")
+    )
+    items = having.join(words, left_on="first", right_on="word")  # few items have the rarer one
+    items = items.join(words, left_on=["item", "second"], right_on=["item", "word"], how="semi")
+    items = items.select("one", "two", "item")
+    key = ["one", "two"]
+    behind = items.join(rows, on="item").group_by(key).agg(
+        pl.col("person").n_unique().cast(pl.Int64).alias("people"), pl.col("person").min()
+    )  # fmt: skip
+    left = behind.filter(pl.col("people") == 1)
+    written = items.join(left, on=key, how="semi").join(words, on="item")
+    read = written.group_by(key).agg((pl.col("word").n_unique().cast(pl.Int64) - 2).alias("further"))
+    found = clues.join(behind, on=key, how="left", maintain_order="left")
+    return found.join(read, on=key, how="left", maintain_order="left").with_columns(pl.col("people").fill_null(0))
+
+
+def _shares(hits: pl.DataFrame, found: pl.Expr) -> Floats:
+    """The share of each user's queries, in percent, in the order of users."""
+    by_user = hits.group_by("subject").agg(found.fill_null(False).mean().alias("share")).sort("subject")
+    return np.asarray(100 * by_user["share"].to_numpy(), dtype=np.float64)
+
+
+def _mean(values: pl.Series) -> float | None:
+    return None if values.is_empty() else float(values.to_numpy().mean())

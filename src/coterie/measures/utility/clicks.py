@@ -1,0 +1,181 @@
+"""How well are clicks of other people foretold, with the queries and clicked hosts that were released?
+
+What a search engine would learn from a log: which page people want who search for something. For clicked searches of
+people who are not in the original (`--later LOG` has them besides others), the hosts of the nearest released queries
+are ranked:
+
+    near      the 15 released queries with the largest cosine of TF-IDF weights of words (`measures/tfidf.py`)
+    score     of a host: Σ over these of the cosine, times the part that the host has of the clicks of that query
+    mrr       1 / rank of the host that was clicked, up to rank 10, and 0 below; among equals, the mean over all orders
+    popular   the same where hosts are ranked by their clicks in the whole release, the same for all: the control
+
+Numbers are means over people (MRR@10), in percent; `before` is the same with the original. `low` and `high` are 95 %
+intervals over people (1,000 bootstrap samples). Up to 20 different searches of each of up to 500 people, drawn by the
+seed, are asked about. A release without clicked pages foretells none.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie import kernels
+from coterie.core import randomness
+from coterie.core.arrays import Floats, Ints
+from coterie.core.scores import Figure, Score
+from coterie.core.shapes import QUERIES
+from coterie.errors import NotApplicableError
+from coterie.measures.comparison import Comparison
+from coterie.measures.resampling import means, scored
+from coterie.measures.tfidf import Terms
+from coterie.text.hosts import host_of
+from coterie.text.language import Language, language_in
+
+needs = frozenset({"later"})
+figures = (
+    Figure(
+        section="utility",
+        order=95,
+        key="mrr",
+        title="Clicked hosts of other people foretold",
+        reading="Hosts are ranked by the clicks of the released queries that are nearest to what somebody searches "
+        "for who is not in the log: 100% means that the clicked one always stands first (MRR@10).",
+        before="before.mrr",
+    ),
+)
+NEAR = 15
+FIRST = 10
+QUERIES_EACH = 20
+MOST_PEOPLE = 500
+_DIGITS = 9
+_UNIT = f"% MRR@{FIRST}"
+_HARMONIC = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, FIRST + 1))])
+
+
+def measure(comparison: Comparison) -> Iterator[Score]:
+    """MRR of the clicked host, with the release and with the original."""
+    if comparison.log.shape is not QUERIES:
+        raise NotApplicableError(f"It is about clicks after searches, and this log is {comparison.log.shape.name}.")
+    if comparison.release.log.shape is not QUERIES:
+        raise NotApplicableError("The release has counts in place of rows, and no clicks.")
+    asked = _asked(comparison)
+    if asked.is_empty():
+        raise NotApplicableError(
+            "The later log has no clicked searches of people who are not in the original. Give some: --later LOG, or "
+            "'outsiders' in a study."
+        )
+    yield Score("people", asked["subject"].n_unique(), "people who are not in the log")
+    yield Score("queries", asked.height, "clicked searches")
+    spoken = language_in(comparison.release.params)
+    for prefix, log in (("", comparison.release.log), ("before.", comparison.log)):
+        shape = log.shape
+        rows = log.frame.select(item=pl.col(shape.item), page=pl.col(shape.page)).collect(engine="streaming")
+        clicked = with_hosts(rows.drop_nulls()).group_by("item", "host").len("n")
+        values = {"mrr": foretold(asked, clicked, spoken), "popular": popular(asked, clicked)}
+        for key, of_searches in values.items():
+            yield from scored(prefix + key, means(comparison.seed, 100 * _by_person(asked, of_searches)), _UNIT)
+
+
+def _asked(comparison: Comparison) -> pl.DataFrame:
+    """subject, item, host: different clicked searches of people who are not in the original, by the seed."""
+    later = comparison.given("later").drop_nulls()
+    insiders = comparison.original.select("subject").drop_nulls().unique()
+    rows = with_hosts(later.join(insiders, on="subject", how="anti")).select("subject", "item", "host")
+    people = rows["subject"].unique().sort()
+    order = np.argsort(randomness.keys(comparison.seed, "people who click", people), kind="stable")[:MOST_PEOPLE]
+    rows = rows.filter(pl.col("subject").is_in(people.gather(order).implode())).unique()
+    label = rows.select(pl.concat_str("subject", "item", "host", separator="\0").alias("label")).to_series()
+    drawn = rows.with_columns(pl.Series("key", randomness.keys(comparison.seed, "clicks", label))).sort(
+        "subject", "key", "item", "host"
+    )
+    chosen = drawn.group_by("subject", maintain_order=True).head(QUERIES_EACH)
+    return chosen.select("subject", "item", "host")
+
+
+def with_hosts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the `host` of their page, without those that have none."""
+    pages = rows.select("page").unique()
+    hosts = pages.with_columns(host=pl.Series([host_of(page) for page in pages["page"].to_list()], dtype=pl.String))
+    return rows.join(hosts.filter(pl.col("host") != ""), on="page", maintain_order="left")
+
+
+def _by_person(asked: pl.DataFrame, values: Floats) -> Floats:
+    """The mean over the searches of each person, in order."""
+    table = asked.with_columns(pl.Series("value", values)).group_by("subject").agg(pl.col("value").mean())
+    return np.asarray(table.sort("subject")["value"].to_numpy(), dtype=np.float64)
+
+
+def popular(asked: pl.DataFrame, clicked: pl.DataFrame) -> Floats:
+    """The value of each search, hosts ranked by all clicks."""
+    clicks = clicked.group_by("host").agg(pl.col("n").sum().cast(pl.Int64))
+    numbers = clicks["n"].to_numpy()
+    wanted = clicks.join(asked.select("host").unique(), on="host", how="semi")
+    of_host = {host: _value(n, numbers) for host, n in wanted.iter_rows()}
+    return np.array([of_host.get(host, 0.0) for host in asked["host"]])
+
+
+def foretold(asked: pl.DataFrame, clicked: pl.DataFrame, spoken: Language) -> Floats:
+    """The value of each search (item, host), by the nearest queries of `clicked`: item, host, n."""
+    base = _Base.of(clicked, spoken)
+    queries = asked.select("item").unique(maintain_order=True).with_row_index("id")
+    words = _words(queries, spoken)
+    vectors = base.terms.weighed(words, queries.height)
+    near, cosine = kernels.nearest.nearest(
+        vectors.start, vectors.feature, vectors.weight, *base.lists, max(1, base.queries), NEAR
+    )
+    scores: list[dict[str, float]] = []
+    for place in range(queries.height):
+        of_host: dict[str, float] = defaultdict(float)
+        for query, similar in zip(near[place], cosine[place], strict=True):
+            if query >= 0:
+                for host, part in base.hosts[query]:
+                    of_host[host] += float(similar) * part
+        scores.append({host: round(score, _DIGITS) for host, score in of_host.items()})
+    places = dict(queries.select("item", "id").iter_rows())
+    values = []
+    for item, host in asked.select("item", "host").iter_rows():
+        mine = scores[places[item]]
+        values.append(_value(mine[host], np.array(list(mine.values()))) if host in mine else 0.0)
+    return np.array(values)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class _Base:
+    """Queries that were clicked after, as vectors, and the hosts of each."""
+
+    terms: Terms
+    lists: tuple[Ints, Ints, Floats]
+    queries: int
+    hosts: list[list[tuple[str, float]]]
+
+    @classmethod
+    def of(cls, clicked: pl.DataFrame, spoken: Language) -> _Base:
+        queries = clicked.select(pl.col("item").unique().sort()).with_row_index("id")
+        words, n = _words(queries, spoken), queries.height
+        terms = Terms.of(words, n)
+        vectors = terms.weighed(words, n)
+        lists = kernels.nearest.columns_of(vectors.start, vectors.feature, vectors.weight, vectors.n_features)
+        part = (pl.col("n") / pl.col("n").sum().over("item")).alias("part")
+        rows = clicked.with_columns(part).join(queries, on="item").sort("id", "host")
+        hosts: list[list[tuple[str, float]]] = [[] for _ in range(n)]
+        for query, host, share in rows.select("id", "host", "part").iter_rows():
+            hosts[query].append((host, share))
+        return cls(terms=terms, lists=lists, queries=n, hosts=hosts)
+
+
+def _words(queries: pl.DataFrame, spoken: Language) -> pl.DataFrame:
+    """id, term, n of queries (id, item)."""
+    words = queries.with_columns(term=spoken.keywords(pl.col("item"))).explode("term").drop_nulls("term")
+    return words.group_by("id", "term").len("n")
+
+
+def _value(mine: float, scores: NDArray[Any]) -> float:
+    """1 / rank, up to rank 10; among equals the mean over all orders."""
+    better, alike = int((scores > mine).sum()), int((scores == mine).sum())
+    return float(_HARMONIC[min(better + alike, FIRST)] - _HARMONIC[min(better, FIRST)]) / alike

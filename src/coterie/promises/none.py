@@ -1,0 +1,91 @@
+"""No promise: what a release says that was made by filters and names alone, as a yardstick for others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from coterie.core.params import Choice, check_params
+from coterie.core.promise import NOTHING, Case, Check, Kind
+from coterie.errors import ParameterError
+from coterie.promises import _rules
+from coterie.promises._people import seeded
+from coterie.promises._single_queries import (
+    LinkMinutes,
+    LinkQueries,
+    SessionMinutes,
+    Times,
+    Users,
+    accompaniment,
+    users_sentence,
+)
+
+_CUTS = {"drop": "", "quarter": "1q", "month": "1mo", "week": "1w", "day": "1d", "hour": "1h"}
+_TIMES = {"drop": " Times were removed."}
+
+
+@dataclass(frozen=True, kw_only=True)
+class None_:  # noqa: N801 (Python keeps None for itself)
+    """Nothing is promised about the people in a release."""
+
+    users: Users = "drop"
+    attrs: Annotated[str, Choice("keep", "drop"), "what accompanies a query: all but the time, or nothing"] = "keep"
+    times: Times = "day"
+    session_minutes: SessionMinutes = 30
+    link_queries: LinkQueries = 3
+    link_minutes: LinkMinutes = 30
+
+    name: ClassVar[str] = NOTHING
+    about: ClassVar[Literal["items", "subjects"]] = "items"
+    releases: ClassVar[Kind] = "text"
+    """Released items are what was typed."""
+    linkage_bound: ClassVar[float | None] = None
+    evidence: ClassVar[tuple[str, ...]] = ()
+    k: ClassVar[int] = 1
+    k_details: ClassVar[int | str] = "k"
+
+    def __post_init__(self) -> None:
+        check_params(self, self.name)
+
+    @property
+    def headline(self) -> str:
+        """That there is none."""
+        return "nothing"
+
+    @property
+    def sentence(self) -> str:
+        """That nothing is promised, and what the file holds."""
+        times = _TIMES.get(self.times, f" Times were cut to the {self.times}.")
+        beside = f" Clicked pages and ranks were kept.{times}" if self.attrs == "keep" else " Nothing accompanies them."
+        return (
+            "Nothing is promised about the people in this file: queries were released as they were typed, whoever "
+            f"typed them.{beside}{users_sentence(self)}"
+        )
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """Everything."""
+        return (
+            "A query can name the person who typed it, or somebody else, and be sensitive in itself; filters find only "
+            "what they look for.",
+            "Whoever saw a person type a query, or knows a few of its words, can find it and read what is with it.",
+        )
+
+    @classmethod
+    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> None_:  # noqa: ARG003 (there is nothing to check)
+        """There is nothing to check."""
+        raise ParameterError(f"{cls.name} promises nothing, so there is nothing to check. Name another promise.")
+
+    def check(self, case: Case) -> Iterator[Check]:
+        """Say that nothing is promised; then look whether rows and names are at least what the sidecar says."""
+        yield Check(
+            name="promise",
+            status="not checked",
+            detail="nothing is promised about the people in this file",
+            needs="a method that promises something",
+            carries_promise=True,
+        )
+        yield from _rules.names(case, self.users)
+        yield from seeded(case, self.users, self)
+        yield from accompaniment(case, self, cut=_CUTS[self.times])

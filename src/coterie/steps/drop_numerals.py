@@ -1,0 +1,24 @@
+"""Leave out rows whose item has a numeral or an @: a crude filter for addresses, phone numbers and ids.
+
+It is what Mozilla does with search terms before names (the regime `mozilla`). A filter makes no promise: what it does
+not find stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from coterie.core.log import Log, Step
+from coterie.steps._spelling import spelled
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropNumerals:
+    """Leave out rows with a numeral or an @ in the item."""
+
+    def __call__(self, log: Log) -> Log:
+        """The log without them."""
+        item = pl.col(log.shape.item)
+        return log.then(log.frame.filter(~item.str.contains(r"[\p{Nd}@]")), Step(name=spelled(self)))

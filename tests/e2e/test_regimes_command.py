@@ -1,0 +1,56 @@
+"""Regimes on the command line: listed, shown, run and changed; the sidecar says which one it was."""
+
+import json
+
+import pytest
+
+from coterie import regimes
+
+
+def test_the_list_and_a_page(coterie):
+    listed = coterie("regimes").out
+    assert [line.split()[0] for line in listed.splitlines()] == regimes.names()
+    shown = coterie("regimes", "commission_2026").out
+    for part in ("words = 1", "not public", "https://", "coterie anonymize regime:commission_2026"):
+        assert part in shown
+    assert "No regime is called 'comission'" in coterie("regimes", "comission", code=2).err
+    assert "No regime is called 'orca'" in coterie("anonymize", "regime:orca", "x", "-o", "y", code=2).err
+    assert "coterie regimes orcas" in coterie("anonymize", "regime:orcas", "--help").out
+
+
+def test_a_release_under_a_regime(coterie, log, tmp_path):
+    out = tmp_path / "shared.tsv"
+    done = coterie("anonymize", "regime:orcas", log, "-o", out, "--k", "5", "--history", "none")
+    assert "changed: k = 5 in place of 30" in " ".join(done.err.split())
+    sidecar = json.loads((tmp_path / "shared.tsv.json").read_text())
+    assert (sidecar["regime"], sidecar["changed"]) == ("orcas", ["k"])
+    assert (sidecar["parameters"]["k"], sidecar["parameters"]["times"]) == (5, "drop")
+    assert "The promise holds" in coterie("verify", out, "--original", log).out
+
+
+@pytest.mark.parametrize(("key", "value"), [("regime", "mozilla"), ("changed", []), ("regime", "")])
+def test_a_sidecar_that_names_another_regime_is_found_out(coterie, log, tmp_path, key, value):
+    out, side = tmp_path / "shared.tsv", tmp_path / "shared.tsv.json"
+    coterie("anonymize", "regime:orcas", log, "-o", out, "--k", "5", "--history", "none", "-q")
+    side.write_text(json.dumps({**json.loads(side.read_text()), key: value}))
+    assert "sidecar" in coterie("verify", out, "--original", log, code=1).out
+
+
+def test_a_plain_method_names_no_regime(coterie, log, tmp_path):
+    out = tmp_path / "safe.tsv"
+    coterie("anonymize", "suppress_rare", log, "-o", out, "--history", "none", "-q")
+    sidecar = json.loads((tmp_path / "safe.tsv.json").read_text())
+    assert (sidecar["regime"], sidecar["changed"]) == ("", [])
+
+
+def test_a_regime_that_promises_nothing_says_so(coterie, log, tmp_path):
+    out = tmp_path / "shared.tsv"
+    arguments = ("anonymize", "regime:duckduckgo_2026", log, "-o", out, "--history", "none")
+    assert "--promise none" in " ".join(coterie(*arguments, code=2).err.split())
+    assert not out.exists()
+    coterie(*arguments, "--promise", "none", "-q")
+    sidecar = json.loads((tmp_path / "shared.tsv.json").read_text())
+    assert (sidecar["regime"], sidecar["changed"]) == ("duckduckgo_2026", [])
+    assert [promise["name"] for promise in sidecar["promises"]] == ["none"]
+    assert sidecar["prepare"] == list(regimes.load("duckduckgo_2026").prepare)
+    coterie("verify", out, "--original", log, code=3)

@@ -1,0 +1,232 @@
+"""Deliberately broken methods that release single queries by rules of search-data sharing; verify must catch each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import polars as pl
+
+import coterie
+from coterie.core.plan import learn
+from coterie.methods.allowlist import Allowlist
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.methods.unprotected import Unprotected
+
+
+def _plan_of(method, log, run):
+    return method.plan(learn(method, log, run), log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllowsWords(Allowlist):
+    """Promises every two words and looks at each alone, as a list of common words does."""
+
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return _plan_of(Allowlist(k=self.k, words=1), log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllowsPairs(Allowlist):
+    """Promises all words together and looks at every two."""
+
+    words: int | str = "all"
+
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return _plan_of(Allowlist(k=self.k, words=2), log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllowsFewer(Allowlist):
+    """Is content with k - 1 users."""
+
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return _plan_of(Allowlist(k=self.k - 1), log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllowsLong(Allowlist):
+    """Releases queries of any length."""
+
+    max_words: int = 2
+
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return _plan_of(Allowlist(k=self.k, max_words=100), log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllowsNobody(Allowlist):
+    """Counts a missing user as one."""
+
+    def learn(self, log, run):
+        return super().learn(replace(log, frame=log.frame.with_columns(pl.col("user").fill_null("nobody"))), run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllowsAcross(Allowlist):
+    """Counts words of one person together that were typed in two queries."""
+
+    def learn(self, log, run):
+        joined = log.frame.with_columns(pl.col("query").str.join(" ").over("user").alias("query"))
+        return super().learn(replace(log, frame=pl.concat([log.frame, joined])), run)
+
+    def plan(self, learnt, log, run):
+        plan = super().plan(learnt, log, run)
+        own = log.frame.select(pl.col("query").alias("item")).unique()
+        return replace(plan, table=plan.table.join(own, on="item", how="semi"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllowsTwice(Allowlist):
+    """Releases every row twice."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        return replace(draft, frame=pl.concat([draft.frame, draft.frame]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FewerForWhatAccompanies(SuppressRare):
+    """Promises three users for what accompanies a query and is content with two."""
+
+    k_details: int | str = 3
+
+    def release(self, log, plan, run):
+        return SuppressRare(k=self.k, k_details=2).release(log, plan, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinerTimes(SuppressRare):
+    """Promises months and releases days."""
+
+    times: str = "month"
+
+    def release(self, log, plan, run):
+        return SuppressRare(k=self.k, times="day").release(log, plan, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnotherMonth(SuppressRare):
+    """Promises quarters and releases months."""
+
+    times: str = "quarter"
+
+    def release(self, log, plan, run):
+        return SuppressRare(k=self.k, times="month").release(log, plan, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinksMore(SuppressRare):
+    """Promises names for two queries and links three."""
+
+    users: str = "mini"
+    link_queries: int = 2
+
+    def release(self, log, plan, run):
+        return SuppressRare(k=self.k, users="mini", link_queries=3).release(log, plan, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinksLonger(SuppressRare):
+    """Promises names for ten minutes and links an hour."""
+
+    users: str = "mini"
+    link_minutes: int = 10
+
+    def release(self, log, plan, run):
+        return SuppressRare(k=self.k, users="mini", link_minutes=60).release(log, plan, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinksDays(SuppressRare):
+    """Promises a name for each day and releases one for each person."""
+
+    users: str = "day"
+
+    def release(self, log, plan, run):
+        return SuppressRare(k=self.k, users="pseudonym").release(log, plan, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamesDaysByHash(SuppressRare):
+    """Gives days names that can be made from the user number by anybody."""
+
+    users: str = "day"
+
+    def release(self, log, plan, run):
+        return super().release(log, plan, replace(run, seed=1, naming=lambda: ""))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountsEver(SuppressRare):
+    """Promises users of the last days and counts those of all times: a list that got old."""
+
+    window: str = "2d"
+
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return _plan_of(SuppressRare(k=self.k), log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllowsEver(Allowlist):
+    """The same for words."""
+
+    window: str = "2d"
+
+    def learn(self, log, run):
+        return Allowlist(k=self.k).learn(log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaysOtherTimes(Unprotected):
+    """Promises nothing, and releases times that are finer than it says."""
+
+    def release(self, log, plan, run):
+        return Unprotected(times="hour").release(log, plan, run)
+
+
+def timed_log():
+    """For k = 3: three people ask the same within an hour, on a Wednesday and the day after; two of them clicked."""
+    day = datetime(2026, 3, 4, 9)
+    rows = []
+    for late, user in enumerate("abc"):
+        for minutes, query in enumerate(("tea", "rum", "gin")):
+            click = ("x.example", 1) if user != "c" and query == "tea" else (None, None)
+            rows.append((user, query, day + timedelta(minutes=late + 18 * minutes), *click))
+        rows.append((user, "old", day - timedelta(days=40 + late), None, None))
+        rows.append((user, "tea", day + timedelta(days=1, minutes=late), None, None))
+    return coterie.log(pl.DataFrame(rows, schema=["user", "query", "time", "url", "rank"], orient="row"))
+
+
+def words_log():
+    """For k = 3: red, tea and cup in every pair with three users, the three together with one, and several traps."""
+    parts = [
+        ("abc", "red tea"), ("abd", "red cup"), ("acd", "tea cup"), ("a", "red tea cup"),
+        ("ab", "old pot"), ("c", "old hat"), ("d", "hat pot"), ("ab", "hat"),  # each word has three, no pair has
+        ("ab-", "new pan"),
+        ("abc", "oak"), ("abc", "elm"), ("d", "oak elm"),  # both of three people, together of one
+    ]  # fmt: skip
+    rows = [(None if user == "-" else user, query) for users, query in parts for user in users]
+    return coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
+
+
+CAUGHT_BY = [
+    *((method, words_log, "crowd.words.query") for method in (
+        AllowsWords, AllowsPairs, AllowsFewer, AllowsNobody, AllowsAcross
+    )),
+    (FewerForWhatAccompanies, timed_log, "crowd.query.url.rank.time"),
+    (FewerForWhatAccompanies, timed_log, "tuples.query"),
+    (FinerTimes, timed_log, "times"),
+    (AnotherMonth, timed_log, "times"),
+    (LinksMore, timed_log, "size"),
+    (LinksMore, timed_log, "links"),
+    (LinksLonger, timed_log, "links"),
+    (LinksDays, timed_log, "links"),
+    (LinksDays, timed_log, "seeded"),
+    (NamesDaysByHash, timed_log, "seeded"),
+    (CountsEver, timed_log, "crowd.query"),
+    (AllowsEver, timed_log, "crowd.words.query"),
+    (SaysOtherTimes, timed_log, "tuples.query"),
+    (AllowsLong, words_log, "length.query"),
+    (AllowsTwice, words_log, "rows.query"),
+]  # fmt: skip
