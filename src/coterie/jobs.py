@@ -222,6 +222,7 @@ def write_each(
                 record=target.record,
                 force=force,
                 csv_safe=target.csv_safe,
+                parts=target.parts,
             )
             done = summary(release, target.path)
             summaries.append(

@@ -15,12 +15,13 @@ from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params, with_values
+from coterie.core.parts import refuse_other_parts
 from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_seed, shape_given
 from coterie.core.plan import learn as learn_by
-from coterie.core.promise import Case, Check, Status, Verdict, promise_class, with_k
+from coterie.core.promise import Case, Verdict, promise_class, with_k
+from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
-from coterie.core.shapes import SHAPES
 from coterie.engines.local import Local, blocks_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, UnknownNameError
 from coterie.measures.comparison import Comparison, scores_of
@@ -33,9 +34,7 @@ from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps.sessions import session_minutes
-from coterie.writing.canonical import canonical
 from coterie.writing.files import (
-    fingerprint,
     in_order,
     refuse_other_digest,
     refuse_other_input,
@@ -45,7 +44,8 @@ from coterie.writing.files import (
 )
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.record import is_record_of, read_record
-from coterie.writing.sidecar import consistent, prepare_steps, read_sidecar, sidecar_path
+from coterie.writing.released import file_checks, released_rows
+from coterie.writing.sidecar import prepare_steps, read_sidecar, sidecar_path
 from coterie.writing.targets import placed, refuse_output
 
 Progress = Callable[..., None]
@@ -228,7 +228,7 @@ def anonymize(
         checks=verdict.checks,
         warnings=(*plan.notes, *draft.warnings),
         record=private,
-        verified=fingerprint(released),
+        verified=digest_of_rows(released),
     )
 
 
@@ -288,7 +288,7 @@ def verify(
     sidecar = read_sidecar(path)
     if sidecar is None:
         return _verify_foreign(read(path), steps, original, promise, k)
-    frame, shape, names, _resources = formats.read_release(path, SHAPES[sidecar.shape], csv_safe=sidecar.csv_safe)
+    frame, shape, names, _resources = released_rows(path, sidecar)
     promises = sidecar.promised
     if promise is not None and promise not in [each.name for each in promises]:
         raise ParameterError(f"{path.name} promises {', '.join(each.name for each in promises)}, not {promise}.")
@@ -313,13 +313,7 @@ def verify(
         promised=promises,
     )
     verdict = judge(case, promises if k is None else with_k(promises, k))
-    unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
-    of_file = (
-        _file_check("readable", unread, "every line can be read", "cannot"),
-        _file_check("digest", sha256(path) != sidecar.sha256, "the file is the one the sidecar describes", "is not"),
-        canonical(path, rows, shape, sidecar.csv_safe),
-        consistent(sidecar),
-    )
+    of_file = file_checks(path, frame, shape, sidecar)
     return replace(verdict, checks=(*of_file, *verdict.checks))
 
 
@@ -344,13 +338,17 @@ def write(
     record: str | Path | None = None,
     force: bool = False,
     csv_safe: bool = False,
+    parts: int | None = None,
 ) -> str:
     """Write a verified release, its public sidecar and, if asked, its private record; returns the SHA-256 of the file.
 
-    `csv_safe`: in csv and tsv an apostrophe stands before text that a spreadsheet would take for a formula.
+    `csv_safe`: in csv and tsv an apostrophe stands before text that a spreadsheet would take for a formula. With
+    `parts` the release is a folder of so many files, and the SHA-256 is that of their list.
     """
     where = None if record is None else Path(record)
-    return write_release(release, path, kind=kind, sidecar=sidecar, record=where, force=force, csv_safe=csv_safe)
+    return write_release(
+        release, path, kind=kind, sidecar=sidecar, record=where, force=force, csv_safe=csv_safe, parts=parts
+    )
 
 
 def load_release(path: str | Path, record: str | Path | None = None) -> Release:
@@ -363,10 +361,13 @@ def load_release(path: str | Path, record: str | Path | None = None) -> Release:
         raise MissingError(
             f"{path.name}.json, the sidecar of the release, is missing. `coterie anonymize` writes it beside a release."
         )
-    frame, shape, _, resources = formats.read_release(path, SHAPES[sidecar.shape], csv_safe=sidecar.csv_safe)
+    if sidecar.parts:
+        refuse_other_parts(path, sidecar.parts)
+    frame, shape, _, resources = released_rows(path, sidecar)
     history = tuple(Step(name=spelled(step)) for step in prepare_steps(sidecar, path))
     private = read_record(Path(record)) if record is not None else None
-    if private is not None and private.run.get("released_sha256") != sha256(path):
+    digest = sidecar.sha256 if sidecar.parts else sha256(path)  # parts have been compared with it
+    if private is not None and private.run.get("released_sha256") != digest:
         raise InputError(f"The run record in {record} belongs to another release than {path.name}.")
     return Release(
         log=Log(frame=frame.drop("bad"), shape=shape, history=history, resources=resources),
@@ -543,11 +544,6 @@ def _verify_foreign(
         published=published.frame.select(columns),
     )
     return judge(case, (promised,))
-
-
-def _file_check(name: str, broken: int, detail: str, fault: str) -> Check:
-    status: Status = "failed" if broken else "passed"
-    return Check(name=name, status=status, detail=detail, broken=int(broken), fault=fault if broken else "")
 
 
 def _synthetic(text: str, options: formats.Options) -> Log:

@@ -88,6 +88,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
         sidecar=options["sidecar"],
         record=options["record"],
         csv_safe=options["csv_safe"],
+        parts=options["parts"],
     )
     methods = jobs.methods_for(name, params, ks)
     steps = parse_steps(options["prepare"])

@@ -121,6 +121,9 @@ streams = (
     click.option("--to", metavar="KIND", help="What to write to standard output: tsv, csv, parquet, jsonl."),
     click.option("--sidecar", metavar="FILE", help="Where to put the sidecar, with -o -."),
     click.option("--csv-safe", is_flag=True, help="In csv and tsv, put ' before text that spreadsheets compute."),
+    click.option(
+        "--parts", type=click.IntRange(1, 100_000), metavar="N", help="Write a folder of N files of even size."
+    ),
     click.option("--blocks", type=click.IntRange(1), help="Work in this many blocks on disk; by default size decides."),
 )
 history = (

@@ -154,8 +154,8 @@ class Release:
     """Of the file it was loaded from; empty for a release that was not written yet."""
     path: Path | None = None
     """The file it was loaded from."""
-    verified: tuple[int, ...] = ()
-    """Fingerprint of the rows that were checked; nothing else can be written."""
+    verified: str = ""
+    """Digest of the rows that were checked; nothing else can be written."""
 
     def __repr__(self) -> str:
         passed = sum(check.status == "passed" for check in self.checks)

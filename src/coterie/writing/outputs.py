@@ -17,13 +17,15 @@ class Target:
     """Where one release goes."""
 
     path: str
-    """A file, or `-` for standard output."""
+    """A file or a folder of parts, or `-` for standard output."""
     kind: str | None = None
     """What to write, where the name does not say it."""
     sidecar: str | None = None
     record: Path | None = None
     csv_safe: bool = False
     """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
+    parts: int | None = None
+    """Of how many files it is a folder; None for one file."""
 
     @property
     def files(self) -> list[Path]:
@@ -43,6 +45,7 @@ class Target:
             inputs=inputs,
             force=force,
             csv_safe=self.csv_safe,
+            parts=self.parts,
         )
 
 
@@ -54,6 +57,7 @@ def targets(
     sidecar: str | None = None,
     record: str | Path | None = None,
     csv_safe: bool = False,
+    parts: int | None = None,
 ) -> list[Target]:
     """One target for each k: `{k}` in the names stands for it."""
     if len(set(ks)) < len(ks):
@@ -77,6 +81,7 @@ def targets(
             sidecar=None if sidecar is None else filled(sidecar, k),
             record=None if record is None else Path(filled(record, k)),
             csv_safe=csv_safe,
+            parts=parts,
         )
         for k in ks
     ]
