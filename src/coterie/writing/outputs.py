@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from coterie.core.place import place_of
 from coterie.errors import ParameterError
+from coterie.writing.elsewhere import refuse_place_to_write
 from coterie.writing.files import STDOUT, refuse_targets
 from coterie.writing.record import record_files
 from coterie.writing.sidecar import sidecar_path
@@ -17,7 +20,7 @@ class Target:
     """Where one release goes."""
 
     path: str
-    """A file or a folder of parts, or `-` for standard output."""
+    """A file, a folder of parts or a place, or `-` for standard output."""
     kind: str | None = None
     """What to write, where the name does not say it."""
     sidecar: str | None = None
@@ -29,24 +32,33 @@ class Target:
 
     @property
     def files(self) -> list[Path]:
-        """The files that it will be, as far as their names are known."""
-        rows = [] if self.path == STDOUT else [Path(self.path), sidecar_path(Path(self.path))]
+        """The files of this machine that it will be, as far as their names are known."""
+        elsewhere = self.path == STDOUT or place_of(self.path) is not None
+        rows = [] if elsewhere else [Path(self.path), sidecar_path(Path(self.path))]
         side = [] if self.sidecar is None else [Path(self.sidecar)]
         inside = [] if self.record is None else [self.record / name for name in record_files(self.record)]
         return [*rows, *side, *inside]
 
     def refuse(self, inputs: Sequence[Path], force: bool) -> None:
         """Refuse before the work what would be refused after it."""
-        refuse_targets(
-            self.path,
-            kind=self.kind,
-            sidecar=self.sidecar,
-            record=self.record,
-            inputs=inputs,
-            force=force,
-            csv_safe=self.csv_safe,
-            parts=self.parts,
-        )
+        given: dict[str, Any] = {
+            "kind": self.kind,
+            "sidecar": self.sidecar,
+            "record": self.record,
+            "force": force,
+            "csv_safe": self.csv_safe,
+            "parts": self.parts,
+        }
+        if (place := place_of(self.path)) is not None:
+            refuse_place_to_write(place, **given)
+        else:
+            refuse_targets(self.path, inputs=inputs, **given)
+
+    @property
+    def label(self) -> str:
+        """What people may read: a place without who logs in there."""
+        place = place_of(self.path)
+        return self.path if place is None else place.label
 
 
 def targets(

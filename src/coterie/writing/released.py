@@ -6,10 +6,11 @@ from pathlib import Path
 
 import polars as pl
 
-from coterie.core.parts import changed_parts, refuse_other_files
+from coterie.core.parts import changed_parts, refuse_other_files, refuse_other_parts
 from coterie.core.promise import Check, Status
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import SHAPES, Shape
+from coterie.errors import InputError
 from coterie.formats import read_release
 from coterie.writing.canonical import canonical
 from coterie.writing.files import sha256
@@ -21,6 +22,21 @@ def released_rows(path: Path, sidecar: Sidecar) -> tuple[pl.LazyFrame, Shape, li
     if sidecar.parts or path.is_dir():
         refuse_other_files(path, sidecar.parts)
     return read_release(path, SHAPES[sidecar.shape], csv_safe=sidecar.csv_safe, parts=sidecar.parts)
+
+
+def as_described(path: Path, sidecar: Sidecar) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
+    """The same, of parts and tables that are what the sidecar describes, to the byte or to the row."""
+    if sidecar.parts:
+        refuse_other_parts(path, sidecar.parts)
+    frame, shape, names, resources = released_rows(path, sidecar)
+    if sidecar.table and digest_of_rows(frame.select(shape.released)) != sidecar.rows_sha256:
+        raise InputError(f"{path.stem} is not the table that the sidecar describes: its rows are others.")
+    return frame, shape, names, resources
+
+
+def is_one_file(sidecar: Sidecar) -> bool:
+    """Whether the digest of a release is that of its file."""
+    return not sidecar.parts and not sidecar.table
 
 
 def file_checks(path: Path, frame: pl.LazyFrame, shape: Shape, sidecar: Sidecar) -> tuple[Check, ...]:
@@ -41,6 +57,8 @@ def _digest(path: Path, rows: pl.LazyFrame, sidecar: Sidecar) -> Check:
     if sidecar.parts:
         changed = len(changed_parts(path, sidecar.parts)) or other_rows
         return _check("digest", changed, "the parts are those the sidecar describes", "are not")
+    if sidecar.table:  # the file is a copy of its rows
+        return _check("digest", other_rows, "the table is the one the sidecar describes", "is not")
     changed = sha256(path) != sidecar.sha256 or other_rows
     return _check("digest", changed, "the file is the one the sidecar describes", "is not")
 

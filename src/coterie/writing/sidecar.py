@@ -69,6 +69,8 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     """Of the rows, whatever they lie in (`core/row_digest.py`); since format 5."""
     parts: tuple[Part, ...] = ()
     """The files of a release of parts, in order; since format 5."""
+    table: bool = False
+    """Whether it is a table of a database: `sha256` then is that of the rows, too."""
     csv_safe: bool = False
     """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
 
@@ -86,8 +88,10 @@ class _Words(Declared, frozen=True, kw_only=True):
     headline: str = ""
 
 
-def sidecar_of(release: Release, digest: str, csv_safe: bool = False, parts: Sequence[Part] = ()) -> Sidecar:
-    """The sidecar of a release whose file, or list of `parts`, has that digest."""
+def sidecar_of(
+    release: Release, digest: str, csv_safe: bool = False, parts: Sequence[Part] = (), table: bool = False
+) -> Sidecar:
+    """The sidecar of a release whose file, list of `parts` or `table` has that digest."""
     from coterie import __version__
 
     chosen = release.record is not None and release.record.run.get("seed_chosen")
@@ -106,6 +110,7 @@ def sidecar_of(release: Release, digest: str, csv_safe: bool = False, parts: Seq
         sha256=digest,
         rows_sha256=release.verified,
         parts=tuple(parts),
+        table=table,
         csv_safe=csv_safe,
     )
 
@@ -133,6 +138,8 @@ def read_sidecar(path: Path) -> Sidecar | None:
         raise file.error("'reading' has a text in place of a number, or a number in place of a text")
     if sidecar.format > _WITHOUT_ROWS and not sidecar.rows_sha256:
         raise file.error("'rows_sha256' is missing")
+    if sidecar.table and (sidecar.parts or sidecar.csv_safe or sidecar.sha256 != sidecar.rows_sha256):
+        raise file.error("'table' says that it is about a table, and the rest that it is not")
     if sidecar.parts and sidecar.sha256 != list_digest(sidecar.parts):
         raise file.error("'sha256' is not the digest of the list of its parts")
     _promised(sidecar.promises, file)
