@@ -1,7 +1,6 @@
 """Tables of databases: read as logs, written in one transaction, verified by the digest of their rows.
 
-Covers: places/databases.py, places/sqlite.py, places/duckdb.py, places/postgresql.py, places/__init__.py,
-writing/tables.py
+Covers: places/sqlite.py, places/duckdb.py, places/postgresql.py, places/__init__.py, writing/tables.py
 """
 
 import json

@@ -1,6 +1,6 @@
 """Object stores: read, written with the sidecar last, nothing replaced and nothing left behind.
 
-Covers: places/objects.py, writing/elsewhere.py
+Covers: writing/elsewhere.py
 """
 
 import json

@@ -1,6 +1,6 @@
 """Releases of parts: the same rows in a folder of files, whoever brings them, and nothing half-written.
 
-Covers: writing/parts.py, writing/released.py
+Covers: writing/released.py
 """
 
 import json
