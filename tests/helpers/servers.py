@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 
 USER, PASSWORD = "tester", "qzpasswordq"
+NOBODY = 1
+"""A port where nobody listens."""
+ATTEMPTS = 5  # to find a port
 PATIENCE = 120  # seconds that a server may take to start on a busy machine
 _MOTO = (
     "import sys; from moto.server import ThreadedMotoServer as S; s = S('127.0.0.1', 0, False); s.start(); "
@@ -37,6 +40,16 @@ def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
                 return
         time.sleep(0.05)
     pytest.fail("a server did not start")
+
+
+def _is_ready(said: Path, server: subprocess.Popen[bytes]) -> bool:
+    """Whether the server says so itself; False where it has ended, because somebody took its port."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and server.poll() is None:
+        if said.exists() and "ready" in said.read_text():
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def _stop(server: subprocess.Popen[bytes], number: int = signal.SIGTERM) -> None:
@@ -83,14 +96,18 @@ def postgresql() -> Iterator[str]:
             capture_output=True, env=env, cwd="/", **other,
         )  # fmt: skip
         assert made.returncode == 0, made.stderr.decode()[-500:]
-        port = free_port()
-        settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off", "port": port}
-        server = subprocess.Popen(
-            [programs / "postgres", "-D", data, *(f"--{name}={value}" for name, value in settings.items())],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env, cwd="/", **other,
-        )  # fmt: skip
+        for _attempt in range(ATTEMPTS):
+            port = free_port()
+            settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off", "port": port}
+            server = subprocess.Popen(
+                [programs / "postgres", "-D", data, *(f"--{name}={value}" for name, value in settings.items())],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env, cwd="/", **other,
+            )  # fmt: skip
+            if _is_ready(data / "postmaster.pid", server):
+                break
+        else:
+            pytest.fail("PostgreSQL did not start")
         try:
-            _wait_for(port, server)
             yield f"postgresql://{USER}:{PASSWORD}@127.0.0.1:{port}/postgres"
         finally:
             _stop(server, signal.SIGINT)

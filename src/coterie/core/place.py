@@ -50,8 +50,9 @@ class Place:
         return self.table or PurePosixPath(urlsplit(self.address).path).name or self.scheme
 
     def beside(self, ending: str) -> Place:
-        """The place of the same name with something behind it."""
-        return Place(scheme=self.scheme, address=self.address + ending, label=self.label + ending)
+        """The place of the same name with something behind it; what follows a question mark stays where it is."""
+        address, mark, rest = self.address.partition("?") if self.scheme in WEB else (self.address, "", "")
+        return Place(scheme=self.scheme, address=f"{address}{ending}{mark}{rest}", label=self.label + ending)
 
 
 def place_of(text: object) -> Place | None:

@@ -8,7 +8,6 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import unquote
 
 from coterie.core.place import Place
 from coterie.core.scratch import disk_is_full
@@ -39,7 +38,7 @@ class _OnlyHttps(urllib.request.HTTPRedirectHandler):
 
 def fetch(place: Place, folder: Path) -> Path:
     """A copy of what the address leads to."""
-    target = folder / (unquote(place.name).replace("/", "_") or "log")
+    target = folder / place.name
     opener = urllib.request.build_opener(_OnlyHttps)
     try:
         request: Any = urllib.request.Request(place.address, headers={"Accept-Encoding": "identity"})  # noqa: S310 (https)

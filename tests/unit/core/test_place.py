@@ -33,6 +33,13 @@ def test_places(text):
     assert place.is_database == (place.scheme in ("sqlite", "duckdb", "postgresql"))
 
 
+def test_beside_a_place():
+    web, store = place_of("https://host/a/safe.tsv?sig=qztokenq"), place_of("s3://bucket/safe.tsv")
+    assert web.beside(".json").address == "https://host/a/safe.tsv.json?sig=qztokenq"
+    assert web.beside("/part-00000.tsv").label == "https://host/a/safe.tsv/part-00000.tsv"
+    assert store.beside(".json").address == store.beside(".json").label == "s3://bucket/safe.tsv.json"
+
+
 @pytest.mark.parametrize("text", ["log.tsv", "-", "a/b:c.tsv", "synth:users=3", "C:log.tsv", "./s3:/x", "logs/*"])
 def test_what_is_no_place(text):
     assert place_of(text) is None

@@ -21,7 +21,7 @@ from coterie.methods.microaggregate_documents import MicroaggregateDocuments
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log, terms_log, visits_log
 from coterie.writing import tables
-from tests.helpers.servers import PASSWORD, USER, free_port
+from tests.helpers.servers import NOBODY, PASSWORD, USER
 
 NUMBERS = count()
 
@@ -287,7 +287,7 @@ def test_bad_targets(database, release, tmp_path):
 
 def test_databases_that_are_not_there(tmp_path, release):
     side = tmp_path / "safe.json"
-    away = f"postgresql://{USER}:{PASSWORD}@127.0.0.1:{free_port()}/db#t"
+    away = f"postgresql://{USER}:{PASSWORD}@127.0.0.1:{NOBODY}/db#t"
     assert "cannot be reached" in _refused(lambda: coterie.read(away))
     assert "cannot be reached" in _refused(lambda: coterie.write(release, away, sidecar=side))
     (tmp_path / "text.db").write_text("this is no database " * 100)

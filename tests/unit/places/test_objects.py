@@ -16,7 +16,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.places import objects
 from coterie.testing import queries_log
 from coterie.writing import elsewhere
-from tests.helpers.servers import PASSWORD, free_port
+from tests.helpers.servers import NOBODY, PASSWORD
 
 NUMBERS = count()
 
@@ -203,7 +203,7 @@ def test_what_cannot_be_written(s3, release, tmp_path):
 
 @pytest.mark.parametrize("scheme", ["s3", "az"])
 def test_a_store_that_does_not_answer(monkeypatch, release, scheme):
-    away = f"http://127.0.0.1:{free_port()}"
+    away = f"http://127.0.0.1:{NOBODY}"
     monkeypatch.setattr(objects, "_RETRIES", {"max_retries": 0})
     for name, value in {
         "AWS_ENDPOINT_URL": away,

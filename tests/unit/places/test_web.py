@@ -13,7 +13,7 @@ import coterie
 from coterie.errors import CoterieError, InputError, MissingError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log
-from tests.helpers.servers import free_port
+from tests.helpers.servers import NOBODY
 
 ROWS = "user\tquery\n" + "".join(f"{n}\ttea\n" for n in range(3))
 
@@ -145,4 +145,4 @@ def test_who_is_not_known(site):
 
 def test_nobody_is_there():
     with pytest.raises(InputError, match="cannot be reached"):
-        coterie.read(f"https://127.0.0.1:{free_port()}/log.tsv")
+        coterie.read(f"https://127.0.0.1:{NOBODY}/log.tsv")
