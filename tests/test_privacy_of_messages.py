@@ -99,6 +99,7 @@ def test_every_command(log_path, tmp_path, capsys, monkeypatch, caplog):
     caplog.set_level(logging.DEBUG)
     safe, record = tmp_path / "safe.tsv", tmp_path / "record"
     grouped, groups = tmp_path / "grouped.tsv", tmp_path / "groups"
+    table = f"sqlite:{tmp_path / 'safe.db'}#safe"
     run = [
         ["inspect", log_path],
         ["inspect", log_path, "--json"],
@@ -130,6 +131,11 @@ def test_every_command(log_path, tmp_path, capsys, monkeypatch, caplog):
         ["report", safe, "-O", log_path, "--record", record, "-o", tmp_path / "r.html"],
         ["report", safe, "-O", log_path, "-o", tmp_path / "r.md"],
         ["report", safe, "-O", log_path, "-o", tmp_path / "r.json"],
+        ["anonymize", "suppress_rare", log_path, "-o", tmp_path / "parts.tsv", "--parts", "2", "--k", "3"],
+        ["verify", tmp_path / "parts.tsv", "-O", log_path],
+        ["anonymize", "suppress_rare", log_path, "-o", table, "--sidecar", tmp_path / "table.json", "--k", "3"],
+        ["verify", table, "--sidecar", tmp_path / "table.json", "-O", log_path],
+        ["inspect", table],
         ["gate", "run", log_path, "-o", tmp_path / "gate", "--state", tmp_path / "state", "--k", "3", "--keep-open"],
         ["gate", "status", "--state", tmp_path / "state", "--json"],
         ["gate", "rotate", "--state", tmp_path / "state", "-o", tmp_path / "gate"],
@@ -167,6 +173,8 @@ def test_every_command(log_path, tmp_path, capsys, monkeypatch, caplog):
         "g.md",
         "safe.tsv.json",
         "again.tsv.json",
+        "parts.tsv.json",
+        "table.json",
         "p.svg",
         "simulated/scores.csv",
         "simulated/simulation.json",

@@ -22,14 +22,17 @@ from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import scores_in_words_of
 from coterie.core.params import early_params, files_of
+from coterie.core.place import label_of, place_of
 from coterie.core.plan import YARDSTICK, Method, can_regroup, spends
 from coterie.core.promise import Verdict
 from coterie.errors import ParameterError
 from coterie.measures import names_of_all, needing
 from coterie.measures.inputs import INPUTS
+from coterie.places import is_elsewhere
 from coterie.reports.figures import findings_of, headlines
 from coterie.steps import StepLike
 from coterie.verbs import Progress
+from coterie.writing.elsewhere import bring_release
 from coterie.writing.files import STDOUT, refuse_promise
 from coterie.writing.groups import refuse_groups
 from coterie.writing.history import History
@@ -39,6 +42,8 @@ from coterie.writing.outputs import targets as targets
 from coterie.writing.record import record_files, warned
 from coterie.writing.sidecar import reading_like, sidecar_path
 from coterie.writing.spending import for_the_operator, spend
+from coterie.writing.summary import Summary as Summary
+from coterie.writing.summary import summary
 from coterie.writing.targets import placed, refuse_output
 
 if TYPE_CHECKING:
@@ -71,10 +76,13 @@ def read_logs(
     return log
 
 
+def _is_made_up(paths: Sequence[str]) -> bool:
+    return len(paths) == 1 and paths[0].startswith("synth:")
+
+
 def _files(paths: Sequence[str]) -> list[Path]:
-    """The files that paths and globs stand for, folders and the files in them too; none where the log is made up."""
-    made_up = len(paths) == 1 and paths[0].startswith("synth:")
-    given = formats.expand(paths, folders=True) if paths and not made_up else []
+    """The files that paths and globs stand for, folders and the files in them too; none of a log that is elsewhere."""
+    given = formats.expand(paths, folders=True) if paths and not (_is_made_up(paths) or is_elsewhere(paths)) else []
     return [*given, *(file for path in given if path.is_dir() for file in files_in(path))]
 
 
@@ -105,27 +113,6 @@ def methods_for(name: str, params: Mapping[str, Any], ks: Sequence[int | None]) 
     """The method of that name for each k; None stands for a method without k."""
     make = registry.method(name)
     return [make(**params, **({} if k is None else {"k": k})) for k in ks]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Summary:
-    """One written release in numbers and sentences; no value of the log."""
-
-    target: str
-    headline: str
-    sentence: str
-    rows: int
-    rows_read: int
-    size: str
-    """What stands in it, beside what was read."""
-    checks: int
-    largest_k: int | None
-    subjects: str
-    """What people call those among whom k hides somebody."""
-    warnings: tuple[str, ...]
-    steps: tuple[str, ...]
-    scrubbed: Mapping[str, int]
-    """Rows that were left out because they look like personal data, by kind."""
 
 
 def anonymize_files(
@@ -161,7 +148,8 @@ def anonymize_files(
     _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
     _refuse_groups(methods, groups_of, independent)
     needed = any(spends(method) is not None for method in methods)
-    book = History.of(files, history, log_name, needed=needed) if files else None  # nobody is in a log that is made up
+    # Nobody is in a log that is made up.
+    book = None if _is_made_up(paths) else History.of(files, history, log_name, needed=needed)
     progress("read")
     log = read_logs(paths, reading, steps=steps, note=note)
     return write_each(
@@ -234,8 +222,9 @@ def write_each(
                 force=force,
                 csv_safe=target.csv_safe,
                 promise=promise,
+                parts=target.parts,
             )
-            done = summary(release, target.path)
+            done = summary(release, target.label)
             summaries.append(
                 replace(done, warnings=(*done.warnings, *filter(None, [warning]), *for_the_operator(release)))
             )
@@ -342,25 +331,6 @@ def _alike(methods: Sequence[Method]) -> list[Method]:
     return alike
 
 
-def summary(release: Release, target: str) -> Summary:
-    """A release in numbers."""
-    history = release.log.history
-    return Summary(
-        target=target,
-        headline=release.headline,
-        sentence=release.verdict.sentence,
-        rows=release.rows,
-        rows_read=release.log.rows_read,
-        size=release.size,
-        checks=len(release.checks),
-        largest_k=release.verdict.largest_k,
-        subjects=release.verdict.subjects,
-        warnings=release.warnings,
-        steps=release.log.steps,
-        scrubbed={kind: count for step in history if step.name == "scrub" for kind, count in step.counts.items()},
-    )
-
-
 # --- released files --------------------------------------------------------------------------------
 
 
@@ -374,6 +344,7 @@ def verify_file(
     promise: str | None = None,
     k: int | None = None,
     record: Path | None = None,
+    sidecar: str | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> Verdict:
@@ -383,13 +354,15 @@ def verify_file(
     `original_reading` gives counts for the original alone.
     """
     progress("read")
-    foreign = not sidecar_path(Path(out)).exists()
+    near = bring_release(out, sidecar)
+    out = str(near.path)
+    foreign = not sidecar_path(near.path).exists()
     own = {name: value for name, value in (original_reading or {}).items() if value}
     shared = dict(reading or {})
     if foreign:  # its format and columns say nothing about the original, and searches are read from that alone
         shared = {name: value for name, value in shared.items() if name not in ("format", "columns")}
     log = read_logs(original, reading_like(out, {**shared, **own}), note=note) if original else None
-    rows = read_logs([out], {**(reading or {}), "query_param": None}, note=note) if foreign else out
+    rows = read_logs([out], {**(reading or {}), "query_param": None, "sql": None}, note=note) if foreign else out
     progress("verify")
     return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record)
 
@@ -404,6 +377,7 @@ def measure_file(
     seed: int | None = None,
     show_values: bool = False,
     given: Mapping[str, Any] | None = None,
+    sidecar: str | None = None,
     for_people: bool = False,
     progress: Progress = _silent,
     note: Note = _silent,
@@ -416,8 +390,9 @@ def measure_file(
     for name in names:
         registry.module("measures", name)
     progress("read")
-    release = verbs.load_release(out, record)
-    log = read_logs(original, reading_like(out, reading), note=note)
+    near = bring_release(out, sidecar)
+    release = verbs.load_release(near.path, record)
+    log = read_logs(original, reading_like(near.path, reading), note=note)
     loaded = _loaded(given or {}, reading, note)
     progress("measure")
     no_meaning: list[str] = []
@@ -451,16 +426,25 @@ def report_files(
     given: Mapping[str, Any] | None = None,
     seed: int | None = None,
     show_values: bool = False,
+    sidecars: Sequence[str] = (),
     force: bool = False,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[str]:
-    """Write a report about released files, each verified again; returns those whose promise is broken."""
+    """Write a report about released files, each verified again; returns those whose promise is broken.
+
+    `sidecars` are those of tables of databases, one for each of them.
+    """
     given = given or {}
     if records and len(records) != len(outs):
         raise ParameterError(f"Give one --record for each of the {len(outs)} files, or none.")
     verbs.report_kind(to)
-    released = [Path(out) for out in outs]
+    tables = [place is not None and place.is_database for place in map(place_of, outs)]
+    if len(sidecars) != sum(tables):
+        raise ParameterError(f"Give one --sidecar for each table of a database, of which there are {sum(tables)}.")
+    given_sidecars = iter(sidecars)
+    nearby = [bring_release(out, next(given_sidecars) if t else None) for out, t in zip(outs, tables, strict=True)]
+    released = [near.path for near in nearby]
     named = [Path(value) for name, value in given.items() if INPUTS[name].kind == "file"]
     released += [Path(value) for name, value in given.items() if INPUTS[name].kind == "release"]
     folders = [*records, *(Path(value) for name, value in given.items() if INPUTS[name].kind == "record")]
@@ -468,14 +452,14 @@ def report_files(
     others = [_files(value) for name, value in given.items() if INPUTS[name].kind == "log"]
     logs = [*_files(original), *(path for files in others for path in files)]
     refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
-    loaded = [verbs.load_release(out, records[place] if records else None) for place, out in enumerate(outs)]
+    loaded = [verbs.load_release(near.path, records[at] if records else None) for at, near in enumerate(nearby)]
     progress("read")
-    log = read_logs(original, reading_like(outs[0], reading), note=note)
+    log = read_logs(original, reading_like(nearby[0].path, reading), note=note)
     also = _loaded(given, reading, note)
     progress("report")
     releases = [verbs.verified_again(release, log) for release in loaded]
     verbs.report_verified(log, releases, to, show_values=show_values, seed=seed, force=force, tell=note, **also)
-    return [out for out, release in zip(outs, releases, strict=True) if release.verdict.broken]
+    return [label_of(out) for out, release in zip(outs, releases, strict=True) if release.verdict.broken]
 
 
 # --- other files -----------------------------------------------------------------------------------

@@ -10,17 +10,18 @@ from typing import Any, Literal
 
 import polars as pl
 
-from coterie import formats
+from coterie import formats, places
 from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
-from coterie.core.params import early_params, public_params, with_values
+from coterie.core.params import early_params, public_params
+from coterie.core.place import place_of
 from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_seed, shape_given
 from coterie.core.plan import learn as learn_by
-from coterie.core.promise import Case, Check, Status, Verdict, promise_class, promise_nothing, with_k
+from coterie.core.promise import Case, Verdict, promise_nothing, with_k
+from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
-from coterie.core.shapes import SHAPES
 from coterie.engines.local import Local, blocks_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, UnknownNameError
 from coterie.measures.comparison import Comparison, scores_of
@@ -33,9 +34,8 @@ from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps.sessions import session_minutes
-from coterie.writing.canonical import canonical
+from coterie.writing.elsewhere import bring_release, write_elsewhere
 from coterie.writing.files import (
-    fingerprint,
     in_order,
     refuse_other_digest,
     refuse_other_input,
@@ -43,9 +43,11 @@ from coterie.writing.files import (
     sha256,
     write_release,
 )
+from coterie.writing.foreign import verify_foreign
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.record import is_record_of, read_record
-from coterie.writing.sidecar import consistent, prepare_steps, read_sidecar, sidecar_path
+from coterie.writing.released import as_described, file_checks, is_one_file, released_rows
+from coterie.writing.sidecar import prepare_steps, read_sidecar, sidecar_path
 from coterie.writing.targets import placed, refuse_output
 
 Progress = Callable[..., None]
@@ -68,11 +70,14 @@ def read(
     min_length: int = 3,
     words: str = "nouns",
     allow_bad: bool = False,
+    sql: str | None = None,
 ) -> Log:
     """A log from a file, a glob, several of them, or standard input (`-`); the format is sniffed.
 
-    Documents are read from folders and archives too; `terms` and `min_length` say what becomes of them. With
-    `query_param` an access log is read as the search log of its site: `formats/_searches.py` says how.
+    It may be elsewhere: `s3://`, `gs://`, `az://`, `https://`, or a database, of which a table is read
+    (`sqlite:log.db#queries`) or what `sql` asks for. Documents are read from folders and archives too; `terms` and
+    `min_length` say what becomes of them. With `query_param` an access log is read as the search log of its site:
+    `formats/_searches.py` says how.
     """
     paths = [source] if isinstance(source, (str, Path)) else list(source)
     if len(paths) == 1 and str(paths[0]).startswith("synth:"):
@@ -87,7 +92,12 @@ def read(
         min_length=min_length,
         words=words,
     )
-    return formats.read(paths, format=format, options=options, allow_bad=allow_bad)
+    brought = places.bring(paths, sql)
+    if brought is None:
+        return formats.read(paths, format=format, options=options, allow_bad=allow_bad)
+    log = formats.read(brought.files, format=format, options=options, allow_bad=allow_bad)
+    # A table has rows and no bytes: its digest is that of its rows.
+    return replace(log, resources=(*log.resources, brought), sources=() if brought.table else log.sources)
 
 
 def log(table: Any, columns: Mapping[str, str] | None = None, *, terms: int = 100, min_length: int = 3) -> Log:
@@ -228,7 +238,7 @@ def anonymize(
         checks=verdict.checks,
         warnings=(*plan.notes, *draft.warnings),
         record=private,
-        verified=fingerprint(released),
+        verified=digest_of_rows(released),
     )
 
 
@@ -264,6 +274,7 @@ def verify(
     k: int | None = None,
     steps: str | Sequence[StepLike] | None = None,
     record: str | Path | Record | None = None,
+    sidecar: str | Path | None = None,
 ) -> Verdict:
     """Check a release again, from its rows; with the original log everything can be checked.
 
@@ -271,7 +282,7 @@ def verify(
     or the original was prepared already). Rows that Coterie did
     not make (a Log, or a file without a sidecar; prepared like any log, unless they are) need `promise` and `k`. A run
     record tells whose names these are (its seed gives them again), so that people can be counted, and where to look;
-    none of its tables is believed.
+    none of its tables is believed. `sidecar` is for tables of databases, which have nothing beside them.
     """
     if original is not None and not original.named:
         raise InputError(
@@ -283,23 +294,23 @@ def verify(
             raise ParameterError("A release knows its promises, steps and record: give only the original, and k.")
         return _verify_release(release, original, k)
     if isinstance(release, Log):
-        return _verify_foreign(release, steps, original, promise, k)
-    path = Path(release)
-    sidecar = read_sidecar(path)
-    if sidecar is None:
-        return _verify_foreign(read(path), steps, original, promise, k)
-    frame, shape, names, _resources = formats.read_release(path, SHAPES[sidecar.shape], csv_safe=sidecar.csv_safe)
-    promises = sidecar.promised
+        return verify_foreign(release, steps, original, promise, k)
+    near = bring_release(release, sidecar)
+    path, said = near.path, read_sidecar(near.path)
+    if said is None:
+        return verify_foreign(read(path), steps, original, promise, k)
+    frame, shape, names, _resources = released_rows(path, said)
+    promises = said.promised
     if promise is not None and promise not in [each.name for each in promises]:
         raise ParameterError(f"{path.name} promises {', '.join(each.name for each in promises)}, not {promise}.")
     refuse_other_shape(shape, original)
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
-    if private is not None and not is_record_of(sidecar, private):
+    if private is not None and not is_record_of(said, private):
         raise InputError(f"The run record belongs to another release than {path.name}.")
     if private is not None and original is not None:
         refuse_other_input(original, private)
     if original is not None and not original.steps:
-        original = prepare(original, prepare_steps(sidecar, path) if steps is None else steps)
+        original = prepare(original, prepare_steps(said, path) if steps is None else steps)
     if private is not None and original is not None and steps is None:
         refuse_other_digest(original, private)
     extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
@@ -313,13 +324,7 @@ def verify(
         promised=promises,
     )
     verdict = judge(case, promises if k is None else with_k(promises, k))
-    unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
-    of_file = (
-        _file_check("readable", unread, "every line can be read", "cannot"),
-        _file_check("digest", sha256(path) != sidecar.sha256, "the file is the one the sidecar describes", "is not"),
-        canonical(path, rows, shape, sidecar.csv_safe),
-        consistent(sidecar),
-    )
+    of_file = file_checks(path, frame, shape, said)
     return replace(verdict, checks=(*of_file, *verdict.checks))
 
 
@@ -345,44 +350,54 @@ def write(
     force: bool = False,
     csv_safe: bool = False,
     promise: str | None = None,
+    parts: int | None = None,
 ) -> str:
     """Write a verified release, its public sidecar and, if asked, its private record; returns the SHA-256 of the file.
 
     `csv_safe`: in csv and tsv an apostrophe stands before text that a spreadsheet would take for a formula. A release
-    that promises nothing is written only with `promise="none"`.
+    that promises nothing is written only with `promise="none"`. With `parts` the release is a folder of so many files,
+    and the SHA-256 is that of their list. To `s3://`, `gs://` and `az://` it goes as it is; to a table of a database
+    (`sqlite:safe.db#safe`) with a `sidecar`, and the SHA-256 is that of its rows.
     """
-    where = None if record is None else Path(record)
-    how = {"kind": kind, "sidecar": sidecar, "record": where, "force": force, "csv_safe": csv_safe, "promise": promise}
-    return write_release(release, path, **how)  # type: ignore[arg-type]
+    where, place = None if record is None else Path(record), place_of(path)
+    given: dict[str, Any] = {"kind": kind, "sidecar": sidecar, "record": where, "force": force, "csv_safe": csv_safe}
+    given |= {"promise": promise, "parts": parts}
+    if place is not None:
+        return write_elsewhere(release, place, **given)
+    return write_release(release, path, **given)
 
 
-def load_release(path: str | Path, record: str | Path | None = None) -> Release:
-    """A release that was written earlier, for measuring and reporting. It is not verified again."""
-    path = Path(path)
-    sidecar = read_sidecar(path)
-    if sidecar is None:
+def load_release(path: str | Path, record: str | Path | None = None, *, sidecar: str | Path | None = None) -> Release:
+    """A release that was written earlier, for measuring and reporting. It is not verified again.
+
+    `sidecar` is for tables of databases, which have nothing beside them.
+    """
+    near = bring_release(path, sidecar)
+    path, said = near.path, read_sidecar(near.path)
+    if said is None:
         if not path.exists():
             raise MissingError(f"{path.name}: no such file.")
         raise MissingError(
             f"{path.name}.json, the sidecar of the release, is missing. `coterie anonymize` writes it beside a release."
         )
-    frame, shape, _, resources = formats.read_release(path, SHAPES[sidecar.shape], csv_safe=sidecar.csv_safe)
-    history = tuple(Step(name=spelled(step)) for step in prepare_steps(sidecar, path))
+    frame, shape, _, resources = as_described(path, said)
+    history = tuple(Step(name=spelled(step)) for step in prepare_steps(said, path))
     private = read_record(Path(record)) if record is not None else None
-    if private is not None and private.run.get("released_sha256") != sha256(path):
+    digest = sha256(path) if is_one_file(said) else said.sha256  # parts and rows have been compared with it
+    if private is not None and private.run.get("released_sha256") != digest:
         raise InputError(f"The run record in {record} belongs to another release than {path.name}.")
     return Release(
-        log=Log(frame=frame.drop("bad"), shape=shape, history=history, resources=resources),
-        promises=sidecar.promised,
-        method=sidecar.method,
-        params=sidecar.parameters,
-        checks=sidecar.checks,
-        warnings=sidecar.warnings,
+        log=Log(frame=frame.drop("bad"), shape=shape, history=history, resources=(*resources, near)),
+        promises=said.promised,
+        method=said.method,
+        params=said.parameters,
+        checks=said.checks,
+        warnings=said.warnings,
         record=private,
-        sha256=sidecar.sha256,
+        sha256=said.sha256,
         path=path,
-        regime=sidecar.regime,
-        changed=sidecar.changed,
+        regime=said.regime,
+        changed=said.changed,
     )
 
 
@@ -520,39 +535,6 @@ def _baseline(release: Release) -> Method | None:
 def _broken_message(name: str, verdict: Verdict) -> str:
     details = "; ".join(f"{check.name}: {check.text}" for check in verdict.broken or verdict.unchecked)
     return f"The release of {name} does not keep its promise, so nothing was written. {details}."
-
-
-def _verify_foreign(
-    published: Log, steps: str | Sequence[StepLike] | None, original: Log | None, name: str | None, k: int | None
-) -> Verdict:
-    """Check rows that Coterie did not make: the promise alone, not the house rules.
-
-    Profiles are compared as they are published: preparing them would hide what tells them apart.
-    """
-    if name is None or k is None:
-        raise MissingError(
-            "There is no sidecar that says what is promised. Say what to check, for example "
-            "--promise query_k_anonymity --k 5 (promises: " + ", ".join(registry.names("promises")) + ")."
-        )
-    rows = published if published.steps else prepare(published, DEFAULT if steps is None else steps)
-    refuse_other_shape(rows.shape, original)
-    if original is not None and not original.steps:
-        original = prepare(original, rows.steps)
-    promised = with_values(promise_class(name).of_foreign({"k": k}, named=rows.named), shape=rows.shape.name)
-    columns = rows.shape.released
-    case = Case(
-        rows=rows.frame.select(columns),
-        shape=rows.shape,
-        original=original,
-        foreign=True,
-        published=published.frame.select(columns),
-    )
-    return judge(case, (promised,))
-
-
-def _file_check(name: str, broken: int, detail: str, fault: str) -> Check:
-    status: Status = "failed" if broken else "passed"
-    return Check(name=name, status=status, detail=detail, broken=int(broken), fault=fault if broken else "")
 
 
 def _synthetic(text: str, options: formats.Options) -> Log:

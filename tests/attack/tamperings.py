@@ -3,7 +3,7 @@
 Each one edits a genuine release, its sidecar and its record consistently, as an insider could who has all three; the
 digest is made right afterwards. To add one, write a function that takes a `Forgery` and decorate it with the name of
 the release that it edits. One that `verify` cannot catch says why in `uncaught`, word for word as docs/limits.md does.
-Those of access logs and documents are in `tamperings_of_visits.py` and `tamperings_of_documents.py`.
+Those of access logs, documents and releases of parts are in the files beside it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import shutil
 import struct
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +25,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import coterie
+from coterie.core.parts import Part
+from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, Shape
+from coterie.errors import CoterieError
 from coterie.formats import read_release
 from coterie.methods.affinity import Affinity
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
@@ -103,9 +107,9 @@ def make_releases(folder: Path) -> None:
         write_release(folder, name, releases[method], "log.tsv")
 
 
-def write_release(folder: Path, name: str, release: coterie.Release, log: str) -> None:
+def write_release(folder: Path, name: str, release: coterie.Release, log: str, parts: int | None = None) -> None:
     """A genuine release with its record, and beside it the name of the log that it comes from."""
-    coterie.write(release, folder / name, record=folder / f"record.{name}")
+    coterie.write(release, folder / name, record=folder / f"record.{name}", parts=parts)
     (folder / f"{name}.log").write_text(log)
 
 
@@ -115,7 +119,7 @@ class Forgery:
     def __init__(self, made: Path, name: str, folder: Path) -> None:
         self.path, self.record = folder / name, folder / "record"
         self.log = made / (made / f"{name}.log").read_text()
-        shutil.copy(made / name, self.path)
+        (shutil.copytree if (made / name).is_dir() else shutil.copy)(made / name, self.path)
         shutil.copy(made / f"{name}.json", self._side)
         shutil.copytree(made / f"record.{name}", self.record)
 
@@ -240,6 +244,14 @@ class Forgery:
         digest = sha256(self.path)
         self.edit_sidecar(lambda data: data.update(sha256=digest))
         self.edit_run(released_sha256=digest)
+        self.seal_rows()
+
+    def seal_rows(self, parts: Sequence[Part] = ()) -> None:
+        """Make the digest of the rows right, where they can be read at all."""
+        with suppress(CoterieError):
+            frame, shape, *_ = read_release(self.path, self.shape, parts=parts)
+            rows = digest_of_rows(frame.select(shape.released))
+            self.edit_sidecar(lambda data: data.update(rows_sha256=rows))
 
     def verify(self, record: bool = True) -> coterie.Verdict:
         return coterie.verify(self.path, coterie.read(self.log), record=self.record if record else None)

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import coterie
-from tests.helpers.stopped_writes import KINDS
+from coterie.core.parts import listed_parts, refuse_other_parts
+from tests.helpers.stopped_writes import KINDS, PARTS
 
 ROOT = Path(__file__).parents[2]
 
@@ -71,7 +72,24 @@ def test_whenever_it_is_killed_what_is_there_belongs_together(states, kind, befo
     assert seen == ({"absent", "newer"} if before == "new" else {"older", "absent", "newer"})
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("before", ["new", "replaced"])
+def test_whenever_it_is_killed_parts_with_a_sidecar_are_whole(states, before):
+    snapshots = sorted((states / f"{PARTS}-{before}").glob("state-*"))
+    assert len(snapshots) > 20
+    whole = {_digest(each / f"safe.{PARTS}.json"): _record(each / "record") for each in (snapshots[0], snapshots[-1])}
+    seen = []
+    for state in snapshots:
+        folder, sidecar = state / f"safe.{PARTS}", _digest(state / f"safe.{PARTS}.json")
+        if sidecar is None:  # no release, whatever lies in the folder
+            seen.append("absent")
+            continue
+        refuse_other_parts(folder, listed_parts(folder))
+        assert _record(state / "record") == whole[sidecar], state.name
+        seen.append("newer" if sidecar == _digest(snapshots[-1] / f"safe.{PARTS}.json") else "older")
+    assert list(dict.fromkeys(seen)) == (["absent", "newer"] if before == "new" else ["older", "absent", "newer"])
+
+
+@pytest.mark.parametrize("kind", [*KINDS, PARTS])
 @pytest.mark.parametrize("before", ["new", "replaced"])
 def test_nothing_private_can_be_read_by_others_at_any_moment(states, kind, before):
     for state in (states / f"{kind}-{before}").glob("state-*"):

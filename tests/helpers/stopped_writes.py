@@ -21,6 +21,8 @@ from coterie.methods.microaggregate import Microaggregate
 
 _EVENTS = ("open", "os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "os.chmod", "shutil.rmtree")
 KINDS = ("tsv", "tsv.gz", "parquet", "jsonl")
+PARTS = "parts.tsv"
+"""Stands for a folder of parts, called `safe.parts.tsv`."""
 
 
 class Listener:
@@ -49,12 +51,13 @@ def releases() -> tuple[Release, Release]:
 
 def write(release: Release, folder: Path, kind: str, force: bool) -> None:
     """A release with its record."""
-    coterie.write(release, folder / f"safe.{kind}", record=folder / "record", force=force)
+    parts = 3 if kind == PARTS else None
+    coterie.write(release, folder / f"safe.{kind}", record=folder / "record", force=force, parts=parts)
 
 
 def _states(folder: Path) -> None:
     older, newer = releases()
-    for kind in KINDS:
+    for kind in (*KINDS, PARTS):
         for replaced in (False, True):
             place = folder / f"{kind}-{'replaced' if replaced else 'new'}"
             out = place / "out"

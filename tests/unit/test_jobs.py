@@ -1,4 +1,7 @@
-"""Whole tasks on files, through Python: several k, what may be written, files that Coterie did not make."""
+"""Whole tasks on files, through Python: several k, what may be written, files that Coterie did not make.
+
+Covers: writing/summary.py
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""The verifier catches broken methods and tampered files, and says what it could not check."""
+"""The verifier catches broken methods and tampered files, and says what it could not check.
+
+Covers: writing/foreign.py
+"""
 
 import gzip
 import json

@@ -125,6 +125,7 @@ def _anonymize(
         sidecar=options["sidecar"],
         record=options["record"],
         csv_safe=options["csv_safe"],
+        parts=options["parts"],
     )
     methods = jobs.methods_for(name, params, ks)
     steps = parse_steps(options["prepare"])

@@ -31,7 +31,9 @@ def show(log: str, history: str | None, log_name: str | None, as_json: bool, **o
     from coterie.writing.ledger import total
     from coterie.writing.spending import spent_of
 
-    given = {name: value for name, value in opt.reading_of(options).items() if name not in ("format", "allow_bad")}
+    given = {
+        name: value for name, value in opt.reading_of(options).items() if name not in ("format", "allow_bad", "sql")
+    }
     entries = spent_of(formats.expand([log]), history, log_name, formats.Options(**given))
     epsilon, delta = total(entries)
     if as_json:

@@ -16,6 +16,7 @@ from coterie.cli.console import print_scores, progress
 @click.argument("names", nargs=-1)
 @opt.required_original
 @opt.record
+@opt.sidecar_of_table
 @opt.measuring
 @opt.seed
 @opt.show_values
@@ -28,6 +29,7 @@ def measure(
     names: tuple[str, ...],
     original: tuple[str, ...],
     record: Path | None,
+    sidecar: str | None,
     seed: int | None,
     show_values: bool,
     as_json: bool,
@@ -44,6 +46,7 @@ def measure(
             names,
             reading=opt.reading_of(options),
             record=record,
+            sidecar=sidecar,
             seed=seed,
             show_values=show_values,
             given=opt.given_to_measures(options),

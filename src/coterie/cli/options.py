@@ -93,6 +93,7 @@ def reading(command: F) -> F:
             help="Read an access log as a search log: the parameter of addresses that holds searches, or auto.",
         ),
         click.option("--words", metavar="nouns|all", help="Which words are terms, nouns unless said (documents)."),
+        click.option("--sql", metavar="QUERY", help="Rows to read from a database, instead of a table."),
         click.option("--allow-bad", is_flag=True, help="Leave out bad lines even if they are many."),
     )
     for option in reversed(options):
@@ -112,7 +113,8 @@ output = click.option(
     "--output",
     required=True,
     metavar="OUT",
-    help="File to write: .tsv .csv .parquet .jsonl, also .gz .zst; '-' for standard output; {k} for several k.",
+    help="File to write: .tsv .csv .parquet .jsonl, also .gz .zst; '-' for standard output; {k} for several k; also "
+    "s3://, gs://, az:// or a table (sqlite:FILE#TABLE, duckdb:, postgresql://).",
 )
 promise = click.option(
     "--promise",
@@ -124,8 +126,11 @@ record = click.option(
 )
 streams = (
     click.option("--to", metavar="KIND", help="What to write to standard output: tsv, csv, parquet, jsonl."),
-    click.option("--sidecar", metavar="FILE", help="Where to put the sidecar, with -o -."),
+    click.option("--sidecar", metavar="FILE", help="Where to put the sidecar, with -o - or a table."),
     click.option("--csv-safe", is_flag=True, help="In csv and tsv, put ' before text that spreadsheets compute."),
+    click.option(
+        "--parts", type=click.IntRange(1, 100_000), metavar="N", help="Write a folder of N files of even size."
+    ),
     click.option("--blocks", type=click.IntRange(1), help="Work in this many blocks on disk; by default size decides."),
 )
 history = (
@@ -152,10 +157,11 @@ groups = (
         help="New groups for each of several k, to compare k; else unions of the smallest.",
     ),
 )
+sidecar_of_table = click.option("--sidecar", metavar="FILE", help="Sidecar of OUT, where OUT is a table of a database.")
 required_original = click.option(
     "--original", "-O", multiple=True, required=True, metavar="LOG", help="The log that was anonymized."
 )
-READING = ("format", "columns", "user_field", "date", "query_param", "terms", "min_length", "words", "allow_bad")
+READING = ("format", "columns", "user_field", "date", "query_param", "terms", "min_length", "words", "allow_bad", "sql")
 
 
 def measuring(command: F) -> F:

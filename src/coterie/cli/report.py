@@ -24,6 +24,7 @@ from coterie.cli.console import progress, say
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json."
 )
+@click.option("--sidecar", multiple=True, metavar="FILE", help="Sidecars of those OUT that are tables of databases.")
 @opt.measuring
 @opt.show_values
 @opt.seed
@@ -38,6 +39,7 @@ def report(
     out: tuple[str, ...],
     original: tuple[str, ...],
     record: tuple[Path, ...],
+    sidecar: tuple[str, ...],
     output: Path,
     show_values: bool,
     seed: int | None,
@@ -54,6 +56,7 @@ def report(
             original,
             output,
             records=record,
+            sidecars=sidecar,
             reading=opt.reading_of(options),
             given=opt.given_to_measures(options),
             seed=seed,

@@ -21,6 +21,7 @@ from coterie.cli.console import conclusion, print_verdict, progress, say
 @click.option("--original-columns", metavar="user=A,query=B", help="Columns of the original, where OUT has others.")
 @click.option("--prepare", metavar="STEPS", help="Steps for the original; else those of the sidecar.")
 @opt.record
+@opt.sidecar_of_table
 @opt.as_json
 @opt.quiet
 @opt.config
@@ -34,6 +35,7 @@ def verify(
     k: int | None,
     prepare: str | None,
     record: Path | None,
+    sidecar: str | None,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -57,6 +59,7 @@ def verify(
             promise=promise,
             k=k,
             record=record,
+            sidecar=sidecar,
             progress=step,
             note=note,
         )

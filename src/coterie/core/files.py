@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from coterie.core.place import refuse_place
 from coterie.errors import InputError, MissingError, ParameterError
 
 STDIN = "-"
@@ -32,6 +33,7 @@ def expand(patterns: Sequence[str | Path], folders: bool = False) -> list[Path]:
         raise ParameterError("No file was given. Name files, globs or - for standard input.")
     paths: list[Path] = []
     for pattern in map(str, patterns):
+        refuse_place(pattern)
         if pattern == STDIN or os.path.exists(pattern):  # noqa: PTH110 (never raises)
             paths.append(Path(pattern))
             continue

@@ -158,8 +158,8 @@ class Release:
     """The regime whose settings were used; empty where none was named."""
     changed: tuple[str, ...] = ()
     """The settings that are not those of the regime."""
-    verified: tuple[int, ...] = ()
-    """Fingerprint of the rows that were checked; nothing else can be written."""
+    verified: str = ""
+    """Digest of the rows that were checked; nothing else can be written."""
 
     def __repr__(self) -> str:
         passed = sum(check.status == "passed" for check in self.checks)

@@ -13,6 +13,7 @@ import polars as pl
 from coterie.core import registry
 from coterie.core.files import STDIN, compression, expand, head, refuse_folders
 from coterie.core.log import Log, Step
+from coterie.core.parts import Part, listed_parts, refuse_other_parts
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import NORMAL, QUERIES, Shape
 from coterie.errors import CoterieError, InputError, NoRowsError
@@ -82,6 +83,10 @@ def format_of(path: Path, options: Options | None = None) -> str:
 
 def _source_of(paths: Sequence[Path], format: str | None, options: Options) -> tuple[Source, str]:
     """The input, and the name of its format: some are known by their files, most by their first lines."""
+    if len(paths) == 1 and paths[0].is_dir() and (parts := listed_parts(paths[0])):
+        refuse_other_parts(paths[0], parts)
+        source = Source.of_parts(paths[0], [part.name for part in parts])
+        return source, _known_format(source, format, options, {})
     sure: dict[str, float] = {}
     if format is None and STDIN not in map(str, paths):
         sure = {name: _sureness_by_files(name, paths) for name in registry.names("formats")}
@@ -98,10 +103,15 @@ def _source_of(paths: Sequence[Path], format: str | None, options: Options) -> t
         )
     refuse_folders(paths)
     source = Source(paths)
+    return source, _known_format(source, format, options, sure)
+
+
+def _known_format(source: Source, format: str | None, options: Options, sure: Mapping[str, float]) -> str:
+    """The format of lines, which somebody said, or which they show."""
     if not source.head():
         verb = "is" if len(source.names) == 1 else "are"
         raise NoRowsError(f"{source.label} {verb} empty: there is no log to read.")
-    return source, format or _sniff(source, options, sure)
+    return format or _sniff(source, options, sure)
 
 
 def _refuse_logs(lines: list[str], paths: Sequence[Path], format: str) -> None:
@@ -123,14 +133,18 @@ def released_kind(path: Path) -> tuple[str, str | None]:
 
 
 def read_release(
-    path: Path, shape: Shape = QUERIES, thorough: bool = True, csv_safe: bool = False
+    path: Path,
+    shape: Shape = QUERIES,
+    thorough: bool = True,
+    csv_safe: bool = False,
+    parts: Sequence[Part] = (),
 ) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
-    """A released file as it is: rows with `bad`, shape, the columns it really has, resources.
+    """A released file, or folder of parts, as it is: rows with `bad`, shape, the columns it really has, resources.
 
-    `shape` and `csv_safe` are what its sidecar tells; a file without any line is what jsonl makes of a release without
-    rows.
+    `shape`, `csv_safe` and `parts` are what its sidecar tells; a file without any line is what jsonl makes of a release
+    without rows.
     """
-    source = Source(expand([path]))
+    source = Source.of_parts(path, [part.name for part in parts]) if parts else Source(expand([path]))
     names = table.column_names(source, thorough)
     if not source.head():
         schema = {name: shape.schema[name] for name in shape.released}

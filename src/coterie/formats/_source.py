@@ -49,6 +49,24 @@ class Source:
                 self.names[plain], self._given[plain] = name, settled
         self.paths = [path for path in self.names if path.is_dir() or first_bytes(path) != b""] or list(self.names)
 
+    @classmethod
+    def of_parts(cls, folder: Path, names: Sequence[str]) -> Source:
+        """The files of a release of parts as one input: text is put together, for only the first part has a header."""
+        paths = [folder / name for name in names]
+        with _openable(folder, folder):
+            if first_bytes(paths[0]) == _PARQUET:
+                return cls(paths)
+        source = cls([])
+        joined = source.spool("joined")
+        with _openable(folder, source.folder.path), joined.open("wb") as out:
+            for path in paths:
+                for chunk in source._plain(path, path.name):
+                    out.write(chunk)
+        _refuse_long_lines(joined, folder.name)
+        source.names[joined], source._given[joined] = folder.name, folder
+        source.paths = [joined]
+        return source
+
     @property
     def given(self) -> tuple[Path, ...]:
         """The files as they were given, those that are compressed as well; of a folder the files in it."""
@@ -158,13 +176,21 @@ class Source:
             _refuse_long_lines(path, name)
             return path
         target = self.spool(f"unpacked-{len(self.names)}")
-        most = files.most_unpacked(path)
-        with open_bytes(path) as stream, target.open("wb") as out:
-            for chunk in _bearable(stream, name):
+        with target.open("wb") as out:
+            for chunk in self._plain(path, name):
                 out.write(chunk)
-                if out.tell() > most:
-                    raise files.unpacks_too_much(name)
         return target
+
+    @staticmethod
+    def _plain(path: Path, name: str) -> Iterator[bytes]:
+        """The bytes of a file without its compression, as long as they are bearable."""
+        most, total = files.most_unpacked(path), 0
+        with open_bytes(path) as stream:
+            for chunk in _bearable(stream, name):
+                total += len(chunk)
+                if total > most:
+                    raise files.unpacks_too_much(name)
+                yield chunk
 
     def _pour(self, stream: IO[bytes]) -> Path:
         target = self.spool(f"input-{len(self.names)}")

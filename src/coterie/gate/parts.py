@@ -21,12 +21,13 @@ from coterie.core.declared import json_bytes
 from coterie.core.log import Log, Release, Step
 from coterie.core.params import public_params
 from coterie.core.promise import Case, Check
+from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import COUNTS, Shape
 from coterie.errors import BrokenPromiseError
 from coterie.methods.windowed_counts import WindowedCounts
 from coterie.promises import judge
 from coterie.promises.windowed_query_k_anonymity import WindowedQueryKAnonymity
-from coterie.writing.files import fingerprint, kind_of, sha256, write_release
+from coterie.writing.files import kind_of, sha256, write_release
 from coterie.writing.ledger import onto_the_disk
 from coterie.writing.sidecar import sidecar_path
 from coterie.writing.targets import temporary
@@ -93,7 +94,7 @@ class Parts:
             method="windowed_counts",
             params=public_params(self.form.method),
             checks=(*passed, *([] if watched is None else [watched])),
-            verified=fingerprint(lines),
+            verified=digest_of_rows(lines),
         )
         name = f"part-{number:06}-{closed:%Y-%m-%dT%H%M%S}.{self.form.kind}"
         path = self._staged / name

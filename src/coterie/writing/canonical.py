@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import polars as pl
 
-from coterie.core.files import open_bytes
+from coterie.core.files import compression, open_bytes
+from coterie.core.parts import Part, even_sizes, part_name
 from coterie.core.promise import Check
 from coterie.core.scratch import Scratch
 from coterie.core.shapes import Shape
@@ -27,6 +28,7 @@ from coterie.formats._read import released_kind
 from coterie.writing.files import _CHUNK, _compress, _sink
 
 _DETAIL = "the file is, byte for byte, what Coterie writes for its rows"
+_DETAIL_OF_PARTS = "the parts are, byte for byte, what Coterie writes for their rows"
 _GZIP_START = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"  # deflate, no flags (no name, no comment), no time
 _GZIP_SYSTEMS = (0, 3, 7, 10, 11, 19, 255)  # what zlib writes on systems that Python runs on
 _GZIP_EFFORTS = (0, 2, 4)
@@ -38,25 +40,53 @@ _WRITER = re.compile(r"Polars(?: \(python\))?(?: version)? \d{1,3}(?:\.\d{1,3}){
 _ROOM = 16  # bytes by which descriptions in a Parquet file may differ between versions
 
 
-def canonical(path: Path, rows: pl.LazyFrame, shape: Shape, csv_safe: bool = False) -> Check:
-    """Whether a released file is what our writer makes of the rows that were read from it."""
-    fault = _difference(path, rows.select(shape.released), csv_safe)
+def canonical(
+    path: Path, rows: pl.LazyFrame, shape: Shape, csv_safe: bool = False, parts: Sequence[Part] = ()
+) -> Check:
+    """Whether a released file, or each of its parts, is what our writer makes of the rows that were read from it."""
+    released = rows.select(shape.released)
+    files = [path / part.name for part in parts] or [path]
+    if not parts:
+        fault = _difference(path, released, csv_safe, released_kind(path))
+    else:
+        fault = _difference_of_parts(path, released, csv_safe, parts)
     return Check(
         name="canonical",
         status="failed" if fault else "passed",
-        detail=_DETAIL,
-        how=f"{path.stat().st_size:,} bytes",
+        detail=_DETAIL_OF_PARTS if parts else _DETAIL,
+        how=f"{sum(file.stat().st_size for file in files):,} bytes",
         broken=1 if fault else 0,
         fault=fault,
     )
 
 
-def _difference(path: Path, rows: pl.LazyFrame, csv_safe: bool) -> str:
+def _difference_of_parts(folder: Path, rows: pl.LazyFrame, csv_safe: bool, parts: Sequence[Part]) -> str:
+    """The same for a release of parts, which also must be cut evenly: where files end could tell something, too."""
+    given = [part.rows for part in parts]
+    kind = released_kind(folder / parts[0].name)
+    if given != even_sizes(rows.select(pl.len()).collect(engine="streaming").item(), len(parts)):
+        return "difference in how many rows each part has"
+    if parts[0].name != part_name(0, ".".join(filter(None, kind))):
+        return "kind of file that is not what the names of the parts say"
+    start = 0
+    for part in parts:
+        path = folder / part.name
+        if compression(path) != kind[1]:
+            return f"difference in the compression of {part.name}"
+        if fault := _difference(path, rows.slice(start, part.rows), csv_safe, kind, header=start == 0):
+            return f"{fault} ({part.name})"
+        start += part.rows
+    return ""
+
+
+def _difference(
+    path: Path, rows: pl.LazyFrame, csv_safe: bool, what: tuple[str, str | None], header: bool = True
+) -> str:
     """What is not as our writer writes it, as the end of a sentence that begins with "1"; empty where nothing is."""
-    kind, compression = released_kind(path)
+    kind, packing = what
     scratch = Scratch()
     again = scratch.path / f"again.{kind}"
-    _sink(rows, again, kind, None, csv_safe)
+    _sink(rows, again, kind, None, csv_safe, header)
     if kind == "parquet":
         with path.open("rb") as given, again.open("rb") as ours:
             return _parquet_difference(path, again) if _first_difference(given, ours) >= 0 else ""
@@ -64,14 +94,14 @@ def _difference(path: Path, rows: pl.LazyFrame, csv_safe: bool) -> str:
         at = _first_difference(given, ours)
     if at >= 0:
         return f"difference in the text, from byte {at + 1:,} on"
-    if compression is None:
+    if packing is None:
         return ""
-    packed = scratch.path / f"again.{kind}.{compression}"
-    _compress(again, packed, compression)
+    packed = scratch.path / f"again.{kind}.{packing}"
+    _compress(again, packed, packing)
     with path.open("rb") as given, packed.open("rb") as ours:
         if _first_difference(given, ours) < 0:
             return ""
-    return _gzip_difference(path) if compression == "gz" else _zstd_difference(path)
+    return _gzip_difference(path) if packing == "gz" else _zstd_difference(path)
 
 
 def _first_difference(given: IO[bytes], ours: IO[bytes]) -> int:

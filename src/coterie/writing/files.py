@@ -1,8 +1,9 @@
-"""Files: a verified release -> its file, with the sidecar and the record beside it.
+"""Files: a verified release -> its file or folder of parts, with the sidecar and the record beside it.
 
 Nothing half-written is ever left: rows go to a temporary name, are read back and compared with what was verified. Then
 a release that is to be replaced is removed; record and sidecar are put in place, and the file last. So whenever the
-process is killed, a file that is there has its own sidecar and record. Where something fails, files that were replaced
+process is killed, a file that is there has its own sidecar and record. A folder of parts comes before its sidecar,
+which says that all of it is there: a folder without one is no release. Where something fails, files that were replaced
 come back. A release whose checks did not all pass is refused.
 """
 
@@ -13,28 +14,36 @@ import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from coterie.core.log import Log, Record, Release
+from coterie.core.parts import Part, list_digest
 from coterie.core.plan import Draft
 from coterie.core.promise import NOTHING, promise_nothing
+from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Run
 from coterie.core.scratch import Scratch
 from coterie.core.shapes import VISITS, Shape
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.formats._read import read_release
 from coterie.formats._values import with_apostrophe
+from coterie.writing.parts import Pieces, refuse_number_of_parts, write_parts
 from coterie.writing.record import is_of_record, record_files, remove_record, write_record
 from coterie.writing.sidecar import sidecar_of, sidecar_path, write_sidecar
 from coterie.writing.targets import (
     is_same_file,
     kept_aside,
+    lies_in,
+    moved_back,
     put_back,
     put_in_place,
+    refuse_folder,
     refuse_output,
     refuse_record,
+    removed_again,
     temporary,
 )
 
@@ -85,6 +94,17 @@ def refuse_promise(method: str, nothing: bool, promise: str | None) -> None:
         raise ParameterError(f"{method} says itself what it promises: leave out --promise.")
 
 
+def refuse_unverified(release: Release, promise: str | None) -> None:
+    """Only what was judged here, and kept its promise, is written; what promises nothing only where that is said."""
+    nothing = promise_nothing(release.promises)
+    refuse_promise(release.method, nothing, promise)
+    checks = [check for check in release.checks if not (nothing and check.status == "not checked")]
+    if not checks or any(check.status != "passed" for check in checks):
+        raise BrokenPromiseError("Only a release whose checks all passed can be written.")
+    if not release.verified:
+        raise BrokenPromiseError("This release was loaded, not verified here. Anonymize the log again to write it.")
+
+
 def write_release(
     release: Release,
     path: str | Path,
@@ -95,47 +115,53 @@ def write_release(
     force: bool = False,
     csv_safe: bool = False,
     promise: str | None = None,
+    parts: int | None = None,
+    pieces: Pieces | None = None,
 ) -> str:
-    """Write a verified release, its sidecar and its record; to standard output if `path` is `-`. Returns its digest."""
-    nothing = promise_nothing(release.promises)
-    refuse_promise(release.method, nothing, promise)
-    checks = [check for check in release.checks if not (nothing and check.status == "not checked")]
-    if not checks or any(check.status != "passed" for check in checks):
-        raise BrokenPromiseError("Only a release whose checks all passed can be written.")
-    if not release.verified:
-        raise BrokenPromiseError("This release was loaded, not verified here. Anonymize the log again to write it.")
+    """Write a verified release, its sidecar and its record; to standard output if `path` is `-`. Returns its digest.
+
+    With `parts` it is a folder of so many files. `pieces` are its rows where an engine has them elsewhere.
+    """
+    refuse_unverified(release, promise)
     inputs = release.log.sources
 
     def refuse() -> None:
-        refuse_targets(path, kind=kind, sidecar=sidecar, record=record, inputs=inputs, force=force, csv_safe=csv_safe)
+        refuse_targets(
+            path,
+            kind=kind,
+            sidecar=sidecar,
+            record=record,
+            inputs=inputs,
+            force=force,
+            csv_safe=csv_safe,
+            parts=parts,
+        )
 
     refuse()
+    if pieces is not None and parts is None:
+        raise ParameterError("Rows that come in pieces are written as parts: say how many (parts=N).")
     file_kind, compression = kind_of(path, kind)
     to_stdout, target, side = str(path) == STDOUT, Path(path), _sidecar_of(path, sidecar)
+    replaces = force and not to_stdout
     scratch = Scratch()  # a pipe has no folder beside it for a temporary file
     rows_folder = scratch.path if to_stdout else target.parent
     sidecar_folder = scratch.path if side is None else side.parent
     with temporary(rows_folder, f"rows.{kind or target.name}") as rows, temporary(sidecar_folder, "sidecar") as meta:
-        _sink(release.log.frame, rows, file_kind, compression, csv_safe)
-        _compare(rows, release, file_kind, csv_safe)
-        digest = sha256(rows)
-        write_sidecar(sidecar_of(release, digest, csv_safe), meta)
+        digest, written = _stage(release, rows, file_kind, compression, csv_safe, parts, pieces)
+        _compare(rows, release, file_kind, csv_safe, written)
+        write_sidecar(sidecar_of(release, digest, csv_safe, written), meta)
         refuse()  # once more: the names may have been taken meanwhile
         with ExitStack() as former, ExitStack() as undo:
-
-            def make_way() -> None:
-                """Remove a release that is to be replaced: no moment, after SIGKILL, may show it beside what is new."""
-                if force and not to_stdout and target.is_file():
-                    refuse_output(target, force, inputs)
-                    undo.callback(put_back, former.enter_context(kept_aside(target)), target)
-                    target.unlink()
-
+            make_way = partial(_make_way, target, bool(written), inputs, former, undo) if replaces else _nothing
             if record is not None and release.record is not None:
                 for there in _replaced(release.record, record):
                     undo.callback(put_back, former.enter_context(kept_aside(there)), there)
                 undo.callback(remove_record, write_record(release.record, record, digest, force, make_way))
             else:
                 make_way()
+            if written:  # the sidecar, which comes last, says that they are all there
+                undo.callback(removed_again, target, rows.stat())
+                put_in_place(rows, target, False, inputs)
             if side is not None:
                 refuse_output(side, force, inputs)
                 aside = former.enter_context(kept_aside(side))
@@ -143,10 +169,49 @@ def write_release(
                 meta.replace(side)
             if to_stdout:
                 _pour(rows)
-            else:
+            elif not written:
                 put_in_place(rows, target, force, inputs)
             undo.pop_all()  # all of it is in place
     return digest
+
+
+def _stage(
+    release: Release,
+    rows: Path,
+    kind: str,
+    compression: str | None,
+    csv_safe: bool,
+    parts: int | None,
+    pieces: Pieces | None,
+) -> tuple[str, tuple[Part, ...]]:
+    """Write rows under a temporary name: the digest of the file, or that of the list of parts and these."""
+    if parts is None:
+        _sink(release.log.frame, rows, kind, compression, csv_safe)
+        return sha256(rows), ()
+    ending = ".".join(filter(None, (kind, compression)))
+    sink = partial(_sink_part, kind=kind, compression=compression, csv_safe=csv_safe)
+    written = write_parts(release, pieces, parts, rows, ending, sink)
+    return list_digest(written), written
+
+
+def _make_way(target: Path, for_parts: bool, inputs: Sequence[Path], former: ExitStack, undo: ExitStack) -> None:
+    """Remove a release that is to be replaced: no moment, after SIGKILL, may show it beside what is new."""
+    folder, side = refuse_folder(target, True, inputs), sidecar_path(target)
+    if (for_parts or folder) and side.is_file():  # without it, a folder is no release
+        refuse_output(side, True, inputs)
+        undo.callback(put_back, former.enter_context(kept_aside(side)), side)
+        side.unlink()
+    if folder:
+        aside = former.enter_context(temporary(target.parent, target.name))
+        undo.callback(moved_back, aside, target)
+        target.rename(aside)
+    elif target.is_file():
+        refuse_output(target, True, inputs)
+        undo.callback(put_back, former.enter_context(kept_aside(target)), target)
+        target.unlink()
+
+
+def _nothing() -> None: ...
 
 
 def _replaced(record: Record, folder: Path) -> list[Path]:
@@ -164,11 +229,22 @@ def refuse_targets(
     inputs: Sequence[Path] = (),
     force: bool = False,
     csv_safe: bool = False,
+    parts: int | None = None,
 ) -> None:
     """Refuse before any work what would be refused when a release is written."""
     outputs: list[Path] = []
+    side = _sidecar_of(target, sidecar)
+    if parts is not None:
+        refuse_number_of_parts(parts)
+        if str(target) == STDOUT:
+            raise ParameterError("--parts writes a folder of files, and standard output is none. Give a name with -o.")
+        if sidecar is not None:
+            raise ParameterError(
+                "The sidecar of parts lies beside their folder, because it names them: leave out --sidecar."
+            )
     if str(target) != STDOUT:
-        refuse_output(Path(target), force, inputs, _OR_STDOUT)
+        if not refuse_folder(Path(target), force, inputs):
+            refuse_output(Path(target), force, inputs, _OR_STDOUT)
         outputs.append(Path(target))
     elif kind is None:
         raise ParameterError("Say what to write to standard output: --to tsv, csv, parquet or jsonl.")
@@ -176,10 +252,12 @@ def refuse_targets(
         raise ParameterError(
             "--csv-safe is for csv and tsv, which spreadsheets open. Leave it out, or write one of them."
         )
-    side = _sidecar_of(target, sidecar)
     if side is not None:
         refuse_output(side, force, inputs)
         outputs.append(side)
+    inside = [path for path in (side, record) if path is not None and lies_in(path, Path(target))]
+    if inside and str(target) != STDOUT:
+        raise ParameterError(f"{inside[0]} lies in the release itself. Choose a place outside of {target}.")
     if record is not None:
         refuse_record(record, record_files(record), force, inputs)
         for path in outputs:
@@ -238,7 +316,20 @@ def refuse_other_digest(original: Log, record: Record) -> None:
         )
 
 
-def _sink(frame: pl.LazyFrame, path: Path, kind: str, compression: str | None, csv_safe: bool = False) -> None:
+def _sink_part(
+    frame: pl.LazyFrame, path: Path, header: bool, *, kind: str, compression: str | None, csv_safe: bool
+) -> None:
+    _sink(frame, path, kind, compression, csv_safe, header)
+
+
+def _sink(
+    frame: pl.LazyFrame,
+    path: Path,
+    kind: str,
+    compression: str | None,
+    csv_safe: bool = False,
+    header: bool = True,
+) -> None:
     """Write rows: the only way that rows are written, so that the same rows give the same bytes."""
     if kind == "parquet":
         frame.sink_parquet(path, engine="streaming", row_group_size=_ROW_GROUP, maintain_order=True)
@@ -249,9 +340,9 @@ def _sink(frame: pl.LazyFrame, path: Path, kind: str, compression: str | None, c
         if kind == "jsonl":
             text.sink_ndjson(plain, engine="streaming")
         elif kind == "tsv":
-            text.sink_csv(plain, engine="streaming", separator="\t", quote_style="never")
+            text.sink_csv(plain, engine="streaming", separator="\t", quote_style="never", include_header=header)
         else:
-            text.sink_csv(plain, engine="streaming", quote_style="necessary")
+            text.sink_csv(plain, engine="streaming", quote_style="necessary", include_header=header)
         if compression:
             _compress(plain, path, compression)
 
@@ -265,17 +356,18 @@ def _compress(plain: Path, path: Path, compression: str) -> None:
             target.write(chunk)
 
 
-def _compare(path: Path, release: Release, kind: str, csv_safe: bool) -> None:
-    """Read the file back: its rows must be those that were verified, in the same order."""
+def _compare(path: Path, release: Release, kind: str, csv_safe: bool, parts: Sequence[Part] = ()) -> None:
+    """Read the file, or the files of a folder, back: their rows must be those that were verified, in the same order."""
     shape = release.log.shape
     columns = list(shape.released)
     if kind == "parquet":  # which says itself what its columns are
-        frame = pl.scan_parquet(path, glob=False)
+        files = [path / part.name for part in parts] or [path]
+        frame = pl.scan_parquet(files, glob=False)
         same = dict(frame.collect_schema()) == {name: shape.schema[name] for name in columns}
     else:
-        frame, _, names, _resources = read_release(path, shape, thorough=False, csv_safe=csv_safe)
+        frame, _, names, _resources = read_release(path, shape, thorough=False, csv_safe=csv_safe, parts=parts)
         same = names == columns
-    if not same or fingerprint(frame.select(columns)) != release.verified:
+    if not same or digest_of_rows(frame.select(columns)) != release.verified:
         raise BrokenPromiseError("The rows to write are not the rows that were verified, so nothing was written.")
 
 
@@ -291,13 +383,6 @@ def in_order(draft: Draft, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.
     if not has_rows:
         return released, None
     return released, ordered.select("row").with_row_index("released_row")
-
-
-def fingerprint(rows: pl.LazyFrame) -> tuple[int, ...]:
-    """Number of rows and sums over the hashes of numbered rows: differs when a value or the order does."""
-    whole = pl.struct(pl.all()).hash(seed=0)
-    sums = ((whole // 2**32).sum().alias("high"), (whole % 2**32).sum().alias("low"))
-    return rows.with_row_index("_at").select(pl.len(), *sums).collect(engine="streaming").row(0)
 
 
 def _pour(path: Path) -> None:

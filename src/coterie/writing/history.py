@@ -21,7 +21,7 @@ from coterie.errors import InputError, InternalError, MissingError, ParameterErr
 from coterie.writing.ledger import Allowance, Spent, cost_of_all, one_at_a_time, onto_the_disk
 from coterie.writing.targets import is_same_file, put_in_place, refuse_existing, temporary
 
-FORMAT = 3
+FORMAT = 4
 NONE = "none"
 _WHICH_LOG = "If this is the same log, packed or named otherwise, say so: --log-name NAME."
 _ELSEWHERE, _OR_NONE = "Give another file with --history FILE", "or say --history none"
@@ -58,8 +58,9 @@ class Released(Declared, frozen=True, kw_only=True):
     prepare: tuple[str, ...]
     headline: str
     released_sha256: str
-    rows: tuple[int, ...]
-    """Fingerprint of the released rows: the same rows in another kind of file are not a second release."""
+    rows: str | tuple[int, ...]
+    """Digest of the released rows: the same rows in another kind of file are not a second release. Up to format 3 it
+    was a list of numbers, which depended on the version of polars."""
     groups: str = ""
     """Digest of who is in which group, where users are in groups."""
     groups_of: tuple[str, ...] = ()

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from coterie.core.place import place_of
 from coterie.errors import ParameterError
+from coterie.writing.elsewhere import refuse_place_to_write
 from coterie.writing.files import STDOUT, refuse_targets
 from coterie.writing.record import record_files
 from coterie.writing.sidecar import sidecar_path
@@ -17,33 +20,45 @@ class Target:
     """Where one release goes."""
 
     path: str
-    """A file, or `-` for standard output."""
+    """A file, a folder of parts or a place, or `-` for standard output."""
     kind: str | None = None
     """What to write, where the name does not say it."""
     sidecar: str | None = None
     record: Path | None = None
     csv_safe: bool = False
     """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
+    parts: int | None = None
+    """Of how many files it is a folder; None for one file."""
 
     @property
     def files(self) -> list[Path]:
-        """The files that it will be, as far as their names are known."""
-        rows = [] if self.path == STDOUT else [Path(self.path), sidecar_path(Path(self.path))]
+        """The files of this machine that it will be, as far as their names are known."""
+        elsewhere = self.path == STDOUT or place_of(self.path) is not None
+        rows = [] if elsewhere else [Path(self.path), sidecar_path(Path(self.path))]
         side = [] if self.sidecar is None else [Path(self.sidecar)]
         inside = [] if self.record is None else [self.record / name for name in record_files(self.record)]
         return [*rows, *side, *inside]
 
     def refuse(self, inputs: Sequence[Path], force: bool) -> None:
         """Refuse before the work what would be refused after it."""
-        refuse_targets(
-            self.path,
-            kind=self.kind,
-            sidecar=self.sidecar,
-            record=self.record,
-            inputs=inputs,
-            force=force,
-            csv_safe=self.csv_safe,
-        )
+        given: dict[str, Any] = {
+            "kind": self.kind,
+            "sidecar": self.sidecar,
+            "record": self.record,
+            "force": force,
+            "csv_safe": self.csv_safe,
+            "parts": self.parts,
+        }
+        if (place := place_of(self.path)) is not None:
+            refuse_place_to_write(place, **given)
+        else:
+            refuse_targets(self.path, inputs=inputs, **given)
+
+    @property
+    def label(self) -> str:
+        """What people may read: a place without who logs in there."""
+        place = place_of(self.path)
+        return self.path if place is None else place.label
 
 
 def targets(
@@ -54,6 +69,7 @@ def targets(
     sidecar: str | None = None,
     record: str | Path | None = None,
     csv_safe: bool = False,
+    parts: int | None = None,
 ) -> list[Target]:
     """One target for each k: `{k}` in the names stands for it."""
     if len(set(ks)) < len(ks):
@@ -77,6 +93,7 @@ def targets(
             sidecar=None if sidecar is None else filled(sidecar, k),
             record=None if record is None else Path(filled(record, k)),
             csv_safe=csv_safe,
+            parts=parts,
         )
         for k in ks
     ]

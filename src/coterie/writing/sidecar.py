@@ -1,8 +1,8 @@
 """Sidecar: what everybody may know about a release, in a JSON file beside it. Never the seed, never a value of the log.
 
 Format 1, before there were versions of the format, had one `promise`, and checks without counts; format 2 did not say
-whether values are safe in a spreadsheet; up to format 3 promises called everybody a user and everything a query. All
-are still read.
+whether values are safe in a spreadsheet; up to format 3 promises called everybody a user and everything a query; up to
+format 4 there were no parts and no digest of the rows. All are still read.
 """
 
 from __future__ import annotations
@@ -27,19 +27,21 @@ from coterie.core.declared import (
 )
 from coterie.core.log import Release
 from coterie.core.params import File, params_of
+from coterie.core.parts import Part, Sha256, list_digest
+from coterie.core.parts import sidecar_path as sidecar_path
 from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, to_dict
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, ParameterError, UnknownNameError
 from coterie.steps import PrepareStep, step_of
 
-FORMAT = 4
+FORMAT = 5
 _WITHOUT_WORDS = 2  # the last format whose words were never compared
+_WITHOUT_ROWS = 4  # the last one without a digest of the rows
 _WITHOUT_NOUNS = 3  # the last one whose words were those of search logs, whatever the shape
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
 _MANY = 1 << 62  # users and rows: enough for any k
 ParamNames = Annotated[str, Meta(pattern=r"^[^\s,=&;?#\"]{1,100}(?:,[^\s,=&;?#\"]{1,100}){0,9}\Z")]
-Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 class Sidecar(Declared, frozen=True, kw_only=True):
@@ -63,7 +65,13 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     )
     """The numbers that documents were made vectors by, or the parameter that searches were read from; else empty."""
     sha256: Sha256
-    """Of the released file."""
+    """Of the released file; of a release of parts that of their list, as `sha256sum part-* | sha256sum` prints it."""
+    rows_sha256: Annotated[str, Meta(pattern=r"^(?:[0-9a-f]{64})?\Z")] = ""
+    """Of the rows, whatever they lie in (`core/row_digest.py`); since format 5."""
+    parts: tuple[Part, ...] = ()
+    """The files of a release of parts, in order; since format 5."""
+    table: bool = False
+    """Whether it is a table of a database: `sha256` then is that of the rows, too."""
     csv_safe: bool = False
     """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
     regime: Annotated[str, Meta(pattern=r"^([a-z][a-z0-9_]{0,60})?\Z")] = ""
@@ -85,13 +93,10 @@ class _Words(Declared, frozen=True, kw_only=True):
     headline: str = ""
 
 
-def sidecar_path(path: Path) -> Path:
-    """The public sidecar of a released file."""
-    return path.with_name(path.name + ".json")
-
-
-def sidecar_of(release: Release, digest: str, csv_safe: bool = False) -> Sidecar:
-    """The sidecar of a release whose file has that digest."""
+def sidecar_of(
+    release: Release, digest: str, csv_safe: bool = False, parts: Sequence[Part] = (), table: bool = False
+) -> Sidecar:
+    """The sidecar of a release whose file, list of `parts` or `table` has that digest."""
     from coterie import __version__
 
     chosen = release.record is not None and release.record.run.get("seed_chosen")
@@ -108,6 +113,9 @@ def sidecar_of(release: Release, digest: str, csv_safe: bool = False) -> Sidecar
         prepare=release.log.steps,
         reading=dict(release.log.settings),  # type: ignore[arg-type]
         sha256=digest,
+        rows_sha256=release.verified,
+        parts=tuple(parts),
+        table=table,
         csv_safe=csv_safe,
         regime=release.regime,
         changed=release.changed,
@@ -135,6 +143,12 @@ def read_sidecar(path: Path) -> Sidecar | None:
         raise file.error(f"'shape' must be one of {', '.join(RELEASED_SHAPES)}, the shapes of releases")
     if any(isinstance(value, str) != (name in ("query_param", "words")) for name, value in sidecar.reading.items()):
         raise file.error("'reading' has a text in place of a number, or a number in place of a text")
+    if sidecar.format > _WITHOUT_ROWS and not sidecar.rows_sha256:
+        raise file.error("'rows_sha256' is missing")
+    if sidecar.table and (sidecar.parts or sidecar.csv_safe or sidecar.sha256 != sidecar.rows_sha256):
+        raise file.error("'table' says that it is about a table, and the rest that it is not")
+    if sidecar.parts and sidecar.sha256 != list_digest(sidecar.parts):
+        raise file.error("'sha256' is not the digest of the list of its parts")
     _promised(sidecar.promises, file)
     return sidecar
 

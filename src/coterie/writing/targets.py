@@ -11,11 +11,12 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import polars as pl
 
+from coterie.core.parts import is_release_of_parts
 from coterie.core.scratch import Scratch, disk_is_full, sweep
 from coterie.errors import InputError, MissingError, ParameterError
 
@@ -41,6 +42,26 @@ def refuse_existing(path: Path, force: bool, hint: str = _ANOTHER) -> None:
         raise ParameterError(f"{path} is {kind}, and only regular files are written. {hint}")
     if not force:
         raise ParameterError(f"{path} exists. Choose another name or replace it with --force (in Python: force=True).")
+
+
+def refuse_folder(path: Path, force: bool, inputs: Sequence[Path] = ()) -> bool:
+    """Raise ParameterError where a release of parts must not be replaced; False where there is none.
+
+    No other folder is ever replaced: one that a sidecar does not describe file by file may hold anything.
+    """
+    if not is_release_of_parts(path):
+        return False
+    if any(lies_in(each, path) for each in inputs):
+        raise ParameterError(f"{path} holds one of the inputs, and these are never replaced. {_ANOTHER}")
+    if not force:
+        raise ParameterError(f"{path} exists. Choose another name or replace it with --force (in Python: force=True).")
+    return True
+
+
+def lies_in(path: Path, folder: Path) -> bool:
+    """Whether a path leads into a folder."""
+    inner, outer = Path(os.path.realpath(path)), Path(os.path.realpath(folder))
+    return outer in inner.parents
 
 
 def refuse_inputs(path: Path, inputs: Sequence[Path]) -> None:
@@ -111,6 +132,19 @@ def put_back(aside: Path, target: Path) -> None:
         aside.replace(target)
     else:
         target.unlink(missing_ok=True)
+
+
+def moved_back(aside: Path, target: Path) -> None:
+    """Undo that a folder was moved aside, unless something else has its name by now."""
+    if aside.exists() and not os.path.lexists(target):
+        aside.rename(target)
+
+
+def removed_again(target: Path, was: os.stat_result) -> None:
+    """Undo that a new folder got its name: remove it, if it is that folder."""
+    with suppress(FileNotFoundError):
+        if os.path.samestat(target.lstat(), was):
+            shutil.rmtree(target)
 
 
 @contextmanager

@@ -70,8 +70,8 @@ def written(tmp_path):
 def test_what_it_says(written):
     path, data = written
     promise = QueryKAnonymity(k=3)
-    keys = "coterie format method parameters promises limits warnings checks shape prepare reading sha256 csv_safe"
-    assert list(data) == keys.split()
+    keys = "coterie format method parameters promises limits warnings checks shape prepare reading sha256"
+    assert list(data) == [*keys.split(), "rows_sha256", "parts", "csv_safe"]
     assert data["format"] == FORMAT
     assert data["coterie"] == coterie.__version__
     assert data["promises"] == [
@@ -180,7 +180,7 @@ def test_mistakes(written, change, message):
 
 
 @pytest.mark.parametrize(
-    "key", [name for name in Sidecar.__annotations__ if name not in ("format", "reading", "csv_safe")]
+    "key", [name for name in Sidecar.__annotations__ if name not in ("format", "reading", "parts", "csv_safe")]
 )
 def test_every_key_is_needed(written, key):
     path, data = written

@@ -1,0 +1,68 @@
+"""Released files, read back: their rows, and what can be checked of the files themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from coterie.core.parts import changed_parts, refuse_other_files, refuse_other_parts
+from coterie.core.promise import Check, Status
+from coterie.core.row_digest import digest_of_rows
+from coterie.core.shapes import SHAPES, Shape
+from coterie.errors import InputError
+from coterie.formats import read_release
+from coterie.writing.canonical import canonical
+from coterie.writing.files import sha256
+from coterie.writing.sidecar import Sidecar, consistent
+
+
+def released_rows(path: Path, sidecar: Sidecar) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
+    """The rows of a released file, or of a folder that has exactly the files that the sidecar names."""
+    if sidecar.parts or path.is_dir():
+        refuse_other_files(path, sidecar.parts)
+    return read_release(path, SHAPES[sidecar.shape], csv_safe=sidecar.csv_safe, parts=sidecar.parts)
+
+
+def as_described(path: Path, sidecar: Sidecar) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
+    """The same, of parts and tables that are what the sidecar describes, to the byte or to the row."""
+    if sidecar.parts:
+        refuse_other_parts(path, sidecar.parts)
+    frame, shape, names, resources = released_rows(path, sidecar)
+    if sidecar.table and digest_of_rows(frame.select(shape.released)) != sidecar.rows_sha256:
+        raise InputError(f"{path.stem} is not the table that the sidecar describes: its rows are others.")
+    return frame, shape, names, resources
+
+
+def is_one_file(sidecar: Sidecar) -> bool:
+    """Whether the digest of a release is that of its file."""
+    return not sidecar.parts and not sidecar.table
+
+
+def file_checks(path: Path, frame: pl.LazyFrame, shape: Shape, sidecar: Sidecar) -> tuple[Check, ...]:
+    """Whether the files are whole, those of the sidecar, and as Coterie writes them; `frame` is what was read."""
+    unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
+    rows = frame.drop("bad")
+    return (
+        _check("readable", unread, "every line can be read", "cannot"),
+        _digest(path, rows.select(shape.released), sidecar),
+        canonical(path, rows, shape, sidecar.csv_safe, sidecar.parts),
+        consistent(sidecar),
+    )
+
+
+def _digest(path: Path, rows: pl.LazyFrame, sidecar: Sidecar) -> Check:
+    """Whether files and rows have the digests that the sidecar tells; older sidecars have none of the rows."""
+    other_rows = bool(sidecar.rows_sha256) and sidecar.rows_sha256 != digest_of_rows(rows)
+    if sidecar.parts:
+        changed = len(changed_parts(path, sidecar.parts)) or other_rows
+        return _check("digest", changed, "the parts are those the sidecar describes", "are not")
+    if sidecar.table:  # the file is a copy of its rows
+        return _check("digest", other_rows, "the table is the one the sidecar describes", "is not")
+    changed = sha256(path) != sidecar.sha256 or other_rows
+    return _check("digest", changed, "the file is the one the sidecar describes", "is not")
+
+
+def _check(name: str, broken: int, detail: str, fault: str) -> Check:
+    status: Status = "failed" if broken else "passed"
+    return Check(name=name, status=status, detail=detail, broken=int(broken), fault=fault if broken else "")

@@ -1,0 +1,137 @@
+"""Tables of databases: a verified release -> a new table, in one transaction; a table -> a released file, to verify.
+
+A table has rows and no bytes, and no order. So its sidecar, which lies wherever `--sidecar` says, has the digest of the
+rows in place of that of a file, and the rows are put in the order of a release before anybody looks at them. Columns
+must have exactly the names and types that are written here: what else stands in a table could name people.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import polars as pl
+
+from coterie.core.log import Release
+from coterie.core.place import Place
+from coterie.core.row_digest import digest_of_rows
+from coterie.core.scratch import Scratch
+from coterie.core.shapes import SHAPES, TIME, Shape
+from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
+from coterie.places.databases import Kind, connect, quoted
+from coterie.writing.files import _compare, _sink
+from coterie.writing.record import record_files, remove_record, write_record
+from coterie.writing.sidecar import Sidecar, sidecar_of, write_sidecar
+from coterie.writing.targets import refuse_output, refuse_record, temporary
+
+_SECONDS = "%Y-%m-%d %H:%M:%S"
+
+
+def refuse_table(place: Place, *, sidecar: Path | None, record: Path | None, force: bool) -> None:
+    """Refuse before any work a table that cannot be written."""
+    if place.table is None:
+        raise ParameterError(f"{place.label}: say which table to write, behind #: {place.scheme}:...#TABLE.")
+    if sidecar is None:
+        raise ParameterError(f"{place.label}: nothing lies beside a table. Say where its sidecar goes: --sidecar FILE.")
+    if force:
+        raise ParameterError(f"{place.label}: --force replaces files, never a table. Choose another name.")
+    refuse_output(sidecar, False)
+    if record is not None:
+        refuse_record(record, record_files(record), False)
+    with connect(place, write=False) if _is_there(place) else ExitStack() as database:
+        if not isinstance(database, ExitStack) and database.has(place.table):
+            raise ParameterError(f"{place.label} exists, and a table is never replaced. Choose another name.")
+
+
+def write_table(release: Release, place: Place, *, sidecar: Path, record: Path | None = None) -> str:
+    """Write a release to a new table, its sidecar and its record; returns the digest of its rows.
+
+    The rows are written to a private file first, and read back from there as for any release; then once more from the
+    database, before the transaction ends. Record and sidecar are there before the table is.
+    """
+    refuse_table(place, sidecar=sidecar, record=record, force=False)
+    shape, scratch = release.log.shape, Scratch()
+    rows = scratch.path / "rows.parquet"
+    _sink(release.log.frame, rows, "parquet", None)
+    _compare(rows, release, "parquet", False)
+    table, columns = place.table or "", _columns(shape)
+    with ExitStack() as undo, temporary(sidecar.parent, "sidecar") as meta, connect(place, write=True) as database:
+        if database.has(table):
+            raise ParameterError(f"{place.label} exists, and a table is never replaced. Choose another name.")
+        database.create(table, columns, rows)
+        back = scratch.path / "back.parquet"
+        database.read(f"SELECT * FROM {quoted(table)}", back)  # noqa: S608 (a name of letters)
+        if digest_of_rows(_as_released(back, shape, place)) != release.verified:
+            raise BrokenPromiseError("The table does not hold the rows that were verified, so it was not written.")
+        write_sidecar(sidecar_of(release, release.verified, table=True), meta)
+        if record is not None and release.record is not None:
+            undo.callback(remove_record, write_record(release.record, record, release.verified))
+        refuse_output(sidecar, False)
+        undo.callback(sidecar.unlink, missing_ok=True)
+        meta.replace(sidecar)
+        database.commit()
+        undo.pop_all()
+    return release.verified
+
+
+def bring_table(place: Place, sidecar: Sidecar, folder: Path) -> Path:
+    """The rows of a table that was released, as the file that Coterie would have written."""
+    if place.table is None:
+        raise ParameterError(f"{place.label}: say which table to read, behind #: {place.scheme}:...#TABLE.")
+    if not sidecar.table:
+        raise InputError(f"{place.label}: the sidecar that was given describes a file, not a table.")
+    shape, raw, target = SHAPES[sidecar.shape], folder / "raw.parquet", folder / f"{place.table}.parquet"
+    with connect(place) as database:
+        if not database.has(place.table):
+            raise MissingError(f"{place.label}: there is no such table.")
+        database.read(f"SELECT * FROM {quoted(place.table)}", raw)  # noqa: S608 (a name of letters)
+    _sink(_as_released(raw, shape, place), target, "parquet", None)
+    raw.unlink()
+    return target
+
+
+def _is_there(place: Place) -> bool:
+    """Whether there is a database to ask; a file that is not there yet will be made."""
+    return place.scheme == "postgresql" or Path(place.address.partition(":")[2].removeprefix("//")).exists()
+
+
+def _columns(shape: Shape) -> dict[str, Kind]:
+    return {name: _kind(shape.schema[name]) for name in shape.released}
+
+
+def _kind(dtype: pl.DataType | type[pl.DataType]) -> Kind:
+    if dtype == pl.String:
+        return "text"
+    if dtype == TIME:
+        return "time"
+    return "number" if dtype == pl.Float64 else "whole"
+
+
+def _as_released(file: Path, shape: Shape, place: Place) -> pl.LazyFrame:
+    """The rows of a table with the types of their shape, in the order of a release."""
+    frame = pl.scan_parquet(file, glob=False)
+    have = frame.collect_schema()
+    if list(have) != list(shape.released):
+        raise InputError(f"{place.label}: a release of this shape has the columns {', '.join(shape.released)} alone.")
+    typed = []
+    for name, kind in _columns(shape).items():
+        time = have[name] == TIME or (place.scheme == "sqlite" and have[name] == pl.String)
+        right = {"text": have[name] == pl.String, "whole": have[name] == pl.Int64, "time": time}
+        right["number"] = have[name] == pl.Float64
+        empty = frame.select(pl.col(name).count()).collect().item() == 0
+        if not (right[kind] or empty):
+            raise InputError(f"{place.label}: the column {name!r} has another type than it was written with.")
+        column = pl.col(name)
+        if kind == "time" and have[name] == pl.String:
+            column = column.str.to_datetime(_SECONDS, time_unit="us", strict=True)
+        typed.append(column.cast(shape.schema[name], strict=True))
+    try:
+        rows = frame.select(typed).sort(shape.order).collect(engine="streaming")
+    except pl.exceptions.PolarsError:
+        raise InputError(f"{place.label}: a column holds values that no release has.") from None
+    if place.scheme == "sqlite":  # a time can be spelled in several ways, and only one of them is ours
+        times = [name for name, kind in _columns(shape).items() if kind == "time" and have[name] == pl.String]
+        again = rows.select(pl.col(times).dt.strftime(_SECONDS)).unpivot()["value"].sort()
+        if not again.equals(frame.select(times).collect().unpivot()["value"].sort(), null_equal=True):
+            raise InputError(f"{place.label}: a column holds times that are spelled otherwise than they were written.")
+    return rows.lazy()
