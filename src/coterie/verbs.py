@@ -41,11 +41,12 @@ from coterie.writing.files import (
     refuse_other_input,
     refuse_other_shape,
     sha256,
+    unnamed,
     write_release,
 )
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.record import is_record_of, read_record
-from coterie.writing.sidecar import consistent, prepare_steps, read_sidecar, sidecar_path
+from coterie.writing.sidecar import consistent, names_left_out, prepare_steps, read_sidecar, sidecar_path
 from coterie.writing.targets import placed, refuse_output
 
 Progress = Callable[..., None]
@@ -318,11 +319,12 @@ def verify(
     )
     verdict = judge(case, promises if k is None else with_k(promises, k))
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
+    left_out = unnamed(rows, shape, formats.released_kind(path)[0]) if names_left_out(sidecar) else ()
     of_file = (
         _file_check("readable", unread, "every line can be read", "cannot"),
         _file_check("digest", sha256(path) != sidecar.sha256, "the file is the one the sidecar describes", "is not"),
-        canonical(path, rows, shape, sidecar.csv_safe),
-        consistent(sidecar),
+        canonical(path, rows, shape, sidecar.csv_safe, left_out),
+        consistent(sidecar, left_out),
     )
     return replace(verdict, checks=(*of_file, *verdict.checks))
 

@@ -17,7 +17,7 @@ from coterie.core.log import Log, Step
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import NORMAL, QUERIES, Shape
 from coterie.errors import CoterieError, InputError, NoRowsError
-from coterie.formats import documents, table
+from coterie.formats import documents, table, ubi
 from coterie.formats._options import Options
 from coterie.formats._searches import search_log
 from coterie.formats._source import Loaded, Source, full_disk
@@ -28,6 +28,9 @@ _LOGGER = logging.getLogger("coterie")
 BAD_SHARE = 0.01  # more bad lines than this and the format is probably wrong
 _SHOWN = 5  # bad lines that a message names
 _INVISIBLE = r"\p{Cf}+"  # zero-width and other format characters
+_UBI = (
+    '"user_query"'  # in the first line of releases of this kind, and of no other: inside of values quotes are escaped
+)
 _NOT_ASCII = r"[^\x00-\x7f]"
 _WHOLE_NUMBER = r"^0*([0-9]+)(?:\.0+)?$"
 _FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -119,10 +122,15 @@ def _refuse_logs(lines: list[str], paths: Sequence[Path], format: str) -> None:
 
 
 def released_kind(path: Path) -> tuple[str, str | None]:
-    """What a released file is by its bytes: tsv, csv, parquet or jsonl, and gz or zst where it is compressed."""
-    lines = head(path)
+    """What a released file is by its bytes: tsv, csv, parquet, jsonl or ubi, and gz or zst where it is compressed."""
+    return _released_kind(head(path)), compression(path)
+
+
+def _released_kind(lines: list[str]) -> str:
+    if lines and lines[0].lstrip().startswith("{") and _UBI in lines[0]:
+        return "ubi"
     kind = table.kind_of(lines) if lines else "jsonl"
-    return "jsonl" if kind == "json" else kind, compression(path)
+    return "jsonl" if kind == "json" else kind
 
 
 def read_release(
@@ -134,10 +142,15 @@ def read_release(
     rows.
     """
     source = Source(expand([path]))
+    if shape is QUERIES and _released_kind(source.head()) == "ubi":
+        parsed = _settle(ubi, "ubi", source, Options())
+        source.forget_unpacked()
+        rows = parsed.frame.sort("row").drop("row", NORMAL, strict=False)
+        return rows, shape, list(shape.released), (source.folder,)
     names = table.column_names(source, thorough)
     if not source.head():
         schema = {name: shape.schema[name] for name in shape.released}
-        return pl.LazyFrame(schema=schema | {"bad": pl.String}), shape, list(shape.released), ()
+        return pl.LazyFrame(schema=schema | {"bad": pl.String}), shape, [], ()
     parsed = _settle(table, "table", source, Options(shape=shape))
     source.forget_unpacked()
     frame = parsed.frame.drop("row", NORMAL, strict=False)

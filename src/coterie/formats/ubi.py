@@ -5,6 +5,11 @@ indexes mixed, plain JSON lines, a JSON array, or `_search` hits with `_source`,
 several lines; snake_case and camelCase. Events join their query by `query_id`. A query without a
 click is one row, else it is one row for each click, with url = the object's id and rank =
 position.ordinal. The user is `client_id`, or the field named with `--user-field`.
+
+A release of a search log can be written as UBI, too: `--to ubi`, or a name that ends in `.ubi`. Each row is a query,
+followed by its click where it has one. `query_id` is the number of the row, and `client_id` the released name, where
+there is one; no id of the log is left, and fields with free text (`message`, `query_attributes`, names of objects) are
+not written. Clicks without a time have no `timestamp`, which the schema asks for. `verify` reads the file back.
 """
 
 from __future__ import annotations

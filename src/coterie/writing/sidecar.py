@@ -2,7 +2,8 @@
 
 Format 1, before there were versions of the format, had one `promise`, and checks without counts; format 2 did not say
 whether values are safe in a spreadsheet; up to format 3 promises called everybody a user and everything a query; up to
-format 4 it did not say which columns of a table were read. All are still read.
+format 4 it did not say which columns of a table were read, and text files had a column of names that was empty where
+nobody is named. All are still read.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from coterie.steps import PrepareStep, step_of
 
 FORMAT = 5
 _WITHOUT_WORDS = 2  # the last format whose words were never compared
+_WITH_EMPTY_NAMES = 4  # the last one whose text files had an empty column of names
 _WITHOUT_NOUNS = 3  # the last one whose words were those of search logs, whatever the shape
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
 _MANY = 1 << 62  # users and rows: enough for any k
@@ -67,6 +69,8 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     """Of the released file."""
     csv_safe: bool = False
     """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
+    left_out: tuple[str, ...] = ()
+    """Columns of the shape that the file does not have, because nobody is named in it."""
 
     @property
     def promised(self) -> tuple[Promise, ...]:
@@ -87,7 +91,7 @@ def sidecar_path(path: Path) -> Path:
     return path.with_name(path.name + ".json")
 
 
-def sidecar_of(release: Release, digest: str, csv_safe: bool = False) -> Sidecar:
+def sidecar_of(release: Release, digest: str, csv_safe: bool = False, left_out: tuple[str, ...] = ()) -> Sidecar:
     """The sidecar of a release whose file has that digest."""
     from coterie import __version__
 
@@ -106,6 +110,7 @@ def sidecar_of(release: Release, digest: str, csv_safe: bool = False) -> Sidecar
         reading=dict(release.log.settings),  # type: ignore[arg-type]
         sha256=digest,
         csv_safe=csv_safe,
+        left_out=left_out,
     )
 
 
@@ -144,8 +149,13 @@ def reading_like(path: str | Path, given: Mapping[str, Any] | None) -> Mapping[s
     return {**{str(name): value for name, value in sidecar.reading.items()}, "guess": False, **said}
 
 
-def consistent(sidecar: Sidecar) -> Check:
-    """Whether what a sidecar tells people is what follows from its promises and its method."""
+def names_left_out(sidecar: Sidecar) -> bool:
+    """Whether the release is of a format whose text files have no column of names where nobody is named."""
+    return sidecar.format > _WITH_EMPTY_NAMES
+
+
+def consistent(sidecar: Sidecar, left_out: tuple[str, ...] | None = None) -> Check:
+    """Whether what a sidecar tells people is what follows from its promises, its method and the file."""
     detail = "the sidecar says what follows from its promises: parameters, sentences, limits, checks"
     if sidecar.method not in registry.names("methods"):
         needs = "the method that it names, which is not installed here"
@@ -154,6 +164,7 @@ def consistent(sidecar: Sidecar) -> Check:
     faults = [
         *_wrong_parameters(sidecar, promises),
         *(check.name for check in sidecar.checks if check.status != "passed"),
+        *(["left_out"] if left_out is not None and sidecar.left_out != left_out else []),
     ]
     if _is_of_today(sidecar):
         for entry, promise in zip(sidecar.promises, promises, strict=True):
