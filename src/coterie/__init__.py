@@ -1,11 +1,9 @@
 """Coterie makes search logs safe to keep, share and publish.
 
 import coterie
-from coterie.methods.suppress_rare import SuppressRare
 
-log = coterie.read("log.tsv.gz")
-log = coterie.prepare(log, ["normalize", "drop_empty"])
-release = coterie.anonymize(log, SuppressRare(k=5))
+log = coterie.prepare(coterie.read("log.tsv.gz"))
+release = coterie.anonymize(log, "suppress_rare", k=5)
 coterie.write(release, "safe.parquet")
 """
 
@@ -42,6 +40,11 @@ if TYPE_CHECKING:
         verify,
         write,
     )
+
+
+def __dir__() -> list[str]:
+    """What people are meant to use; nothing else is shown where names are completed."""
+    return sorted([*__all__, "__version__"])
 
 
 def __getattr__(name: str) -> Any:

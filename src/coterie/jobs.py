@@ -23,7 +23,7 @@ from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import scores_in_words_of
 from coterie.core.params import early_params, files_of
 from coterie.core.place import label_of, place_of
-from coterie.core.plan import YARDSTICK, Method, can_regroup, spends
+from coterie.core.plan import YARDSTICK, Method, can_regroup, shape_given, spends
 from coterie.core.promise import Verdict
 from coterie.errors import ParameterError
 from coterie.measures import names_of_all, needing
@@ -33,7 +33,7 @@ from coterie.reports.figures import findings_of, headlines
 from coterie.steps import StepLike
 from coterie.verbs import Progress
 from coterie.writing.elsewhere import bring_release
-from coterie.writing.files import STDOUT, refuse_promise
+from coterie.writing.files import STDOUT, kind_of, refuse_kind, refuse_promise
 from coterie.writing.groups import refuse_groups
 from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
@@ -194,6 +194,8 @@ def write_each(
     """
     inputs = [*log.sources, *_files_of(methods), *_files_of_record(groups_of)]
     _refuse(to, inputs, force)
+    for method, target in zip(methods, to, strict=False):
+        refuse_kind(kind_of(target.path, target.kind)[0], shape_given(method, log))
     if history is not None:
         history.refuse([*inputs, *(path for target in to for path in target.files)])
     spend(log, methods, history, budget, seed)

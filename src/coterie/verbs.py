@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -71,12 +71,15 @@ def read(
     words: str = "nouns",
     allow_bad: bool = False,
     sql: str | None = None,
+    guess: bool = True,
 ) -> Log:
     """A log from a file, a glob, several of them, or standard input (`-`); the format is sniffed.
 
     It may be elsewhere: `s3://`, `gs://`, `az://`, `https://`, or a database, of which a table is read
-    (`sqlite:log.db#queries`) or what `sql` asks for. Documents are read from folders and archives too; `terms` and
-    `min_length` say what becomes of them. With `query_param` an access log is read as the search log of its site:
+    (`sqlite:log.db#queries`) or what `sql` asks for. `columns` says which columns of a table hold what. Those that it
+    does not name are guessed, unless it names the query, or `guess` is false: `formats/_guess.py` says how. Documents
+    are read from folders and archives too; `terms` and `min_length` say what becomes of them. With `query_param` an
+    access log is read as the search log of its site:
     `formats/_searches.py` says how.
     """
     paths = [source] if isinstance(source, (str, Path)) else list(source)
@@ -91,6 +94,7 @@ def read(
         terms=terms,
         min_length=min_length,
         words=words,
+        guess=guess,
     )
     brought = places.bring(paths, sql)
     if brought is None:
@@ -105,9 +109,49 @@ def log(table: Any, columns: Mapping[str, str] | None = None, *, terms: int = 10
     return formats.table_log(table, formats.Options(columns=columns or {}, terms=terms, min_length=min_length))
 
 
-def prepare(log: Log, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
+LogLike: TypeAlias = Any
+"""A log, or a polars, pandas or Arrow table that becomes one as `log` makes it."""
+
+
+def as_log(given: LogLike) -> Log:
+    """A log from what stands for one; InputError where nothing does."""
+    if isinstance(given, Log):
+        return given
+    if isinstance(given, Release):
+        raise InputError("This is a release, and a log is expected. Its rows are a log as release.log.")
+    if isinstance(given, (str, Path)):
+        raise InputError("A log is expected, not the name of a file. Read it first: coterie.read(...).")
+    return formats.table_log(given)
+
+
+def as_method(method: Method | str, params: Mapping[str, Any]) -> Method:
+    """A method from its name and parameters, or as it is given; InputError where it is none."""
+    if isinstance(method, str):
+        made: Method = registry.method_with(method, params)
+        return made
+    if isinstance(method, type) or not all(hasattr(method, part) for part in ("accepts", "plan", "release")):
+        known = ", ".join(registry.names("methods"))
+        raise InputError(
+            f"A method is expected, by its name or with its parameters, not {type(method).__name__}. For example "
+            f'coterie.anonymize(log, "suppress_rare", k=5). Known: {known}.'
+        )
+    if params:
+        raise ParameterError(f"Give {' and '.join(params)} to the method itself, or name the method by a text.")
+    return method
+
+
+def as_release(given: Any) -> Release:
+    """A release; InputError where it is something else."""
+    if isinstance(given, Release):
+        return given
+    raise InputError(
+        f"A release is expected, as coterie.anonymize and coterie.load_release give it, not {type(given).__name__}."
+    )
+
+
+def prepare(log: LogLike, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
     """The log after some steps, given as values, names or texts; unless said, those that suit its shape."""
-    return apply_steps(log, steps)
+    return apply_steps(as_log(log), steps)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -169,8 +213,8 @@ def learn(
 
 
 def anonymize(
-    log: Log,
-    method: Method,
+    log: LogLike,
+    method: Method | str,
     *,
     seed: int | None = None,
     blocks: int | None = None,
@@ -178,13 +222,16 @@ def anonymize(
     progress: Progress = _silent,
     learnt: Learnt | None = None,
     groups_of: Record | str | Path | None = None,
+    **params: Any,
 ) -> Release:
     """Learn, plan, release, verify. Raises BrokenPromiseError rather than return a release that fails.
 
+    A method may be named, with its parameters behind it: `anonymize(log, "suppress_rare", k=5)`.
     `blocks` are chosen by the size of the log unless given. For several k, `learn` once and give each call what was
     `learnt`. `groups_of` is the run record of an earlier release of the log, or its folder: users are then in the same
     groups as there, or in unions of them where k is larger, and both releases together give away hardly more than one.
     """
+    log, method = as_log(log), as_method(method, params)
     earlier = None if groups_of is None else groups_to_reuse(log, method, groups_of)
     if learnt is None:
         learnt = learn(log, [method], seed=seed, blocks=blocks, progress=progress)
@@ -268,7 +315,7 @@ def _facts(log: Log) -> Facts:
 
 def verify(
     release: Release | Log | str | Path,
-    original: Log | None = None,
+    original: LogLike | None = None,
     *,
     promise: str | None = None,
     k: int | None = None,
@@ -284,6 +331,7 @@ def verify(
     record tells whose names these are (its seed gives them again), so that people can be counted, and where to look;
     none of its tables is believed. `sidecar` is for tables of databases, which have nothing beside them.
     """
+    original = None if original is None else as_log(original)
     if original is not None and not original.named:
         raise InputError(
             f"The original has no {original.shape.subject_noun} in any row, so nothing can be counted. Say which "
@@ -293,8 +341,8 @@ def verify(
         if not (promise is None and steps is None and record is None):
             raise ParameterError("A release knows its promises, steps and record: give only the original, and k.")
         return _verify_release(release, original, k)
-    if isinstance(release, Log):
-        return verify_foreign(release, steps, original, promise, k)
+    if not isinstance(release, (str, Path)):
+        return verify_foreign(as_log(release), steps, original, promise, k)
     near = bring_release(release, sidecar)
     path, said = near.path, read_sidecar(near.path)
     if said is None:
@@ -363,8 +411,8 @@ def write(
     given: dict[str, Any] = {"kind": kind, "sidecar": sidecar, "record": where, "force": force, "csv_safe": csv_safe}
     given |= {"promise": promise, "parts": parts}
     if place is not None:
-        return write_elsewhere(release, place, **given)
-    return write_release(release, path, **given)
+        return write_elsewhere(as_release(release), place, **given)
+    return write_release(as_release(release), path, **given)
 
 
 def load_release(path: str | Path, record: str | Path | None = None, *, sidecar: str | Path | None = None) -> Release:
@@ -402,7 +450,7 @@ def load_release(path: str | Path, record: str | Path | None = None, *, sidecar:
 
 
 def measure(
-    original: Log,
+    original: LogLike,
     release: Release,
     names: Sequence[str] | None = None,
     *,
@@ -421,9 +469,10 @@ def measure(
     `composition`; `taxonomy`, where measures of meaning look up queries, "wordnet" or a packed file. `injection` runs
     the method again, and only if it is named.
     """
+    original = as_log(original)
     comparison = Comparison.of(
         original,
-        release,
+        as_release(release),
         seed=randomness.new_seed() if seed is None else seed,
         show_values=show_values or original.synthetic,
         inputs=inputs,
@@ -432,14 +481,15 @@ def measure(
     return scores_of(comparison, names, lambda name, reason: left_out(f"{name}: {reason}"))
 
 
-def inspect(log: Log, as_read: Log | None = None) -> pl.DataFrame:
+def inspect(log: LogLike, as_read: Log | None = None) -> pl.DataFrame:
     """What is in a log and how exposed it is before any protection; searches in addresses are looked for `as_read`."""
+    log = as_log(log)
     return score_table([*overview(log), *singled_out(log), *personal_data(log), *site_searches(as_read or log)])
 
 
 def report(
-    original: Log,
-    releases: Sequence[Release],
+    original: LogLike,
+    releases: Release | Sequence[Release],
     to: str | Path,
     *,
     show_values: bool = False,
@@ -452,6 +502,8 @@ def report(
     Releases are verified again, whatever their sidecars say. `given` is what some measures need, as in `measure`.
     """
     report_kind(Path(to))
+    original = as_log(original)
+    releases = [as_release(each) for each in ([releases] if isinstance(releases, Release) else releases)]
     refuse_output(Path(to), force, _files_read(original, releases))
     again = [verified_again(release, original) for release in releases]
     return report_verified(original, again, to, show_values=show_values, seed=seed, force=force, **given)

@@ -40,7 +40,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises._people import names_of
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.text.words import digest_of
-from coterie.writing.files import _sink, kind_of, sha256
+from coterie.writing.files import _sink, kind_of, sha256, unnamed
 
 KINDS = ("tsv", "csv", "jsonl", "parquet", "tsv.gz", "csv.zst", "jsonl.gz")
 USERS = 40
@@ -178,7 +178,8 @@ class Forgery:
         shape = self.shape
         types = {name: shape.schema[name] for name in shape.released}
         rows = rows.select(shape.released).cast(types).sort(shape.order)
-        _sink(rows.lazy(), self.path, *kind_of(self.path))
+        kind, compression = kind_of(self.path)
+        _sink(rows.lazy().drop(unnamed(rows.lazy(), shape, kind)), self.path, kind, compression)
         self.seal()
 
     def put_profiles(self, profiles: dict[str, pl.DataFrame]) -> None:
@@ -428,7 +429,17 @@ def a_late_field(f: Forgery) -> None:
 
 @tampering("queries.jsonl")
 def an_object_in_place_of_a_user(f: Forgery) -> None:
-    f.edit_text(lambda lines: [line.replace('"user":null', '"user":{"a":1}') for line in lines])
+    f.edit_text(lambda lines: [line.replace('{"time"', '{"user":{"a":1},"time"') for line in lines])
+
+
+@tampering("queries.tsv", "queries.csv", "queries.jsonl")
+def an_empty_column_of_names(f: Forgery) -> None:
+    """As releases had it before: one spelling is enough for something to hide in the other."""
+    mark = {".tsv": "\t", ".csv": ","}.get(f.path.suffix)
+    if mark is None:
+        f.edit_text(lambda lines: [line.replace('{"time"', '{"user":null,"time"') for line in lines])
+    else:
+        f.edit_text(lambda lines: ["user" + mark + lines[0], *(mark + line for line in lines[1:])])
 
 
 @tampering("queries.tsv", "queries.csv")

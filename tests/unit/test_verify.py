@@ -210,10 +210,13 @@ def _tamper(path, change):
     [
         (lambda lines: lines[:-1], {"digest", "tuples.query"}),
         (lambda lines: [lines[0], *lines[:0:-1]], {"digest", "order"}),
-        (lambda lines: [*lines, "\t2020-02-03 00:00:00\tzzz rare\t\t\n"], {"digest", "crowd.query", "rows.query"}),
-        (lambda lines: [*lines, "ann\t2020-02-03 00:00:00\tweather\t\t\n"], {"digest", "names", "ids"}),
-        (lambda lines: [*lines, "\t2020-02-03 00:00:00\tweather\t9\thttp://z.example\n"], {"tuples.query"}),
-        (lambda lines: [*lines, "\tnoon\tweather\t\t\n"], {"digest", "readable"}),
+        (lambda lines: [*lines, "2020-02-03 00:00:00\tzzz rare\t\t\n"], {"digest", "crowd.query", "rows.query"}),
+        (
+            lambda lines: [f"user\t{lines[0]}", *("\t" + line for line in lines[1:]), "ann\t2020-02-03\tweather\t\t\n"],
+            {"digest", "names", "ids", "canonical", "sidecar"},
+        ),
+        (lambda lines: [*lines, "2020-02-03 00:00:00\tweather\t9\thttp://z.example\n"], {"tuples.query"}),
+        (lambda lines: [*lines, "noon\tweather\t\t\n"], {"digest", "readable"}),
         (lambda lines: [line.rstrip("\n") + "\tx\n" for line in lines], {"digest", "columns"}),
     ],
 )  # fmt: skip
@@ -229,7 +232,7 @@ def test_a_tampered_file_is_caught(release, tmp_path, change, caught):
 def test_a_forged_digest_does_not_help(release, tmp_path):
     path = tmp_path / "safe.tsv"
     coterie.write(release, path)
-    sidecar = _tamper(path, lambda lines: [*lines, "\t2020-02-03 00:00:00\tzzz rare\t\t\n"])
+    sidecar = _tamper(path, lambda lines: [*lines, "2020-02-03 00:00:00\tzzz rare\t\t\n"])
     from coterie.writing.files import sha256
 
     (tmp_path / "safe.tsv.json").write_text(json.dumps({**sidecar, "sha256": sha256(path)}))

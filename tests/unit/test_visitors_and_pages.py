@@ -17,6 +17,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.testing import queries_log, visits_log
 from coterie.writing.sidecar import read_sidecar, sidecar_path
+from tests.helpers.old_releases import with_empty_names
 
 SEARCHES = re.compile(r"(?i)(?<![\w.=-])(?:users?|quer(?:y|ies)|search(?:es|ed|er)?|typed)(?![\w=-]| =)")
 ALLOWED = re.compile(
@@ -134,7 +135,7 @@ def test_a_sidecar_without_nouns_is_read_as_before(paths):
     data["promises"][0]["sentence"] = former.sentence
     for check in data["checks"]:
         del check["subjects"]
-    data |= {"format": 3, "limits": list(former.limits)}
+    data |= {"format": 3, "limits": list(former.limits), "sha256": with_empty_names(out), "left_out": []}
     sidecar_path(out).write_text(json.dumps(data))
     assert read_sidecar(out).promised == (former,)
     assert coterie.verify(out, original).exit_code == 0

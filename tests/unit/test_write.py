@@ -87,13 +87,17 @@ def test_a_release_without_rows(tmp_path, kind):
 def test_text_looks_as_documented(release, tmp_path):
     coterie.write(release, tmp_path / "safe.tsv")
     lines = (tmp_path / "safe.tsv").read_text().splitlines()
-    assert lines[0] == "user\ttime\tquery\trank\turl"
-    assert lines[1] == "\t\tbread recipe\t\t"
-    assert lines[-1] == "\t2020-02-03 00:00:00\tweather\t1\thttp://sky.example"
+    assert lines[0] == "time\tquery\trank\turl", "nobody is named, so that there is no column of names"
+    assert lines[1] == "\tbread recipe\t\t"
+    assert lines[-1] == "2020-02-03 00:00:00\tweather\t1\thttp://sky.example"
+    assert json.loads((tmp_path / "safe.tsv.json").read_text())["left_out"] == ["user"]
     coterie.write(release, tmp_path / "safe.jsonl")
     *_, last = map(json.loads, (tmp_path / "safe.jsonl").read_text().splitlines())
     click = {"rank": 1, "url": "http://sky.example"}
-    assert last == {"user": None, "time": "2020-02-03 00:00:00", "query": "weather", **click}
+    assert last == {"time": "2020-02-03 00:00:00", "query": "weather", **click}
+    coterie.write(release, tmp_path / "safe.parquet")
+    assert pl.read_parquet(tmp_path / "safe.parquet").columns == ["user", "time", "query", "rank", "url"]
+    assert json.loads((tmp_path / "safe.parquet.json").read_text())["left_out"] == []
 
 
 def test_quotes_are_data_in_tsv_and_quoted_in_csv(tmp_path):
@@ -182,7 +186,7 @@ def test_an_existing_file_is_refused_without_force(release, tmp_path):
         coterie.write(release, path)
     assert path.read_text() == "mine"
     coterie.write(release, path, force=True)
-    assert path.read_text().startswith("user")
+    assert path.read_text().startswith("time")
 
 
 @pytest.mark.parametrize("name", ["safe", "safe.xls", "safe.parquet.gz", "safe.gz", "tsv"])

@@ -125,7 +125,7 @@ record = click.option(
     "--record", type=click.Path(path_type=Path), metavar="DIR", help="The private run record: who became whom."
 )
 streams = (
-    click.option("--to", metavar="KIND", help="What to write to standard output: tsv, csv, parquet, jsonl."),
+    click.option("--to", metavar="KIND", help="What to write, where OUT does not say: tsv, csv, parquet, jsonl, ubi."),
     click.option("--sidecar", metavar="FILE", help="Where to put the sidecar, with -o - or a table."),
     click.option("--csv-safe", is_flag=True, help="In csv and tsv, put ' before text that spreadsheets compute."),
     click.option(

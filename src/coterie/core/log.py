@@ -18,6 +18,7 @@ import polars as pl
 
 from coterie.core.promise import Check, Promise, Verdict
 from coterie.core.shapes import Shape
+from coterie.core.showing import html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,8 +50,10 @@ class Log:
     """The files it was read from."""
     reading: str = ""
     """How they were read, where that was said: columns, user field, date, parameter."""
-    settings: Mapping[str, int | str] = field(default_factory=dict)
-    """What of it everybody may know, and must say to read the same rows: numbers, or a parameter of addresses."""
+    settings: Mapping[str, int | str | Mapping[str, str]] = field(default_factory=dict)
+    """What of it everybody may know, and must say to read the same rows: columns, numbers, a parameter of addresses."""
+    guessed: bool = False
+    """Whether it was found out by looking at rows which of their columns hold what."""
 
     def __post_init__(self) -> None:
         self.shape.check(self.frame)
@@ -58,6 +61,15 @@ class Log:
     def __repr__(self) -> str:
         steps = ", ".join(step.name for step in self.history) or "no steps"
         return f"Log({self.shape.name}; {steps})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: where rows come from, and what was done to them."""
+        rows = [("rows read", f"{self.rows_read:,}")] if self.rows_read else []
+        steps = ", ".join(step.name for step in self.history) or "none"
+        columns = ", ".join(self.shape.released)
+        return html_table(
+            f"Log: {self.shape.doc}", [*rows, ("columns", columns), ("steps", steps)], " ".join(self.notes)
+        )
 
     def then(self, frame: pl.LazyFrame, step: Step) -> Log:
         """This log after one more step."""
@@ -164,6 +176,14 @@ class Release:
     def __repr__(self) -> str:
         passed = sum(check.status == "passed" for check in self.checks)
         return f"Release({self.method}, {self.headline}; {passed} of {len(self.checks)} checks passed)"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what is promised, and whether it was checked."""
+        passed = sum(check.status == "passed" for check in self.checks)
+        rows = [("promise", self.verdict.sentence), ("size", self.size),
+                ("checks", f"{passed} of {len(self.checks)} passed")]  # fmt: skip
+        rows += [("cost", warning) for warning in self.warnings]
+        return html_table(f"Release: {self.method}, {self.headline}", rows)
 
     @property
     def headline(self) -> str:

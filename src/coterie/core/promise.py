@@ -15,6 +15,7 @@ import polars as pl
 from coterie.core import registry
 from coterie.core.params import with_values
 from coterie.core.shapes import Shape
+from coterie.core.showing import html_table
 from coterie.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -217,6 +218,12 @@ class Verdict:
         """What was checked, in plain words; a promise may have a `foreign_sentence` for rows Coterie did not make."""
         own = "foreign_sentence" if self.foreign else "sentence"
         return " ".join(str(getattr(promise, own, promise.sentence)) for promise in self.promises)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: each check, and what follows."""
+        said = {0: "The promise holds.", 1: "The promise is BROKEN.", 3: "The promise could not be checked."}
+        rows = [(f"{check.status}: {check.name}", check.text) for check in self.checks]
+        return html_table(self.sentence, rows, said[self.exit_code])
 
     @property
     def broken(self) -> tuple[Check, ...]:

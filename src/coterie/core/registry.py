@@ -7,6 +7,8 @@ add theirs through an entry point of the group `coterie.<kind>`. Nothing registe
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from importlib.metadata import entry_points
 from importlib.resources import files
 from keyword import iskeyword
@@ -14,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from coterie.core.nearest import did_you_mean
-from coterie.errors import InputError, UnknownNameError
+from coterie.errors import InputError, ParameterError, UnknownNameError
 
 _FOLDERS = {
     "methods": ("methods",),
@@ -90,6 +92,22 @@ def _incomplete(kind: str, name: str, fault: str) -> InputError:
 def method(name: str) -> Any:
     """The method class of that name."""
     return member("methods", name)
+
+
+def method_with(name: str, params: Mapping[str, Any]) -> Any:
+    """The method of that name with these parameters."""
+    cls = method(name)
+    known = [field.name for field in fields(cls)]
+    for given in params:
+        if given not in known:
+            raise ParameterError(
+                f"{name} has no parameter {given!r}.{did_you_mean(given, known)} Its parameters: {', '.join(known)}."
+            )
+    try:
+        return cls(**params)
+    except TypeError:
+        lacking = [f.name for f in fields(cls) if f.name not in params and f.default is MISSING]
+        raise ParameterError(f"{name} needs {' and '.join(lacking)}.") from None
 
 
 def methods_for(shape: Any) -> list[str]:

@@ -33,7 +33,7 @@ What this package exports helps to write one; `excite.py` is the smallest exampl
 
 from coterie.core.files import expand
 from coterie.formats._options import Options
-from coterie.formats._read import format_of, read, read_release, table_log
+from coterie.formats._read import format_of, read, read_release, released_kind, table_log
 from coterie.formats._searches import search_log, search_params
 from coterie.formats._source import Loaded, Source, blank_to_null, fields, reason, split_tabs, sureness
 
@@ -48,6 +48,7 @@ __all__ = [
     "read",
     "read_release",
     "reason",
+    "released_kind",
     "search_log",
     "search_params",
     "split_tabs",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from coterie.core.parts import Part, listed_parts, refuse_other_parts
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import NORMAL, QUERIES, Shape
 from coterie.errors import CoterieError, InputError, NoRowsError
-from coterie.formats import documents, table
+from coterie.formats import documents, table, ubi
 from coterie.formats._options import Options
 from coterie.formats._searches import search_log
 from coterie.formats._source import Loaded, Source, full_disk
@@ -28,6 +29,9 @@ _LOGGER = logging.getLogger("coterie")
 BAD_SHARE = 0.01  # more bad lines than this and the format is probably wrong
 _SHOWN = 5  # bad lines that a message names
 _INVISIBLE = r"\p{Cf}+"  # zero-width and other format characters
+_UBI = (
+    '"user_query"'  # in the first line of releases of this kind, and of no other: inside of values quotes are escaped
+)
 _NOT_ASCII = r"[^\x00-\x7f]"
 _WHOLE_NUMBER = r"^0*([0-9]+)(?:\.0+)?$"
 _FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -70,8 +74,9 @@ def read(
         history=(Step(name="read", counts=counts, notes=notes),),
         resources=(source.folder,),
         sources=source.given,
-        reading=options.said(parsed.loaded.settings),
-        settings=parsed.loaded.settings,
+        reading=replace(options, columns=parsed.loaded.columns or options.columns).said(parsed.loaded.settings),
+        settings=_settings(parsed.loaded, options),
+        guessed=parsed.loaded.guessed,
     )
     return log if options.query_param is None else search_log(log, options.query_param)
 
@@ -127,9 +132,15 @@ def _refuse_logs(lines: list[str], paths: Sequence[Path], format: str) -> None:
 
 
 def released_kind(path: Path) -> tuple[str, str | None]:
-    """What a released file is by its bytes: tsv, csv, parquet or jsonl, and gz or zst where it is compressed."""
-    lines = head(path)
-    return table.kind_of(lines) if lines else "jsonl", compression(path)
+    """What a released file is by its bytes: tsv, csv, parquet, jsonl or ubi, and gz or zst where it is compressed."""
+    return _released_kind(head(path)), compression(path)
+
+
+def _released_kind(lines: list[str]) -> str:
+    if lines and lines[0].lstrip().startswith("{") and _UBI in lines[0]:
+        return "ubi"
+    kind = table.kind_of(lines) if lines else "jsonl"
+    return "jsonl" if kind == "json" else kind
 
 
 def read_release(
@@ -145,10 +156,15 @@ def read_release(
     without rows.
     """
     source = Source.of_parts(path, [part.name for part in parts]) if parts else Source(expand([path]))
+    if shape is QUERIES and not parts and _released_kind(source.head()) == "ubi":
+        parsed = _settle(ubi, "ubi", source, Options())
+        source.forget_unpacked()
+        rows = parsed.frame.sort("row").drop("row", NORMAL, strict=False)
+        return rows, shape, list(shape.released), (source.folder,)
     names = table.column_names(source, thorough)
     if not source.head():
         schema = {name: shape.schema[name] for name in shape.released}
-        return pl.LazyFrame(schema=schema | {"bad": pl.String}), shape, list(shape.released), ()
+        return pl.LazyFrame(schema=schema | {"bad": pl.String}), shape, [], ()
     parsed = _settle(table, "table", source, Options(shape=shape))
     source.forget_unpacked()
     frame = parsed.frame.drop("row", NORMAL, strict=False)
@@ -180,7 +196,13 @@ def table_log(data: Any, options: Options | None = None) -> Log:
     rows = _rows_of(frame.lazy(), loaded)
     notes = (*loaded.notes, *_same_people(rows, shape))
     step = Step(name="read", counts={"lines": given.height, "bad": 0, **loaded.counts}, notes=notes)
-    return Log(frame=rows, shape=shape, history=(step,), settings=loaded.settings)
+    return Log(frame=rows, shape=shape, history=(step,), settings=_settings(loaded, options), guessed=loaded.guessed)
+
+
+def _settings(loaded: Loaded, options: Options) -> dict[str, int | str | Mapping[str, str]]:
+    """What the rows depend on, and everybody may know."""
+    said = {"columns": dict(loaded.columns), "user_field": options.user_field, "date": options.date}
+    return {**loaded.settings, **{name: value for name, value in said.items() if value}}
 
 
 def _rows_of(good: pl.LazyFrame, loaded: Loaded) -> pl.LazyFrame:
@@ -241,8 +263,8 @@ def _sniff(source: Source, options: Options, by_files: Mapping[str, float]) -> s
         )
     raise InputError(
         f"{source.label}: none of the known formats fits its first line "
-        f"({', '.join(registry.names('formats'))}). Name it with --format, or say which columns of "
-        f"a table hold what with --columns user=NAME,query=NAME (of documents doc=NAME,text=NAME)."
+        f"({', '.join(registry.names('formats'))}). {table.columns_of(source)}Name it with --format, or say which "
+        f"columns of a table hold what with --columns user=NAME,query=NAME (of documents doc=NAME,text=NAME)."
     )
 
 

@@ -27,7 +27,7 @@ from coterie.errors import BrokenPromiseError
 from coterie.methods.windowed_counts import WindowedCounts
 from coterie.promises import judge
 from coterie.promises.windowed_query_k_anonymity import WindowedQueryKAnonymity
-from coterie.writing.files import kind_of, sha256, write_release
+from coterie.writing.files import kind_of, refuse_kind, sha256, write_release
 from coterie.writing.ledger import onto_the_disk
 from coterie.writing.sidecar import sidecar_path
 from coterie.writing.targets import temporary
@@ -55,7 +55,7 @@ class Form:
     shape: Shape
     """That of the log."""
     steps: tuple[str, ...] = ()
-    settings: tuple[tuple[str, int | str], ...] = ()
+    settings: tuple[tuple[str, Any], ...] = ()
     kind: str = "tsv"
 
     @property
@@ -68,7 +68,7 @@ class Parts:
     """The folder of the parts."""
 
     def __init__(self, folder: Path, form: Form) -> None:
-        kind_of("-", form.kind)
+        refuse_kind(kind_of("-", form.kind)[0], COUNTS)
         self.folder, self.form = folder, form
         folder.mkdir(parents=True, exist_ok=True)
         self._staged = folder / _STAGED

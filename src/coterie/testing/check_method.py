@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 import polars as pl
@@ -16,13 +16,15 @@ import polars as pl
 from coterie import verbs
 from coterie.core import registry
 from coterie.core.log import Log, Release
-from coterie.core.params import Choice, Range, params_of
+from coterie.core.params import Choice, Range, Rule, params_of
 from coterie.core.plan import Plan, baseline_of, can_regroup, is_seeded, learn, shape_given
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, TERMS, VISITS
 from coterie.engines.local import Local
-from coterie.errors import CoterieError, ParameterError
+from coterie.errors import BrokenPromiseError, CoterieError, ParameterError
+from coterie.testing._larger import larger_log
 from coterie.testing._logs import queries_log, terms_log, visits_log
+from coterie.testing._variations import variations
 
 SECTIONS = ("Paper:", "Symbols:", "Promise:", "Differs:", "Cost:")
 _LOGS: dict[str, Callable[[], Log]] = {
@@ -34,8 +36,14 @@ _SEED = 11
 _K = "k"
 
 
-def check_method(cls: Any, params: Mapping[str, Any] | None = None) -> None:
-    """Raise AssertionError if the method breaks the contract; `params` suit logs of six people."""
+def check_method(
+    cls: Any, params: Mapping[str, Any] | None = None, *, vary: bool = True, without_effect: Collection[str] = ()
+) -> None:
+    """Raise AssertionError if the method breaks the contract; `params` suit logs of six people.
+
+    Besides, unless `vary` is false, larger random logs are released with several values of each parameter, as its
+    annotation allows them. Each parameter must change a release, but for those `without_effect` on logs of that size.
+    """
     _is_well_formed(cls)
     has_k = any(param.name == _K for param in params_of(cls))
     given = {**({_K: 3} if has_k else {}), **(params or {})}
@@ -60,6 +68,101 @@ def check_method(cls: Any, params: Mapping[str, Any] | None = None) -> None:
         _learns_what_serves_every_late_value(log, method, release)
         _has_a_baseline_like_itself(log, method, release)
         _keeps_groups_together(log, method, release)
+    if vary and is_seeded(cls(**given)):
+        _keeps_its_word_with_other_parameters(cls, given, without_effect)
+
+
+def _keeps_its_word_with_other_parameters(cls: Any, given: Mapping[str, Any], without_effect: Collection[str]) -> None:
+    """On larger logs, with several values of each parameter: promises hold, and only values, seed and steps count."""
+    logs = [larger_log(shape) for shape in cls.accepts if shape.name in _LOGS]
+    sets = list(variations(cls, given))
+    idle: set[str] = set()
+    active = set(without_effect) | set(given)
+    for log in logs:
+        base = _released(log, cls(**given))
+        if base is None:
+            continue
+        _is_settled(log, cls(**given), base)
+        tried: set[str] = set()
+        for name, values in sets:
+            release = _released(log, cls(**values))
+            if release is None:
+                continue
+            idle.add(name)
+            if name not in active and _differ(base, release):
+                active.add(name)
+            if name not in tried:  # the smallest value, which bites most
+                tried.add(name)
+                _is_settled(log, cls(**values), release)
+    for name in sorted(idle - active):
+        assert _has_an_effect_beside_another(cls, name, sets, logs), (
+            f"no value of {name} changes a release: a parameter that does nothing. Where only larger logs show what it "
+            f"does, say check_method(..., without_effect=[{name!r}])"
+        )
+
+
+def _released(log: Log, method: Any) -> Release | None:
+    """A release; None where parameters do not suit the log, or something is not installed."""
+    try:
+        return verbs.anonymize(log, method, seed=_SEED)
+    except BrokenPromiseError as error:
+        raise AssertionError(
+            f"the promise holds on a log of thirty people, where rows of nobody would tip the scale: {method}. {error}"
+        ) from None
+    except CoterieError:
+        return None
+
+
+def _is_settled(log: Log, method: Any, release: Release) -> None:
+    """Rows in another order, and in blocks, give the same release; where they do not, say which of the two it is."""
+
+    def same(frame: pl.LazyFrame, blocks: int) -> bool:
+        again = verbs.anonymize(replace(log, frame=frame), method, seed=_SEED, blocks=blocks, record=False)
+        return again.to_polars().equals(release.to_polars())
+
+    shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=1)
+    if "row" in shuffled.columns:
+        shuffled = shuffled.with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
+    if same(shuffled.lazy(), blocks=5):
+        return
+    assert same(log.frame, blocks=1), f"the same seed gives the same release: {method}"
+    assert same(log.frame, blocks=5), f"engine blocks never change the answer: does one split a user? {method}"
+    raise AssertionError(f"the order of rows never changes the answer: {method}")
+
+
+def _differ(one: Release, other: Release) -> bool:
+    """Whether two releases say something else, but for random names, which always differ."""
+    if one.promises != other.promises or one.log.shape is not other.log.shape:
+        return True
+
+    def said(release: Release) -> pl.DataFrame:
+        shape = release.log.shape
+        columns = [name for name in shape.released if name != shape.subject]
+        names = [] if not shape.subject else [pl.col(shape.subject).count().over(shape.item).alias("_named")]
+        return release.to_polars().select(*columns, *names).sort(*columns)
+
+    return not said(one).equals(said(other))
+
+
+def _has_an_effect_beside_another(
+    cls: Any, name: str, sets: Sequence[tuple[str, dict[str, Any]]], logs: Sequence[Log]
+) -> bool:
+    """Whether a parameter changes a release where another one has another value, too."""
+    own = [values[name] for changed, values in sets if changed == name]
+    for log in logs:
+        for changed, values in sets:
+            if changed == name:
+                continue
+            base = _released(log, cls(**values))
+            for value in own if base is not None else ():
+                try:
+                    method = cls(**{**values, name: value})
+                except CoterieError:
+                    continue
+                other = _released(log, method)
+                if other is not None and base is not None and _differ(base, other):
+                    return True
+    return False
 
 
 def _is_well_formed(method: Any) -> None:
@@ -72,10 +175,17 @@ def _is_well_formed(method: Any) -> None:
     doc = sys.modules[cls.__module__].__doc__ or ""
     missing = [section for section in SECTIONS if section not in doc]
     assert not missing, f"the module docstring lacks {missing}"
+    declared = {name for name, hint in get_type_hints(cls, include_extras=True).items() if _has_a_rule(hint)}
+    loose = [field.name for field in fields(cls) if field.name not in declared]
+    assert not loose, f"the annotation of {loose} lacks the values that are allowed: Annotated[int, Range(1), ...]"
     undocumented = [p.name for p in params_of(cls) if not p.doc]
     assert not undocumented, f"the annotation of {undocumented} lacks a text"
     for verb in ("promises", "plan", "release"):
         assert callable(getattr(cls, verb, None)), f"a method has {verb}()"
+
+
+def _has_a_rule(hint: Any) -> bool:
+    return get_origin(hint) is Annotated and any(isinstance(extra, Rule) for extra in get_args(hint)[1:])
 
 
 def rejects_wrong_parameters(cls: Any, others: Mapping[str, Any] | None = None) -> None:

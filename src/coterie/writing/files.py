@@ -26,7 +26,7 @@ from coterie.core.promise import NOTHING, promise_nothing
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Run
 from coterie.core.scratch import Scratch
-from coterie.core.shapes import VISITS, Shape
+from coterie.core.shapes import QUERIES, VISITS, Shape
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.formats._read import read_release
 from coterie.formats._values import with_apostrophe
@@ -46,9 +46,11 @@ from coterie.writing.targets import (
     removed_again,
     temporary,
 )
+from coterie.writing.ubi import ubi_lines
 
 STDOUT = "-"
-KINDS = ("tsv", "csv", "parquet", "jsonl")
+KINDS = ("tsv", "csv", "parquet", "jsonl", "ubi")
+_SAME = {"ndjson": "jsonl"}
 _FOR_SPREADSHEETS = ("tsv", "csv")
 _COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
 _ROW_GROUP = 250_000  # fixed, so that the same rows give the same bytes
@@ -65,6 +67,7 @@ def kind_of(path: str | Path, kind: str | None = None) -> tuple[str, str | None]
     compression = None
     if suffix in _COMPRESSIONS:
         compression, suffix = suffix, stem
+    suffix = _SAME.get(suffix, suffix)
     if suffix not in KINDS or (compression and suffix == "parquet"):
         raise ParameterError(
             f"{text!r} does not say what to write. Use one of {', '.join(KINDS)}, the text kinds also with "
@@ -77,8 +80,9 @@ def kind_of(path: str | Path, kind: str | None = None) -> tuple[str, str | None]
 
 def _says_another_kind(path: str | Path, kind: tuple[str, str | None]) -> bool:
     """Whether the name of a file would mislead those who read it."""
+    is_json = "jsonl" if kind[0] == "ubi" else kind[0]  # which says nothing about the fields
     try:
-        return kind_of(path) != kind
+        return kind_of(path) not in (kind, (is_json, kind[1]))
     except ParameterError:  # a name that says nothing, or standard output
         return False
 
@@ -138,18 +142,22 @@ def write_release(
         )
 
     refuse()
+    if parts is not None and kind_of(path, kind)[0] == "ubi":
+        raise ParameterError("UBI is one file, because clicks refer to queries in it: leave out --parts.")
     if pieces is not None and parts is None:
         raise ParameterError("Rows that come in pieces are written as parts: say how many (parts=N).")
     file_kind, compression = kind_of(path, kind)
+    refuse_kind(file_kind, release.log.shape)
+    left_out = unnamed(release.log.frame, release.log.shape, file_kind)
     to_stdout, target, side = str(path) == STDOUT, Path(path), _sidecar_of(path, sidecar)
     replaces = force and not to_stdout
     scratch = Scratch()  # a pipe has no folder beside it for a temporary file
     rows_folder = scratch.path if to_stdout else target.parent
     sidecar_folder = scratch.path if side is None else side.parent
     with temporary(rows_folder, f"rows.{kind or target.name}") as rows, temporary(sidecar_folder, "sidecar") as meta:
-        digest, written = _stage(release, rows, file_kind, compression, csv_safe, parts, pieces)
-        _compare(rows, release, file_kind, csv_safe, written)
-        write_sidecar(sidecar_of(release, digest, csv_safe, written), meta)
+        digest, written = _stage(release, rows, file_kind, compression, csv_safe, left_out, parts, pieces)
+        _compare(rows, release, file_kind, csv_safe, left_out, written)
+        write_sidecar(sidecar_of(release, digest, csv_safe, written, left_out=left_out), meta)
         refuse()  # once more: the names may have been taken meanwhile
         with ExitStack() as former, ExitStack() as undo:
             make_way = partial(_make_way, target, bool(written), inputs, former, undo) if replaces else _nothing
@@ -181,15 +189,16 @@ def _stage(
     kind: str,
     compression: str | None,
     csv_safe: bool,
+    left_out: Sequence[str],
     parts: int | None,
     pieces: Pieces | None,
 ) -> tuple[str, tuple[Part, ...]]:
     """Write rows under a temporary name: the digest of the file, or that of the list of parts and these."""
     if parts is None:
-        _sink(release.log.frame, rows, kind, compression, csv_safe)
+        _sink(release.log.frame.drop(left_out), rows, kind, compression, csv_safe)
         return sha256(rows), ()
     ending = ".".join(filter(None, (kind, compression)))
-    sink = partial(_sink_part, kind=kind, compression=compression, csv_safe=csv_safe)
+    sink = partial(_sink_part, kind=kind, compression=compression, csv_safe=csv_safe, left_out=left_out)
     written = write_parts(release, pieces, parts, rows, ending, sink)
     return list_digest(written), written
 
@@ -247,7 +256,7 @@ def refuse_targets(
             refuse_output(Path(target), force, inputs, _OR_STDOUT)
         outputs.append(Path(target))
     elif kind is None:
-        raise ParameterError("Say what to write to standard output: --to tsv, csv, parquet or jsonl.")
+        raise ParameterError("Say what to write to standard output: --to tsv, csv, parquet, jsonl or ubi.")
     if kind_of(target, kind)[0] not in _FOR_SPREADSHEETS and csv_safe:
         raise ParameterError(
             "--csv-safe is for csv and tsv, which spreadsheets open. Leave it out, or write one of them."
@@ -269,6 +278,23 @@ def refuse_targets(
     for place, path in enumerate(outputs):
         if any(is_same_file(path, other) for other in outputs[:place]):
             raise ParameterError(f"{path} would be written twice. Choose another name for one of the two files.")
+
+
+def refuse_kind(kind: str, shape: Shape) -> None:
+    """Refuse a kind of file that cannot hold rows of a shape."""
+    if kind == "ubi" and shape is not QUERIES:
+        raise ParameterError(f"UBI holds queries and clicks, and this release is {shape.name}. Write another kind.")
+
+
+def unnamed(rows: pl.LazyFrame, shape: Shape, kind: str) -> tuple[str, ...]:
+    """The column of names, where a text file has none of it because nobody is named in any row."""
+    subject = next((column for column in shape.columns if column.name == shape.subject and column.nullable), None)
+    if kind in ("parquet", "ubi") or subject is None:
+        return ()
+    name = pl.col(subject.name)
+    count, named = rows.select(pl.len(), name.count().alias("named")).collect(engine="streaming").row(0)
+    no_line = count == 0 and kind == "jsonl"  # and so no column at all
+    return () if named or no_line else (subject.name,)
 
 
 def _sidecar_of(target: str | Path, sidecar: str | Path | None) -> Path | None:
@@ -317,9 +343,16 @@ def refuse_other_digest(original: Log, record: Record) -> None:
 
 
 def _sink_part(
-    frame: pl.LazyFrame, path: Path, header: bool, *, kind: str, compression: str | None, csv_safe: bool
+    frame: pl.LazyFrame,
+    path: Path,
+    header: bool,
+    *,
+    kind: str,
+    compression: str | None,
+    csv_safe: bool,
+    left_out: Sequence[str],
 ) -> None:
-    _sink(frame, path, kind, compression, csv_safe, header)
+    _sink(frame.drop(left_out), path, kind, compression, csv_safe, header)
 
 
 def _sink(
@@ -334,11 +367,15 @@ def _sink(
     if kind == "parquet":
         frame.sink_parquet(path, engine="streaming", row_group_size=_ROW_GROUP, maintain_order=True)
         return
+    if kind == "ubi":
+        frame = ubi_lines(frame)
     safe = [with_apostrophe(pl.col(pl.String))] if csv_safe else []
     text = frame.with_columns(pl.col(pl.Datetime).dt.strftime(_SECONDS), *safe)
     with temporary(path.parent, "plain") if compression else nullcontext(path) as plain:
         if kind == "jsonl":
             text.sink_ndjson(plain, engine="streaming")
+        elif kind == "ubi":
+            text.sink_csv(plain, engine="streaming", include_header=False, separator="\x1f", quote_style="never")
         elif kind == "tsv":
             text.sink_csv(plain, engine="streaming", separator="\t", quote_style="never", include_header=header)
         else:
@@ -356,7 +393,14 @@ def _compress(plain: Path, path: Path, compression: str) -> None:
             target.write(chunk)
 
 
-def _compare(path: Path, release: Release, kind: str, csv_safe: bool, parts: Sequence[Part] = ()) -> None:
+def _compare(
+    path: Path,
+    release: Release,
+    kind: str,
+    csv_safe: bool,
+    left_out: Sequence[str] = (),
+    parts: Sequence[Part] = (),
+) -> None:
     """Read the file, or the files of a folder, back: their rows must be those that were verified, in the same order."""
     shape = release.log.shape
     columns = list(shape.released)
@@ -366,7 +410,7 @@ def _compare(path: Path, release: Release, kind: str, csv_safe: bool, parts: Seq
         same = dict(frame.collect_schema()) == {name: shape.schema[name] for name in columns}
     else:
         frame, _, names, _resources = read_release(path, shape, thorough=False, csv_safe=csv_safe, parts=parts)
-        same = names == columns
+        same = not names or names == [name for name in columns if name not in left_out]  # jsonl may have no line
     if not same or digest_of_rows(frame.select(columns)) != release.verified:
         raise BrokenPromiseError("The rows to write are not the rows that were verified, so nothing was written.")
 

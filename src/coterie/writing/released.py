@@ -11,10 +11,10 @@ from coterie.core.promise import Check, Status
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import SHAPES, Shape
 from coterie.errors import InputError
-from coterie.formats import read_release
+from coterie.formats import read_release, released_kind
 from coterie.writing.canonical import canonical
-from coterie.writing.files import sha256
-from coterie.writing.sidecar import Sidecar, consistent
+from coterie.writing.files import sha256, unnamed
+from coterie.writing.sidecar import Sidecar, consistent, names_left_out
 
 
 def released_rows(path: Path, sidecar: Sidecar) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
@@ -43,11 +43,14 @@ def file_checks(path: Path, frame: pl.LazyFrame, shape: Shape, sidecar: Sidecar)
     """Whether the files are whole, those of the sidecar, and as Coterie writes them; `frame` is what was read."""
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
     rows = frame.drop("bad")
+    first = path / sidecar.parts[0].name if sidecar.parts else path
+    kind = "parquet" if sidecar.table else released_kind(first)[0]
+    left_out = unnamed(rows, shape, kind) if names_left_out(sidecar) else ()
     return (
         _check("readable", unread, "every line can be read", "cannot"),
         _digest(path, rows.select(shape.released), sidecar),
-        canonical(path, rows, shape, sidecar.csv_safe, sidecar.parts),
-        consistent(sidecar),
+        canonical(path, rows, shape, sidecar.csv_safe, sidecar.parts, left_out),
+        consistent(sidecar, left_out),
     )
 
 

@@ -2,7 +2,8 @@
 
 Format 1, before there were versions of the format, had one `promise`, and checks without counts; format 2 did not say
 whether values are safe in a spreadsheet; up to format 3 promises called everybody a user and everything a query; up to
-format 4 there were no parts and no digest of the rows. All are still read.
+format 4 there were no parts and no digest of the rows, it was not said which columns of a table were read, and text
+files had a column of names that was empty where nobody is named. All are still read.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from coterie.steps import PrepareStep, step_of
 FORMAT = 5
 _WITHOUT_WORDS = 2  # the last format whose words were never compared
 _WITHOUT_ROWS = 4  # the last one without a digest of the rows
+_WITH_EMPTY_NAMES = 4  # the last one whose text files had an empty column of names
 _WITHOUT_NOUNS = 3  # the last one whose words were those of search logs, whatever the shape
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
 _MANY = 1 << 62  # users and rows: enough for any k
@@ -60,10 +62,12 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     shape: str
     prepare: tuple[str, ...]
     """The steps that the log was prepared with."""
-    reading: dict[Literal["terms", "min_length", "words", "query_param"], int | ParamNames] = field(
-        default_factory=dict
-    )
-    """The numbers that documents were made vectors by, or the parameter that searches were read from; else empty."""
+    reading: dict[
+        Literal["terms", "min_length", "words", "query_param", "columns", "user_field", "date"],
+        int | ParamNames | dict[str, str],
+    ] = field(default_factory=dict)
+    """How the log was read, where that was said or guessed: columns of a table, the field of the user, the day, the
+    numbers that documents were made vectors by, the parameter that searches were read from; else empty."""
     sha256: Sha256
     """Of the released file; of a release of parts that of their list, as `sha256sum part-* | sha256sum` prints it."""
     rows_sha256: Annotated[str, Meta(pattern=r"^(?:[0-9a-f]{64})?\Z")] = ""
@@ -78,6 +82,8 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     """The regime whose settings these are (`coterie regimes`); empty where none was named."""
     changed: tuple[Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,60}\Z")], ...] = ()
     """The settings among these that are not those of the regime."""
+    left_out: tuple[str, ...] = ()
+    """Columns of the shape that the file does not have, because nobody is named in it."""
 
     @property
     def promised(self) -> tuple[Promise, ...]:
@@ -94,7 +100,12 @@ class _Words(Declared, frozen=True, kw_only=True):
 
 
 def sidecar_of(
-    release: Release, digest: str, csv_safe: bool = False, parts: Sequence[Part] = (), table: bool = False
+    release: Release,
+    digest: str,
+    csv_safe: bool = False,
+    parts: Sequence[Part] = (),
+    table: bool = False,
+    left_out: tuple[str, ...] = (),
 ) -> Sidecar:
     """The sidecar of a release whose file, list of `parts` or `table` has that digest."""
     from coterie import __version__
@@ -119,6 +130,7 @@ def sidecar_of(
         csv_safe=csv_safe,
         regime=release.regime,
         changed=release.changed,
+        left_out=left_out,
     )
 
 
@@ -141,7 +153,8 @@ def read_sidecar(path: Path) -> Sidecar | None:
     sidecar = as_declared(data, Sidecar, file)
     if sidecar.shape not in RELEASED_SHAPES:
         raise file.error(f"'shape' must be one of {', '.join(RELEASED_SHAPES)}, the shapes of releases")
-    if any(isinstance(value, str) != (name in ("query_param", "words")) for name, value in sidecar.reading.items()):
+    kinds = {"query_param": str, "words": str, "user_field": str, "date": str, "columns": dict}
+    if any(not isinstance(value, kinds.get(name, int)) for name, value in sidecar.reading.items()):
         raise file.error("'reading' has a text in place of a number, or a number in place of a text")
     if sidecar.format > _WITHOUT_ROWS and not sidecar.rows_sha256:
         raise file.error("'rows_sha256' is missing")
@@ -156,12 +169,19 @@ def read_sidecar(path: Path) -> Sidecar | None:
 def reading_like(path: str | Path, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """How to read the original of a released file: as its sidecar tells, unless something else is given."""
     sidecar = read_sidecar(Path(path))
-    settings = {} if sidecar is None else {str(name): value for name, value in sidecar.reading.items()}
-    return {**settings, **(given or {})}
+    said = {name: value for name, value in (given or {}).items() if value != {}}
+    if sidecar is None:
+        return said
+    return {**{str(name): value for name, value in sidecar.reading.items()}, "guess": False, **said}
 
 
-def consistent(sidecar: Sidecar) -> Check:
-    """Whether what a sidecar tells people is what follows from its promises and its method."""
+def names_left_out(sidecar: Sidecar) -> bool:
+    """Whether the release is of a format whose text files have no column of names where nobody is named."""
+    return sidecar.format > _WITH_EMPTY_NAMES
+
+
+def consistent(sidecar: Sidecar, left_out: tuple[str, ...] | None = None) -> Check:
+    """Whether what a sidecar tells people is what follows from its promises, its method and the file."""
     detail = "the sidecar says what follows from its promises: parameters, sentences, limits, checks"
     if sidecar.method not in registry.names("methods"):
         needs = "the method that it names, which is not installed here"
@@ -171,6 +191,7 @@ def consistent(sidecar: Sidecar) -> Check:
         *_wrong_parameters(sidecar, promises),
         *_wrong_regime(sidecar),
         *(check.name for check in sidecar.checks if check.status != "passed" and not _is_said(check, promises)),
+        *(["left_out"] if left_out is not None and sidecar.left_out != left_out else []),
     ]
     if _is_of_today(sidecar):
         for entry, promise in zip(sidecar.promises, promises, strict=True):

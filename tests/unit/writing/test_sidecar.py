@@ -19,6 +19,7 @@ from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.testing import queries_log
 from coterie.writing.sidecar import FORMAT, Sidecar, consistent, read_sidecar, sidecar_of, sidecar_path, write_sidecar
+from tests.helpers.old_releases import with_empty_names
 
 # As Coterie wrote it before the format had versions: one promise, checks without counts.
 FORMAT_1 = {
@@ -71,7 +72,7 @@ def test_what_it_says(written):
     path, data = written
     promise = QueryKAnonymity(k=3)
     keys = "coterie format method parameters promises limits warnings checks shape prepare reading sha256"
-    assert list(data) == [*keys.split(), "rows_sha256", "parts", "csv_safe"]
+    assert list(data) == [*keys.split(), "rows_sha256", "parts", "csv_safe", "left_out"]
     assert data["format"] == FORMAT
     assert data["coterie"] == coterie.__version__
     assert data["promises"] == [
@@ -116,14 +117,30 @@ def test_limits_of_several_promises_stand_there_once():
 
 
 def test_a_sidecar_of_format_1_is_read(written):
-    path, data = written
-    sidecar_path(path).write_text(json.dumps({**FORMAT_1, "sha256": data["sha256"]}, indent=2))
+    path, _ = written
+    sidecar_path(path).write_text(json.dumps({**FORMAT_1, "sha256": with_empty_names(path)}, indent=2))
     sidecar = read_sidecar(path)
     assert sidecar.promised == (QueryKAnonymity(k=3),)
     assert sidecar.checks[0].text == "at least 3 users behind each released query; 17 looked at"
     assert sidecar.checks[0].looked_at is None
     assert coterie.verify(path, _tea()).exit_code == 0
     assert coterie.load_release(path).headline == "k = 3"
+
+
+def test_each_format_has_one_spelling_of_nobody(written):
+    """Up to format 4 an empty column of names belongs to a text file, and from then on none does."""
+    path, data = written
+    assert data["left_out"] == ["user"]
+    _put(path, {**data, "format": 4})
+    assert "canonical" in [check.name for check in coterie.verify(path, _tea()).broken]
+    _put(path, {**data, "left_out": []})
+    assert [check.name for check in coterie.verify(path, _tea()).broken] == ["sidecar"]
+    old = {**data, "sha256": with_empty_names(path), "left_out": []}
+    _put(path, {**old, "format": 4})
+    assert coterie.verify(path, _tea()).exit_code == 0
+    assert coterie.load_release(path).to_polars()["user"].null_count() > 0
+    _put(path, old)
+    assert "canonical" in [check.name for check in coterie.verify(path, _tea()).broken]
 
 
 def test_a_file_without_a_sidecar(tmp_path):
@@ -180,7 +197,8 @@ def test_mistakes(written, change, message):
 
 
 @pytest.mark.parametrize(
-    "key", [name for name in Sidecar.__annotations__ if name not in ("format", "reading", "parts", "csv_safe")]
+    "key",
+    [name for name in Sidecar.__annotations__ if name not in ("format", "reading", "parts", "csv_safe", "left_out")],
 )
 def test_every_key_is_needed(written, key):
     path, data = written
