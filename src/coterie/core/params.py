@@ -66,7 +66,8 @@ class NumberOr:
     """A whole number of at least `low` (and at most `high`), or a word that stands for one."""
 
     def __init__(self, low: int, word: str, high: int | None = None) -> None:
-        self.word, self._numbers = word, Range(low, high)
+        self.word, self.low, self.high = word, low, high
+        self._numbers = Range(low, high)
 
     def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as Range)
         """Whether `value` is the word or such a number."""
