@@ -6,6 +6,7 @@ in `jobs`.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, Literal
 import polars as pl
 
 from coterie import verbs
-from coterie.core import randomness, registry
+from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.nouns import scores_in_words_of
 from coterie.core.plan import Method, baseline_of
@@ -22,6 +23,7 @@ from coterie.errors import ParameterError, UnknownNameError
 from coterie.jobs import Note, Reading, files_of_paths, read_logs
 from coterie.measures import names_of_all, needing, on_sheet
 from coterie.measures.inputs import INPUTS
+from coterie.measures.store import Store
 from coterie.reports import RANDOM, render, report_kind
 from coterie.reports.about import About, read_about, today
 from coterie.reports.figures import findings_of, headlines
@@ -70,6 +72,30 @@ def verified_again(release: Release, original: Log) -> Release:
     return replace(release, checks=verbs.verify(release.path, original, record=release.record).checks)
 
 
+def _seed_for(log: Log) -> int:
+    """Whom attacks are tried on, where no seed is given: it follows from the log, so that a page can be made again.
+
+    Names in releases never depend on it.
+    """
+    return int.from_bytes(hashlib.sha256(f"measuring {log.digest}".encode()).digest()[:16], "little")
+
+
+class _Done:
+    """How much of the measuring is done: releases and random groups, each as long as the others."""
+
+    def __init__(self, whole: int, progress: Progress) -> None:
+        self._whole, self._progress, self._before = whole, progress, 0
+
+    def part(self, share: float) -> None:
+        """A share of the one that is being measured."""
+        self._progress("measure", (self._before + share) / self._whole)
+
+    def next(self) -> None:
+        """One is finished."""
+        self._before += 1
+        self.part(0.0)
+
+
 def _prepared_like(original: Log, release: Release) -> Log:
     return original if original.steps else verbs.prepare(original, release.log.steps)
 
@@ -85,11 +111,13 @@ def report_verified(
     seed: int | None = None,
     force: bool = False,
     tell: Callable[[str], None] = _silent,
+    store: Store | None = None,
+    progress: Progress = _silent,
     **given: Any,
 ) -> Path:
     """The same for releases whose checks were made just now; `tell` hears what they cost, in a sentence."""
     about = read_about(about) if isinstance(about, (str, Path)) else about
-    seed = randomness.new_seed() if seed is None else seed  # the same draws for what stands side by side
+    seed = _seed_for(original) if seed is None else seed  # the same draws for what stands side by side
     path = Path(to)
     kind = report_kind(path)
     if not releases:
@@ -98,17 +126,22 @@ def report_verified(
     refuse_output(path, force, inputs)
     original = _prepared_like(original, releases[0])
     views = []
-    given = {**given, "show_values": show_values, "seed": seed}
+    given = {**given, "show_values": show_values, "seed": seed, "store": store}
+    with_random = [release for release in releases if release.record is not None and _baseline(release) is not None]
+    done = _Done(len(releases) + len(with_random), progress)
     for release in releases:
-        view = release_view(original, release, **given)
+        view = release_view(original, release, tell=done.part, **given)
+        done.next()
         baseline = _baseline(release)
         if baseline is not None and release.record is None:
             view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
         elif baseline is not None and release.record is not None:
             at_random = verbs.anonymize(original, baseline, seed=release.record.run["seed"])  # never written
-            view = with_baseline(view, release_view(original, at_random, RANDOM, **given))
+            view = with_baseline(view, release_view(original, at_random, RANDOM, tell=done.part, **given))
+            done.next()
         views.append(view)
     refuse_idle(views, given.get("names"))
+    progress("draw")
     page = render(log_view(original), views, kind, about=about, edition=edition, date=today())
     with placed(path, force, inputs) as part:
         part.write_text(page, encoding="utf-8")
@@ -145,6 +178,7 @@ def measure_file(
     show_values: bool = False,
     given: Mapping[str, Any] | None = None,
     for_people: bool = False,
+    store: Store | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> pl.DataFrame:
@@ -162,7 +196,15 @@ def measure_file(
     progress("measure")
     no_meaning: list[str] = []
     scores = verbs.measure(
-        log, release, list(names) or None, seed=seed, show_values=show_values, left_out=no_meaning.append, **loaded
+        log,
+        release,
+        list(names) or None,
+        seed=_seed_for(log) if seed is None else seed,
+        show_values=show_values,
+        left_out=no_meaning.append,
+        store=store,
+        progress=progress,
+        **loaded,
     )
     if not names and record is None:
         left_out = [name for name in names_of_all() if name in needing("record")]
@@ -195,6 +237,7 @@ def report_files(
     seed: int | None = None,
     show_values: bool = False,
     force: bool = False,
+    store: Store | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[str]:
@@ -220,8 +263,10 @@ def report_files(
     progress("read")
     log = read_logs(original, reading_like(outs[0], reading), note=note)
     also = _loaded(given, reading, note)
-    progress("report")
-    releases = [verified_again(release, log) for release in loaded]
+    releases = []
+    for place, release in enumerate(loaded):
+        progress("verify", place / len(loaded))
+        releases.append(verified_again(release, log))
     if names:
         also["names"] = list(dict.fromkeys([*names, *on_sheet()]))
     report_verified(
@@ -234,6 +279,8 @@ def report_files(
         seed=seed,
         force=force,
         tell=note,
+        store=store,
+        progress=progress,
         **also,
     )
     return [out for out, release in zip(outs, releases, strict=True) if release.verdict.broken]

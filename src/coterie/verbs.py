@@ -24,6 +24,7 @@ from coterie.core.shapes import SHAPES
 from coterie.engines.local import Local, blocks_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.measures.comparison import Comparison, scores_of
+from coterie.measures.store import Store
 from coterie.promises import judge
 from coterie.reports.views import log_view as log_view
 from coterie.reports.views import overview, personal_data, singled_out, site_searches
@@ -385,6 +386,8 @@ def measure(
     seed: int | None = None,
     show_values: bool = False,
     left_out: Callable[[str], None] = _silent,
+    store: Store | None = None,
+    progress: Progress = _silent,
     **inputs: Any,
 ) -> pl.DataFrame:
     """Scores of a release as a table: name, key, value, unit (and label, where values may be shown).
@@ -395,7 +398,7 @@ def measure(
     `later`, what the same users searched for afterwards, a log, for `later_queries`, `train_on_release` and
     `completion`; `second`, another release of the same log, and `second_record`, its run record where it has none, for
     `composition`; `taxonomy`, where measures of meaning look up queries, "wordnet" or a packed file. `injection` runs
-    the method again, and only if it is named.
+    the method again, and only if it is named. What is in the `store` (measures/store.py) is not measured again.
     """
     comparison = Comparison.of(
         original,
@@ -405,7 +408,13 @@ def measure(
         inputs=inputs,
     )
     comparison.refuse_other_log()
-    return scores_of(comparison, names, lambda name, reason: left_out(f"{name}: {reason}"))
+    return scores_of(
+        comparison,
+        names,
+        lambda name, reason: left_out(f"{name}: {reason}"),
+        store=store,
+        tell=partial(progress, "measure"),
+    )
 
 
 def inspect(log: Log, as_read: Log | None = None) -> pl.DataFrame:

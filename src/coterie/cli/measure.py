@@ -18,6 +18,7 @@ from coterie.cli.console import print_scores, progress
 @opt.record
 @opt.measuring
 @opt.seed
+@opt.cache
 @opt.show_values
 @opt.reading
 @opt.as_json
@@ -29,6 +30,7 @@ def measure(
     original: tuple[str, ...],
     record: Path | None,
     seed: int | None,
+    cache: bool,
     show_values: bool,
     as_json: bool,
     quiet: bool,
@@ -36,6 +38,7 @@ def measure(
 ) -> None:
     """Privacy and utility of a released file OUT against the original log."""
     from coterie import measuring
+    from coterie.measures.store import default_store
 
     with progress(quiet) as (step, note):
         scores = measuring.measure_file(
@@ -45,6 +48,7 @@ def measure(
             reading=opt.reading_of(options),
             record=record,
             seed=seed,
+            store=default_store(cache),
             show_values=show_values,
             given=opt.given_to_measures(options),
             for_people=not as_json,

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 @opt.measuring
 @opt.show_values
 @opt.seed
+@opt.cache
 @opt.reading
 @opt.force
 @opt.quiet
@@ -62,12 +63,14 @@ def report(
     measures: str | None,
     show_values: bool,
     seed: int | None,
+    cache: bool,
     force: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
     """One page about released files OUT, a decision sheet first; exit 1 if a promise is broken."""
     from coterie import measuring
+    from coterie.measures.store import default_store
 
     sheet = _about(about, ask)
     with progress(quiet) as (step, note):
@@ -82,6 +85,7 @@ def report(
             reading=opt.reading_of(options),
             given=opt.given_to_measures(options),
             seed=seed,
+            store=default_store(cache),
             show_values=show_values,
             force=force,
             progress=step,

@@ -8,7 +8,9 @@ A measure is a module with
     findings              optional: what it says under "What an attacker can and cannot do" (core/scores.py)
     weighed               optional: its rates of success that a decision weighs against a threshold (core/scores.py)
     series                optional: keys of scores of which studies tell how they vary with k (study/series.py)
-    by_name_only          optional: True for one that is too costly to be taken unless it is asked for by its name
+    by_name_only          optional: True for one that is too costly to be taken unless it is asked for, by its name or
+                          by giving an input that it needs
+    effort                optional: how long it takes beside others, for bars that tell how far a job is; 1 unless said
 
 Percentages are on 0..100. A label holds a string of the log and is given only where values may be shown.
 
@@ -18,7 +20,7 @@ it. Importing this package is cheap, because the command line does so to know it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -57,9 +59,18 @@ def load(name: str) -> Measure:
     return cast(Measure, module)
 
 
-def names_of_all() -> list[str]:
-    """The measures that are taken where none is named."""
-    return [name for name in registry.names("measures") if not getattr(load(name), "by_name_only", False)]
+def names_of_all(given: Collection[str] = ()) -> list[str]:
+    """The measures that are taken where none is named; `given` are the inputs that somebody gave."""
+    return [
+        name
+        for name in registry.names("measures")
+        if not getattr(load(name), "by_name_only", False) or load(name).needs & set(given)
+    ]
+
+
+def effort(name: str) -> int:
+    """How long a measure takes beside others."""
+    return int(getattr(load(name), "effort", 1))
 
 
 def needing(need: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from coterie.formats import search_params
 from coterie.measures.comparison import Comparison, Samples, not_applicable, scores_of
 from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.measures.resampling import ratio
+from coterie.measures.store import Store
 
 _FILES = 4  # names that there is room for
 ScoreRow = tuple[str, str, float | None, str]
@@ -121,12 +122,14 @@ def release_view(
     names: Sequence[str] | None = None,
     seed: int | None = None,
     show_values: bool = False,
+    store: Store | None = None,
+    tell: Callable[[float], None] = lambda _share: None,
     **inputs: Any,
 ) -> ReleaseView:
     """A release in promises, checks and numbers, for a report; `inputs` are those of measures/inputs.py.
 
     Of the measures in `names` those that have no meaning for it are left out: they may have one for what stands beside
-    it. `refuse_idle` raises where they have none anywhere.
+    it. `refuse_idle` raises where they have none anywhere. `store` and `tell`: as in `scores_of`.
     """
     comparison = Comparison.of(
         original,
@@ -144,7 +147,7 @@ def release_view(
         promises=release.promises,
         checks=release.checks,
         warnings=release.warnings,
-        scores=scores_of(comparison, names, left_out.__setitem__, samples, strict=False),
+        scores=scores_of(comparison, names, left_out.__setitem__, samples, strict=False, store=store, tell=tell),
         largest_k=release.verdict.largest_k,
         sha256=release.sha256,
         left_out=left_out,

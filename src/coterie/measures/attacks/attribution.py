@@ -43,14 +43,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.log import Log
 from coterie.core.scores import Figure, Finding, Glance, Score, Weighed
 from coterie.measures.attacks import bound
 from coterie.measures.attacks._clues import PARTS
@@ -70,8 +68,10 @@ from coterie.measures.attacks._profiles import (
     share,
 )
 from coterie.measures.comparison import Comparison
+from coterie.text.language import language_in
 
 needs = frozenset({"record", "text"})
+effort = 8
 ATTACKED = 1_000
 COUNTED = 5_000
 """Users among whom it is counted how many have a string."""
@@ -110,8 +110,6 @@ findings = (
 _ROUNDS = 12  # of Newton's method; more change nothing that is shown
 _RIDGE = 1e-3
 _DIGITS = 9  # of a score, so that equal strings are equally likely
-_ORIGINALS: WeakKeyDictionary[Log, dict[tuple[int, str], list[Score]]] = WeakKeyDictionary()
-"""What is known of logs, by seed and prefix, as long as they are in use."""
 KINDS = ("all", "novel", "specific")
 figures = (
     Figure(
@@ -195,12 +193,13 @@ def measure(comparison: Comparison) -> Iterator[Score]:
 
 def _before(comparison: Comparison, prefix: str, days: bool) -> list[Score]:
     """How often guesses are right in the original; worked out once for all releases of a log that are compared."""
-    known = _ORIGINALS.setdefault(comparison.log, {})
-    if (comparison.seed, prefix) not in known:
+
+    def attack() -> list[Score]:
         alone = everybody_alone(comparison)
-        attack = Attack(alone, draw_known(alone, comparison.seed, ATTACKED), comparison.seed, days)
-        known[comparison.seed, prefix] = list(_successes(f"{prefix}before", attack.outcomes()))
-    return known[comparison.seed, prefix]
+        known = draw_known(alone, comparison.seed, ATTACKED)
+        return list(_successes(f"{prefix}before", Attack(alone, known, comparison.seed, days).outcomes()))
+
+    return comparison.of_log((__name__, comparison.seed, language_in(comparison.release.params), prefix), attack)
 
 
 def _successes(moment: str, outcomes: Outcomes) -> Iterator[Score]:

@@ -34,6 +34,7 @@ from coterie.text.language import ENGLISH, Language, language, language_in
 
 _ENGLISH = language(ENGLISH)
 needs = frozenset({"record", "text"})
+effort = 3
 ATTACKED = 1_000
 KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
 figures = (
@@ -129,9 +130,9 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     yield Score("users", n, "users attacked")
     if (most := bound(comparison.release)) is not None:
         yield Score("bound", most, "% of users")
-    yield from _scores(
-        "before", attack(known, original, people.select(original="subject", released="subject"), spoken), n
-    )
+    themselves = people.select(original="subject", released="subject")
+    key = (__name__, comparison.seed, spoken)
+    yield from _scores("before", comparison.of_log(key, lambda: attack(known, original, themselves, spoken)), n)
     yield Score("after.names", released["subject"].n_unique(), "names")
     if released.is_empty():
         yield from (Score(f"after.{key}", None, "does not apply: no names") for key in KNOWLEDGE)
@@ -203,6 +204,7 @@ def attack(
     first_own, mine = starts(own["id"], users.height), own["name"].to_numpy()
     size = sizes["size"].to_numpy()
     success, control = np.zeros((2, users.height, len(KNOWLEDGE)))
+    is_best = np.zeros(size.size, np.bool_)
     for user, half in enumerate(users["half"].to_list()):
         amounts = [half if number is None else number for number in KNOWLEDGE.values()]
         by_query, by_word = np.zeros(size.size, np.int64), np.zeros(size.size, np.int64)
@@ -215,8 +217,10 @@ def attack(
             best = best[by_word[best] == by_word[best].max()]
             best = best[size[best] == size[best].min()]
             somebody_else = (user + users.height // 2) % users.height
+            is_best[best] = True
             for rate, person in ((success, user), (control, somebody_else)):
-                rate[person, column] = np.isin(mine[first_own[person] : first_own[person + 1]], best).sum() / best.size
+                rate[person, column] = is_best[mine[first_own[person] : first_own[person + 1]]].sum() / best.size
+            is_best[best] = False
     rates = {"": success, ".control": control}
     return users.select("user").with_columns(
         pl.Series(key + end, rate[:, column]) for end, rate in rates.items() for column, key in enumerate(KNOWLEDGE)

@@ -41,6 +41,7 @@ from coterie.measures.comparison import Comparison
 from coterie.text.language import language_in
 
 needs = frozenset({"record", "text"})
+effort = 2
 figures = (
     Figure(
         section="attacks",
@@ -136,11 +137,17 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         yield Score("bound", most, "%")
     if released["subject"].null_count() < released.height:
         same = users.select(original="subject", released="subject")
-        yield from _scores("before", known, _profiles(rows, same, comparison.seed, keywords), "profiles")
+        key = (__name__, comparison.seed, language_in(comparison.release.params), "profiles")
+        yield from comparison.of_log(
+            key, lambda: [*_scores("before", known, _profiles(rows, same, comparison.seed, keywords), "profiles")]
+        )
         yield from _scores("after", known, _profiles(released, names, comparison.seed, keywords), "profiles")
         return
     late = own.filter(~pl.col("early"))
-    yield from _scores("before", known, _single(late, comparison.seed, keywords), "queries")
+    key = (__name__, comparison.seed, language_in(comparison.release.params), "queries")
+    yield from comparison.of_log(
+        key, lambda: [*_scores("before", known, _single(late, comparison.seed, keywords), "queries")]
+    )
     record = comparison.release.record
     if record is None or record.rows is None:
         why = "does not apply: neither names nor original rows"
