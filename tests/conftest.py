@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+os.environ["COTERIE_CACHE"] = "off"  # no test finds what another one measured, nor touches what people keep
 settings.register_profile(
     "coterie",
     max_examples=50,  # most run a whole method; more of them where a test says so

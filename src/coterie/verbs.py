@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -16,20 +16,19 @@ from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params
 from coterie.core.place import place_of
-from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_seed, shape_given
+from coterie.core.plan import Facts, Method, holds_rows, refuse_seed, shape_given
 from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Verdict, promise_nothing, with_k
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
 from coterie.engines.local import Local, blocks_for
-from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, UnknownNameError
+from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.measures.comparison import Comparison, scores_of
+from coterie.measures.store import Store
 from coterie.promises import judge
-from coterie.reports import RANDOM, render
-from coterie.reports.figures import findings_of, headlines
 from coterie.reports.views import log_view as log_view
-from coterie.reports.views import overview, personal_data, refuse_idle, singled_out, site_searches, with_baseline
+from coterie.reports.views import overview, personal_data, singled_out, site_searches
 from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
@@ -47,12 +46,10 @@ from coterie.writing.foreign import verify_foreign
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.released import as_described, file_checks, is_one_file, released_rows
-from coterie.writing.sidecar import prepare_steps, read_sidecar, sidecar_path
-from coterie.writing.targets import placed, refuse_output
+from coterie.writing.sidecar import prepare_steps, read_sidecar
 
 Progress = Callable[..., None]
 """Told the name of each step and, while it lasts, its share that is done."""
-_NO_BASELINE = "Random groups of the same k are shown only where the run record is given (--record DIR)."
 
 
 def _silent(_step: str, _share: float | None = None) -> None: ...
@@ -457,6 +454,8 @@ def measure(
     seed: int | None = None,
     show_values: bool = False,
     left_out: Callable[[str], None] = _silent,
+    store: Store | None = None,
+    progress: Progress = _silent,
     **inputs: Any,
 ) -> pl.DataFrame:
     """Scores of a release as a table: name, key, value, unit (and label, where values may be shown).
@@ -467,7 +466,7 @@ def measure(
     `later`, what the same users searched for afterwards, a log, for `later_queries`, `train_on_release` and
     `completion`; `second`, another release of the same log, and `second_record`, its run record where it has none, for
     `composition`; `taxonomy`, where measures of meaning look up queries, "wordnet" or a packed file. `injection` runs
-    the method again, and only if it is named.
+    the method again, and only if it is named. What is in the `store` (measures/store.py) is not measured again.
     """
     original = as_log(original)
     comparison = Comparison.of(
@@ -478,110 +477,19 @@ def measure(
         inputs=inputs,
     )
     comparison.refuse_other_log()
-    return scores_of(comparison, names, lambda name, reason: left_out(f"{name}: {reason}"))
+    return scores_of(
+        comparison,
+        names,
+        lambda name, reason: left_out(f"{name}: {reason}"),
+        store=store,
+        tell=partial(progress, "measure"),
+    )
 
 
 def inspect(log: LogLike, as_read: Log | None = None) -> pl.DataFrame:
     """What is in a log and how exposed it is before any protection; searches in addresses are looked for `as_read`."""
     log = as_log(log)
     return score_table([*overview(log), *singled_out(log), *personal_data(log), *site_searches(as_read or log)])
-
-
-def report(
-    original: LogLike,
-    releases: Release | Sequence[Release],
-    to: str | Path,
-    *,
-    show_values: bool = False,
-    seed: int | None = None,
-    force: bool = False,
-    **given: Any,
-) -> Path:
-    """A page about one or several releases of a log: .html, .md or .json by the end of its name.
-
-    Releases are verified again, whatever their sidecars say. `given` is what some measures need, as in `measure`.
-    """
-    report_kind(Path(to))
-    original = as_log(original)
-    releases = [as_release(each) for each in ([releases] if isinstance(releases, Release) else releases)]
-    refuse_output(Path(to), force, _files_read(original, releases))
-    again = [verified_again(release, original) for release in releases]
-    return report_verified(original, again, to, show_values=show_values, seed=seed, force=force, **given)
-
-
-def verified_again(release: Release, original: Log) -> Release:
-    """A release with the checks of today in place of those that its sidecar tells of."""
-    if release.path is None:
-        return replace(release, checks=verify(release, _prepared_like(original, release)).checks)
-    return replace(release, checks=verify(release.path, original, record=release.record).checks)
-
-
-def _prepared_like(original: Log, release: Release) -> Log:
-    return original if original.steps else prepare(original, release.log.steps)
-
-
-def report_verified(
-    original: Log,
-    releases: Sequence[Release],
-    to: str | Path,
-    *,
-    show_values: bool = False,
-    seed: int | None = None,
-    force: bool = False,
-    tell: Callable[[str], None] = _silent,
-    **given: Any,
-) -> Path:
-    """The same for releases whose checks were made just now; `tell` hears what they cost, in a sentence."""
-    seed = randomness.new_seed() if seed is None else seed  # the same draws for what stands side by side
-    path = Path(to)
-    kind = report_kind(path)
-    if not releases:
-        raise ParameterError("A report needs at least one release.")
-    inputs = _files_read(original, releases)
-    refuse_output(path, force, inputs)
-    original = _prepared_like(original, releases[0])
-    views = []
-    given = {**given, "show_values": show_values, "seed": seed}
-    for release in releases:
-        view = release_view(original, release, **given)
-        baseline = _baseline(release)
-        if baseline is not None and release.record is None:
-            view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
-        elif baseline is not None and release.record is not None:
-            at_random = anonymize(original, baseline, seed=release.record.run["seed"])  # never written
-            view = with_baseline(view, release_view(original, at_random, RANDOM, **given))
-        views.append(view)
-    refuse_idle(views, given.get("names"))
-    with placed(path, force, inputs) as part:
-        part.write_text(render(log_view(original), views, kind), encoding="utf-8")
-    for view in views:
-        for cost in headlines(view.scores, findings_of(original.shape)):
-            tell(f"{view.label}: {cost}")
-    return path
-
-
-def _files_read(original: Log, releases: Sequence[Release]) -> list[Path]:
-    """The files that logs and releases were read from, which no report replaces."""
-    files = [path for log in (original, *(release.log for release in releases)) for path in log.sources]
-    loaded = [release.path for release in releases if release.path is not None]
-    return [*files, *loaded, *map(sidecar_path, loaded)]
-
-
-def report_kind(path: Path) -> Literal["html", "md", "json"]:
-    """What kind of report a file name asks for."""
-    kinds: dict[str, Literal["html", "md", "json"]] = {".html": "html", ".md": "md", ".json": "json"}
-    if path.suffix not in kinds:
-        raise ParameterError(f"A report is written as .html, .md or .json, not {path.suffix!r}.")
-    return kinds[path.suffix]
-
-
-def _baseline(release: Release) -> Method | None:
-    """The method of a release with random groups; None where it is no question of groups."""
-    try:
-        kept = {} if release.record is None else release.record.run  # where files are is told there alone
-        return baseline_of(registry.method(release.method)(**kept.get("parameters", release.params)))
-    except (UnknownNameError, ParameterError, TypeError):  # made by a package or a version that is not here
-        return None
 
 
 def _broken_message(name: str, verdict: Verdict) -> str:

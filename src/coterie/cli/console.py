@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,11 +42,21 @@ def _unseen(_name: str, _share: float | None = None) -> None: ...
 
 
 @contextmanager
-def progress(quiet: bool) -> Iterator[tuple[Step, Note]]:
+def progress(quiet: bool, *, ends_itself: bool = False) -> Iterator[tuple[Step, Note]]:
     """What a job reports while it works: the step it is at, and notes for people.
+
+    Ctrl-C is answered at once, unless the job `ends_itself` when it is asked to.
 
     Steps are a bar with their time on standard error, only on a terminal; notes are shown everywhere, unless `quiet`.
     """
+    from coterie.cli.interrupts import answered
+
+    with nullcontext() if ends_itself else answered(quiet), _shown(quiet) as shown:
+        yield shown
+
+
+@contextmanager
+def _shown(quiet: bool) -> Iterator[tuple[Step, Note]]:
     if quiet:
         yield _unseen, _unseen
         return

@@ -76,7 +76,7 @@ def run(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **option
 
     own = ("k", "window", "flush", "state", "key", "follow", "keep_open", "arrival", "rest", "clicks", "kind", "audit",
            "metrics", "output")  # fmt: skip
-    with progress(quiet) as (_, note):
+    with progress(quiet, ends_itself=True) as (_, note):
         numbers = run_gate(
             log,
             reading=opt.reading_of(options),
@@ -163,7 +163,7 @@ def append(
     from coterie.steps import parse_steps
 
     own = ("k", "window", "state", "key", "rest", "end_window", "clicks", "kind", "audit", "output")
-    with progress(quiet) as (_, note):
+    with progress(quiet, ends_itself=True) as (_, note):
         numbers = append_night(
             method,
             log,

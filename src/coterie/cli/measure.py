@@ -19,6 +19,7 @@ from coterie.cli.console import print_scores, progress
 @opt.sidecar_of_table
 @opt.measuring
 @opt.seed
+@opt.cache
 @opt.show_values
 @opt.reading
 @opt.as_json
@@ -31,16 +32,18 @@ def measure(
     record: Path | None,
     sidecar: str | None,
     seed: int | None,
+    cache: bool,
     show_values: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
     """Privacy and utility of a released file OUT against the original log."""
-    from coterie import jobs
+    from coterie import measuring
+    from coterie.measures.store import default_store
 
     with progress(quiet) as (step, note):
-        scores = jobs.measure_file(
+        scores = measuring.measure_file(
             out,
             original,
             names,
@@ -48,6 +51,7 @@ def measure(
             record=record,
             sidecar=sidecar,
             seed=seed,
+            store=default_store(cache),
             show_values=show_values,
             given=opt.given_to_measures(options),
             for_people=not as_json,

@@ -72,6 +72,9 @@ quiet = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON array of name, key, value, unit.")
 force = click.option("--force", is_flag=True, help="Replace existing files; never an input, a link or a device.")
 seed = click.option("--seed", type=int, help="Make the run repeatable; whoever guesses it can undo pseudonyms.")
+cache = click.option(
+    "--cache/--no-cache", default=True, help="Reuse scores that were measured before; they hold no text of the log."
+)
 show_values = click.option("--show-values", is_flag=True, help="Show strings of the log. They can be personal data.")
 original = click.option("--original", "-O", multiple=True, metavar="LOG", help="The log that was anonymized.")
 

@@ -33,6 +33,7 @@ _NAME = re.compile(r"\.?coterie-([0-9]+)-([0-9]+)-([0-9a-f]{8})-[0-9a-f]{16}")
 _UNKNOWN = "0"  # a start time, where the system does not tell it
 _GONE = ("Z", "X")  # states of a process that has ended and whose parent has not asked yet
 _MEMORY = Path("/dev/shm")  # noqa: S108 (folders in it are private)
+_living: weakref.WeakSet[Scratch] = weakref.WeakSet()
 _parent: ContextVar[Path | None] = ContextVar("parent of new folders", default=None)
 
 
@@ -57,12 +58,19 @@ class Scratch:
         except FileExistsError:
             self._cleaning.detach()  # somebody else's
             raise
+        _living.add(self)
         if (lock := _lock(self.path)) is not None:
             held.append(lock)
 
     def remove(self) -> None:
         """Remove the folder now."""
         self._cleaning()
+
+
+def remove_all() -> None:
+    """Remove all folders of this process: for whoever has to end it on the spot."""
+    for scratch in list(_living):
+        scratch.remove()
 
 
 @contextmanager

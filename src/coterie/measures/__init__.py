@@ -6,8 +6,11 @@ A measure is a module with
     figures               what a report shows of it (core/scores.py); () where its numbers stand under "Other measures"
     measure(comparison)   yields Score(key, value, unit), or raises NotApplicableError with the reason
     findings              optional: what it says under "What an attacker can and cannot do" (core/scores.py)
+    weighed               optional: its rates of success that a decision weighs against a threshold (core/scores.py)
     series                optional: keys of scores of which studies tell how they vary with k (study/series.py)
-    by_name_only          optional: True for one that is too costly to be taken unless it is asked for by its name
+    by_name_only          optional: True for one that is too costly to be taken unless it is asked for, by its name or
+                          by giving an input that it needs
+    effort                optional: how long it takes beside others, for bars that tell how far a job is; 1 unless said
 
 Percentages are on 0..100. A label holds a string of the log and is given only where values may be shown.
 
@@ -17,7 +20,7 @@ it. Importing this package is cheap, because the command line does so to know it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -25,7 +28,7 @@ from coterie.core import registry
 from coterie.errors import ParameterError
 
 if TYPE_CHECKING:
-    from coterie.core.scores import Figure, Finding, Score
+    from coterie.core.scores import Figure, Finding, Score, Weighed
     from coterie.measures.comparison import Comparison
 
 
@@ -56,9 +59,18 @@ def load(name: str) -> Measure:
     return cast(Measure, module)
 
 
-def names_of_all() -> list[str]:
-    """The measures that are taken where none is named."""
-    return [name for name in registry.names("measures") if not getattr(load(name), "by_name_only", False)]
+def names_of_all(given: Collection[str] = ()) -> list[str]:
+    """The measures that are taken where none is named; `given` are the inputs that somebody gave."""
+    return [
+        name
+        for name in registry.names("measures")
+        if not getattr(load(name), "by_name_only", False) or load(name).needs & set(given)
+    ]
+
+
+def effort(name: str) -> int:
+    """How long a measure takes beside others."""
+    return int(getattr(load(name), "effort", 1))
 
 
 def needing(need: str) -> list[str]:
@@ -72,6 +84,20 @@ def findings() -> tuple[Finding, ...]:
         replace(finding, measure=name)
         for name in registry.names("measures")
         for finding in getattr(load(name), "findings", ())
+    )
+
+
+def on_sheet() -> list[str]:
+    """The names of the measures of which a figure stands on the decision sheet."""
+    return list(dict.fromkeys(figure.measure for figure in figures() if figure.section == "sheet"))
+
+
+def weighed() -> tuple[Weighed, ...]:
+    """The rates that a decision weighs against thresholds, each with its measure."""
+    return tuple(
+        replace(each, measure=name)
+        for name in registry.names("measures")
+        for each in getattr(load(name), "weighed", ())
     )
 
 

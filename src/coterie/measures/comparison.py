@@ -11,27 +11,31 @@ A measure that asks for the first two alone can be taken of a log that is larger
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
 from coterie import measures
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import in_words_of
-from coterie.core.scores import score_table
+from coterie.core.scores import Score, score_table
 from coterie.core.shapes import TIME, Shape
 from coterie.errors import InputError, MissingError, NotApplicableError
 from coterie.measures.inputs import INPUTS, read_inputs
+from coterie.measures.store import Store
 from coterie.steps import prepare
 from coterie.writing.files import refuse_other_input, refuse_other_shape
 
+T = TypeVar("T")
 LeftOut = Callable[[str, str], None]
 """Told the name of a measure that has no meaning for a release, and why."""
 Samples = dict[tuple[str, str], tuple[float, ...]]
 """What scores, by measure and key, are in samples of users drawn anew."""
+_OF_LOGS: WeakKeyDictionary[Log, dict[Any, Any]] = WeakKeyDictionary()
 _WHO_BECAME_WHOM = "must know who became whom. Give the run record: --record DIR."
 
 
@@ -79,6 +83,17 @@ class Comparison:
                 f"not in the original, or not as often: the release was made from another log, or prepared otherwise "
                 f"({', '.join(self.release.log.steps) or 'no steps'}). Give the log that it was made from."
             )
+
+    def of_log(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What depends on the original alone, worked out once for all releases of a log that are compared.
+
+        `key` has everything else that it depends on, such as the seed.
+        """
+        known = _OF_LOGS.setdefault(self.log, {})
+        if key not in known:
+            known[key] = make()
+        value: T = known[key]
+        return value
 
     # --- what the release is like --------------------------------------------------------------------
 
@@ -137,7 +152,8 @@ class Comparison:
     @cached_property
     def items_before(self) -> pl.DataFrame:
         """item, n: how often each item stands in the original."""
-        return self._before().group_by("item").agg(pl.len().cast(pl.Int64).alias("n")).collect(engine="streaming")
+        count = pl.len().cast(pl.Int64).alias("n")
+        return self.of_log("items", lambda: self._before().group_by("item").agg(count).collect(engine="streaming"))
 
     @cached_property
     def items_after(self) -> pl.DataFrame:
@@ -152,7 +168,7 @@ class Comparison:
     @cached_property
     def pairs_before(self) -> pl.DataFrame:
         """subject, item of the original, each pair once."""
-        return _pairs(self._before())
+        return self.of_log("pairs", lambda: _pairs(self._before()))
 
     @cached_property
     def pairs_after(self) -> pl.DataFrame:
@@ -163,7 +179,8 @@ class Comparison:
     def original(self) -> pl.DataFrame:
         """row, subject, item, time: all rows."""
         self.refuse_without_rows()
-        return self.log.frame.select("row", *_columns(self.log.shape)).collect(engine="streaming")
+        rows = self.log.frame.select("row", *_columns(self.log.shape))
+        return self.of_log("rows", lambda: rows.collect(engine="streaming"))
 
     @cached_property
     def released(self) -> pl.DataFrame:
@@ -233,34 +250,53 @@ def scores_of(
     samples: Samples | None = None,
     *,
     strict: bool = True,
+    store: Store | None = None,
+    tell: Callable[[float], None] = lambda _share: None,
 ) -> pl.DataFrame:
     """Scores as a table: name, key, value, unit (and label, where values may be shown).
 
     Without `names` all measures are taken that what is given allows, but for those that must be asked for by name;
     `left_out` is told which ones have no meaning for this release, and why; if they were asked for by name, that is an
-    error, unless not `strict`. `samples` is filled with those of scores that have some.
+    error, unless not `strict`. `samples` is filled with those of scores that have some. What is in the `store` is not
+    measured again; `tell` hears which share of the work is done.
     """
     rows: list[tuple[str, str, float | None, str, str | None]] = []
     shape = comparison.log.shape
-    for name in names if names is not None else measures.names_of_all():
+    taken = list(names) if names is not None else measures.names_of_all(comparison.inputs)
+    efforts = [measures.effort(name) for name in taken]
+    for place, name in enumerate(taken):
+        tell(sum(efforts[:place]) / sum(efforts))
         module = measures.load(name)
         if "record" in module.needs and comparison.release.record is None:
             if names is None:
                 continue
             raise MissingError(f"The measure {name!r} {_WHO_BECAME_WHOM}")
-        try:
-            comparison.require(module.needs)
-            scores = list(module.measure(comparison))
-        except NotApplicableError as reason:
+        scores, reason = _measured(comparison, name, store)
+        if reason is not None:
             if names is not None and strict:
-                raise not_applicable(name, str(reason)) from None
-            left_out(name, _reason(str(reason), shape))
+                raise not_applicable(name, reason)
+            left_out(name, _reason(reason, shape))
             continue
         rows += [(name, each.key, each.value, in_words_of(shape, each.unit), each.label) for each in scores]
         if samples is not None:
             samples |= {(name, score.key): score.samples for score in scores if score.samples}
     table = score_table(rows, labelled=True)
     return table if comparison.show_values else table.drop("label")
+
+
+def _measured(comparison: Comparison, name: str, store: Store | None) -> tuple[list[Score], str | None]:
+    """The scores of a measure, or why it has no meaning here; from the store where they are there."""
+    if store is not None and (known := store.find(comparison, name)) is not None:
+        return known
+    module, scores, reason = measures.load(name), [], None
+    try:
+        comparison.require(module.needs)
+        scores = list(module.measure(comparison))
+    except NotApplicableError as error:
+        reason = str(error)
+    if store is not None:
+        store.keep(comparison, name, scores, reason)
+    return scores, reason
 
 
 def not_applicable(name: str, reason: str) -> NotApplicableError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,9 @@ from coterie.formats import search_params
 from coterie.measures.comparison import Comparison, Samples, not_applicable, scores_of
 from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.measures.resampling import ratio
+from coterie.measures.store import Store
 
+_FILES = 4  # names that there is room for
 ScoreRow = tuple[str, str, float | None, str]
 """name, key, value, unit"""
 
@@ -37,6 +39,12 @@ class LogView:
     synthetic: bool
     exposure: pl.DataFrame
     """name, key, value, unit of `uniqueness` before any protection."""
+    files: tuple[str, ...] = ()
+    """The names of the files that it was read from."""
+    digest: str = ""
+    """Ties the page to the log."""
+    period: tuple[str, str] = ("", "")
+    """Its first and last day; empty where it has no times."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +88,7 @@ class ReleaseView:
 def log_view(log: Log) -> LogView:
     """A log in counts, for a report."""
     numbers = {key: value for _, key, value, _ in overview(log)}
+    files = tuple(path.name for path in log.sources)
     return LogView(
         rows=int(numbers["rows"] or 0),
         users=int(numbers["users"] or 0),
@@ -90,7 +99,19 @@ def log_view(log: Log) -> LogView:
         shape=log.shape.name,
         synthetic=log.synthetic,
         exposure=score_table(singled_out(log, "before.")),
+        files=files if len(files) <= _FILES else (*files[:_FILES], f"and {len(files) - _FILES:,} more"),
+        digest=log.digest,
+        period=_period(log),
     )
+
+
+def _period(log: Log) -> tuple[str, str]:
+    """The first and the last day."""
+    if not log.shape.time:
+        return "", ""
+    time = pl.col(log.shape.time)
+    first, last = log.frame.select(first=time.min(), last=time.max()).collect(engine="streaming").row(0)
+    return ("", "") if first is None else (first.date().isoformat(), last.date().isoformat())
 
 
 def release_view(
@@ -101,12 +122,14 @@ def release_view(
     names: Sequence[str] | None = None,
     seed: int | None = None,
     show_values: bool = False,
+    store: Store | None = None,
+    tell: Callable[[float], None] = lambda _share: None,
     **inputs: Any,
 ) -> ReleaseView:
     """A release in promises, checks and numbers, for a report; `inputs` are those of measures/inputs.py.
 
     Of the measures in `names` those that have no meaning for it are left out: they may have one for what stands beside
-    it. `refuse_idle` raises where they have none anywhere.
+    it. `refuse_idle` raises where they have none anywhere. `store` and `tell`: as in `scores_of`.
     """
     comparison = Comparison.of(
         original,
@@ -124,7 +147,7 @@ def release_view(
         promises=release.promises,
         checks=release.checks,
         warnings=release.warnings,
-        scores=scores_of(comparison, names, left_out.__setitem__, samples, strict=False),
+        scores=scores_of(comparison, names, left_out.__setitem__, samples, strict=False, store=store, tell=tell),
         largest_k=release.verdict.largest_k,
         sha256=release.sha256,
         left_out=left_out,

@@ -176,13 +176,21 @@ def parts_of(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
     Both tables have item and text. A text stands in itself.
     """
     numbers = {run: item for item, run in _runs(parts)}
-    longest = max(map(len, numbers), default=0)
+    lengths: dict[str, set[int]] = {}  # of the parts that begin with a word: few begin with it, and fewer fit
+    for part in numbers:
+        lengths.setdefault(part[0] if part else "", set()).add(len(part))
     pairs: list[tuple[int, int]] = []
     for whole, run in _runs(wholes):
         words = run[:_MOST_WORDS]
-        ends = range(1, len(words) + 1)
-        inside = {_as_text(words[begin:end]) for end in ends for begin in range(max(0, end - longest), end)}
-        pairs += [(numbers[part], whole) for part in inside | {run} if part in numbers]
+        found = {numbers[run]} if run in numbers else set()
+        for begin, word in enumerate(words):
+            first = word.removeprefix(JOINT)
+            for length in lengths.get(first, ()):
+                if begin + length <= len(words):
+                    item = numbers.get((first, *words[begin + 1 : begin + length]))
+                    if item is not None:
+                        found.add(item)
+        pairs += [(item, whole) for item in found]
     return pl.DataFrame(pairs, schema={"part": pl.UInt32, "whole": pl.UInt32}, orient="row").sort("part", "whole")
 
 

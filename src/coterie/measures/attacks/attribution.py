@@ -19,6 +19,7 @@ typed it, or a longer query in which it stands word for word; where no guess is 
     after.five_queries             users for whom the first guess is right; `before`: the same on the original under
                                    other names, where each person is a group
     after.five_queries.found       users whose group is found
+    after.five_queries.chance      right by a random guess among the strings of that profile
     after.five_queries.novel       right, if only strings may be guessed that share no stem with what is known
     after.five_queries.specific    the same, if besides 2 % of the users at most (or one of them) have the string
     given, absent                  with five known queries: right if the group is told; right by the same attack on the
@@ -42,15 +43,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.log import Log
-from coterie.core.scores import Figure, Finding, Glance, Score
+from coterie.core.scores import Figure, Finding, Glance, Score, Weighed
+from coterie.measures import logistic
 from coterie.measures.attacks import bound
 from coterie.measures.attacks._clues import PARTS
 from coterie.measures.attacks._profiles import (
@@ -69,13 +69,24 @@ from coterie.measures.attacks._profiles import (
     share,
 )
 from coterie.measures.comparison import Comparison
-from coterie.measures.logistic import fit, weighed
+from coterie.text.language import language_in
 
 needs = frozenset({"record", "text"})
+effort = 8
 ATTACKED = 1_000
 COUNTED = 5_000
 """Users among whom it is counted how many have a string."""
 SPECIFIC = 0.02
+weighed = (
+    Weighed(
+        risk="inference",
+        key="excess",
+        before="before.five_queries",
+        attacker="somebody who knows five queries of a person, and the person's group, names a further one because the "
+        "person is in the log",
+        control="excess.random",
+    ),
+)
 findings = (
     Finding(
         risk="inference",
@@ -98,8 +109,6 @@ findings = (
     ),
 )
 _DIGITS = 9  # of a score, so that equal strings are equally likely
-_ORIGINALS: WeakKeyDictionary[Log, dict[tuple[int, str], list[Score]]] = WeakKeyDictionary()
-"""What is known of logs, by seed and prefix, as long as they are in use."""
 KINDS = ("all", "novel", "specific")
 figures = (
     Figure(
@@ -110,6 +119,7 @@ figures = (
         reading="Users of whom somebody who knows one query names a further one in the profile of their group, and is "
         "right. In brackets the 95% interval. One in k does not bound it.",
         before="before.one_query",
+        beside=(("chance", "after.one_query.chance"),),
     ),
     Figure(
         section="attacks",
@@ -118,6 +128,7 @@ figures = (
         title="A further query attributed, knowing five",
         reading="The same for somebody who knows five.",
         before="before.five_queries",
+        beside=(("chance", "after.five_queries.chance"), ("control", "absent")),
     ),
     Figure(
         section="attacks",
@@ -126,6 +137,7 @@ figures = (
         title="A further query attributed, knowing half",
         reading="The same for somebody who knows half of their queries.",
         before="before.half",
+        beside=(("chance", "after.half.chance"),),
     ),
     Figure(
         section="attacks",
@@ -134,6 +146,7 @@ figures = (
         title="One that has nothing in common with the five",
         reading="The same for guesses that share no word with what is known.",
         before="before.five_queries.novel",
+        beside=(("control", "absent.novel"),),
     ),
     Figure(
         section="attacks",
@@ -143,6 +156,7 @@ figures = (
         reading="What it costs a person to be in the log: how much more often such a guess is right, with five known "
         "queries and the group told, than on the same profile made without the person. Compare it with one in k and "
         "with the line below.",
+        beside=(("chance", "excess.random"),),
         glance=Glance(
             axis="attribution excess",
             reading="A smaller attribution excess is safer: it is what a person's own rows add to a guess.",
@@ -178,18 +192,20 @@ def measure(comparison: Comparison) -> Iterator[Score]:
 
 def _before(comparison: Comparison, prefix: str, days: bool) -> list[Score]:
     """How often guesses are right in the original; worked out once for all releases of a log that are compared."""
-    known = _ORIGINALS.setdefault(comparison.log, {})
-    if (comparison.seed, prefix) not in known:
+
+    def attack() -> list[Score]:
         alone = everybody_alone(comparison)
-        attack = Attack(alone, draw_known(alone, comparison.seed, ATTACKED), comparison.seed, days)
-        known[comparison.seed, prefix] = list(_successes(f"{prefix}before", attack.outcomes()))
-    return known[comparison.seed, prefix]
+        known = draw_known(alone, comparison.seed, ATTACKED)
+        return list(_successes(f"{prefix}before", Attack(alone, known, comparison.seed, days).outcomes()))
+
+    return comparison.of_log((__name__, comparison.seed, language_in(comparison.release.params), prefix), attack)
 
 
 def _successes(moment: str, outcomes: Outcomes) -> Iterator[Score]:
     for key in KNOWLEDGE:
         yield from share(f"{moment}.{key}", outcomes["found", key, "all"])
         yield from share(f"{moment}.{key}.found", outcomes["group", key, "all"])
+        yield from share(f"{moment}.{key}.chance", outcomes["found", key, "random"])
         for kind in KINDS[1:]:
             yield from share(f"{moment}.{key}.{kind}", outcomes["found", key, kind])
 
@@ -255,9 +271,9 @@ class Attack:
             scores = np.zeros(table.height)
             for fold in (0, 1):
                 other = rehearsal.filter(pl.col("fold") != fold)
-                model = fit(_columns(other), other["theirs"].to_numpy().astype(float))
+                model = logistic.fit(_columns(other), other["theirs"].to_numpy().astype(float))
                 here = (table["fold"] == fold).to_numpy()
-                scores[here] = weighed(_columns(table.filter(pl.col("fold") == fold)), model)
+                scores[here] = logistic.weighed(_columns(table.filter(pl.col("fold") == fold)), model)
             judged = table.with_columns(pl.Series("score", np.round(scores, _DIGITS)))
             for kind, eligible in zip(KINDS, (pl.lit(True), pl.col("novel"), pl.col("specific")), strict=True):
                 guesses[name, key, kind] = self._by_user(judged.filter(eligible), first=True)

@@ -39,7 +39,7 @@ import polars as pl
 from coterie import kernels
 from coterie.core import randomness
 from coterie.core.arrays import Floats, Ints, offsets
-from coterie.core.scores import Figure, Finding, Score
+from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.errors import NotApplicableError
 from coterie.measures import logistic
 from coterie.measures.comparison import Comparison
@@ -71,6 +71,7 @@ figures = (
         "same person, with something new to read in it, by words, clicked hosts and letters. In brackets the 95% "
         "interval over people. Lower is safer.",
         before="before.hit",
+        beside=(("chance", "after.chance"),),
     ),
     Figure(
         section="attacks",
@@ -79,6 +80,16 @@ figures = (
         title="The same by chance",
         reading="For a pick at random. It depends on how many people are compared.",
         before="before.chance",
+    ),
+)
+weighed = (
+    Weighed(
+        risk="linkability",
+        key="after.hit",
+        before="before.hit",
+        attacker="somebody who compares what is linked in the release picks another piece of the same person, with "
+        "something new in it",
+        control="after.chance",
     ),
 )
 findings = (

@@ -13,8 +13,9 @@ profiles (`clusters_κ`, and `clusters_κ.original`), and with k = 50 and many c
 similar the groups are. `largest_κ` is the share of users in the largest cluster: where it is near 100%, agreement says
 little.
 
-Above 300 users it is taken on a random sample of whole groups; `users` says so. Users with nothing in the release are
-left out.
+It takes longer than all other measures together, so it is taken where it is named, or where `--kappa` is given. Above
+300 users it is taken on a random sample of whole groups; `users` says so. Users with nothing in the release are left
+out.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from coterie.models.events import EncodedEvents
 
 needs = frozenset({"record", "kappas"})
+effort = 40
+by_name_only = True
 figures = (
     Figure(
         section="utility",

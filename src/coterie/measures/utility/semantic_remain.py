@@ -30,6 +30,7 @@ from coterie.measures.comparison import Comparison
 from coterie.taxonomies import Taxonomy
 
 needs = frozenset({"record", "taxonomy"})
+effort = 3
 figures = (
     Figure(
         section="utility",

@@ -1,0 +1,102 @@
+"""Ctrl-C: heard at once, and the end of the process, also where Python itself cannot react.
+
+Covers: cli/interrupts.py
+"""
+
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from coterie.cli.interrupts import ENDED, HEARD, answered
+
+JOB = """
+import hashlib, sys, time
+from pathlib import Path
+from coterie.cli.interrupts import answered
+from coterie.core.scratch import Scratch
+scratch = Scratch(beside=Path(sys.argv[1]))
+(scratch.path / "rows").write_text("rows")
+try:
+    with answered(patience=float(sys.argv[3])):
+        print("ready", flush=True)
+        while sys.argv[2] == "kernel":  # without the interpreter lock, and deaf to signals, as kernels are
+            try:
+                hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
+            except KeyboardInterrupt:  # the signal came before
+                pass
+        time.sleep(600)
+except KeyboardInterrupt:
+    sys.exit(77)
+"""
+
+
+def _start(folder, kind, patience):
+    command = [sys.executable, "-c", JOB, str(folder), kind, str(patience)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def _heard(process):
+    """What is said first."""
+    while not (line := process.stderr.readline()).strip():
+        assert line, "it said nothing"
+    return line.strip()
+
+
+def test_a_job_that_can_react_ends_as_it_likes(tmp_path):
+    process = _start(tmp_path, "python", 60)
+    process.send_signal(signal.SIGINT)
+    assert _heard(process) == HEARD
+    process.communicate(timeout=60)
+    assert process.returncode == 77
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_job_inside_a_kernel_is_ended(tmp_path):
+    process = _start(tmp_path, "kernel", 0.2)
+    assert len(list(tmp_path.iterdir())) == 1
+    process.send_signal(signal.SIGINT)
+    assert _heard(process) == HEARD
+    assert ENDED in process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_time_does_not_wait(tmp_path):
+    process = _start(tmp_path, "kernel", 600)
+    process.send_signal(signal.SIGINT)
+    assert _heard(process) == HEARD
+    process.send_signal(signal.SIGINT)
+    assert ENDED in process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+
+
+def test_nothing_stays_behind():
+    threads = threading.active_count()
+    before = signal.set_wakeup_fd(-1)
+    with answered():
+        assert threading.active_count() == threads + 1
+    assert threading.active_count() == threads
+    assert signal.set_wakeup_fd(before) == -1
+
+
+def test_in_another_thread_there_is_nothing_to_answer():
+    seen = []
+
+    def job():
+        with answered():
+            seen.append(True)
+
+    thread = threading.Thread(target=job)
+    thread.start()
+    thread.join()
+    assert seen == [True]
+
+
+def test_an_error_goes_through():
+    with pytest.raises(ValueError, match="mine"), answered():
+        raise ValueError("mine")
