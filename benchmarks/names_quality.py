@@ -32,7 +32,7 @@ def main() -> None:
         lettered = [query.replace(" ", " j ", 1) for query in queries if query.count(" ") == 1]
         show("the same, a first name with a letter after it", lettered)
     words = pl.Series(sorted(noun_words()))
-    draw = random.Random(SEED)
+    draw = random.Random(SEED)  # noqa: S311 - made-up text, no secret
     show("made up of two words of WordNet", [f"{draw.choice(words)} {draw.choice(words)}" for _ in range(ROWS)])
     path = Path(os.environ.get("COTERIE_DATA", "../shared/data")) / LABELLED
     if path.exists():
@@ -49,7 +49,7 @@ def show(what: str, queries: list[str]) -> None:
 
 def full_names(folder: Path) -> list[str]:
     """Made-up queries around names of the census, drawn by their frequency."""
-    draw = random.Random(SEED)
+    draw = random.Random(SEED)  # noqa: S311 - made-up text, no secret
     lists = {}
     for kind in ("female.first", "male.first", "all.last"):
         lines = [line.split() for line in (folder / f"dist.{kind}").read_text().splitlines()]

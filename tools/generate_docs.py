@@ -125,9 +125,9 @@ def measures_page() -> str:
 _NAMES_MEASURED = """\
 ### How much names finds
 
-By `python benchmarks/names_quality.py` with the list `census`. Names are drawn from all names of the census, by how many people have
-them, also from those that are not on the list; names of other countries and times are found less, and nicknames, user names and
-single names not at all.
+By `python benchmarks/names_quality.py` with the list `census`. Names are drawn from all names of the census, by how
+many people have them, also from those that are not on the list; names of other countries and times are found less, and
+nicknames, user names and single names not at all.
 
 | queries | how many | with a name, by the step |
 |---|---:|---:|
@@ -137,8 +137,8 @@ single names not at all.
 | AOL queries with digits, labelled by hand as personal data: yes | 315 | 2.5 % |
 | the same: no | 615 | 2.3 % |
 
-The labelled queries are addresses and numbers for the most part, so they tell how rarely these hold a full name, not how well names
-are found.
+The labelled queries are addresses and numbers for the most part, so they tell how rarely these hold a full name, not
+how well names are found.
 """
 
 

@@ -93,9 +93,9 @@ def _promise_lines(name: str) -> Iterator[str]:
 
 def example_of(promise_type: Any) -> Any:
     """A promise with k = 5 and what it takes for granted; None for one that needs other numbers."""
-    from dataclasses import fields
+    from dataclasses import MISSING, fields
 
-    own = {field.name for field in fields(promise_type)}
+    own = {field.name for field in fields(promise_type) if field.default is MISSING}
     try:
         return promise_type(**{name: value for name, value in _EXAMPLE.items() if name in own})
     except TypeError:
