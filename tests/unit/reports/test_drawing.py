@@ -99,7 +99,7 @@ def test_numbers_of_people_are_no_percentages():
     people = view(2, {"a": 3000.0, "b": 1.0}, "one"), view(2, {"a": 9000.0, "b": 2.0}, "one")
     drawn = draw(figure, people)
     assert "%" in drawn
-    units = [replace(each, scores=each.scores.with_columns(unit=pl.when(key="a").then(pl.lit("users")).otherwise("unit")))
-             for each in people]  # fmt: skip
+    unit = pl.when(key="a").then(pl.lit("users")).otherwise("unit")
+    units = [replace(each, scores=each.scores.with_columns(unit=unit)) for each in people]
     assert draw(figure, units).count("%</text>") < drawn.count("%</text>")
     assert "k=2</text>" not in drawn  # one k has no need to be told
