@@ -1,7 +1,4 @@
-"""Releases of parts: the same rows in a folder of files, whoever brings them, and nothing half-written.
-
-Covers: writing/released.py
-"""
+"""Releases of parts: the same rows in a folder of files, whoever brings them, and nothing half-written."""
 
 import json
 import os
