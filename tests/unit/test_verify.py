@@ -233,9 +233,13 @@ def test_a_forged_digest_does_not_help(release, tmp_path):
     path = tmp_path / "safe.tsv"
     coterie.write(release, path)
     sidecar = _tamper(path, lambda lines: [*lines, "2020-02-03 00:00:00\tzzz rare\t\t\n"])
+    from coterie.core.row_digest import digest_of_rows
+    from coterie.formats import read_release
     from coterie.writing.files import sha256
 
-    (tmp_path / "safe.tsv.json").write_text(json.dumps({**sidecar, "sha256": sha256(path)}))
+    frame, shape, *_ = read_release(path)
+    forged = {"sha256": sha256(path), "rows_sha256": digest_of_rows(frame.select(shape.released))}
+    (tmp_path / "safe.tsv.json").write_text(json.dumps({**sidecar, **forged}))
     assert _failed(coterie.verify(path, queries_log())) == {
         "crowd.query",
         "rows.query",

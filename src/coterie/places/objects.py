@@ -20,7 +20,7 @@ from coterie.core.place import Place
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.places import needs_extra
 
-_PACKAGES = {"s3": "S3Store", "gs": "GCSStore", "az": "AzureStore"}
+_CLASSES = {"s3": "S3Store", "gs": "GCSStore", "az": "AzureStore"}
 _CHUNK = 1 << 23
 _PATIENCE = {"connect_timeout": "10s", "timeout": "300s"}
 _RETRIES: dict[str, Any] = {"max_retries": 2}
@@ -142,14 +142,15 @@ def _said(place: Place) -> Iterator[None]:
 def _store_of(place: Place) -> Any:
     from obstore import store
 
-    host = urlsplit(place.address).netloc
-    options: dict[str, Any] = {"client_options": dict(_PATIENCE), "retry_config": _RETRIES}
-    config: dict[str, Any] = {}
-    if place.scheme == "s3" and os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
-        options["client_options"]["allow_http"] = True  # a server of one's own
-    if place.scheme == "az" and os.environ.get("AZURE_STORAGE_USE_EMULATOR", "").lower() in ("1", "true"):
-        options["client_options"]["allow_http"] = True
-    return getattr(store, _PACKAGES[place.scheme])(host, config=config or None, **options)
+    options: dict[str, Any] = dict(_PATIENCE)
+    own = {  # servers of one's own, which may have no certificate
+        "s3": os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"),
+        "az": os.environ.get("AZURE_STORAGE_USE_EMULATOR", "").lower() in ("1", "true"),
+    }
+    if own.get(place.scheme):
+        options["allow_http"] = True
+    bucket = urlsplit(place.address).netloc
+    return getattr(store, _CLASSES[place.scheme])(bucket, client_options=options, retry_config=_RETRIES)
 
 
 def _key_of(place: Place) -> str:

@@ -32,6 +32,7 @@ class _OnlyHttps(urllib.request.HTTPRedirectHandler):
         newurl: str,
     ) -> urllib.request.Request | None:
         if not newurl.lower().startswith("https://"):
+            fp.close()
             raise urllib.error.URLError("it leads away from https")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 

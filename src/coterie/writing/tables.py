@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -18,7 +19,7 @@ from coterie.core.row_digest import digest_of_rows
 from coterie.core.scratch import Scratch
 from coterie.core.shapes import SHAPES, TIME, Shape
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
-from coterie.places.databases import Kind, connect, quoted
+from coterie.places.databases import Database, Kind, connect, quoted
 from coterie.writing.files import _compare, _sink
 from coterie.writing.record import record_files, remove_record, write_record
 from coterie.writing.sidecar import Sidecar, sidecar_of, write_sidecar
@@ -38,9 +39,9 @@ def refuse_table(place: Place, *, sidecar: Path | None, record: Path | None, for
     refuse_output(sidecar, False)
     if record is not None:
         refuse_record(record, record_files(record), False)
-    with connect(place, write=False) if _is_there(place) else ExitStack() as database:
-        if not isinstance(database, ExitStack) and database.has(place.table):
-            raise ParameterError(f"{place.label} exists, and a table is never replaced. Choose another name.")
+    if _is_there(place):
+        with connect(place) as database:
+            _refuse_existing(database, place)
 
 
 def write_table(release: Release, place: Place, *, sidecar: Path, record: Path | None = None) -> str:
@@ -56,8 +57,7 @@ def write_table(release: Release, place: Place, *, sidecar: Path, record: Path |
     _compare(rows, release, "parquet", False)
     table, columns = place.table or "", _columns(shape)
     with ExitStack() as undo, temporary(sidecar.parent, "sidecar") as meta, connect(place, write=True) as database:
-        if database.has(table):
-            raise ParameterError(f"{place.label} exists, and a table is never replaced. Choose another name.")
+        _refuse_existing(database, place)
         database.create(table, columns, rows)
         back = scratch.path / "back.parquet"
         database.read(f"SELECT * FROM {quoted(table)}", back)  # noqa: S608 (a name of letters)
@@ -90,6 +90,11 @@ def bring_table(place: Place, sidecar: Sidecar, folder: Path) -> Path:
     return target
 
 
+def _refuse_existing(database: Database, place: Place) -> None:
+    if place.table is not None and database.has(place.table):
+        raise ParameterError(f"{place.label} exists, and a table is never replaced. Choose another name.")
+
+
 def _is_there(place: Place) -> bool:
     """Whether there is a database to ask; a file that is not there yet will be made."""
     return place.scheme == "postgresql" or Path(place.address.partition(":")[2].removeprefix("//")).exists()
@@ -109,29 +114,26 @@ def _kind(dtype: pl.DataType | type[pl.DataType]) -> Kind:
 
 def _as_released(file: Path, shape: Shape, place: Place) -> pl.LazyFrame:
     """The rows of a table with the types of their shape, in the order of a release."""
-    frame = pl.scan_parquet(file, glob=False)
-    have = frame.collect_schema()
-    if list(have) != list(shape.released):
+    raw = pl.read_parquet(file)
+    if raw.columns != list(shape.released):
         raise InputError(f"{place.label}: a release of this shape has the columns {', '.join(shape.released)} alone.")
-    typed = []
+    wanted: dict[Kind, Any] = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "time": TIME}
+    if place.scheme == "sqlite":  # which has no type for times
+        wanted["time"] = pl.String
     for name, kind in _columns(shape).items():
-        time = have[name] == TIME or (place.scheme == "sqlite" and have[name] == pl.String)
-        right = {"text": have[name] == pl.String, "whole": have[name] == pl.Int64, "time": time}
-        right["number"] = have[name] == pl.Float64
-        empty = frame.select(pl.col(name).count()).collect().item() == 0
-        if not (right[kind] or empty):
+        if raw[name].dtype != wanted[kind] and raw[name].count():
             raise InputError(f"{place.label}: the column {name!r} has another type than it was written with.")
-        column = pl.col(name)
-        if kind == "time" and have[name] == pl.String:
-            column = column.str.to_datetime(_SECONDS, time_unit="us", strict=True)
-        typed.append(column.cast(shape.schema[name], strict=True))
     try:
-        rows = frame.select(typed).sort(shape.order).collect(engine="streaming")
+        rows = raw.select(
+            pl.col(name).str.to_datetime(_SECONDS, time_unit="us")
+            if raw[name].dtype == pl.String and kind == "time"
+            else pl.col(name).cast(shape.schema[name])
+            for name, kind in _columns(shape).items()
+        )
     except pl.exceptions.PolarsError:
         raise InputError(f"{place.label}: a column holds values that no release has.") from None
-    if place.scheme == "sqlite":  # a time can be spelled in several ways, and only one of them is ours
-        times = [name for name, kind in _columns(shape).items() if kind == "time" and have[name] == pl.String]
-        again = rows.select(pl.col(times).dt.strftime(_SECONDS)).unpivot()["value"].sort()
-        if not again.equals(frame.select(times).collect().unpivot()["value"].sort(), null_equal=True):
+    for name, kind in _columns(shape).items():  # a text can spell a time in several ways, and only one of them is ours
+        spelled = rows[name].dt.strftime(_SECONDS) if kind == "time" and raw[name].dtype == pl.String else raw[name]
+        if kind == "time" and not spelled.equals(raw[name], null_equal=True):
             raise InputError(f"{place.label}: a column holds times that are spelled otherwise than they were written.")
-    return rows.lazy()
+    return rows.sort(shape.order).lazy()

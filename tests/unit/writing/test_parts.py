@@ -1,7 +1,4 @@
-"""Releases of parts: the same rows in a folder of files, whoever brings them, and nothing half-written.
-
-Covers: writing/released.py
-"""
+"""Releases of parts: the same rows in a folder of files, whoever brings them, and nothing half-written."""
 
 import json
 import os
@@ -148,6 +145,38 @@ def test_whatever_fails_leaves_what_was_there(release, tmp_path, monkeypatch, wh
         coterie.write(other, tmp_path / "safe.tsv", record=tmp_path / "record", parts=parts, force=True)
         assert coterie.load_release(tmp_path / "safe.tsv", tmp_path / "record").rows == other.rows
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("before", ["parts", "file"])
+def test_what_fails_between_the_parts_and_their_sidecar(release, tmp_path, monkeypatch, before):
+    path = tmp_path / "safe.tsv"
+    coterie.write(release, path, parts=2 if before == "parts" else None)
+    was, real = _files(tmp_path), WRITE.put_in_place
+
+    def placed_and_stopped(*arguments):
+        real(*arguments)
+        assert len(list(path.iterdir())) == 3  # the new ones are in place
+        raise _BoomError
+
+    monkeypatch.setattr(WRITE, "put_in_place", placed_and_stopped)
+    with pytest.raises(_BoomError):
+        coterie.write(coterie.anonymize(queries_log(), SuppressRare(k=4), seed=2), path, parts=3, force=True)
+    assert _files(tmp_path) == was
+    assert not [each for each in tmp_path.iterdir() if each.name.startswith(".")]
+
+
+def test_a_folder_that_came_meanwhile_is_not_removed(release, tmp_path, monkeypatch):
+    path, real = tmp_path / "safe.tsv", WRITE.write_sidecar
+
+    def slow(*arguments):
+        real(*arguments)
+        path.mkdir()
+        (path / "mine").write_text("mine")
+
+    monkeypatch.setattr(WRITE, "write_sidecar", slow)
+    with pytest.raises(ParameterError, match="is a folder"):
+        coterie.write(release, path, parts=3, force=True)
+    assert _files(tmp_path) == {"safe.tsv/mine": b"mine"}
 
 
 def test_the_sidecar_comes_last(release, tmp_path, monkeypatch):
