@@ -25,7 +25,7 @@ from starlette.routing import Route
 from coterie.core import registry
 from coterie.studio import commands, pages, plain
 from coterie.studio.desk import COMPARED, Attempt, Desk, OpenLog
-from coterie.studio.guard import DOCUMENT_POLICY
+from coterie.studio.guard import DOCUMENT_POLICY, TooMuchError
 from coterie.studio.picture import Point, draw
 from coterie.studio.queue import Job
 
@@ -48,8 +48,8 @@ class BadFormError(Exception):
 class Studio:
     """Answers the browser of the owner."""
 
-    def __init__(self, desk: Desk, base: str, close: Callable[[], None] = lambda: None) -> None:
-        self._desk, self._base, self._close = desk, base, close
+    def __init__(self, desk: Desk, base: str, upload: int, close: Callable[[], None] = lambda: None) -> None:
+        self._desk, self._base, self._upload, self._close = desk, base, upload, close
 
     def app(self) -> Starlette:
         """The application to run behind a Guard."""
@@ -83,6 +83,7 @@ class Studio:
         handlers: dict[Any, Any] = {
             HTTPException: self._http_error,
             BadFormError: self._bad_form,
+            TooMuchError: self._too_much,
             Exception: self._ours,
         }
         return Starlette(routes=routes, exception_handlers=handlers)
@@ -92,7 +93,14 @@ class Studio:
     def _page(self, name: str, step: str, log: OpenLog | None = None, status: int = 200, **parts: Any) -> HTMLResponse:
         desk = self._desk
         text = pages.page(
-            name, base=self._base, step=step, log=log, token=desk.token, before=desk.queue.before, **parts
+            name,
+            base=self._base,
+            step=step,
+            log=log,
+            token=desk.token,
+            before=desk.queue.before,
+            upload=self._upload,
+            **parts,
         )
         return HTMLResponse(text, status)
 
@@ -104,8 +112,18 @@ class Studio:
         form = await request.form(max_files=50, max_fields=400)
         token = form.get("token")
         if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self._desk.token.encode()):
+            await form.close()
             raise HTTPException(403)
         return form
+
+    async def _files(self, form: FormData) -> tuple[list[str], list[str]]:
+        """What was dropped: where its copies are, and what it was called."""
+        try:
+            given = [each for each in form.getlist("files") if isinstance(each, UploadFile) and each.filename]
+            files = [(each.filename or "", each.file) for each in given]
+            return await run_in_threadpool(self._desk.keep, files) if files else ([], [])
+        finally:
+            await form.close()
 
     def _log_of(self, request: Request) -> OpenLog:
         log = self._desk.logs.get(request.path_params["log"])
@@ -130,6 +148,10 @@ class Studio:
     async def _bad_form(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (the same)
         return self._page("message", "", status=400, heading="Something is missing", says=str(error))
 
+    async def _too_much(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (the same)
+        says = "That is larger than the studio takes, so nothing was kept. Go back, and type where the file is instead."
+        return self._page("message", "", status=413, heading="Too large", says=says)
+
     async def _ours(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (the same)
         # Whatever it is: its message may hold what was typed, and is neither shown nor logged.
         says = f"This is a mistake of Coterie ({type(error).__name__}). Nothing was written."
@@ -148,11 +170,10 @@ class Studio:
         return self._to("/open" if newest is None else f"/log/{newest}")
 
     async def _open_page(self, request: Request) -> Response:  # noqa: ARG002 (the same)
-        from coterie import synth
-
-        kinds = getattr(synth, "KINDS", ())
+        catalogue = self._desk.catalogue
+        kinds = () if catalogue is None else catalogue.synthetic
         return self._page(
-            "open", "open", logs=list(self._desk.logs.values()), formats=registry.names("formats"), kinds=list(kinds)
+            "open", "open", logs=list(self._desk.logs.values()), formats=registry.names("formats"), kinds=kinds
         )
 
     async def _open(self, request: Request) -> Response:
@@ -179,11 +200,9 @@ class Studio:
         return plain.Source(paths=(str(Path(path).expanduser()),), reading=_reading(form))
 
     async def _dropped(self, form: FormData) -> plain.Source:
-        given = [each for each in form.getlist("files") if isinstance(each, UploadFile) and each.filename]
-        if not given:
+        paths, names = await self._files(form)
+        if not paths:
             raise BadFormError("No file came. Choose one, or drop it on the page.")
-        files = [(each.filename or "", each.file) for each in given]
-        paths, names = await run_in_threadpool(self._desk.keep, files)
         return plain.Source(paths=tuple(paths), shown=tuple(names), kept=False, reading=_reading(form))
 
     async def _log(self, request: Request) -> Response:
@@ -269,15 +288,15 @@ class Studio:
         picked = [each for each in reversed(tried) if each.id in chosen] or list(reversed(tried[:COMPARED]))
         side = picked[:COMPARED]
         risks, uses = _axes(side, ("attacks", "privacy")), _axes(side, ("utility",))
-        x, y = _picked_axis(risks, said.get("x")), _picked_axis(uses, said.get("y"))
+        x, y = _picked_axis(risks, said.get("x")), _picked_axis(uses[::-1], said.get("y"))
         most, least = _percent(said.get("most")), _percent(said.get("least"))
-        bounds = [each.tried.bound for each in side if each.tried is not None and each.tried.bound is not None]
         points = [] if x is None or y is None else _points(side, x.id, y.id)
         drawn = None if x is None or y is None else draw(points, (x.axis, y.axis), most, least)
         records = [f"record.{each.id}" for each in side]
         return self._page(
             "compare", "compare", log, tried=tried, side=side, risks=risks, uses=uses, x=x, y=y, most=most, least=least,
-            drawn=drawn, rows=_side_by_side(side), compared=COMPARED, bounds=bounds, too_many=len(picked) > COMPARED,
+            drawn=drawn, short=_in_short(side), rows=_side_by_side(side), compared=COMPARED,
+            too_many=len(picked) > COMPARED,
             command=commands.report(log.source, [f"safe.{each.id}.tsv" for each in side], "report.html", records),
         )  # fmt: skip
 
@@ -294,7 +313,8 @@ class Studio:
         done = [each for each in desk.decisions.values() if desk.attempts[each.attempt].log == log.id]
         return self._page(
             "decide", "decide", log, tried=tried, attempt=attempt, about=ABOUT, done=done, command=command,
-            kinds=desk.catalogue.kinds if desk.catalogue is not None else (), folder=str(Path.cwd() / "decision"),
+            kinds=desk.catalogue.kinds if desk.catalogue is not None else (), typed=desk.about,
+            folder=desk.about.get("folder") or str(Path.cwd() / "decision"),
         )  # fmt: skip
 
     async def _decide(self, request: Request) -> Response:
@@ -340,10 +360,9 @@ class Studio:
 
     async def _verify(self, request: Request) -> Response:
         form = await self._form(request)
-        given = [each for each in form.getlist("files") if isinstance(each, UploadFile) and each.filename]
+        paths, names = await self._files(form)
         out = _text(form, "out")
-        if given:
-            paths, names = await run_in_threadpool(self._desk.keep, [(e.filename or "", e.file) for e in given])
+        if paths:
             out, name = _release_among(paths, names)
         elif out:
             out = str(Path(out).expanduser())
@@ -356,15 +375,25 @@ class Studio:
             original = plain.Source(paths=(str(Path(path).expanduser()),))
         promise, record = _text(form, "promise"), _text(form, "record")
         k = _whole(form, "k", 1, 10**9) if _text(form, "k") else None
-        command = commands.verify(name if given else out, original, promise, k, record)
-        check = self._desk.check(out, name, command, original, promise, k, record)
+        command = commands.verify(name if paths else out, original, promise, k, record)
+        check = self._desk.check(
+            name,
+            command,
+            None if log is None else log.id,
+            out=out,
+            original=original,
+            promise=promise,
+            k=k,
+            record=record,
+        )
         return self._to(f"/verify/{check.id}")
 
     async def _checked(self, request: Request) -> Response:
         check = self._desk.checks.get(request.path_params["check"])
         if check is None:
             raise HTTPException(404)
-        return self._page("verdict", "verify", None, check=check)
+        log = None if check.log is None else self._desk.logs.get(check.log)
+        return self._page("verdict", "verify", log, check=check)
 
     # --- jobs ------------------------------------------------------------------------------------------
 
@@ -498,6 +527,19 @@ def _points(side: list[Attempt], x: str, y: str) -> list[Point]:
             points.append(Point(label=f"Random groups in place of {label}", place=place, x=a.random_number,
                                 y=b.random_number, random=True))  # fmt: skip
     return points
+
+
+def _in_short(side: list[Attempt]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What each release leaves of the three risks, and what can be an axis: a title, and a text with its reading."""
+    rows: dict[str, list[tuple[str, str]]] = {}
+    for place, attempt in enumerate(side):
+        found = {}
+        for each in () if attempt.attacked is None else attempt.attacked.weighed:
+            found.setdefault(each.risk.capitalize(), (each.after, each.says))
+        found |= {each.title: (each.after, "") for each in attempt.figures if each.axis}
+        for title, text in found.items():
+            rows.setdefault(title, [("–", "")] * len(side))[place] = text
+    return list(rows.items())
 
 
 def _side_by_side(side: list[Attempt]) -> list[tuple[str, list[tuple[plain.Shown, list[plain.Shown | None]]]]]:

@@ -6,14 +6,13 @@ Pages are made of this alone, so a reload, a second tab and the back button find
 from __future__ import annotations
 
 import itertools
-import json
 import re
 import secrets
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from coterie.studio import plain
 from coterie.studio.queue import Job, Queue
@@ -45,7 +44,9 @@ class OpenLog:
     def name(self) -> str:
         """What people call it."""
         shown = self.source.names
-        first = shown[0] if shown[0].startswith("synth:") else Path(shown[0]).name
+        if shown[0].startswith("synth:"):
+            return f"Made-up log ({shown[0].removeprefix('synth:').replace(',', ', ')})"
+        first = Path(shown[0]).name
         return first if len(shown) == 1 else f"{first} and {len(shown) - 1} more"
 
 
@@ -88,6 +89,8 @@ class Checked:
     id: int
     name: str
     command: str
+    log: int | None
+    """The original, where it is open."""
     job: Job
     judged: plain.Judged | None = None
 
@@ -105,6 +108,8 @@ class Desk:
     decisions: dict[int, Decision] = field(default_factory=dict)
     checks: dict[int, Checked] = field(default_factory=dict)
     catalogue: plain.Catalogue | None = None
+    about: Mapping[str, str] = field(default_factory=dict)
+    """What was last typed into the form of a decision."""
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1), repr=False)
 
     def __post_init__(self) -> None:
@@ -188,6 +193,7 @@ class Desk:
         """Write a folder."""
         if self.catalogue is None:
             raise LookupError(attempt.method)
+        self.about = {**about, "folder": folder}
         number = next(self._numbers)
         job = self.queue.submit(
             f"Writing {folder}", "decide", lambda it: _set(self.decisions[number], "written", it),
@@ -197,16 +203,13 @@ class Desk:
         self.decisions[number] = Decision(id=number, attempt=attempt.id, job=job, folder=folder)
         return self.decisions[number]
 
-    def check(
-        self, out: str, name: str, command: str, original: plain.Source | None, promise: str, k: int | None, record: str
-    ) -> Checked:
-        """Check a release."""
+    def check(self, name: str, command: str, log: int | None, **asked: Any) -> Checked:
+        """Check a release; `asked` is what the task takes."""
         number = next(self._numbers)
         job = self.queue.submit(
-            f"Checking {name}", "verify", lambda it: _set(self.checks[number], "judged", it),
-            out=out, original=original, promise=promise, k=k, record=record,
+            f"Checking {name}", "verify", lambda it: _set(self.checks[number], "judged", it), **asked
         )  # fmt: skip
-        self.checks[number] = Checked(id=number, name=name, command=command, job=job)
+        self.checks[number] = Checked(id=number, name=name, command=command, log=log, job=job)
         return self.checks[number]
 
     # --- files that were dropped -----------------------------------------------------------------------
@@ -244,8 +247,3 @@ def safe_name(name: str) -> str:
 
 def _set(target: object, name: str, value: object) -> None:
     setattr(target, name, value)
-
-
-def typed_of(text: Mapping[str, str]) -> str:
-    """What was typed, as one text that is the same for the same values."""
-    return json.dumps(dict(sorted(text.items())))

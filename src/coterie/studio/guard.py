@@ -38,6 +38,7 @@ _TOO_MUCH = (
     b"type where the file is instead."
 )
 _OWN = (b"none", b"same-origin")
+_HEARD_OUT = 16 << 20
 _LEAD = "lead"  # no path of ours: these begin with a slash
 Limit = Callable[[str], int]
 """The path of a request -> how many bytes it may bring."""
@@ -93,6 +94,7 @@ class Guard:
             await self._app({**scope, "path": inside, "raw_path": inside.encode(), "root_path": ""}, counted, answer)
         except TooMuchError:
             if not begun:
+                await _drain(receive)
                 await _refuse(send, 413, _TOO_MUCH)
 
     def _inside(self, scope: Scope) -> str | None:
@@ -123,6 +125,15 @@ class Guard:
             return False
         origins = said.get(b"origin", [])
         return origins == [origin] if method == "POST" else origins in ([], [origin])
+
+
+async def _drain(receive: Receive) -> None:
+    """Hear out somebody who sends too much, up to a point: a browser that is cut off shows no answer."""
+    heard, more = 0, True
+    while more and heard < _HEARD_OUT:
+        message = await receive()
+        heard += len(message.get("body", b""))
+        more = message.get("more_body", False)
 
 
 def _content_length(scope: Scope) -> int:

@@ -233,4 +233,7 @@ class Catalogue:
     promises: tuple[tuple[str, str], ...]
     columns: Mapping[str, tuple[tuple[str, str], ...]]
     """For each shape that files have: its columns and their meaning."""
-    kinds: tuple[str, ...] = field(default=())
+    kinds: tuple[str, ...]
+    """Kinds of files that releases are written as."""
+    synthetic: tuple[str, ...]
+    """Kinds of made-up logs."""

@@ -70,12 +70,11 @@ def prepare(port: int = 0, upload: int = UPLOAD, start: Start = start_process) -
         listening.close()
         raise InputError(f"Port {port} cannot be used ({error.strerror}). Leave out --port to take any.") from None
     scratch = Scratch()
-    tempfile.tempdir = str(scratch.path)  # what is being dropped goes there, too
     secret, once = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
     desk = Desk(scratch.path, Queue(scratch.path, start))
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     running: list[Running] = []
-    app = Studio(desk, f"/{secret}", close=lambda: running[0].stop()).app()
+    app = Studio(desk, f"/{secret}", upload, close=lambda: running[0].stop()).app()
     guard = Guard(app, secret, lambda path: upload if path in _WITH_FILES else SMALL, once=once)
     running.append(
         Running(
@@ -100,6 +99,9 @@ def serve(
 ) -> None:
     """Run a studio until it is closed; `ready` is told where it is."""
     running = prepare(port, upload, start)
+    tempfile.tempdir = str(
+        running.scratch.path
+    )  # what is being dropped goes there, too: this process does nothing else
     try:
         if log is not None:
             path = log if log.startswith("synth:") else str(Path(log).expanduser())

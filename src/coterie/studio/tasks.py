@@ -86,6 +86,7 @@ class Bench:
 def catalogue(bench: Bench, tell: Told) -> Catalogue:  # noqa: ARG001 (all tasks have this signature)
     """What there is."""
     from coterie.core.shapes import SHAPES
+    from coterie.synth import KINDS as KINDS_OF_LOGS
     from coterie.writing.files import KINDS
 
     every = offers()
@@ -100,6 +101,7 @@ def catalogue(bench: Bench, tell: Told) -> Catalogue:  # noqa: ARG001 (all tasks
         promises=tuple((name, _first_line("promises", name)) for name in registry.names("promises")),
         columns={shape: _columns_of(SHAPES[shape]) for shape in shapes},
         kinds=tuple(KINDS),
+        synthetic=tuple(KINDS_OF_LOGS),
     )
 
 

@@ -73,11 +73,20 @@ function auto(form) {
 function drop(form) {
   const input = form.querySelector("input[type=file]");
   const zone = form.querySelector(".drop");
+  input.addEventListener("change", () => {
+    const bytes = [...input.files].reduce((sum, file) => sum + file.size, 0);
+    const most = Number(form.dataset.limit);
+    input.setCustomValidity(bytes > most ? `At most ${Math.floor(most / 1048576)} MB. Type where the file is instead.` : "");
+    input.reportValidity();
+  });
   for (const kind of ["dragover", "dragleave", "drop"]) {
     zone.addEventListener(kind, (event) => {
       event.preventDefault();
       zone.classList.toggle("over", kind === "dragover");
-      if (kind === "drop" && event.dataTransfer.files.length) input.files = event.dataTransfer.files;
+      if (kind === "drop" && event.dataTransfer.files.length) {
+        input.files = event.dataTransfer.files;
+        input.dispatchEvent(new Event("change"));
+      }
     });
   }
 }
