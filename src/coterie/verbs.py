@@ -68,11 +68,14 @@ def read(
     min_length: int = 3,
     words: str = "nouns",
     allow_bad: bool = False,
+    guess: bool = True,
 ) -> Log:
     """A log from a file, a glob, several of them, or standard input (`-`); the format is sniffed.
 
-    Documents are read from folders and archives too; `terms` and `min_length` say what becomes of them. With
-    `query_param` an access log is read as the search log of its site: `formats/_searches.py` says how.
+    `columns` says which columns of a table hold what. Those that it does not name are guessed, unless it names the
+    query, or `guess` is false: `formats/_guess.py` says how. Documents are read from folders and archives too; `terms`
+    and `min_length` say what becomes of them. With `query_param` an access log is read as the search log of its site:
+    `formats/_searches.py` says how.
     """
     paths = [source] if isinstance(source, (str, Path)) else list(source)
     if len(paths) == 1 and str(paths[0]).startswith("synth:"):
@@ -86,6 +89,7 @@ def read(
         terms=terms,
         min_length=min_length,
         words=words,
+        guess=guess,
     )
     return formats.read(paths, format=format, options=options, allow_bad=allow_bad)
 

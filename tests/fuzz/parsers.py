@@ -73,6 +73,40 @@ _UBI = "".join(
     for n, u in enumerate(_USERS)
 )  # fmt: skip
 _UBI_ARRAY = json.dumps([json.loads(line) for line in _UBI.splitlines()], indent=1)
+_EVENTS = [
+    {"@timestamp": _NINE, "event": {"action": action}, "user": {"id": u}, "session": {"id": f"s{n}"},
+     "search": {"query": "qzqueryq", "results": {"items": [{"document": {"id": "qzurlq"}}]}},
+     "document": {"id": "qzurlq"}}
+    for n, u in enumerate(_USERS) for action in ("search", "search_click")
+]  # fmt: skip
+_ELASTIC = "".join(json.dumps(event) + "\n" for event in _EVENTS)
+_HITS = json.dumps({"hits": {"hits": [{"_index": "i", "_source": event} for event in _EVENTS]}}, indent=1)
+_ALGOLIA = "".join(
+    json.dumps({"query": "qzqueryq", "userToken": u, "queryID": f"q{n}", "timestamp": 1580720400000}) + "\n"
+    + json.dumps({"eventType": "click", "queryID": f"q{n}", "objectIDs": ["qzurlq"], "positions": [n], "userToken": u})
+    + "\n"
+    + json.dumps({"query_body": json.dumps({"requests": [{"params": f"query=qzqueryq+a&userToken={u}"}]}), "ip": u,
+                  "timestamp": _NINE, "answer": json.dumps({"results": [{"queryID": "x"}]})}) + "\n"
+    for n, u in enumerate(_USERS)
+)  # fmt: skip
+_SOLR = "".join(
+    f"2020-02-03 09:00:0{n}.123 INFO  (qtp7) [ x:qztextq] o.a.s.c.S.Request webapp=/solr path=/select "
+    f"params={{q=qzqueryq%20a+b&user={u}&rows={n}}} hits=4 status=0 QTime=1\n"
+    for n, u in enumerate(_USERS)
+)
+_MATOMO = json.dumps(
+    [{"visitorId": u, "actionDetails": [{"type": "search", "siteSearchKeyword": "qzqueryq", "timestamp": 1580720400}]}
+     for u in _USERS], indent=1
+)  # fmt: skip
+_MATOMO_ROWS = "idvisitor,server_time,name,type\n" + "".join(f"{u},2020-02-03 09:00:00,qzqueryq,8\n" for u in _USERS)
+_W3C = "#Fields: date time cs-method cs-uri-stem cs-uri-query cs-username c-ip cs(User-Agent) sc-status\n" + "".join(
+    f"2020-02-03 09:00:0{n} GET /qzurlq q=qzqueryq {u} 192.0.2.{n} qztextq/1 200\n" for n, u in enumerate(_USERS)
+)
+_CADDY = "".join(
+    json.dumps({"ts": 1580720400.5, "logger": "http.log.access", "user_id": u, "status": 200, "size": n, "request": {
+        "remote_ip": "qztextq", "uri": "/qzurlq?q=qzqueryq", "method": "GET", "headers": {"User-Agent": ["qztextq"]}}})
+    + "\n" for n, u in enumerate(_USERS)
+)  # fmt: skip
 _VECTORS = "".join(
     json.dumps({"doc": u, "terms": {"qzqueryq": 0.5, "qztextq": n + 1}, "owner": "qzurlq"}) + "\n"
     for n, u in enumerate(_USERS)
@@ -153,6 +187,25 @@ def _csv() -> Parser:
 def _tsv() -> Parser:
     sample = _table().write_csv(separator="\t", quote_style="never").encode()
     return Parser("log.tsv", [sample], partial(_log, format="table"), by_line=True)
+
+
+def _own_names(*marks: str) -> Parser:
+    """Tables whose columns have to be guessed."""
+    theirs = _table().rename({"user": "cookie", "query": "search_term", "time": "ts", "url": "clicked_url"})
+    return Parser(
+        "log.csv", [theirs.write_csv(separator=mark).encode() for mark in marks], partial(_log, format="table")
+    )
+
+
+def _documents() -> Parser:
+    """JSON that is not lines, with fields inside others."""
+    found = [
+        {"search": {"query": row["query"]}, "visitor": {"id": row["user"]}, "ts": row["time"]}
+        for row in _table().to_dicts()
+    ]
+    hits = {"hits": {"hits": [{"_source": each} for each in found]}}
+    samples = [json.dumps(found).encode(), json.dumps(hits, indent=1).encode()]
+    return Parser("log.json", samples, partial(_log, format="table"))
 
 
 def _searches() -> Parser:
@@ -265,6 +318,14 @@ PARSERS: dict[str, Callable[[], Parser]] = {
     "clf": partial(_format, "clf", _CLF),
     "searches": _searches,
     "ubi": partial(_format, "ubi", _UBI, _UBI_ARRAY),
+    "elastic": partial(_format, "elastic", _ELASTIC, _HITS),
+    "algolia": partial(_format, "algolia", _ALGOLIA),
+    "solr": partial(_format, "solr", _SOLR),
+    "matomo": partial(_format, "matomo", _MATOMO, _MATOMO_ROWS),
+    "w3c": partial(_format, "w3c", _W3C),
+    "caddy": partial(_format, "caddy", _CADDY),
+    "own-names": partial(_own_names, ",", ";", "|", "\t"),
+    "json": _documents,
     "term_vectors": partial(_format, "term_vectors", _VECTORS_TABLE, _VECTORS),
     "documents": partial(_format, "documents", _SMART, _TEXTS_CSV, _TEXTS),
     "documents-zip": lambda: _archive("zip"),

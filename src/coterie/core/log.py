@@ -49,8 +49,10 @@ class Log:
     """The files it was read from."""
     reading: str = ""
     """How they were read, where that was said: columns, user field, date, parameter."""
-    settings: Mapping[str, int | str] = field(default_factory=dict)
-    """What of it everybody may know, and must say to read the same rows: numbers, or a parameter of addresses."""
+    settings: Mapping[str, int | str | Mapping[str, str]] = field(default_factory=dict)
+    """What of it everybody may know, and must say to read the same rows: columns, numbers, a parameter of addresses."""
+    guessed: bool = False
+    """Whether it was found out by looking at rows which of their columns hold what."""
 
     def __post_init__(self) -> None:
         self.shape.check(self.frame)

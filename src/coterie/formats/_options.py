@@ -33,6 +33,8 @@ class Options:
     """How many letters a word of a document has at least (format `documents`)."""
     words: str = "nouns"
     """Which words of a document are terms: nouns of WordNet, or all (format `documents`)."""
+    guess: bool = True
+    """Whether columns that nobody named are guessed (format `table`)."""
     shape: Shape | None = None
     """The shape of a release, which its sidecar tells (format `table`); else it follows from the columns."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -69,8 +70,9 @@ def read(
         history=(Step(name="read", counts=counts, notes=notes),),
         resources=(source.folder,),
         sources=source.given,
-        reading=options.said(parsed.loaded.settings),
-        settings=parsed.loaded.settings,
+        reading=replace(options, columns=parsed.loaded.columns or options.columns).said(parsed.loaded.settings),
+        settings=_settings(parsed.loaded, options),
+        guessed=parsed.loaded.guessed,
     )
     return log if options.query_param is None else search_log(log, options.query_param)
 
@@ -119,7 +121,8 @@ def _refuse_logs(lines: list[str], paths: Sequence[Path], format: str) -> None:
 def released_kind(path: Path) -> tuple[str, str | None]:
     """What a released file is by its bytes: tsv, csv, parquet or jsonl, and gz or zst where it is compressed."""
     lines = head(path)
-    return table.kind_of(lines) if lines else "jsonl", compression(path)
+    kind = table.kind_of(lines) if lines else "jsonl"
+    return "jsonl" if kind == "json" else kind, compression(path)
 
 
 def read_release(
@@ -166,7 +169,13 @@ def table_log(data: Any, options: Options | None = None) -> Log:
     rows = _rows_of(frame.lazy(), loaded)
     notes = (*loaded.notes, *_same_people(rows, shape))
     step = Step(name="read", counts={"lines": given.height, "bad": 0, **loaded.counts}, notes=notes)
-    return Log(frame=rows, shape=shape, history=(step,), settings=loaded.settings)
+    return Log(frame=rows, shape=shape, history=(step,), settings=_settings(loaded, options), guessed=loaded.guessed)
+
+
+def _settings(loaded: Loaded, options: Options) -> dict[str, int | str | Mapping[str, str]]:
+    """What the rows depend on, and everybody may know."""
+    said = {"columns": dict(loaded.columns), "user_field": options.user_field, "date": options.date}
+    return {**loaded.settings, **{name: value for name, value in said.items() if value}}
 
 
 def _rows_of(good: pl.LazyFrame, loaded: Loaded) -> pl.LazyFrame:
@@ -227,8 +236,8 @@ def _sniff(source: Source, options: Options, by_files: Mapping[str, float]) -> s
         )
     raise InputError(
         f"{source.label}: none of the known formats fits its first line "
-        f"({', '.join(registry.names('formats'))}). Name it with --format, or say which columns of "
-        f"a table hold what with --columns user=NAME,query=NAME (of documents doc=NAME,text=NAME)."
+        f"({', '.join(registry.names('formats'))}). {table.columns_of(source)}Name it with --format, or say which "
+        f"columns of a table hold what with --columns user=NAME,query=NAME (of documents doc=NAME,text=NAME)."
     )
 
 

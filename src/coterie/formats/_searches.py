@@ -73,8 +73,8 @@ def search_log(log: Log, text: str) -> Log:
         raise InputError(f"--query-param reads searches from access logs. This log is {log.shape.name}: leave it out.")
     names, folder = _guessed(log, names_of(text)), Scratch() if log.rows_read > _FEW else None
     written = _kept(_requests(log.frame, names), folder, "written")
-    decoded = _decoded(written.select("raw").unique().collect(engine="streaming")["raw"])
-    searches = written.join(decoded.lazy(), on="raw").filter(pl.col("query") != "")
+    texts = decoded(written.select("raw").unique().collect(engine="streaming")["raw"])
+    searches = written.join(texts.lazy(), on="raw").filter(pl.col("query") != "")
     again = _further_results(searches)
     rows = searches.join(again.lazy(), on="row", how="anti").select("row", *QUERIES.released, "legacy")
     rows = _kept(rows.sort("row"), folder, "searches")
@@ -108,7 +108,7 @@ def search_params(log: Log) -> dict[str, int]:
         return {}
     usual = (*CLEAR, *VAGUE)
     asked = log.frame.filter(pl.col("path").str.contains("=", literal=True))
-    values = asked.select(_value(pl.col("path"), [name]).alias(name) for name in usual)
+    values = asked.select(value_of_param(pl.col("path"), [name]).alias(name) for name in usual)
     counts = {
         name: values.select(
             pl.col(name).count().alias("given"), _has_words(pl.col(name)).sum().alias("words"),
@@ -149,7 +149,9 @@ def _requests(visits: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
     path, nothing = pl.col("path"), pl.lit(None, pl.String)
     own = [name for name in names if name != REFERRER]
     paging = "|".join(name for name in _PAGING if name not in own)
-    rows = visits.select("row", "user", "time", path, "referrer", (_value(path, own) if own else nothing).alias("own"))
+    rows = visits.select(
+        "row", "user", "time", path, "referrer", (value_of_param(path, own) if own else nothing).alias("own")
+    )
     engine = _told_by_engine() if REFERRER in names else nothing
     rows = rows.with_columns(pl.when(pl.col("own").is_null()).then(engine).alias("engine"))
     numbered = rf"(?i)[?&;](?:{paging})=0*[1-9]|/page/0*[1-9][0-9]*(?:[/?#]|$)"
@@ -165,7 +167,7 @@ def _requests(visits: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
     ).drop_nulls("raw")
 
 
-def _value(address: pl.Expr, names: Sequence[str]) -> pl.Expr:
+def value_of_param(address: pl.Expr, names: Sequence[str]) -> pl.Expr:
     """The value of the first of these parameters that an address has with anything in it, as it is written."""
     values = []
     for name in names:
@@ -179,7 +181,7 @@ def _told_by_engine() -> pl.Expr:
     referrer, queries = pl.col("referrer"), []
     for hosts, names in _ENGINES:
         led = referrer.str.contains(rf"(?i)^https?://{_OF_ENGINE}(?:{hosts})(?::[0-9]+)?/")
-        value = _value(pl.when(led).then(referrer), names)
+        value = value_of_param(pl.when(led).then(referrer), names)
         queries.append(pl.when(~value.str.contains(r"(?i)^https?(?::|%3a)")).then(value))
     return pl.coalesce(queries)
 
@@ -189,7 +191,7 @@ def _has_words(value: pl.Expr) -> pl.Expr:
     return value.str.replace_all(_ESCAPED, "").str.contains(r"\p{L}") | value.str.contains("%[89A-Fa-f]")
 
 
-def _decoded(raw: pl.Series) -> pl.DataFrame:
+def decoded(raw: pl.Series) -> pl.DataFrame:
     """raw, query, and whether its bytes are not UTF-8 (`legacy`)."""
     escaped = raw.str.contains("%", literal=True)
     pairs = [_decode(text) for text in raw.filter(escaped).to_list()]

@@ -215,6 +215,10 @@ class Loaded:
     """What people should know, in sentences without a value."""
     settings: Mapping[str, int | str] = field(default_factory=dict)
     """The options that the rows depend on, also where they were not given; everybody may know them."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Which columns of the file hold what, where they have names of their own; said by the user or guessed."""
+    guessed: bool = False
+    """Whether some of this was found out by looking at rows."""
 
 
 def _bearable(stream: IO[bytes], name: str) -> Iterator[bytes]:

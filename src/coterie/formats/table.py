@@ -1,17 +1,25 @@
 """Tables: csv, tsv, parquet and jsonl with named columns; also what Coterie itself writes.
 
-`--columns user=cookie,query=q` says which column of the file holds what; without it the columns
-must have the names of the shape. A table with `query` is a search log, one with `path` an access
-log, one with `doc` and `term` holds documents as vectors of terms. tsv has no quoting; csv is RFC
-4180. Tabs and line breaks inside a value become spaces. Times may be text (ISO 8601, with or
-without a zone), dates, or seconds or milliseconds since 1970.
+`--columns user=cookie,query=q` says which column of the file holds what. Columns that are not named
+are guessed by their names (`cookie`, `client_id`, `search_term`, `created_at` ...) and their first
+values, unless the query is named; what was guessed is told, and stands in the sidecar of a release.
+Where two columns may say who searched, or what for, reading stops and asks. A table with `query` is
+a search log, one with `path` an access log, one with `doc` and `term` holds documents as vectors of
+terms.
+
+tsv has no quoting; csv is RFC 4180, with `,`, `;` or `|` between fields. JSON may be lines (`.jsonl`,
+`.ndjson`), an array, or hits of a search with `_source`; `search.query` names a field inside another
+one. Tabs and line breaks inside a value become spaces. Times may be text (ISO 8601, with or without
+a zone), dates, or seconds or milliseconds since 1970.
 """
 
 from __future__ import annotations
 
 import csv
 import glob
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -22,6 +30,9 @@ import polars as pl
 from coterie.core.files import byte_lines, head
 from coterie.core.shapes import QUERIES, TERMS, TIME, VISITS, Shape
 from coterie.errors import InputError
+from coterie.formats._guess import LOOKED_AT, Guess, are_names, cannot_tell, guess, is_known, listed, may_be_log
+from coterie.formats._json import Document, documents, documents_in, is_lines, names_in, value_of
+from coterie.formats._json import sections as document_sections
 from coterie.formats._options import Options
 from coterie.formats._pages import pages_agree
 from coterie.formats._source import (
@@ -53,6 +64,8 @@ sample = """user,time,query,rank,url
 """
 MOST_COLUMNS = 10_000
 """A table with more of them is no log, and each would cost memory."""
+_JSON = ("jsonl", "json")
+_DELIMITERS = (",", ";", "|")  # the first one where a header has none
 Record: TypeAlias = tuple[int, Sequence[str | None], str | None]
 """Line, the values that are wanted, and why they could not be read."""
 Records: TypeAlias = Callable[[Path], Iterator[Record]]
@@ -68,8 +81,11 @@ class Raw(NamedTuple):
 
 
 def sniff(head: list[str]) -> float:
-    """A parquet file, JSON lines or a header line with `query` or `path`: names that other formats may have too."""
-    return 0.5 if {"query", "path"} & set(names_of(head)) or kind_of(head) == "parquet" else 0.0
+    """A parquet file, JSON or a header with `query` or `path`, names that other formats may have too; or the like."""
+    names = names_of(head)
+    if {"query", "path"} & set(names) or kind_of(head) == "parquet":
+        return 0.5
+    return 0.4 if may_be_log(names) else 0.0
 
 
 def load(source: Source, options: Options) -> Loaded:
@@ -77,17 +93,82 @@ def load(source: Source, options: Options) -> Loaded:
     first = source.head()
     kind = kind_of(first)
     names = column_names(source)
-    shape, picked = _picked(names, options, complete=kind != "jsonl")
+    options, guessed = _guessed(names, options, source.label, partial(_sample, source, kind))
+    shape, picked = _picked(names, options, complete=kind not in _JSON)
     _require_same_columns(source, kind)
     if kind == "parquet":
         raw = _load_parquet(source, picked)
-    elif kind == "jsonl":
-        raw = _load_jsonl(source, picked)
+    elif kind in _JSON:
+        raw = _load_jsonl(source, picked, names) if kind == "jsonl" else _load_documents(source, picked)
     else:
         raw = (_load_tsv if kind == "tsv" else _load_csv)(source, names, picked)
     return Loaded(
-        frame=typed(raw.frame, shape), shape=shape, sections=raw.sections, columnar=raw.columnar
-    )  # fmt: skip
+        frame=typed(raw.frame, shape),
+        shape=shape,
+        sections=raw.sections,
+        columnar=raw.columnar,
+        columns=options.columns,
+        notes=guessed.notes,
+        guessed=guessed.by_values,
+    )
+
+
+def _guessed(
+    names: list[str], options: Options, label: str, sample: Callable[[], tuple[list[str], pl.DataFrame]]
+) -> tuple[Options, Guess]:
+    """The options with the columns that nobody named, where these can be told."""
+    given = options.columns
+    said = not options.guess or options.shape is not None or _shape_of(given) is not None
+    if said or (_shape_of({name: name for name in names} | dict(given)) is TERMS):
+        return options, Guess({})
+    _check_columns(names, given)
+    found = guess(*sample(), given, label)
+    return replace(options, columns={**given, **found.columns}), found
+
+
+def _sample(source: Source, kind: str) -> tuple[list[str], pl.DataFrame]:
+    """The columns that may be guessed, and the first rows."""
+    head = source.head()
+    if kind == "parquet":
+        rows = pl.scan_parquet(str(source.paths[0]), glob=False).head(LOOKED_AT).collect()
+        return rows.columns, rows
+    if kind in _JSON:
+        return _json_sample(documents_in(head)[:LOOKED_AT])
+    names, mark = names_of(head), delimiter_of(head[0])
+    records = [line.split("\t") for line in head[1:]] if kind == "tsv" else _csv_sample(head[1:], mark)
+    good = [record for record in records if len(record) == len(names)][:LOOKED_AT]
+    unique = {name: at for at, name in reversed(list(enumerate(names)))}
+    columns = {name: [record[at] for record in good] for name, at in unique.items()}
+    return names, pl.DataFrame(columns, schema=dict.fromkeys(unique, pl.String))
+
+
+def columns_of(source: Source) -> str:
+    """A sentence with the names of the columns, and a space; nothing where it may be no table."""
+    kind = kind_of(source.head())
+    names, rows = _sample(source, kind)
+    return f"{listed(names, rows)} " if len(names) > 1 and are_names(names, rows) else ""
+
+
+def _csv_sample(lines: list[str], mark: str) -> list[list[str]]:
+    try:
+        return list(_csv_reader(lines, mark))
+    except csv.Error:
+        return []
+
+
+def _json_sample(found: list[Document]) -> tuple[list[str], pl.DataFrame]:
+    """Keys that most documents have, or that are known: others may be values, as in `{"tea": 3}`.
+
+    Inside of others, known ones need some documents too: `{"kim": {"query": "tea"}}` says who it was.
+    """
+    names = []
+    for name in names_in(found):
+        having = sum(value_of(document, name) is not None for document in found)
+        least = 0.5 if not is_known(name) else 0.1 if "." in name else 0
+        if not least or (having > 1 and having >= least * len(found)):
+            names.append(name)
+    columns = {name: [_json_text(value_of(document, name)) for document in found] for name in names}
+    return names, pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
 
 
 def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
@@ -127,8 +208,17 @@ def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
 
 def from_frame(data: pl.DataFrame, options: Options) -> Loaded:
     """Rows of a table in memory, typed, with their shape."""
+    options, guessed = _guessed(
+        data.columns, options, "The table", lambda: (data.columns, data.head(LOOKED_AT))
+    )  # fmt: skip
     shape, picked = _picked(data.columns, options)
-    return Loaded(frame=typed(_numbered(data.lazy(), picked), shape), shape=shape)
+    return Loaded(
+        frame=typed(_numbered(data.lazy(), picked), shape),
+        shape=shape,
+        columns=options.columns,
+        notes=guessed.notes,
+        guessed=guessed.by_values,
+    )
 
 
 def column_names(source: Source, thorough: bool = True) -> list[str]:
@@ -141,7 +231,7 @@ def column_names(source: Source, thorough: bool = True) -> list[str]:
         return _parquet_names(source)
     names = names_of(first)
     _refuse_wide(len(names), source)
-    if not thorough or kind_of(first) != "jsonl":
+    if not thorough or kind_of(first) not in _JSON:
         return names
     fields = dict.fromkeys(names)
     for name in _json_fields(source):
@@ -172,27 +262,27 @@ def _refuse_wide(columns: int, source: Source) -> None:
 
 def _json_fields(source: Source) -> Iterator[str]:
     """The fields of all objects, in the order of their appearance; lines that are not objects have none."""
+    if kind_of(source.head()) == "json":
+        for _, document in documents(source):
+            yield from document or ()
+        return
     for path in source.paths:
         for _, line in byte_lines(path):
-            try:
-                record = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                continue
-            yield from record if isinstance(record, dict) else ()
+            yield from _json_object(line) or ()
 
 
 def kind_of(head: list[str]) -> str:
-    """What kind of file begins with these lines."""
+    """What kind of file begins with these lines; `json` where documents are not lines."""
     line = head[0] if head else ""
     if line.startswith("PAR1"):
         return "parquet"
-    if line.lstrip().startswith("{"):
-        return "jsonl"
+    if line.lstrip()[:1] in ("{", "["):
+        return "jsonl" if is_lines(head) else "json"
     return "tsv" if "\t" in line else "csv"
 
 
 def names_of(head: list[str]) -> list[str]:
-    """The columns of a text file by its first lines; in JSON lines a field may be absent."""
+    """The columns of a text file by its first lines; in JSON a field may be absent."""
     kind = kind_of(head)
     if not head or kind == "parquet":
         return []
@@ -200,14 +290,17 @@ def names_of(head: list[str]) -> list[str]:
         return head[0].split("\t")
     if kind == "csv":
         try:
-            return next(_csv_reader(head[:1]), [])
+            return next(_csv_reader(head[:1], delimiter_of(head[0])), [])
         except csv.Error:
             return []
-    names: dict[str, None] = {}
-    for line in head:
-        record = _json_object(line)
-        names.update(dict.fromkeys(record or ()))
-    return list(names)
+    records = documents_in(head) if kind == "json" else [_json_object(line) or {} for line in head]
+    return list(dict.fromkeys(name for record in records for name in record))
+
+
+def delimiter_of(header: str) -> str:
+    """What stands between the fields of a csv file: what its header has most of, outside of quotes."""
+    bare = re.sub(r'"[^"]*"', "", header)
+    return max(_DELIMITERS, key=bare.count)
 
 
 def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[Shape, dict[str, str]]:
@@ -224,11 +317,7 @@ def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[
             f"Is it the file that the sidecar describes?"
         )
     if shape.item not in mapped:
-        raise InputError(
-            f"The table has {len(names)} columns, none of them called 'query' (or 'path' for an access log, 'doc' and "
-            f"'term' for documents). Say which one it is: --columns query=NAME,user=NAME,time=NAME (in Python: "
-            f"columns={{...}})"
-        )
+        raise cannot_tell(names, pl.DataFrame(), "The table")
     if not complete:
         mapped = {**{name: name for name in shape.released}, **mapped}
     picked = {name: mapped[name] for name in shape.readable if name in mapped}
@@ -260,13 +349,13 @@ def _check_columns(names: list[str], columns: Mapping[str, str]) -> None:
                 f"{', '.join(QUERIES.readable)}; access logs {', '.join(VISITS.readable)}; documents "
                 f"{', '.join(TERMS.readable)}."
             )
-        if column not in names:
+        if column not in names and column.split(".")[0] not in names:
             raise InputError(f"--columns {name}={column}: the table has no column of that name.")
 
 
 def _require_same_columns(source: Source, kind: str) -> None:
     """Several files are one table only if their columns agree, in the same order."""
-    if kind == "jsonl" or len(source.paths) == 1:
+    if kind in _JSON or len(source.paths) == 1:
         return
     first: Any = None
     for path in source.paths:
@@ -319,14 +408,22 @@ def _load_tsv(source: Source, names: list[str], picked: dict[str, str]) -> Raw:
 def _load_csv(source: Source, names: list[str], picked: dict[str, str]) -> Raw:
     """Polars reads a tidy file; one with ragged, damaged or longer records goes through Python."""
     at = [names.index(column) for column in picked.values()]
-    records = partial(csv_records, names=names, at=at)
-    if source.damaged or not _is_tidy(source, len(names)):
+    mark = delimiter_of(source.head()[0])
+    records = partial(csv_records, names=names, at=at, mark=mark)
+    if source.damaged or not _is_tidy(source, len(names), mark):
         return _by_record(source, picked, records)
     inner = [f"_{i}" for i in range(len(names))]
     columns = {name: inner[i] for name, i in zip(picked, at, strict=True)}
     frames = []
     for path, start in source.starts():
-        raw = pl.scan_csv(str(path), has_header=False, skip_rows=1, schema=dict.fromkeys(inner, pl.String), glob=False)
+        raw = pl.scan_csv(
+            str(path),
+            has_header=False,
+            skip_rows=1,
+            schema=dict.fromkeys(inner, pl.String),
+            separator=mark,
+            glob=False,
+        )
         frames.append(_numbered(raw, columns, start + 1))
     rows = pl.concat(frames)
     header = pl.all_horizontal(pl.col(name) == column for name, column in picked.items())
@@ -334,26 +431,36 @@ def _load_csv(source: Source, names: list[str], picked: dict[str, str]) -> Raw:
     return Raw(rows.filter(~header.fill_null(False), ~blank))
 
 
-def _is_tidy(source: Source, width: int) -> bool:
+def _is_tidy(source: Source, width: int, mark: str) -> bool:
     """Whether each line is a record with the right number of fields, which Polars does not say."""
     line = pl.col("line")
     quoted = pl.when(line.str.contains('"', literal=True)).then(line)
     bare = pl.coalesce(quoted.str.replace_all(r'"[^"]*"', ""), line)
-    commas = bare.str.count_matches(",", literal=True)
-    tidy = (line == "") | ((commas == width - 1) & ~bare.str.contains('"', literal=True))
+    marks = bare.str.count_matches(mark, literal=True)
+    tidy = (line == "") | ((marks == width - 1) & ~bare.str.contains('"', literal=True))
     lines = pl.scan_lines(list(map(str, source.paths)), name="line", glob=False)
     return bool(lines.select(tidy.all()).collect(engine="streaming").item())
 
 
-def _load_jsonl(source: Source, picked: dict[str, str]) -> Raw:
-    """Polars reads a clean file; one with lines that are not objects goes through Python."""
+def _load_jsonl(source: Source, picked: dict[str, str], names: list[str]) -> Raw:
+    """Polars reads a clean file; one with lines that are not objects, or fields inside others, goes through Python."""
     columns = list(picked.values())
     records = partial(_json_records, columns=columns)
-    if source.damaged:
+    if source.damaged or any("." in column and column not in names for column in columns):
         return _by_record(source, picked, records)
     paths = [glob.escape(str(path)) for path in source.paths]  # this scan always looks for patterns
     rows = _numbered(pl.scan_ndjson(paths, schema=dict.fromkeys(columns, pl.String)), picked)
     return Raw(rows, _filled_lines)
+
+
+def _load_documents(source: Source, picked: dict[str, str]) -> Raw:
+    """Documents of an array, of the answer to a search, or over several lines."""
+    columns, nothing = list(picked.values()), [None] * len(picked)
+    spool = Spool(source, {"row": pl.UInt64, **dict.fromkeys(picked, pl.String), "_bad": pl.String})
+    for row, (_, document) in enumerate(documents(source)):
+        values = nothing if document is None else [_json_text(value_of(document, name)) for name in columns]
+        spool.add((row, *values, "columns" if document is None else None))
+    return Raw(spool.scan(), document_sections)
 
 
 def _filled_lines(source: Source) -> Iterator[Section]:
@@ -374,9 +481,9 @@ def _by_record(source: Source, picked: Mapping[str, str], records: Records) -> R
     return Raw(spool.scan())
 
 
-def csv_records(path: Path, names: list[str], at: list[int]) -> Iterator[Record]:
+def csv_records(path: Path, names: list[str], at: list[int], mark: str = ",") -> Iterator[Record]:
     """The records of a file below its header, each with the line where it starts."""
-    reader = _csv_reader(line.decode(errors="coterie-damage") for _, line in byte_lines(path))
+    reader = _csv_reader((line.decode(errors="coterie-damage") for _, line in byte_lines(path)), mark)
     header, end = True, 0
     while True:
         start, bad = end + 1, None
@@ -400,9 +507,9 @@ def csv_records(path: Path, names: list[str], at: list[int]) -> Iterator[Record]
         yield start, [] if bad else [fields[i] for i in at], bad
 
 
-def _csv_reader(lines: Iterable[str]) -> Any:
+def _csv_reader(lines: Iterable[str], mark: str = ",") -> Any:
     # A break inside a value becomes a space anyway, and the reader refuses lone ones.
-    return csv.reader(line.replace("\r\n", "\n").replace("\r", " ") for line in lines)
+    return csv.reader((line.replace("\r\n", "\n").replace("\r", " ") for line in lines), delimiter=mark)
 
 
 def _json_records(path: Path, columns: list[str]) -> Iterator[Record]:
@@ -414,7 +521,7 @@ def _json_records(path: Path, columns: list[str]) -> Iterator[Record]:
         if record is None:
             yield number, [], "columns"
         else:
-            yield number, [_json_text(record.get(name)) for name in columns], None
+            yield number, [_json_text(value_of(record, name)) for name in columns], None
 
 
 def _json_object(line: str | bytes) -> dict[str, Any] | None:

@@ -52,11 +52,15 @@ def append_night(
     if method not in METHODS:
         raise ParameterError(f"Nights can be appended for {' and '.join(METHODS)}, not for {method}.")
     without_core_dumps()
+    before = states.read(state, header_only=True)
+    if before is not None:  # columns are guessed in the first night, for all
+        columns = (reading or {}).get("columns") or before[0]["settings"].get("columns", {})
+        reading = {**(reading or {}), "columns": columns, "guess": False}
     try:
         as_read = verbs.read(list(paths), **(reading or {}))
     except NoRowsError:
         note("There are no rows in this night.")
-        return {**(status_of(state) if states.read(state, header_only=True) else {}), "new": [], "known": False}
+        return {**(status_of(state) if before else {}), "new": [], "known": False}
     digest, log = as_read.digest, verbs.prepare(as_read, steps)
     for text in log.notes:
         note(text)
@@ -66,7 +70,7 @@ def append_night(
     )  # fmt: skip
     with gate.abandoned():
         nights = list(gate.position.get(_NIGHTS, ()))
-        before = len(gate.published)
+        published = len(gate.published)
         if digest in nights:
             note("This night was appended before. Nothing was changed.")
             return {**gate.status(), "new": [], "known": True}
@@ -84,7 +88,7 @@ def append_night(
             note(f"{gate.counts.late - late:,} rows are of a window that has ended, and were left out.")
         if gate.counts.timeless > timeless:
             note(f"{gate.counts.timeless - timeless:,} rows have no time, belong to no window, and were left out.")
-        return {**gate.status(), "new": [part.name for part in gate.published[before:]], "known": False}
+        return {**gate.status(), "new": [part.name for part in gate.published[published:]], "known": False}
 
 
 def _whole_days(window: str) -> str:

@@ -8,6 +8,7 @@ it. Compressed files are never looked at: rotation must rename first and compres
 
 from __future__ import annotations
 
+import io
 import os
 import select
 import sys
@@ -28,7 +29,7 @@ Mark = Callable[[bytes], str]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Lines:
-    """Whole lines, the first line of their file, and the place behind them."""
+    """Whole lines, the first line of their file (or the one that names its fields), and the place behind them."""
 
     data: bytes
     header: bytes
@@ -135,7 +136,7 @@ class FileLines:
                 return
             if len(self._begin) < _FIRST or not self._header.endswith(b"\n"):  # it was short when we last looked
                 self._stream.seek(0)
-                self._header = self._stream.readline(LONGEST_LINE)
+                self._header = _header(self._stream, self._offset)
                 self._stream.seek(0)
                 self._begin = self._stream.read(_FIRST)
             self._offset += len(data)
@@ -180,11 +181,25 @@ class StreamLines:
                 raise too_long("standard input")
             whole, kept = kept[:end], kept[end:]
             if whole:
-                header = header or whole[: whole.find(b"\n") + 1]
+                header = header or _header(io.BytesIO(whole), 0)
                 self._read += len(whole)
                 yield Lines(whole, header, {"stream": self._read})
             elif not ended:
                 yield None
+
+
+def _header(stream: IO[bytes], offset: int) -> bytes:
+    """The first line; where it is a directive, as in W3C logs, the last one that names fields before the offset."""
+    first = line = stream.readline(LONGEST_LINE)
+    while line.startswith(b"#") and not line.startswith(b"#Fields:"):
+        line = stream.readline(LONGEST_LINE)
+    if not first.startswith(b"#") or not line.startswith(b"#"):
+        return first
+    found = line
+    while line and stream.tell() < offset:
+        found = line if line.startswith(b"#Fields:") else found
+        line = stream.readline(LONGEST_LINE)
+    return found
 
 
 def _begins_alike(path: Path, place: Mapping[str, Any], mark: Mark | None) -> bool:

@@ -90,7 +90,7 @@ class Gate:
         kind: str = "tsv",
         shape: Shape = QUERIES,
         steps: tuple[str, ...] = (),
-        settings: Mapping[str, int | str] | None = None,
+        settings: Mapping[str, Any] | None = None,
         arrival: bool = False,
         shadow: int = 64,
         audit: str | Path | None = None,

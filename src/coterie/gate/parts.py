@@ -54,7 +54,7 @@ class Form:
     shape: Shape
     """That of the log."""
     steps: tuple[str, ...] = ()
-    settings: tuple[tuple[str, int | str], ...] = ()
+    settings: tuple[tuple[str, Any], ...] = ()
     kind: str = "tsv"
 
     @property

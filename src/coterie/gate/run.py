@@ -19,10 +19,11 @@ from typing import Any
 import polars as pl
 
 from coterie import formats, verbs
+from coterie.core import registry
 from coterie.core.files import expand
 from coterie.core.log import Log
 from coterie.core.scratch import Scratch, in_memory
-from coterie.core.shapes import QUERIES, SHAPES, VISITS
+from coterie.core.shapes import QUERIES, SHAPES
 from coterie.errors import InputError, ParameterError
 from coterie.formats._searches import AUTO
 from coterie.formats.table import kind_of as kind_of_table
@@ -37,6 +38,7 @@ _WHOLE_ROWS = 500_000  # rows of a file that is read as a whole, which are count
 _PATIENCE = 30.0  # seconds after which what came from a stream is put on the disk
 _QUIET = 5.0  # seconds without a line after which a stream is taken to be at its end for now
 _SOONEST = 1.0  # seconds between two snapshots
+_FIELDS = b"#Fields:"
 _COST = 10  # how many times as long as a snapshot takes is worked before the next one
 _SEVERAL_ROWS = {
     "events": "merges rows of one moment",
@@ -56,17 +58,21 @@ class Reader:
     steps: Sequence[PrepareStep]
     name: str = "log"
     format: str | None = None
+    _directive: bytes = b""
+    """The last line that named the fields of a W3C log."""
     _scratch: Scratch = field(default_factory=Scratch, repr=False)
 
     def log_of(self, lines: Lines) -> tuple[Log | None, int]:
         """The prepared rows of lines, and how many lines are bad; no rows where none is good."""
         first = self.format is None
-        needs_header = first or (self.format == "table" and kind_of_table([_first(lines.header)]) != "jsonl")
-        header = lines.header if needs_header and not lines.data.startswith(lines.header) else b""
+        with in_memory():
+            if first:
+                header = b"" if lines.data.startswith(lines.header) else lines.header
+                with self._in_memory(header + lines.data) as path:
+                    self.format = self.reading.get("format") or formats.format_of(path, _options(self.reading))
+        header = self._header(lines)
         # Lines that need another encoding, for example, are copied to a temporary file by their reader.
         with in_memory(), self._in_memory(header + lines.data) as path:
-            if first:
-                self.format = self.reading.get("format") or formats.format_of(path, _options(self.reading))
             given = {**self.reading, "format": self.format}
             given["allow_bad"] = bool(given.get("allow_bad")) or not first
             try:
@@ -81,7 +87,23 @@ class Reader:
                     self.format = None
                     return None, 0
                 return None, sum(bool(line.strip()) for line in lines.data.split(b"\n"))
+        self.fix(prepared.settings)
         return Log(frame=rows.lazy(), shape=prepared.shape, history=prepared.history, settings=prepared.settings), bad
+
+    def _header(self, lines: Lines) -> bytes:
+        """What has to stand before lines so that they can be read; a first line that is a row must not count again."""
+        if self.format == "w3c":
+            header = self._directive or lines.header
+            found = [line for line in lines.data.split(b"\n") if line.startswith(_FIELDS)]
+            self._directive = found[-1] + b"\n" if found else header
+            return header
+        is_header = self.format in ("table", "matomo") and kind_of_table([_first(lines.header)]) in ("csv", "tsv")
+        return lines.header if is_header and not lines.data.startswith(lines.header) else b""
+
+    def fix(self, settings: Mapping[str, Any]) -> None:
+        """From now on read the columns that were read first: rows that come later must not change who is counted."""
+        columns = self.reading.get("columns") or settings.get("columns", {})
+        self.reading = {**self.reading, "columns": columns, "guess": False}
 
     @contextmanager
     def _in_memory(self, data: bytes) -> Iterator[Path]:
@@ -167,7 +189,7 @@ def _peek(files: Sequence[str], reader: Reader) -> str | None:
     first = next((Path(f) for f in files if not is_stream(f) and Path(f).is_file() and Path(f).stat().st_size), None)
     if given is None and first is not None:
         given = formats.format_of(first, _options(reader.reading))
-    return None if given is None or given == "table" else {"clf": VISITS.name}.get(given, QUERIES.name)
+    return None if given is None or given == "table" else str(registry.module("formats", given).shape.name)
 
 
 def refuse_steps(steps: Sequence[PrepareStep]) -> None:
@@ -225,7 +247,10 @@ class Runner:
     _timeless: int = 0
 
     def __enter__(self) -> Runner:
-        shape = self.shape_known or self._shape_of_state()
+        found = states.read(Path(self.about["state"]), header_only=True)
+        if found is not None:
+            self.reader.fix(found[0]["settings"])
+        shape = self.shape_known or (None if found is None else str(found[0]["about"]["shape"]))
         if shape is not None:
             self._open(SHAPES[shape])
         return self
@@ -233,10 +258,6 @@ class Runner:
     def __exit__(self, *error: object) -> None:
         if self.gate is not None:
             self.gate.abandon()
-
-    def _shape_of_state(self) -> str | None:
-        found = states.read(Path(self.about["state"]), header_only=True)
-        return None if found is None else str(found[0]["about"]["shape"])
 
     def _open(self, shape: Any) -> Gate:
         if self.gate is None:
@@ -279,7 +300,10 @@ class Runner:
             self.gate.marks = None
 
     def _count(self, chunk: Lines, marks: Marks | None) -> None:
+        first = self.reader.format is None
         log, bad = self.reader.log_of(chunk)
+        for text in log.notes if first and log is not None else ():
+            self.note(text)
         gate = self._open(log.shape) if log is not None else self.gate
         if gate is None:
             return
@@ -298,6 +322,10 @@ class Runner:
     def _read_whole(self, path: Path) -> None:
         """A file that polars reads as a whole; the place in it is a number of rows."""
         log = verbs.prepare(verbs.read(path, **self.reader.reading), self.reader.steps)
+        if self.reader.reading.get("guess", True):
+            for text in log.notes:
+                self.note(text)
+        self.reader.fix(log.settings)
         gate = self._open(log.shape)
         name, number = str(path.absolute()), f"{path.stat().st_dev}:{path.stat().st_ino}:{path.stat().st_size}"
         place = gate.position.get(name, {})

@@ -33,6 +33,7 @@ Example:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Annotated, ClassVar
@@ -173,6 +174,13 @@ class PrivateCounts:
             raise ParameterError(
                 "--query-param auto looks at the whole log to find the parameter, which no epsilon covers. Name it: "
                 "--query-param q."
+            )
+        if log.guessed:
+            named = log.settings.get("columns", {})
+            said = {log.shape.item: log.shape.item, **(named if isinstance(named, Mapping) else {})}
+            raise ParameterError(
+                f"The columns of the table were guessed by looking at rows, which no epsilon covers. Name them: "
+                f"--columns {','.join(f'{ours}={theirs}' for ours, theirs in said.items())}."
             )
         if self.items == "clicks" and not log.shape.page:
             raise InputError("items = clicks needs a log that says which page was clicked. Use items = queries.")

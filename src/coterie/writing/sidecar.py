@@ -1,8 +1,8 @@
 """Sidecar: what everybody may know about a release, in a JSON file beside it. Never the seed, never a value of the log.
 
 Format 1, before there were versions of the format, had one `promise`, and checks without counts; format 2 did not say
-whether values are safe in a spreadsheet; up to format 3 promises called everybody a user and everything a query. All
-are still read.
+whether values are safe in a spreadsheet; up to format 3 promises called everybody a user and everything a query; up to
+format 4 it did not say which columns of a table were read. All are still read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, ParameterError, UnknownNameError
 from coterie.steps import PrepareStep, step_of
 
-FORMAT = 4
+FORMAT = 5
 _WITHOUT_WORDS = 2  # the last format whose words were never compared
 _WITHOUT_NOUNS = 3  # the last one whose words were those of search logs, whatever the shape
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
@@ -57,10 +57,12 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     shape: str
     prepare: tuple[str, ...]
     """The steps that the log was prepared with."""
-    reading: dict[Literal["terms", "min_length", "words", "query_param"], int | ParamNames] = field(
-        default_factory=dict
-    )
-    """The numbers that documents were made vectors by, or the parameter that searches were read from; else empty."""
+    reading: dict[
+        Literal["terms", "min_length", "words", "query_param", "columns", "user_field", "date"],
+        int | ParamNames | dict[str, str],
+    ] = field(default_factory=dict)
+    """How the log was read, where that was said or guessed: columns of a table, the field of the user, the day, the
+    numbers that documents were made vectors by, the parameter that searches were read from; else empty."""
     sha256: Sha256
     """Of the released file."""
     csv_safe: bool = False
@@ -126,7 +128,8 @@ def read_sidecar(path: Path) -> Sidecar | None:
     sidecar = as_declared(data, Sidecar, file)
     if sidecar.shape not in RELEASED_SHAPES:
         raise file.error(f"'shape' must be one of {', '.join(RELEASED_SHAPES)}, the shapes of releases")
-    if any(isinstance(value, str) != (name in ("query_param", "words")) for name, value in sidecar.reading.items()):
+    kinds = {"query_param": str, "words": str, "user_field": str, "date": str, "columns": dict}
+    if any(not isinstance(value, kinds.get(name, int)) for name, value in sidecar.reading.items()):
         raise file.error("'reading' has a text in place of a number, or a number in place of a text")
     _promised(sidecar.promises, file)
     return sidecar
@@ -135,8 +138,10 @@ def read_sidecar(path: Path) -> Sidecar | None:
 def reading_like(path: str | Path, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """How to read the original of a released file: as its sidecar tells, unless something else is given."""
     sidecar = read_sidecar(Path(path))
-    settings = {} if sidecar is None else {str(name): value for name, value in sidecar.reading.items()}
-    return {**settings, **(given or {})}
+    said = {name: value for name, value in (given or {}).items() if value != {}}
+    if sidecar is None:
+        return said
+    return {**{str(name): value for name, value in sidecar.reading.items()}, "guess": False, **said}
 
 
 def consistent(sidecar: Sidecar) -> Check:

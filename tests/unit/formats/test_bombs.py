@@ -13,7 +13,7 @@ import zstandard
 import coterie
 from coterie.core import files
 from coterie.errors import InputError
-from coterie.formats import table, ubi
+from coterie.formats import _json, table
 from coterie.measures.labels import read_labels
 from coterie.taxonomies import load
 from coterie.taxonomies.lines import text_lines
@@ -161,7 +161,7 @@ def test_wide_parquet(tmp_path, monkeypatch):
 def test_json_over_several_lines_is_read_at_once_only_where_it_is_small(write, monkeypatch):
     text = "[\n" + ",\n".join('{"query_id": "1", "client_id": "1", "user_query": "tea"}' for _ in range(100)) + "\n]\n"
     assert coterie.read(write("log.json.gz", text)).history[0].counts["lines"] == 100
-    monkeypatch.setattr(ubi, "MOST_AT_ONCE", 1000)
+    monkeypatch.setattr(_json, "MOST_AT_ONCE", 1000)
     with pytest.raises(InputError, match=r"^log\.json\.gz holds JSON over several lines"):
         coterie.read(write("log.json.gz", text))
 

@@ -264,6 +264,8 @@ def test_the_wrong_format_says_nothing_of_the_file(write, kind, name):
     text = lines(kind, 3)  # without a header: the first line must not be taken for names to show
     if (name, kind) == ("aol", "tsv"):
         return  # a tsv without a header is an AOL file
+    if (name, kind) == ("table", "ubi"):
+        return  # its fields have names by which columns are known
     if name != format_of(kind):
         refused(write("x", text), format=name)
     elif kind in HEADERS:

@@ -58,6 +58,12 @@ _FILES = {
     "log.tsv": "user\tquery\ttime\n" + _tsv(_searches()),
     "log.csv": "user,query,time\n" + "".join(f'{u},"{q}",{t}\n' for u, q, t in _searches()),
     "aol.txt": "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" + _tsv((u, q, t, "", "") for u, q, t in _searches()),
+    "u_ex.log": "#Software: X\n#Fields: c-ip cs-username date time cs-uri-stem cs-uri-query\n"
+    + "".join(f"10.0.0.1 {u} {t:%Y-%m-%d %H:%M:%S} /s q={q.strip().replace(' ', '+')}\n" for u, q, t in _searches(15))
+    + "#Fields: cs-uri-query cs-username date time c-ip cs-uri-stem\n"
+    + "".join(
+        f"q={q.strip().replace(' ', '+')} {u} {t:%Y-%m-%d %H:%M:%S} 10.0.0.1 /s\n" for u, q, t in [*_searches()][30:]
+    ),
     "log.jsonl": "".join(json.dumps({"user": u, "query": q, "time": str(t)}) + "\n" for u, q, t in _searches()),
     "ubi.ndjson": "".join(
         json.dumps({"query_id": f"{n}", "client_id": u, "user_query": q, "timestamp": f"{t:%Y-%m-%dT%H:%M:%SZ}",
@@ -72,11 +78,44 @@ _FILES = {
 def test_formats_in_chunks(tmp_path, monkeypatch, name, chunk):
     monkeypatch.setattr(follow, "CHUNK", chunk)
     (tmp_path / name).write_text(_FILES[name])
-    numbers = _run(tmp_path, tmp_path / name)
+    reading = {"query_param": "q"} if name == "u_ex.log" else {}
+    numbers = _run(tmp_path, tmp_path / name, reading=reading)
     assert (numbers["events"], numbers["bad"], numbers["held"]) == (60, 0, 0)
     assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
-    again = _run(tmp_path, tmp_path / name)
+    again = _run(tmp_path, tmp_path / name, reading=reading)
     assert (again["events"], again["parts"]) == (60, numbers["parts"]), "what was read is not read again"
+
+
+@pytest.mark.parametrize("name", _FILES)
+def test_after_a_restart_no_line_counts_twice(tmp_path, name):
+    """Also where the first line of a file is a row, which tells a new process what format it is."""
+    lines = _FILES[name].splitlines(keepends=True)
+    reading = {"query_param": "q"} if name == "u_ex.log" else {}
+    for end, part in ((False, lines[:45]), (True, lines[45:])):
+        with (tmp_path / name).open("a") as log:
+            log.writelines(part)
+        numbers = _run(tmp_path, tmp_path / name, reading=reading, keep_open=not end)
+    assert (numbers["events"], numbers["bad"], numbers["held"]) == (60, 0, 0)
+    assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
+
+
+def test_columns_are_guessed_in_the_first_piece_for_all(tmp_path, monkeypatch):
+    """Later lines have a field by which people would be counted otherwise, also after a restart."""
+    monkeypatch.setattr(follow, "CHUNK", 300)
+    rows = [{"session": u, "q": q.strip(), "ts": str(t)} for u, q, t in _searches()]
+    for place, row in enumerate(rows[30:]):
+        row["user_id"] = f"one of many {place}"
+    heard = []
+    for end in (40, 60):
+        with (tmp_path / "log.jsonl").open("a") as log:
+            log.writelines(json.dumps(row) + "\n" for row in rows[0 if end == 40 else 40 : end])
+        numbers = _run(tmp_path, tmp_path / "log.jsonl", note=heard.append, keep_open=end == 40)
+    assert (numbers["events"], numbers["bad"]) == (60, 0)
+    assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
+    assert [text for text in heard if "guessed" in text] == [heard[0]], "said once"
+    part = sorted((tmp_path / "out").glob("part-*.tsv"))[0]
+    said = json.loads(part.with_name(part.name + ".json").read_text())["reading"]["columns"]
+    assert said == {"query": "q", "user": "session", "time": "ts"}
 
 
 def test_access_logs(tmp_path):
@@ -110,7 +149,7 @@ def test_no_line_is_in_a_temporary_file_on_a_disk(tmp_path, monkeypatch, name, d
             .replace(b"\0", damage)
         )
         (tmp_path / name).write_bytes(data)
-        reading = {"query_param": "q"} if name == "access.log" else {}
+        reading = {"query_param": "q"} if name in ("access.log", "u_ex.log") else {}
         _run(tmp_path, tmp_path / name, reading={**reading, "allow_bad": True})
         gc.collect()
     files = [path for path in (tmp_path / "tmp").rglob("*") if path.is_file()]

@@ -1,0 +1,191 @@
+"""Columns that nobody named: guessed where they can be told, asked for where they cannot, and never a value shown."""
+
+import json
+
+import polars as pl
+import pytest
+
+import coterie
+from coterie import jobs
+from coterie.errors import InputError, ParameterError
+from coterie.methods.private_counts import PrivateCounts
+from coterie.methods.suppress_rare import SuppressRare
+
+PEOPLE = 12
+
+
+def table(header, row, mark=",", people=PEOPLE):
+    """A table with several rows for each of some people."""
+    lines = [mark.join(header)]
+    lines += [mark.join(str(value).format(n=n, who=n % 4) for value in row) for n in range(people)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "expected"),
+    [
+        (["cookie", "q", "ts"], ["c{who}", "tea", "15807204{n:02}"], {"user": "cookie", "query": "q", "time": "ts"}),
+        (["visitorId", "Search Term", "created_at"], ["v{who}", "tea", "2020-02-03T09:00:00Z"],
+         {"user": "visitorId", "query": "Search Term", "time": "created_at"}),
+        (["client_id", "keywords", "timestamp_ms", "position", "clicked_url"],
+         ["{who}", "tea", "1580720400000", "{n}", "http://a.example"],
+         {"user": "client_id", "query": "keywords", "time": "timestamp_ms", "rank": "position", "url": "clicked_url"}),
+        (["session_id", "user_query"], ["s{who}", "tea"], {"user": "session_id", "query": "user_query"}),
+        (["User", "Query", "Time"], ["{who}", "tea", "2020-02-03"], {"user": "User", "query": "Query", "time": "Time"}),
+        (["user", "query", "date"], ["{who}", "tea", "2020-02-03"], {"time": "date"}),
+        (["uid", "request_uri", "status_code"], ["{who}", "/tea", "200"],
+         {"path": "request_uri", "user": "uid", "status": "status_code"}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("mark", [",", ";", "|", "\t"])
+def test_columns_are_guessed_whatever_stands_between_them(write, header, row, expected, mark):
+    log = coterie.read(write("own.csv", table(header, row, mark)))
+    assert log.settings["columns"] == expected
+    assert log.to_polars().height == PEOPLE
+    assert log.to_polars()["user"].n_unique() == 4
+    assert log.notes[0].startswith("Columns were guessed: ")
+    assert all(f"{ours} = {theirs}" in log.notes[0] for ours, theirs in expected.items())
+    said = coterie.read(write("said.csv", table(header, row, mark)), columns=expected)
+    assert said.digest == log.digest, "the same reading, whoever named the columns"
+    assert said.to_polars().equals(log.to_polars())
+
+
+def test_names_of_the_shape_are_read_as_ever(write):
+    log = coterie.read(write("t.csv", "user,time,query,rank,url,cookie\nu,2020-02-03,tea,1,a,c\n"))
+    assert (log.settings, log.reading, log.guessed, log.notes) == ({}, "", False, ())
+
+
+@pytest.mark.parametrize(
+    ("header", "named", "option"),
+    [
+        (["user_id", "cookie", "q"], "'user_id' and 'cookie'", "--columns user=user_id"),
+        (["uid", "visitor", "client_id", "q"], "'uid', 'visitor' and 'client_id'", "--columns user=uid"),
+        (["search", "keywords", "uid"], "'search' and 'keywords'", "--columns query=search,user=NAME"),
+    ],
+)
+def test_two_columns_that_fit_equally_well_are_a_question(write, header, named, option):
+    with pytest.raises(InputError, match="columns that may") as raised:
+        coterie.read(write("t.csv", table(header, ["x{who}"] * len(header))))
+    assert named in str(raised.value)
+    assert option in str(raised.value)
+
+
+def test_what_is_said_is_not_guessed_and_the_rest_is(write):
+    path = write("t.csv", table(["user_id", "cookie", "q", "ts"], ["u{who}", "c{who}", "tea", "1580720400"]))
+    log = coterie.read(path, columns={"user": "cookie"})
+    assert log.settings["columns"] == {"user": "cookie", "query": "q", "time": "ts"}
+    only = coterie.read(path, columns={"query": "q", "user": "user_id"})
+    assert not only.guessed
+    assert only.to_polars()["time"].null_count() == PEOPLE, "once the query is named, nothing is guessed"
+
+
+def test_values_speak_against_a_name(write):
+    """A number of searches is no search, a word is no time, and numbers of rows are no people."""
+    log = coterie.read(
+        write("t.csv", table(["uid", "q", "search", "ts", "position"], ["{who}", "tea", "{n}", "noon", "top"]))
+    )
+    assert log.settings["columns"] == {"query": "q", "user": "uid"}
+    assert "Left out: time ('ts' holds other values than its name says); rank ('position'" in log.notes[1]
+    many = coterie.read(write("many.csv", table(["uid", "q"], ["{n}", "tea"], people=200)))
+    assert many.settings["columns"] == {"query": "q"}
+    assert "No column says who it was" in many.notes[-1]
+    assert "uid, q" in many.notes[-1]
+
+
+def test_sessions_and_addresses_count_as_people_only_where_nothing_else_does(write):
+    log = coterie.read(write("a.csv", table(["session", "cookie", "q"], ["s{n}", "c{who}", "tea"])))
+    assert log.settings["columns"]["user"] == "cookie"
+    log = coterie.read(write("b.csv", table(["session", "ip", "q"], ["s{who}", "192.0.2.{who}", "tea"])))
+    assert log.settings["columns"]["user"] == "session"
+    assert "Each session counts as a user" in log.notes[1]
+    log = coterie.read(write("c.csv", table(["ip", "q"], ["192.0.2.{who}", "tea"])))
+    assert "Each address counts as a user" in log.notes[1]
+
+
+@pytest.mark.parametrize("format", [None, "table"])
+def test_where_nothing_can_be_told_the_columns_are_listed(write, format):
+    path = write("t.csv", table(["who", "what", "number"], ["a{who}", "tea", "{n}"]))
+    with pytest.raises(InputError, match="Its columns are: who, what, number") as raised:
+        coterie.read(path, format=format)
+    assert "--columns" in str(raised.value)
+
+
+@pytest.mark.parametrize("text", [
+    "qzann,blue qzpot\nqzbob,tea\n", "qzann\tblue qzpot\nqzbob\ttea\n", "17,qzpot\n18,tea\n",
+    "qzann,qzpot\nqzbob,tea\n", "qzann,http://qzpot.example,3\nqzbob,http://b.example,4\n",
+    '{"qzann": 3, "qzpot": 4}\n', '[{"qzann": {"qzpot": 1}}]\n', "cookie,ts,qzann\nqzann,1580720400,2\n",
+])  # fmt: skip
+def test_a_first_line_that_may_hold_values_is_not_shown(write, text):
+    for format in (None, "table"):
+        with pytest.raises(InputError) as raised:
+            coterie.read(write("t.csv", text), format=format)
+        assert "qz" not in str(raised.value)
+
+
+DOCUMENTS = [
+    {"search": {"query": f"tea {n}"}, "user": {"id": f"u{n % 4}"}, "@timestamp": "2020-02-03T09:00:00Z"}
+    for n in range(8)
+]
+HITS = {"took": 3, "hits": {"total": {"value": 8}, "hits": [{"_index": "a", "_source": d} for d in DOCUMENTS]}}
+
+
+@pytest.mark.parametrize("text", [
+    "".join(json.dumps(document) + "\n" for document in DOCUMENTS), json.dumps(DOCUMENTS),
+    json.dumps(DOCUMENTS, indent=1),
+    json.dumps(HITS), json.dumps(HITS, indent=2),
+    "".join(json.dumps(hit) + "\n" for hit in HITS["hits"]["hits"]),
+], ids=["lines", "array", "indented", "hits", "indented-hits", "lines-of-hits"])  # fmt: skip
+@pytest.mark.parametrize("columns", [None, {"query": "search.query", "user": "user.id", "time": "@timestamp"}])
+def test_json_however_it_is_laid_out(write, text, columns):
+    log = coterie.read(write("log.ndjson", text), columns=columns)
+    assert log.to_polars().select("user", "query").rows() == [(f"u{n % 4}", f"tea {n}") for n in range(8)]
+    assert log.to_polars()["time"].null_count() == 0
+
+
+def test_a_bad_item_of_an_array_is_told_by_its_number(write):
+    with pytest.raises(
+        InputError, match=r"1 of 9 lines could not be read as table\. The first: t\.json item 9, columns"
+    ):
+        coterie.read(write("t.json", json.dumps([*DOCUMENTS, 7], indent=1)), format="table")
+
+
+def test_frames_and_parquet_are_guessed_too(tmp_path):
+    frame = pl.DataFrame({"cookie": ["a", "b"] * 6, "q": ["tea", None] * 6, "when": pl.Series([1580720400] * 12)})
+    frame.write_parquet(tmp_path / "own.parquet")
+    for log in (coterie.log(frame), coterie.log(frame.to_pandas()), coterie.read(tmp_path / "own.parquet")):
+        assert log.settings["columns"] == {"user": "cookie", "query": "q", "time": "when"}
+        assert log.guessed
+
+
+def test_the_sidecar_says_it_and_the_original_is_read_by_it(write, tmp_path):
+    path = write("own.csv", table(["cookie", "q", "ts"], ["c{n}", "tea", "15807204{n:02}"]))
+    out, record, heard = tmp_path / "safe.tsv", tmp_path / "record", []
+    jobs.anonymize_files(
+        [str(path)], [SuppressRare(k=3)], jobs.targets([3], str(out), record=record), note=heard.append
+    )
+    assert any("Columns were guessed: query = q, user = cookie, time = ts" in text for text in heard)
+    reading = json.loads((tmp_path / "safe.tsv.json").read_text())["reading"]
+    assert reading == {"columns": {"query": "q", "user": "cookie", "time": "ts"}}
+    assert jobs.verify_file(str(out), [str(path)], record=record).exit_code == 0
+    heard.clear()
+    jobs.measure_file(str(out), [str(path)], ["mass"], note=heard.append)
+    assert not any("guessed" in text for text in heard), "it is known by now"
+
+
+def test_an_original_whose_sidecar_knows_no_columns_is_read_as_it_was_then(write, tmp_path):
+    path = write("own.csv", table(["user", "query", "ts"], ["c{n}", "tea", "15807204{n:02}"]))
+    release = coterie.anonymize(coterie.prepare(coterie.read(path, guess=False)), SuppressRare(k=3))
+    coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record")
+    side = tmp_path / "safe.tsv.json"
+    side.write_text(side.read_text().replace('"format": 5', '"format": 4'))
+    assert jobs.verify_file(str(tmp_path / "safe.tsv"), [str(path)], record=tmp_path / "record").exit_code in (0, 1)
+    log = jobs.read_logs([str(path)], {"guess": False})
+    assert log.to_polars()["time"].null_count() == PEOPLE
+
+
+def test_no_epsilon_covers_a_guess(write):
+    path = write("own.csv", table(["cookie", "q", "ts"], ["c{who}", "tea", "15807204{n:02}"]))
+    method = PrivateCounts(epsilon=1, population=1000)
+    with pytest.raises(ParameterError, match=r"guessed by looking at rows.*--columns query=q,user=cookie,time=ts"):
+        method.refuse(coterie.read(path))
+    method.refuse(coterie.read(path, columns={"query": "q", "user": "cookie", "time": "ts"}))
