@@ -30,6 +30,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from coterie.core.log import Log, Release
+    from coterie.measuring import report
     from coterie.verbs import (
         anonymize,
         inspect,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
         measure,
         prepare,
         read,
-        report,
         verify,
         write,
     )
@@ -48,4 +48,4 @@ def __getattr__(name: str) -> Any:
     """Public names, loaded on first use so that `coterie --help` does not wait for polars."""
     if name not in __all__:
         raise AttributeError(f"module 'coterie' has no attribute {name!r}")
-    return getattr(import_module("coterie.verbs"), name)
+    return getattr(import_module("coterie.measuring" if name == "report" else "coterie.verbs"), name)

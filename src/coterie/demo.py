@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from coterie import jobs, verbs
+from coterie import jobs, measuring, verbs
 from coterie.core import registry
 from coterie.core.log import Step
 from coterie.core.plan import Method
@@ -23,7 +23,9 @@ SEED = 7
 MEASURES = (
     "exposure",
     "uniqueness",
+    "personal_data",
     "linkage",
+    "simattack",
     "witness",
     "attribution",
     "release_share",
@@ -54,7 +56,7 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
         releases.append(verbs.load_release(path, record))
         paths.append(path)
     progress("report")
-    verbs.report(log, releases, folder / "report.html", seed=SEED, names=MEASURES)
+    measuring.report(log, releases, folder / "report.html", seed=SEED, names=MEASURES)
     program = "coterie" if shutil.which("coterie") else sys.argv[0]
     return [
         f"A made-up log of {users:,} people, and {len(paths)} releases of it that keep their promises:",

@@ -25,9 +25,6 @@ from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, spends
 from coterie.core.promise import Verdict
 from coterie.errors import ParameterError
-from coterie.measures import names_of_all, needing
-from coterie.measures.inputs import INPUTS
-from coterie.reports.figures import findings_of, headlines
 from coterie.steps import StepLike
 from coterie.verbs import Progress
 from coterie.writing.files import STDOUT
@@ -71,7 +68,7 @@ def read_logs(
     return log
 
 
-def _files(paths: Sequence[str]) -> list[Path]:
+def files_of_paths(paths: Sequence[str]) -> list[Path]:
     """The files that paths and globs stand for, folders and the files in them too; none where the log is made up."""
     made_up = len(paths) == 1 and paths[0].startswith("synth:")
     given = formats.expand(paths, folders=True) if paths and not made_up else []
@@ -151,7 +148,7 @@ def anonymize_files(
     `history` is the file that lists the releases of the log called `log_name`: beside the log unless given, or "none".
     `groups_of` and `independent`: see `anonymize_each`. `budget`: what may be spent of its people over all releases.
     """
-    files = _files(paths)
+    files = files_of_paths(paths)
     _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
     _refuse_groups(methods, groups_of, independent)
     needed = any(spends(method) is not None for method in methods)
@@ -369,90 +366,6 @@ def verify_file(
     return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record)
 
 
-def measure_file(
-    out: str,
-    original: Sequence[str],
-    names: Sequence[str] = (),
-    *,
-    reading: Reading | None = None,
-    record: Path | None = None,
-    seed: int | None = None,
-    show_values: bool = False,
-    given: Mapping[str, Any] | None = None,
-    for_people: bool = False,
-    progress: Progress = _silent,
-    note: Note = _silent,
-) -> pl.DataFrame:
-    """Scores of a released file; `note` hears which measures were left out, and why.
-
-    `given` is what some measures need besides: see `verbs.measure`. Logs in it (`later`) are paths here. Keys are
-    in the words of the log where they are `for_people`.
-    """
-    for name in names:
-        registry.module("measures", name)
-    progress("read")
-    release = verbs.load_release(out, record)
-    log = read_logs(original, reading_like(out, reading), note=note)
-    loaded = _loaded(given or {}, reading, note)
-    progress("measure")
-    no_meaning: list[str] = []
-    scores = verbs.measure(
-        log, release, list(names) or None, seed=seed, show_values=show_values, left_out=no_meaning.append, **loaded
-    )
-    if not names and record is None:
-        left_out = [name for name in names_of_all() if name in needing("record")]
-        note(f"Left out, because they need --record DIR: {', '.join(left_out)}.")
-    for text in (*(f"Left out: {reason}" for reason in no_meaning), *headlines(scores, findings_of(log.shape))):
-        note(text)
-    return scores_in_words_of(log.shape, scores) if for_people else scores
-
-
-def _loaded(given: Mapping[str, Any], reading: Reading | None, note: Note) -> dict[str, Any]:
-    """What measures need, with logs and releases in place of their paths."""
-    readers: dict[str, Callable[[Any], Any]] = {
-        "log": lambda paths: read_logs(paths, reading, note=note),
-        "release": verbs.load_release,
-    }
-    return {name: readers.get(INPUTS[name].kind, lambda same: same)(value) for name, value in given.items()}
-
-
-def report_files(
-    outs: Sequence[str],
-    original: Sequence[str],
-    to: Path,
-    *,
-    records: Sequence[Path] = (),
-    reading: Reading | None = None,
-    given: Mapping[str, Any] | None = None,
-    seed: int | None = None,
-    show_values: bool = False,
-    force: bool = False,
-    progress: Progress = _silent,
-    note: Note = _silent,
-) -> list[str]:
-    """Write a report about released files, each verified again; returns those whose promise is broken."""
-    given = given or {}
-    if records and len(records) != len(outs):
-        raise ParameterError(f"Give one --record for each of the {len(outs)} files, or none.")
-    verbs.report_kind(to)
-    released = [Path(out) for out in outs]
-    named = [Path(value) for name, value in given.items() if INPUTS[name].kind == "file"]
-    released += [Path(value) for name, value in given.items() if INPUTS[name].kind == "release"]
-    folders = [*records, *(Path(value) for name, value in given.items() if INPUTS[name].kind == "record")]
-    inside = [folder / name for folder in folders for name in record_files(folder)]
-    others = [_files(value) for name, value in given.items() if INPUTS[name].kind == "log"]
-    logs = [*_files(original), *(path for files in others for path in files)]
-    refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
-    loaded = [verbs.load_release(out, records[place] if records else None) for place, out in enumerate(outs)]
-    progress("read")
-    log = read_logs(original, reading_like(outs[0], reading), note=note)
-    also = _loaded(given, reading, note)
-    progress("report")
-    releases = [verbs.verified_again(release, log) for release in loaded]
-    verbs.report_verified(log, releases, to, show_values=show_values, seed=seed, force=force, tell=note, **also)
-    return [out for out, release in zip(outs, releases, strict=True) if release.verdict.broken]
-
-
 # --- other files -----------------------------------------------------------------------------------
 
 
@@ -494,7 +407,7 @@ def explain_files(
     from coterie import explain
 
     queries = explain.read_queries(query_file) if query_file is not None else []
-    inputs = [*_files(paths), *filter(None, [query_file]), *_files_of([method])]
+    inputs = [*files_of_paths(paths), *filter(None, [query_file]), *_files_of([method])]
     if picture is not None:
         if not queries:
             raise ParameterError("A picture shows the queries around one of yours. Give it: --query-file FILE.")
@@ -529,7 +442,7 @@ def build_taxonomy(
 
     if to.suffix != ".npz":
         raise ParameterError("A packed taxonomy is named .npz.")
-    with placed(to, force, _files(sources)) as part:
+    with placed(to, force, files_of_paths(sources)) as part:
         progress("build")
         built = build(sources, name=name or to.stem, **options)
         progress("write")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
@@ -15,20 +15,18 @@ from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params, with_values
-from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_seed, shape_given
+from coterie.core.plan import Facts, Method, holds_rows, refuse_seed, shape_given
 from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Check, Status, Verdict, promise_class, with_k
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
 from coterie.core.shapes import SHAPES
 from coterie.engines.local import Local, blocks_for
-from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, UnknownNameError
+from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.promises import judge
-from coterie.reports import RANDOM, render
-from coterie.reports.figures import findings_of, headlines
 from coterie.reports.views import log_view as log_view
-from coterie.reports.views import overview, personal_data, refuse_idle, singled_out, site_searches, with_baseline
+from coterie.reports.views import overview, personal_data, singled_out, site_searches
 from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
@@ -45,12 +43,10 @@ from coterie.writing.files import (
 )
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.record import is_record_of, read_record
-from coterie.writing.sidecar import consistent, prepare_steps, read_sidecar, sidecar_path
-from coterie.writing.targets import placed, refuse_output
+from coterie.writing.sidecar import consistent, prepare_steps, read_sidecar
 
 Progress = Callable[..., None]
 """Told the name of each step and, while it lasts, its share that is done."""
-_NO_BASELINE = "Random groups of the same k are shown only where the run record is given (--record DIR)."
 
 
 def _silent(_step: str, _share: float | None = None) -> None: ...
@@ -419,101 +415,6 @@ def measure(
 def inspect(log: Log, as_read: Log | None = None) -> pl.DataFrame:
     """What is in a log and how exposed it is before any protection; searches in addresses are looked for `as_read`."""
     return score_table([*overview(log), *singled_out(log), *personal_data(log), *site_searches(as_read or log)])
-
-
-def report(
-    original: Log,
-    releases: Sequence[Release],
-    to: str | Path,
-    *,
-    show_values: bool = False,
-    seed: int | None = None,
-    force: bool = False,
-    **given: Any,
-) -> Path:
-    """A page about one or several releases of a log: .html, .md or .json by the end of its name.
-
-    Releases are verified again, whatever their sidecars say. `given` is what some measures need, as in `measure`.
-    """
-    report_kind(Path(to))
-    refuse_output(Path(to), force, _files_read(original, releases))
-    again = [verified_again(release, original) for release in releases]
-    return report_verified(original, again, to, show_values=show_values, seed=seed, force=force, **given)
-
-
-def verified_again(release: Release, original: Log) -> Release:
-    """A release with the checks of today in place of those that its sidecar tells of."""
-    if release.path is None:
-        return replace(release, checks=verify(release, _prepared_like(original, release)).checks)
-    return replace(release, checks=verify(release.path, original, record=release.record).checks)
-
-
-def _prepared_like(original: Log, release: Release) -> Log:
-    return original if original.steps else prepare(original, release.log.steps)
-
-
-def report_verified(
-    original: Log,
-    releases: Sequence[Release],
-    to: str | Path,
-    *,
-    show_values: bool = False,
-    seed: int | None = None,
-    force: bool = False,
-    tell: Callable[[str], None] = _silent,
-    **given: Any,
-) -> Path:
-    """The same for releases whose checks were made just now; `tell` hears what they cost, in a sentence."""
-    seed = randomness.new_seed() if seed is None else seed  # the same draws for what stands side by side
-    path = Path(to)
-    kind = report_kind(path)
-    if not releases:
-        raise ParameterError("A report needs at least one release.")
-    inputs = _files_read(original, releases)
-    refuse_output(path, force, inputs)
-    original = _prepared_like(original, releases[0])
-    views = []
-    given = {**given, "show_values": show_values, "seed": seed}
-    for release in releases:
-        view = release_view(original, release, **given)
-        baseline = _baseline(release)
-        if baseline is not None and release.record is None:
-            view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
-        elif baseline is not None and release.record is not None:
-            at_random = anonymize(original, baseline, seed=release.record.run["seed"])  # never written
-            view = with_baseline(view, release_view(original, at_random, RANDOM, **given))
-        views.append(view)
-    refuse_idle(views, given.get("names"))
-    with placed(path, force, inputs) as part:
-        part.write_text(render(log_view(original), views, kind), encoding="utf-8")
-    for view in views:
-        for cost in headlines(view.scores, findings_of(original.shape)):
-            tell(f"{view.label}: {cost}")
-    return path
-
-
-def _files_read(original: Log, releases: Sequence[Release]) -> list[Path]:
-    """The files that logs and releases were read from, which no report replaces."""
-    files = [path for log in (original, *(release.log for release in releases)) for path in log.sources]
-    loaded = [release.path for release in releases if release.path is not None]
-    return [*files, *loaded, *map(sidecar_path, loaded)]
-
-
-def report_kind(path: Path) -> Literal["html", "md", "json"]:
-    """What kind of report a file name asks for."""
-    kinds: dict[str, Literal["html", "md", "json"]] = {".html": "html", ".md": "md", ".json": "json"}
-    if path.suffix not in kinds:
-        raise ParameterError(f"A report is written as .html, .md or .json, not {path.suffix!r}.")
-    return kinds[path.suffix]
-
-
-def _baseline(release: Release) -> Method | None:
-    """The method of a release with random groups; None where it is no question of groups."""
-    try:
-        kept = {} if release.record is None else release.record.run  # where files are is told there alone
-        return baseline_of(registry.method(release.method)(**kept.get("parameters", release.params)))
-    except (UnknownNameError, ParameterError, TypeError):  # made by a package or a version that is not here
-        return None
 
 
 def _broken_message(name: str, verdict: Verdict) -> str:

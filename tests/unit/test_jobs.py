@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import jobs, verbs
+from coterie import jobs, measuring, verbs
 from coterie.engines import local
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.methods.microaggregate import Microaggregate
@@ -377,13 +377,13 @@ def test_the_original_of_a_release_needs_no_options_of_its_own(tmp_path):
 
 def test_measures_that_are_left_out_are_noted(log, safe, tmp_path):
     notes = []
-    scores = jobs.measure_file(str(safe), [str(log)], note=notes.append)
+    scores = measuring.measure_file(str(safe), [str(log)], note=notes.append)
     assert "release_share" in set(scores["name"])
     assert "exposure" in notes[0]
     assert "--record DIR" in notes[0]
     assert any("f_beta" in note for note in notes[1:])
     notes.clear()
-    some = jobs.measure_file(str(safe), [str(log)], ["exposure"], record=tmp_path / "record", note=notes.append)
+    some = measuring.measure_file(str(safe), [str(log)], ["exposure"], record=tmp_path / "record", note=notes.append)
     assert set(some["name"]) == {"exposure"}
     assert notes == []
 
@@ -402,7 +402,7 @@ def test_a_report_does_not_believe_the_sidecar(log, safe, tmp_path):
     assert json.loads((tmp_path / "before.json").read_text())["releases"][0]["verdict"] == "kept"
     _change_a_row(safe)
     coterie.report(original, [coterie.load_release(safe)], tmp_path / "python.json")
-    assert jobs.report_files([str(safe)], [str(log)], tmp_path / "job.json") == [str(safe)]
+    assert measuring.report_files([str(safe)], [str(log)], tmp_path / "job.json") == [str(safe)]
     for name in ("python.json", "job.json"):
         text = (tmp_path / name).read_text()
         assert json.loads(text)["releases"][0]["verdict"] == "broken"
@@ -424,7 +424,7 @@ def test_a_report_replaces_no_input(log, safe, tmp_path, named, which):
         target = target.rename(target.with_suffix(".json"))
     before = _content(tmp_path)
     with pytest.raises(ParameterError, match="never replaced"):
-        jobs.report_files(
+        measuring.report_files(
             [str(releases)], [str(log.parent / "*.json")], target, records=[tmp_path / "record"], force=True
         )
     if which != "record":  # Python does not know where a record came from
@@ -438,7 +438,7 @@ def test_a_report_replaces_no_input(log, safe, tmp_path, named, which):
 
 def test_one_record_for_each_release(log, safe, tmp_path):
     with pytest.raises(ParameterError, match="one --record for each of the 2"):
-        jobs.report_files([str(safe)] * 2, [str(log)], tmp_path / "r.html", records=[tmp_path / "record"])
+        measuring.report_files([str(safe)] * 2, [str(log)], tmp_path / "r.html", records=[tmp_path / "record"])
 
 
 # --- other files -----------------------------------------------------------------------------------

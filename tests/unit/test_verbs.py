@@ -13,6 +13,7 @@ from coterie.core.params import Choice
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.reports import report_kind
 from coterie.synth import write_aol
 from coterie.testing import queries_log, visits_log
 
@@ -153,7 +154,7 @@ def test_a_synthetic_source_has_a_kind():
 @pytest.mark.parametrize("name", ["page.pdf", "page", "page.HTML"])
 def test_a_report_has_a_kind(name):
     with pytest.raises(ParameterError, match=r"written as \.html, \.md or \.json"):
-        verbs.report_kind(Path(name))
+        report_kind(Path(name))
 
 
 # --- groups of an earlier release ------------------------------------------------------------------

@@ -35,10 +35,10 @@ def measure(
     **options: Any,
 ) -> None:
     """Privacy and utility of a released file OUT against the original log."""
-    from coterie import jobs
+    from coterie import measuring
 
     with progress(quiet) as (step, note):
-        scores = jobs.measure_file(
+        scores = measuring.measure_file(
             out,
             original,
             names,

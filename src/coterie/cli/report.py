@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from coterie.cli import options as opt
 from coterie.cli.console import progress, say
+
+if TYPE_CHECKING:
+    from coterie.reports.about import About
 
 
 @click.command(context_settings=opt.CONTEXT)
@@ -24,6 +27,20 @@ from coterie.cli.console import progress, say
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json."
 )
+@click.option(
+    "--about",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.toml",
+    help="Purpose, recipient, conditions, reason for k, reviewer, next review, thresholds.",
+)
+@click.option("--ask", is_flag=True, help="Ask in the terminal for what --about leaves open.")
+@click.option(
+    "--edition",
+    type=click.Choice(["internal", "external"]),
+    default="internal",
+    help="For those who keep the log, or for those who get the release.",
+)
+@click.option("--measures", metavar="NAME,...", help="Take these measures in place of all; see `coterie measures`.")
 @opt.measuring
 @opt.show_values
 @opt.seed
@@ -39,21 +56,29 @@ def report(
     original: tuple[str, ...],
     record: tuple[Path, ...],
     output: Path,
+    about: Path | None,
+    ask: bool,
+    edition: Literal["internal", "external"],
+    measures: str | None,
     show_values: bool,
     seed: int | None,
     force: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
-    """One page about released files OUT: promises, checks, figures and limits; exit 1 if a promise is broken."""
-    from coterie import jobs
+    """One page about released files OUT, a decision sheet first; exit 1 if a promise is broken."""
+    from coterie import measuring
 
+    sheet = _about(about, ask)
     with progress(quiet) as (step, note):
-        broken = jobs.report_files(
+        broken = measuring.report_files(
             out,
             original,
             output,
             records=record,
+            names=[name.strip() for name in (measures or "").split(",") if name.strip()],
+            about=sheet,
+            edition=edition,
             reading=opt.reading_of(options),
             given=opt.given_to_measures(options),
             seed=seed,
@@ -66,3 +91,19 @@ def report(
     for path in broken:  # the page is there all the same, and says so
         say(f"{path}: the promise is BROKEN, or this is not the log it was made from.", style="red")
     ctx.exit(1 if broken else 0)
+
+
+def _about(path: Path | None, asking: bool) -> About:
+    """What people say of the release: from a file and, on a terminal, from whoever sits there."""
+    import sys
+
+    from coterie.errors import ParameterError
+    from coterie.reports.about import About, ask, read_about
+
+    about = About() if path is None else read_about(path)
+    if not asking or not about.missing:
+        return about
+    if not sys.stdin.isatty():
+        raise ParameterError("--ask needs a terminal. Write the answers into a file: --about FILE.toml.")
+    say("For the first page. Leave a line empty to fill it in by hand.")
+    return ask(about, lambda question: str(click.prompt(question, default="", show_default=False, err=True)))

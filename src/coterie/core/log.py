@@ -179,6 +179,8 @@ class Release:
         shape, rows, read = self.log.shape, self.rows, self.log.rows_read
         if shape.count:
             return f"{rows:,} numbers" + (f" about the {read:,} rows read" if read else "")
+        if not shape.weight and any(promise.about == "subjects" for promise in self.promises):
+            return f"{rows:,} rows of shared profiles" + (f" ({read:,} rows were read)" if read else "")
         if not shape.weight:
             share = f" ({100 * rows / read:.1f} % of the {read:,} read)" if read else ""
             return f"{rows:,} rows{share}"

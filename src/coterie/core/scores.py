@@ -1,7 +1,8 @@
 """Scores, figures and findings: the numbers that measures give, and what a report says about them.
 
 A Score is one number. A Figure is the part of a report that a measure owns: which of its scores is shown, where, under
-which title, and how to read it. A Finding says in one sentence what an attacker can do.
+which title, and how to read it. A Finding says in one sentence what an attacker can do. What is Weighed is compared
+with a threshold before anything is shared.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import polars as pl
 SCORES = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
 """A table of scores; `label` comes last where values of the log may be shown."""
 LABELLED = {**SCORES, "label": pl.String}
-Section = Literal["verdict", "notes", "privacy", "attacks", "utility"]
-"""Where a figure stands: in the table of a section or, as a sentence, in the verdict or among the notes."""
+Section = Literal["sheet", "verdict", "notes", "privacy", "attacks", "utility"]
+"""Where a figure stands: on the decision sheet, in the table of a section or, as a sentence, in the verdict or the
+notes."""
 Risk = Literal["singling out", "linkability", "inference"]
 """What regulators ask of anonymous data: Article 29 Working Party, Opinion 05/2014 on anonymisation techniques."""
 LAST = 1_000
@@ -79,6 +81,9 @@ class Figure:
     picture: Picture | None = None
     picture_title: str = ""
     """Its title in the picture, where that is not its own."""
+    beside: tuple[tuple[str, str], ...] = ()
+    """What an attack is compared with, a word and the key of a score each: ("chance", "after.chance") for a guess that
+    knows nothing, ("control", ...) for the same attack on somebody whom it cannot concern."""
     measure: str = ""
     """The name of its measure; filled in when figures are collected."""
 
@@ -96,6 +101,25 @@ class Finding:
     """What must be given on the command line so that it is measured, besides the original."""
     measure: str = ""
     """The name of its measure; filled in when findings are collected."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighed:
+    """A rate of success that a decision weighs against a threshold: one of the three lines on the first page."""
+
+    risk: Risk
+    key: str
+    """The score of the release."""
+    before: str
+    """The score of the original."""
+    attacker: str
+    """Who succeeds, and in what: "somebody who knows half of a person's queries finds the name"."""
+    control: str = ""
+    """The score of a guess that knows nothing, or of the same attack on somebody whom it cannot concern."""
+    names: str = ""
+    """A score that is 0 where the release has no names, so that there is nothing that such an attack could find."""
+    measure: str = ""
+    """The name of its measure; filled in when these are collected."""
 
 
 def score_table(rows: Iterable[tuple[Any, ...]], *, labelled: bool = False) -> pl.DataFrame:

@@ -6,6 +6,7 @@ A measure is a module with
     figures               what a report shows of it (core/scores.py); () where its numbers stand under "Other measures"
     measure(comparison)   yields Score(key, value, unit), or raises NotApplicableError with the reason
     findings              optional: what it says under "What an attacker can and cannot do" (core/scores.py)
+    weighed               optional: its rates of success that a decision weighs against a threshold (core/scores.py)
     series                optional: keys of scores of which studies tell how they vary with k (study/series.py)
     by_name_only          optional: True for one that is too costly to be taken unless it is asked for by its name
 
@@ -25,7 +26,7 @@ from coterie.core import registry
 from coterie.errors import ParameterError
 
 if TYPE_CHECKING:
-    from coterie.core.scores import Figure, Finding, Score
+    from coterie.core.scores import Figure, Finding, Score, Weighed
     from coterie.measures.comparison import Comparison
 
 
@@ -72,6 +73,20 @@ def findings() -> tuple[Finding, ...]:
         replace(finding, measure=name)
         for name in registry.names("measures")
         for finding in getattr(load(name), "findings", ())
+    )
+
+
+def on_sheet() -> list[str]:
+    """The names of the measures of which a figure stands on the decision sheet."""
+    return list(dict.fromkeys(figure.measure for figure in figures() if figure.section == "sheet"))
+
+
+def weighed() -> tuple[Weighed, ...]:
+    """The rates that a decision weighs against thresholds, each with its measure."""
+    return tuple(
+        replace(each, measure=name)
+        for name in registry.names("measures")
+        for each in getattr(load(name), "weighed", ())
     )
 
 

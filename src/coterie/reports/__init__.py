@@ -2,7 +2,8 @@
 
 `render` is pure: the same views give the same bytes. It sees counts and scores only; a string of the log can reach a
 page through the column `label` of the scores and in no other way. `views` makes the views, `figures` collects what
-measures show and works out what is missing; the rest of what a page says is worked out here, and `_html`, `_charts` and
+measures show and works out what is missing, `decision` weighs risks for the first page, on which also stands what
+people wrote in a file (`about`). The rest of what a page says is worked out here, and `_html`, `_charts` and
 `_markdown` lay it out. No measure is known by name.
 """
 
@@ -10,14 +11,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from coterie.core.nouns import in_words_of
 from coterie.core.shapes import SHAPES
+from coterie.errors import ParameterError
 from coterie.reports.figures import NONE, RISKS, Figures, shown, value
 from coterie.reports.views import LogView, ReleaseView
 
-__all__ = ["LogView", "ReleaseView", "render", "shown", "value"]
+if TYPE_CHECKING:
+    from coterie.reports.about import About
+
+__all__ = ["LogView", "ReleaseView", "render", "report_kind", "shown", "value"]
 Kind = Literal["html", "md", "json"]
 State = Literal["kept", "not checked", "broken"]
 ORIGINAL = "Original"
@@ -36,16 +42,49 @@ LIMITS = (
 _NUMBER = re.compile(r"\d+(?:,\d{3})*")
 
 
-def render(log: LogView, releases: Sequence[ReleaseView], kind: Kind) -> str:
-    """The report as one self-contained text."""
-    figures = Figures.collect(SHAPES[log.shape])
-    if kind == "html":
-        from coterie.reports._html import html
+def render(
+    log: LogView,
+    releases: Sequence[ReleaseView],
+    kind: Kind,
+    *,
+    about: About | None = None,
+    edition: Literal["internal", "external"] = "internal",
+    date: str = "",
+) -> str:
+    """The report as one self-contained text: for those who keep the log, or for those who get the release.
 
-        return html(log, releases, figures)
-    from coterie.reports import _markdown
+    `about` is what only people can say; `date` the day of the report, a line to fill in where it is empty.
+    """
+    from coterie.reports import _markdown, decision
 
-    return (_markdown.markdown if kind == "md" else _markdown.as_json)(log, releases, figures)
+    figures = Figures.collect(SHAPES[log.shape], with_hints=edition == "internal")
+    if edition == "external":
+        log, releases = decision.public(log, releases)
+    sheet = decision.decide(log, releases, figures, about, edition)
+    data = _markdown.report_data(log, releases, figures, sheet)
+    page = decision.Page(
+        log=log,
+        releases=releases,
+        figures=figures,
+        sheet=sheet,
+        date=sheet.about.date or date,
+        digest=decision.content_digest(data),
+    )
+    if kind == "json":
+        return _markdown.as_json(page, data)
+    if kind == "md":
+        return _markdown.markdown(page)
+    from coterie.reports._html import html
+
+    return html(page)
+
+
+def report_kind(path: Path) -> Kind:
+    """What kind of report a file name asks for."""
+    kinds: dict[str, Kind] = {".html": "html", ".md": "md", ".json": "json"}
+    if path.suffix not in kinds:
+        raise ParameterError(f"A report is written as .html, .md or .json, not {path.suffix!r}.")
+    return kinds[path.suffix]
 
 
 # --- the verdict ---------------------------------------------------------------------------------
@@ -107,9 +146,22 @@ def merge(
             one = each[0] if len(set(each)) == 1 else "k" if are_k else " / ".join(each)
             numbers.append(one)
         text = "".join(part + number for part, number in zip(parts, [*numbers, ""], strict=True))
-        about = tuple(name for name, _, _ in alike)
-        merged.append((text, () if len(about) == len(releases) else about))
+        merged.append((text, _named([name for name, _, _ in alike], releases)))
     return merged
+
+
+def _named(about: Sequence[str], releases: Sequence[ReleaseView]) -> tuple[str, ...]:
+    """Releases by their short labels, and all of a method by its name; nobody where it is all there are."""
+    if len(about) == len(releases):
+        return ()
+    labels, lines = short_labels(releases), series(releases)
+    whole = [
+        line
+        for line in dict.fromkeys(lines)
+        if lines.count(line) > 1 and all(label in about for label, of in zip(labels, lines, strict=True) if of == line)
+    ]
+    line_of = dict(zip(labels, lines, strict=True))
+    return tuple(dict.fromkeys(line_of[name] if line_of.get(name) in whole else name for name in about))
 
 
 def attacker(
@@ -124,7 +176,7 @@ def attacker(
             for text in each[risk]:
                 texts.setdefault(text, []).append(name)
         question = in_words_of(figures.shape, question)
-        yield risk, question, [(t, () if len(about) == len(names) else tuple(about)) for t, about in texts.items()]
+        yield risk, question, [(t, _named(about, releases)) for t, about in texts.items()]
 
 
 def short_labels(releases: Sequence[ReleaseView]) -> list[str]:

@@ -30,13 +30,15 @@ from coterie.reports import (
     state,
     verdict,
 )
-from coterie.reports._charts import FONT, Panel, bars, curves, dots, trade_off
+from coterie.reports._charts import FONT, Panel, Sign, bars, curves, dots, sign_svg, trade_off
 from coterie.reports._markdown import ATTACKS_SAY, check_rows, ranked, ranking
+from coterie.reports.decision import EDITIONS, FILL_IN, Page, common_axis
 from coterie.reports.figures import (
     ATTACKER_SAYS,
     EMPTY,
     NONE,
     THIN,
+    Cell,
     Figures,
     any_number,
     before,
@@ -44,9 +46,12 @@ from coterie.reports.figures import (
     number,
     number_before,
     shown,
+    with_numbers,
 )
 
 COLUMNS = 6  # releases side by side in one table or drawing; more do not fit on paper
+CHECKED = 4  # releases side by side in a table of checks, where sentences need room
+ON_SHEET = 3  # releases whose digests stand on the first page; those of more stand on the second
 
 
 @dataclass(frozen=True)
@@ -60,9 +65,15 @@ class Group:
     rows: tuple[tuple[str, ...], ...]
     wide: bool = False
 
+    @property
+    def legend(self) -> tuple[tuple[Sign, str], ...]:
+        """The signs of all its pictures, each once."""
+        return tuple((sign, sign.name) for sign in dict.fromkeys(sign for panel in self.panels for sign in panel.signs))
 
-def html(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> str:
+
+def html(page: Page) -> str:
     """The page."""
+    log, releases, figures, sheet = page.log, page.releases, page.figures, page.sheet
     names, shape = short_labels(releases), SHAPES[log.shape]
     states = [state(release) for release in releases]
     most = COLUMNS // 2 if any(release.baseline for release in releases) else COLUMNS
@@ -70,23 +81,39 @@ def html(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> str
     starts = range(0, len(releases), max(1, size))
     batches = [(names[i : i + size], releases[i : i + size]) for i in starts]
     columns = [side_by_side(batch, some) for some, batch in batches]
+    check_batches = [(names[i : i + CHECKED], releases[i : i + CHECKED]) for i in range(0, len(releases), CHECKED)]
     tables = {
-        title: [([name for name, _ in some], _table(log, releases, some, rows)) for some in columns]
+        title: [
+            ([name for name, _ in some], _table(log, releases, some, with_numbers(batch, rows)))
+            for some, (_, batch) in zip(columns, batches, strict=True)
+            if with_numbers(batch, rows)
+        ]
         for title, rows in _sections(releases, figures)
         if any_number(log, releases, rows)
     }
-    page = _template().render(
+    text = _template().render(
         log=log,
+        sheet=sheet,
+        about=sheet.about,
+        date=page.date,
+        digest=page.digest,
+        fill_in=FILL_IN,
+        edition_says=EDITIONS[sheet.edition],
+        weighing=sheet.weighings[sheet.shown] if sheet.weighings else None,
+        axis=common_axis(sheet.weighings),
+        few=len(releases) <= ON_SHEET,
+        promises=merge(releases, lambda release: [release.sentence]),
+        costs=merge(releases, figures.headlines),
+        notes=merge(releases, lambda release: release.warnings),
         releases=list(zip(releases, names, states, strict=True)),
         counts=[(s, states.count(s)) for s in ("kept", "not checked", "broken") if s in states],
         verdict=partial(verdict, figures=figures),
-        checks=[(some, check_rows(batch, some), _largest(batch)) for some, batch in batches],
+        checks=[(some, check_rows(batch, some), _largest(batch)) for some, batch in check_batches],
         tables=tables,
         attacks_say=in_words_of(shape, ATTACKS_SAY),
-        headlines=figures.headlines,
         attacker_says=ATTACKER_SAYS,
         attacker=list(attacker(releases, figures)),
-        dashes=any(NONE in r for t in tables.values() for _, rows in t for _, _, r in rows),
+        dashes=any(each.text == NONE for t in tables.values() for _, rows in t for _, _, r in rows for each in r),
         empty=EMPTY,
         compare=[group for group in (_overview(releases, figures), _over_k(shape, releases, figures)) if group],
         bars=_groups(figures, "bars", partial(_before_and_after, log, releases)),
@@ -94,14 +121,12 @@ def html(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> str
         missing=merge(releases, figures.missing),
         random=in_words_of(shape, RANDOM_READING) if any(release.baseline for release in releases) else "",
         kind="access log" if shape is VISITS else "search log" if shape is QUERIES else "log",
-        subjects=shape.subject_nouns.capitalize(),
-        items=f"Distinct {shape.item_nouns}",
         limits=merge(releases, lambda release: release.limits),
         general=LIMITS,
         version=__version__,
         font=FONT,
     )
-    return re.sub(r"\n\s*\n+", "\n", page)
+    return re.sub(r"\n\s*\n+", "\n", text)
 
 
 @cache
@@ -117,6 +142,8 @@ def _template() -> jinja2.Template:
     environment.filters["breakable"] = lambda text: escape(text).replace("_", Markup("_<wbr>"))
     environment.filters["drawn"] = _drawn
     environment.filters["count"] = lambda number: shown(number, "")
+    environment.filters["percent"] = lambda number: shown(number, "%")
+    environment.filters["sign"] = lambda sign: Markup(sign_svg(sign))  # noqa: S704  # colours and marks of ours
     return environment.get_template("template.html.j2")
 
 
@@ -144,15 +171,11 @@ def _table(
     releases: Sequence[ReleaseView],
     columns: Sequence[tuple[str, ReleaseView]],
     figures: Sequence[Figure],
-) -> list[tuple[Figure, str, list[str]]]:
+) -> list[tuple[Figure, Cell, list[Cell]]]:
     return [(f, before(log, releases, f), [cell(r, f) for _, r in columns]) for f in figures]
 
 
 # --- groups of drawings --------------------------------------------------------------------------
-
-
-def _with_numbers(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> list[Figure]:
-    return [f for f in figures if any(number(r, f) is not None for r in releases)]
 
 
 def _groups(figures: Figures, kind: str, draw: Callable[[Picture, Sequence[Figure]], Group | None]) -> list[Group]:
@@ -163,7 +186,7 @@ def _groups(figures: Figures, kind: str, draw: Callable[[Picture, Sequence[Figur
 
 def _overview(releases: Sequence[ReleaseView], figures: Figures) -> Group | None:
     """What is drawn at a glance, and the first figure of privacy against the first of utility."""
-    chosen = _with_numbers(releases, figures.at_a_glance())
+    chosen = with_numbers(releases, figures.at_a_glance())
     glances = [figure.glance for figure in chosen if figure.glance is not None]
     if not glances:
         return None
@@ -178,7 +201,7 @@ def _overview(releases: Sequence[ReleaseView], figures: Figures) -> Group | None
         panels += maps
         readings.append("Where use is drawn against risk, the best corner is at the top left.")
     rows = tuple(
-        (name, line, *(cell(r, f) for f in chosen)) for name, line, r in zip(names, lines, releases, strict=True)
+        (name, line, *(str(cell(r, f)) for f in chosen)) for name, line, r in zip(names, lines, releases, strict=True)
     )
     head = ("Release", "Method", *(figure.title for figure in chosen))
     title = " and ".join(glance.axis for glance in glances).capitalize()
@@ -214,7 +237,7 @@ def _over_k(shape: Shape, releases: Sequence[ReleaseView], figures: Figures) -> 
     several = [(s, k, r) for s, k, r in with_k if len({j for t, j, _ in with_k if t == s}) > 1]
     lines = list(dict.fromkeys(s for s, _, _ in several))
     several.sort(key=lambda item: (lines.index(item[0]), item[1]))
-    chosen = _with_numbers([r for _, _, r in several], figures.over_k())
+    chosen = with_numbers([r for _, _, r in several], figures.over_k())
     if not chosen:
         return None
     grouped = list(dict.fromkeys(s for s, _, r in several if r.baseline))
@@ -227,7 +250,7 @@ def _over_k(shape: Shape, releases: Sequence[ReleaseView], figures: Figures) -> 
         + "Exposure should fall faster than what is kept.",
         tuple(curves(f.title, [(s, k, number(r, f)) for s, k, r in several], quiet) for f in chosen),
         ("Method", "k", *(f.title for f in chosen)),
-        tuple((s, str(k), *(cell(r, f) for f in chosen)) for s, k, r in several),
+        tuple((s, str(k), *(str(cell(r, f)) for f in chosen)) for s, k, r in several),
     )
 
 
@@ -235,7 +258,7 @@ def _before_and_after(
     log: LogView, releases: Sequence[ReleaseView], picture: Picture, figures: Sequence[Figure]
 ) -> Group | None:
     """Bars for the original and for each release."""
-    chosen = [f for f in figures if _with_numbers(releases, [f]) or number_before(log, (), f) is not None]
+    chosen = [f for f in figures if with_numbers(releases, [f]) or number_before(log, (), f) is not None]
     if not chosen:
         return None
     names, lines = [ORIGINAL, *short_labels(releases)], [ORIGINAL, *series(releases)]

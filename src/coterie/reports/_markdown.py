@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
@@ -32,6 +32,7 @@ from coterie.reports import (
     state,
     verdict,
 )
+from coterie.reports.decision import EDITIONS, FILL_IN, Page, Sheet, sheet_data
 from coterie.reports.figures import (
     ATTACKER_SAYS,
     EMPTY,
@@ -43,6 +44,7 @@ from coterie.reports.figures import (
     cell,
     shown,
     value,
+    with_numbers,
 )
 
 ATTACKS_SAY = (
@@ -52,34 +54,43 @@ ATTACKS_SAY = (
 MARKS = {"kept": "✓", "passed": "✓", "broken": "✗", "failed": "✗"}
 
 
-def markdown(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> str:
+def markdown(page: Page) -> str:
     """The page as Markdown."""
+    log, releases, figures = page.log, page.releases, page.figures
     sections = (
+        _sheet(page),
         _verdicts(releases, figures),
-        _log(log),
         _checks(releases),
         _privacy(log, releases, figures),
         _attacker(releases, figures),
         _utility(log, releases, figures),
         _limits(releases),
-        _again(releases),
-        _sign(releases),
+        _again(releases, page.sheet.edition),
     )
-    lines = ["# Release report", ""]
+    lines = [f"# Release report, {page.sheet.edition} edition", ""]
     for section in sections:
         lines += [*section, ""]
-    lines.append(f"Made with Coterie {__version__}.")
+    lines += [EDITIONS[page.sheet.edition], ""]
+    lines.append(f"Made with Coterie {__version__}. SHA-256 of what it says, without its date: {page.digest}")
     return "\n".join(lines) + "\n"
 
 
-def as_json(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> str:
-    """Everything in one object, without any text of the log."""
+def report_data(
+    log: LogView, releases: Sequence[ReleaseView], figures: Figures, sheet: Sheet
+) -> dict[str, Any]:  # fmt: skip
+    """Everything in one object, without any text of the log and without the date."""
     facts = {key: entry for key, entry in vars(log).items() if key != "exposure"}
-    data = {
+    return {
+        "decision": sheet_data(sheet, releases),
         "log": {**facts, "exposure": _scores(log.exposure)},
         "releases": [_release_data(release, figures) for release in releases],
     }
-    return json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+def as_json(page: Page, data: dict[str, Any]) -> str:
+    """The same as JSON, with the date and the digest of all the rest."""
+    whole = {**data, "date": page.date or None, "sha256_without_date": page.digest}
+    return json.dumps(whole, sort_keys=True, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
 def _release_data(release: ReleaseView, figures: Figures) -> dict[str, Any]:
@@ -188,6 +199,61 @@ def ranking(
 # --- sections ------------------------------------------------------------------------------------
 
 
+def _sheet(page: Page) -> Iterator[str]:
+    """The decision sheet."""
+    sheet, about = page.sheet, page.sheet.about
+    yield from ("## Decision sheet", "", "### Context", "")
+    yield from _known((("Purpose", about.purpose), ("Recipient", about.recipient), ("Conditions", about.conditions)))
+    yield from ("", "### Data", "")
+    yield from _known(sheet.facts)
+    if page.log.synthetic:
+        yield "- The log is synthetic: its rows were made up and are about nobody."
+    yield from ("", "### Identifiability", "")
+    for weighing in sheet.weighings:
+        yield from (f"{_plain(weighing.label)}:", "")
+        rows = [
+            (
+                line.risk,
+                shown(line.before, "%"),
+                shown(line.after, "%")
+                + ("" if line.low is None else f" ({shown(line.low, '%')} to {shown(line.high, '%')})"),
+                shown(line.control, "%"),
+                shown(line.threshold, "%"),
+                line.verdict,
+            )
+            for line in weighing.lines
+        ]
+        yield from _table(("Risk", "Before", "After", "Without that knowledge", "Threshold", "Verdict"), rows)
+        yield ""
+        for what, first, after in weighing.personal:
+            yield f"- {what}: {_plain(after)} (original: {_plain(first)})"
+        if not weighing.personal:
+            yield "- It was not counted how many rows look like personal data."
+        yield ""
+    yield from (_plain(sheet.can_and_cannot), "", "### Mitigation", "")
+    if sheet.weighings:
+        yield from (
+            f"**{'Not recommended' if sheet.recommended is None else 'Recommended'}.** {_plain(sheet.advice)}",
+            "",
+        )
+    digests = [
+        (release.label, f"SHA-256 {release.sha256}" if release.sha256 else "not written to a file")
+        for release in page.releases
+    ]
+    yield from _known((("Why this k", about.reason), *digests))
+    yield from ("", "### Governance", "")
+    yield from _known((
+        ("Reviewer", about.reviewer), ("Date", page.date), ("Next review", about.next_review),
+        ("Software", f"Coterie {__version__}"),
+    ))  # fmt: skip
+    yield from ("", "☐ May be shared   ☐ Must not be shared   Which: ________________", "")
+    yield "Name and role: ________________   Date: __________   Signature: ________________"
+
+
+def _known(facts: Iterable[tuple[str, str]]) -> Iterator[str]:
+    return (f"- {_plain(what)}: {_plain(fact) or FILL_IN}" for what, fact in facts)
+
+
 def _verdicts(releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str]:
     yield "## What was promised, and does it hold?"
     if not releases:
@@ -199,20 +265,6 @@ def _verdicts(releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str
             yield from ("", f"**Cost.** {_plain(cost)}")
         for warning in release.warnings:
             yield from ("", f"**Note.** {_plain(warning)}")
-
-
-def _log(log: LogView) -> Iterator[str]:
-    yield from ("## The original log", "")
-    counts = (log.rows, log.users, log.queries, log.days, log.bad_lines)
-    texts = [shown(count, "") for count in counts]
-    shape = SHAPES[log.shape]
-    head = ("Rows", shape.subject_nouns.capitalize(), f"Distinct {shape.item_nouns}", "Days", "Lines not readable")
-    yield from _table(head, [texts])
-    yield ""
-    if log.synthetic:
-        yield "The log is synthetic: its rows were made up and are about nobody."
-    steps = f"was prepared: {', '.join(log.steps)}" if log.steps else "was not prepared in any way"
-    yield f"Its rows are {log.shape.lower()}; it {steps}."
 
 
 def _checks(releases: Sequence[ReleaseView]) -> Iterator[str]:
@@ -274,7 +326,8 @@ def _table_of_figures(log: LogView, releases: Sequence[ReleaseView], figures: Se
         yield EMPTY
         return
     columns = side_by_side(releases, short_labels(releases))
-    rows = [(f.title, before(log, releases, f), *(cell(r, f) for _, r in columns)) for f in figures]
+    figures = with_numbers(releases, figures)
+    rows = [(f.title, str(before(log, releases, f)), *(str(cell(r, f)) for _, r in columns)) for f in figures]
     yield from _table(("Figure", "Original", *(name for name, _ in columns)), rows)
     yield ""
     yield from (f"- {figure.title}: {figure.reading}" for figure in figures if figure.reading)
@@ -287,24 +340,12 @@ def _limits(releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from (f"- {text}" for text in LIMITS)
 
 
-def _again(releases: Sequence[ReleaseView]) -> Iterator[str]:
+def _again(releases: Sequence[ReleaseView], edition: str) -> Iterator[str]:
     yield from ("## Parameters, and how to check again", "")
     rows = [(r.label, r.method, ", ".join(f"{key} = {entry}" for key, entry in r.params.items())) for r in releases]
     yield from _table(("Release", "Method", "Parameters"), rows, numbers=False)
-    yield from ("", "    coterie verify FILE --original LOG --record DIR", "")
+    yield from ("", "    coterie verify FILE" + (" --original LOG --record DIR" if edition == "internal" else ""), "")
     yield "It exits with 0 when the promise holds, 1 when it is broken, 3 when it is not checkable."
-
-
-def _sign(releases: Sequence[ReleaseView]) -> Iterator[str]:
-    yield from ("## Signature", "")
-    yield "I have read what is promised, what was checked and what is not protected."
-    yield ""
-    rows = [(release.label, _mark(state(release)), release.sha256 or NONE, "☐ yes   ☐ no") for release in releases]
-    yield from _table(("Release", "Promise", "SHA-256 of the file", "May be shared"), rows, numbers=False)
-    yield from (
-        "",
-        "Name and role: ________________   Date: __________   Signature: ________________",
-    )
 
 
 # --- text ----------------------------------------------------------------------------------------

@@ -29,11 +29,13 @@ class Figures:
     every: tuple[Figure, ...]
     findings: tuple[Finding, ...] = ()
     shape: Shape = QUERIES
+    with_hints: bool = True
+    """Whether it says how to measure what is missing, which only those can do who have the log."""
 
     @classmethod
-    def collect(cls, shape: Shape = QUERIES) -> Figures:
+    def collect(cls, shape: Shape = QUERIES, *, with_hints: bool = True) -> Figures:
         """Those of all measures that are there, in the words of a shape."""
-        return cls(tuple(_spoken(each, shape) for each in measures.figures()), findings_of(shape), shape)
+        return cls(tuple(_spoken(each, shape) for each in measures.figures()), findings_of(shape), shape, with_hints)
 
     def tabled(self, section: Section, releases: Sequence[ReleaseView]) -> list[Figure]:
         """The figures of a section: the expected ones that have a meaning here, and others where they were measured."""
@@ -46,6 +48,7 @@ class Figures:
         """Scores of measures that stand in no table."""
         keys = [row for release in releases for row in release.scores.select("name", "key").iter_rows()]
         tabled = {figure.measure for figure in self.every if figure.section in ("privacy", "attacks", "utility")}
+        tabled |= {each.measure for each in measures.weighed()}
         return [
             Figure(measure=name, key=key, section="utility", title=f"{name} {key}")
             for name, key in dict.fromkeys(keys)
@@ -76,9 +79,8 @@ class Figures:
         ]
         if without_record:
             missing = _listed([*(name.replace("_", " ") for name in sorted(private)), *of_rows])
-            yield (
-                f"{missing} are missing: they must know who became whom. Give the private run record with --record DIR."
-            )
+            hint = " Give the private run record with --record DIR." if self.with_hints else ""
+            yield f"{missing} are missing: they must know who became whom.{hint}"
         elif of_rows:
             yield f"{_listed(of_rows)} exist only for methods that keep original rows."
         yield from self.if_zero("notes", release)
@@ -99,7 +101,8 @@ class Figures:
                 said[risk].append(f"Not measured: {name}. {release.left_out[name]}")
             elif name not in measured:
                 command = " ".join(f"coterie measure OUT --original LOG {finding.options} {name}".split())
-                said[risk].append(f"Not measured: {name}. To measure it: {command}")
+                hint = f" To measure it: {command}" if self.with_hints else ""
+                said[risk].append(f"Not measured: {name}.{hint}")
         return said
 
     def at_a_glance(self) -> list[Figure]:
@@ -185,18 +188,41 @@ def number(release: ReleaseView, figure: Figure) -> float | None:
     return _score(release.scores, figure)[0]
 
 
-def cell(release: ReleaseView, figure: Figure) -> str:
-    """A figure of a release as text with its unit."""
-    return _text(release.scores, figure.measure, figure.key)
+@dataclass(frozen=True)
+class Cell:
+    """A figure as a page shows it: the number, its interval, and what it is compared with."""
+
+    text: str
+    interval: str = ""
+    beside: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        around = f" ({self.interval})" if self.interval else ""
+        return "; ".join([self.text + around, *(f"{word} {rate}" for word, rate in self.beside)])
 
 
-def before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> str:
-    """What the original log has for a figure, as text."""
+def cell(release: ReleaseView, figure: Figure) -> Cell:
+    """A figure of a release with its unit."""
+    plain = _cell(release.scores, figure.measure, figure.key)
+    scores = ((word, _look(release.scores, figure.measure, key)) for word, key in figure.beside)
+    rates = tuple((word, shown(score, unit)) for word, (score, unit) in scores if score is not None)
+    return plain if plain.text == NONE else replace(plain, beside=rates)
+
+
+def before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> Cell:
+    """What the original log has for a figure."""
     if figure.before in ("rows", "queries"):
-        return shown(getattr(log, figure.before), "")
+        return Cell(shown(getattr(log, figure.before), ""))
     if figure.before.startswith("before."):
-        return next((_text(table, figure.measure, figure.before) for table in _measured(log, releases, figure)), NONE)
-    return figure.before or NONE
+        tables = _measured(log, releases, figure)
+        return next((_cell(table, figure.measure, figure.before) for table in tables), Cell(NONE))
+    return Cell(figure.before or NONE)
+
+
+def with_numbers(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> list[Figure]:
+    """Those of which some release has a number: a line of dashes says nothing."""
+    columns = [each for release in releases for each in (release, release.baseline) if each is not None]
+    return [figure for figure in figures if any(number(each, figure) is not None for each in columns)]
 
 
 def number_before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> float | None:
@@ -248,9 +274,13 @@ def shown(number: float | None, unit: str, digits: int = 1) -> str:
     return f"{whole.replace(',', THIN)} {unit}".strip()
 
 
-def _text(scores: pl.DataFrame, name: str, key: str) -> str:
+def _cell(scores: pl.DataFrame, name: str, key: str) -> Cell:
     """A score with its unit and, where it has one, its interval."""
     score, unit = _look(scores, name, key)
     text = shown(score, "" if key.endswith(".count") else unit)
     low, high = (_look(scores, name, f"{key}.{end}")[0] for end in ("low", "high"))
-    return text if low is None or high is None else f"{text} ({shown(low, unit)} to {shown(high, unit)})"
+    return Cell(text) if low is None or high is None else Cell(text, f"{shown(low, unit)} to {shown(high, unit)}")
+
+
+def _text(scores: pl.DataFrame, name: str, key: str) -> str:
+    return str(_cell(scores, name, key))

@@ -18,6 +18,7 @@ from coterie.measures.comparison import Comparison, Samples, not_applicable, sco
 from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.measures.resampling import ratio
 
+_FILES = 4  # names that there is room for
 ScoreRow = tuple[str, str, float | None, str]
 """name, key, value, unit"""
 
@@ -37,6 +38,12 @@ class LogView:
     synthetic: bool
     exposure: pl.DataFrame
     """name, key, value, unit of `uniqueness` before any protection."""
+    files: tuple[str, ...] = ()
+    """The names of the files that it was read from."""
+    digest: str = ""
+    """Ties the page to the log."""
+    period: tuple[str, str] = ("", "")
+    """Its first and last day; empty where it has no times."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +87,7 @@ class ReleaseView:
 def log_view(log: Log) -> LogView:
     """A log in counts, for a report."""
     numbers = {key: value for _, key, value, _ in overview(log)}
+    files = tuple(path.name for path in log.sources)
     return LogView(
         rows=int(numbers["rows"] or 0),
         users=int(numbers["users"] or 0),
@@ -90,7 +98,19 @@ def log_view(log: Log) -> LogView:
         shape=log.shape.name,
         synthetic=log.synthetic,
         exposure=score_table(singled_out(log, "before.")),
+        files=files if len(files) <= _FILES else (*files[:_FILES], f"and {len(files) - _FILES:,} more"),
+        digest=log.digest,
+        period=_period(log),
     )
+
+
+def _period(log: Log) -> tuple[str, str]:
+    """The first and the last day."""
+    if not log.shape.time:
+        return "", ""
+    time = pl.col(log.shape.time)
+    first, last = log.frame.select(first=time.min(), last=time.max()).collect(engine="streaming").row(0)
+    return ("", "") if first is None else (first.date().isoformat(), last.date().isoformat())
 
 
 def release_view(

@@ -16,14 +16,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from coterie import taxonomies, verbs
+from coterie import taxonomies
 from coterie.core import registry
 from coterie.core.declared import Declared, DeclaredFile, as_declared, format_of, keys_of, known_keys, toml_table
 from coterie.core.params import params_of, with_files_in
 from coterie.core.plan import baseline_of
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.measures.inputs import INPUTS, files_of, from_study, read_inputs
-from coterie.reports import RANDOM
+from coterie.reports import RANDOM, report_kind
 from coterie.reports.drawing import Drawing, check_drawing
 from coterie.steps import DEFAULT, spelled, steps_of
 
@@ -181,7 +181,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
     _check_figures(study.figure, names, file, _TABLES[kind][2])
     to = study.report.to
     if to is not None:
-        verbs.report_kind(Path(to))
+        report_kind(Path(to))
     entries = enumerate(getattr(study, kind))
     return Study(
         path=path,

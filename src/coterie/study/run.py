@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from coterie import jobs, verbs
+from coterie import jobs
 from coterie.core import registry
 from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
 from coterie.core.log import Log
@@ -24,7 +24,7 @@ from coterie.core.plan import Method, is_seeded
 from coterie.core.promise import Check, from_dict, to_dict
 from coterie.core.scores import score_table
 from coterie.errors import InputError, MissingError
-from coterie.reports import render
+from coterie.reports import render, report_kind
 from coterie.reports.drawing import draw
 from coterie.reports.views import ReleaseView, log_view, mean_of, refuse_idle, release_view, with_baseline
 from coterie.study.file import Cell, Study
@@ -99,7 +99,7 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
     for path, drawing in zip(drawings, study.figures, strict=True):
         put(path, draw(drawing, views), inputs)
     if study.report is not None:
-        page = render(log_view(log or read_log(study)[0]), views, verbs.report_kind(study.report))
+        page = render(log_view(log or read_log(study)[0]), views, report_kind(study.report))
         put(study.report, page, inputs)
     return scores
 

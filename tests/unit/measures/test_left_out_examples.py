@@ -170,20 +170,25 @@ def _witness(released, names):
 def test_a_pseudonym_gives_everything_away():
     """ann's rare query is hers alone; bob's two are shared by two names, one of which is his."""
     found = _witness({"n1": "rare common more", "n2": "common more"}, [("ann", "n1"), ("bob", "n2")])
-    assert found == {"ann": [2, True, 2.0], "bob": [1, False, 0.5], "cyd": [0, False, 0.0]}
+    assert found == {
+        "ann": [2, True, 2.0, 2.0, 0.5],
+        "bob": [1, False, 0.5, 1.0, 0.5],
+        "cyd": [0, False, 0.0, 0.0, 0.0],
+    }
 
 
 def test_sessions_give_away_one_session():
     names = [("ann", "s1"), ("ann", "s2"), ("bob", "s3")]
     found = _witness({"s1": "rare more", "s2": "common", "s3": "common more"}, names)
-    assert found["ann"] == [2, True, 1.0]
+    # By chance: each of ann's other queries stands under two of the three names, and two of them are hers.
+    assert found["ann"] == [2, True, 1.0, pytest.approx(4 / 3), pytest.approx(2 / 3)]
 
 
 def test_what_others_asked_is_not_learnt():
     """n1 is a common profile: `more` under it was not ann's to lose, if ann never asked for it."""
     found = _witness({"n1": "rare alone"}, [("ann", "n1")])
-    assert found["ann"] == [2, True, 0.0]
-    assert found["cyd"] == [0, False, 0.0]  # under one name, and it is not hers
+    assert found["ann"] == [2, True, 0.0, 0.0, 1.0]
+    assert found["cyd"] == [0, False, 0.0, 0.0, 0.0]  # under one name, and it is not hers
 
 
 def test_rows_without_names():

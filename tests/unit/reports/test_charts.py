@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from coterie.reports._charts import COLOURS, bars, curves, dots, trade_off
+from coterie.reports._charts import COLOURS, bars, curves, dots, lines, sign_svg, trade_off
 
 CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
 NO_CHARACTERS = [0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xFDD0, 0xFDEF, 0xFFFE, 0xFFFF, 0x1FFFE, 0x1FFFF, 0x10FFFE, 0x10FFFF]
@@ -52,17 +52,34 @@ def test_labels_that_differ_in_such_a_character_stay_apart():
 LONG = [f"a_method_with_a_long_name (publish={what})" for what in ("queries", "phrases")]
 
 
-def test_long_names_lose_their_middle_and_stay_apart():
+def test_the_legend_has_names_whole():
     panel = curves("Kept", [(line, k, 50.0) for line in LONG for k in (3, 5)])
-    assert "a_method_wi…name (publish=queries)" in panel.svg
-    assert "a_method_wi…name (publish=phrases)" in panel.svg
-    assert all(line in panel.alt for line in LONG), "the text has them whole"
+    assert [sign.name for sign in panel.signs] == list(LONG)
+    assert len({sign.colour for sign in panel.signs}) == len({sign.mark for sign in panel.signs}) == len(LONG)
+    assert all(sign.colour in panel.svg and sign.colour in sign_svg(sign) for sign in panel.signs)
+    assert all(line in panel.alt for line in LONG)
+    assert curves("Kept", [("one", k, 50.0) for k in (3, 5)]).signs == ()
+
+
+def test_names_beside_bars_are_wrapped_and_never_cut():
+    name = "interest_microaggregate k=10, m=10 and something_without_a_place_to_break_it"
+    lines = bars("Kept", [(name, 50.0, "a")], ["a"]).svg
+    texts = re.findall(r"<tspan[^>]*>([^<]*)</tspan>", lines)
+    assert "…" not in lines
+    assert "".join(texts).replace(" ", "") == name.replace(" ", "")
+
+
+def test_a_file_is_as_wide_as_its_longest_name():
+    long = "Random groups: interest_microaggregate (publish=queries) exposed mean and still more of it"
+    drawn = lines("Title", "k", [(long, 3, 1.0), (long, 5, 2.0), ("b", 3, 1.0)], [], percent=True)
+    assert long in drawn
+    assert "…" not in drawn
 
 
 def test_names_that_would_become_equal_stay_whole():
     names = [f"a_method_with{middle}a_long_name_and_settings" for middle in ("_x_", "_y_")]
     panel = bars("Kept", [(name, 50.0, "a") for name in names], ["a"])
-    assert panel.svg.count("a_method_with_x_") == panel.svg.count("a_method_with_y_") == 1
+    assert panel.svg.count("with_x_") == panel.svg.count("with_y_") == 1
 
 
 def test_a_line_has_one_colour_in_all_maps():

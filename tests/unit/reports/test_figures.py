@@ -1,11 +1,13 @@
 """Which numbers stand where, what is missing and why, and how a number is spelled."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 from coterie.core.scores import Figure, Finding, Glance, Picture, score_table
 from coterie.reports import attacker
-from coterie.reports.figures import Figures, any_number, before, cell, number, number_before, shown, value
+from coterie.reports.figures import Figures, any_number, before, cell, number, number_before, shown, value, with_numbers
 from coterie.reports.views import LogView, ReleaseView
 
 BARS = Picture(kind="bars", title="t", reading="r")
@@ -110,19 +112,56 @@ def test_one_number():
 
 def test_a_cell_has_its_interval_where_there_is_one():
     scores = [("m", "a", 10, "%"), ("m", "a.low", 8, "%"), ("m", "a.high", 12, "%")]
-    assert cell(_release(*scores), SAFE) == "10.0% (8.0% to 12.0%)"
-    assert cell(_release(*scores[:2]), SAFE) == "10.0%"
-    assert cell(_release(), SAFE) == "–"
+    assert str(cell(_release(*scores), SAFE)) == "10.0% (8.0% to 12.0%)"
+    assert str(cell(_release(*scores[:2]), SAFE)) == "10.0%"
+    assert str(cell(_release(), SAFE)) == "–"
+
+
+def test_chance_and_control_stand_beside_an_attack():
+    attack = replace(SAFE, beside=(("chance", "a.chance"), ("control", "a.control")))
+    release = _release(("m", "a", 10, "%"), ("m", "a.chance", 0.5, "%"))
+    assert str(cell(release, attack)) == "10.0%; chance 0.5%"
+    assert cell(release, attack).beside == (("chance", "0.5%"),)
+    assert cell(_release(("m", "a.chance", 0.5, "%")), attack).beside == ()
+
+
+NO_GUESS = {
+    "bound": "what is promised",
+    "excess.random": "itself a guess at random",
+    "telling.three_terms.chance": "itself chance",
+    "after.chance": "itself chance",
+    "largest.median": "a share of a profile, and nobody guesses",
+    "largest.max": "a share of a profile, and nobody guesses",
+    "alone": "a share of a profile, and nobody guesses",
+    "single": "counted in the groups, and nobody guesses",
+    "isolated": "counted in the groups, and nobody guesses",
+    "false_alarms": "itself a control",
+    "excess": "of two releases: itself a difference",
+    "after.pages": "what those read who were right",
+}
+
+
+def test_every_attack_has_its_chance_or_control():
+    attacks = [figure for figure in Figures.collect().every if figure.section == "attacks"]
+    assert [(f.measure, f.key) for f in attacks if not f.beside and f.key not in NO_GUESS] == []
+
+
+def test_lines_of_dashes_are_left_out():
+    other = replace(SAFE, key="b")
+    release = _release(("m", "a", 10, "%"))
+    assert with_numbers([release], [SAFE, other]) == [SAFE]
+    assert with_numbers([_release()], [SAFE]) == []
+    assert with_numbers([replace(_release(), baseline=release)], [SAFE]) == [SAFE]
 
 
 def test_what_the_original_has():
     original = ("m", "before.a", 30, "%")
-    assert before(_log(original), [], SAFE) == "30.0%", "measured on the log"
-    assert before(_log(), [_release(), _release(original)], SAFE) == "30.0%", "or with a release"
-    assert before(_log(), [], SAFE) == "–"
-    assert before(_log(), [], KEPT) == "1\u202f200"
-    assert before(_log(), [], LINKED) == "–"
-    assert before(_log(), [], Figure(key="a", section="privacy", title="t", before="all")) == "all"
+    assert str(before(_log(original), [], SAFE)) == "30.0%", "measured on the log"
+    assert str(before(_log(), [_release(), _release(original)], SAFE)) == "30.0%", "or with a release"
+    assert str(before(_log(), [], SAFE)) == "–"
+    assert str(before(_log(), [], KEPT)) == "1\u202f200"
+    assert str(before(_log(), [], LINKED)) == "–"
+    assert str(before(_log(), [], Figure(key="a", section="privacy", title="t", before="all"))) == "all"
     assert number_before(_log(original), [], SAFE) == 30
     assert number_before(_log(), [], SAFE) is None
 

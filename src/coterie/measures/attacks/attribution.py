@@ -19,6 +19,7 @@ typed it, or a longer query in which it stands word for word; where no guess is 
     after.five_queries             users for whom the first guess is right; `before`: the same on the original under
                                    other names, where each person is a group
     after.five_queries.found       users whose group is found
+    after.five_queries.chance      right by a random guess among the strings of that profile
     after.five_queries.novel       right, if only strings may be guessed that share no stem with what is known
     after.five_queries.specific    the same, if besides 2 % of the users at most (or one of them) have the string
     given, absent                  with five known queries: right if the group is told; right by the same attack on the
@@ -50,7 +51,7 @@ from numpy.typing import NDArray
 
 from coterie.core import randomness
 from coterie.core.log import Log
-from coterie.core.scores import Figure, Finding, Glance, Score
+from coterie.core.scores import Figure, Finding, Glance, Score, Weighed
 from coterie.measures.attacks import bound
 from coterie.measures.attacks._clues import PARTS
 from coterie.measures.attacks._profiles import (
@@ -75,6 +76,16 @@ ATTACKED = 1_000
 COUNTED = 5_000
 """Users among whom it is counted how many have a string."""
 SPECIFIC = 0.02
+weighed = (
+    Weighed(
+        risk="inference",
+        key="excess",
+        before="before.five_queries",
+        attacker="somebody who knows five queries of a person, and the person's group, names a further one because the "
+        "person is in the log",
+        control="excess.random",
+    ),
+)
 findings = (
     Finding(
         risk="inference",
@@ -111,6 +122,7 @@ figures = (
         reading="Users of whom somebody who knows one query names a further one in the profile of their group, and is "
         "right. In brackets the 95% interval. One in k does not bound it.",
         before="before.one_query",
+        beside=(("chance", "after.one_query.chance"),),
     ),
     Figure(
         section="attacks",
@@ -119,6 +131,7 @@ figures = (
         title="A further query attributed, knowing five",
         reading="The same for somebody who knows five.",
         before="before.five_queries",
+        beside=(("chance", "after.five_queries.chance"), ("control", "absent")),
     ),
     Figure(
         section="attacks",
@@ -127,6 +140,7 @@ figures = (
         title="A further query attributed, knowing half",
         reading="The same for somebody who knows half of their queries.",
         before="before.half",
+        beside=(("chance", "after.half.chance"),),
     ),
     Figure(
         section="attacks",
@@ -135,6 +149,7 @@ figures = (
         title="One that has nothing in common with the five",
         reading="The same for guesses that share no word with what is known.",
         before="before.five_queries.novel",
+        beside=(("control", "absent.novel"),),
     ),
     Figure(
         section="attacks",
@@ -144,6 +159,7 @@ figures = (
         reading="What it costs a person to be in the log: how much more often such a guess is right, with five known "
         "queries and the group told, than on the same profile made without the person. Compare it with one in k and "
         "with the line below.",
+        beside=(("chance", "excess.random"),),
         glance=Glance(
             axis="attribution excess",
             reading="A smaller attribution excess is safer: it is what a person's own rows add to a guess.",
@@ -191,6 +207,7 @@ def _successes(moment: str, outcomes: Outcomes) -> Iterator[Score]:
     for key in KNOWLEDGE:
         yield from share(f"{moment}.{key}", outcomes["found", key, "all"])
         yield from share(f"{moment}.{key}.found", outcomes["group", key, "all"])
+        yield from share(f"{moment}.{key}.chance", outcomes["found", key, "random"])
         for kind in KINDS[1:]:
             yield from share(f"{moment}.{key}.{kind}", outcomes["found", key, kind])
 

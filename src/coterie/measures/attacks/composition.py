@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from coterie.core import randomness
 from coterie.core.log import Release
-from coterie.core.scores import Figure, Finding, Score
+from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.errors import InputError
 from coterie.measures.attacks import Z
 from coterie.measures.attacks._profiles import (
@@ -70,6 +70,7 @@ figures = (
         reading="Of the rare strings that stand in both profiles which somebody who knows five queries finds, those "
         "that the person typed.",
         before="before.theirs",
+        beside=(("control", "one.theirs"),),
     ),
     Figure(
         section="attacks",
@@ -77,6 +78,14 @@ figures = (
         key="excess",
         title="Two releases: more than one alone gives away",
         reading="How much higher that share is than with one release alone.",
+    ),
+)
+weighed = (
+    Weighed(
+        risk="linkability",
+        key="single",
+        before="",
+        attacker="somebody who has the second release as well finds one person alone in both groups",
     ),
 )
 findings = (

@@ -66,6 +66,7 @@ figures = (
         title="Queries of one person detected by k - 1 planted accounts",
         reading="Strings that one user alone typed, and that appear once the adversary types them too.",
         before="before.detected",
+        beside=(("control", "false_alarms"),),
     ),
     Figure(section="attacks", order=80, key="false_alarms", title="Strings that nobody typed, and that appear"),
 )

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Finding, Score
+from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import bound, interval
 from coterie.measures.comparison import Comparison
@@ -43,6 +43,7 @@ figures = (
         reading="Documents whose name somebody finds in the release who knows three of their terms, drawn at random. "
         "In brackets the 95% interval. It is bounded by one in k.",
         before="before.three_terms",
+        beside=(("chance", "after.three_terms.chance"),),
     ),
     Figure(
         section="attacks",
@@ -51,6 +52,7 @@ figures = (
         title="Documents found by ten terms",
         reading="The same for ten.",
         before="before.ten_terms",
+        beside=(("chance", "after.ten_terms.chance"),),
     ),
     Figure(
         section="attacks",
@@ -59,6 +61,7 @@ figures = (
         title="A further, telling term guessed",
         reading="The same adversary takes the vector that fits best and guesses the term which is most usual in "
         "it compared with all others: documents that really have it. No promise bounds this.",
+        beside=(("chance", "telling.three_terms.chance"),),
     ),
     Figure(
         section="attacks",
@@ -66,6 +69,15 @@ figures = (
         key="telling.three_terms.chance",
         title="The same without knowing any term",
         reading="How many documents have the guessed term, on average.",
+    ),
+)
+weighed = (
+    Weighed(
+        risk="singling out",
+        key="after.ten_terms",
+        before="before.ten_terms",
+        attacker="somebody who knows ten terms of a document finds its name",
+        control="after.ten_terms.chance",
     ),
 )
 findings = (
@@ -105,6 +117,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         found = _found(own, best, names, size.height).join(size, on="vector", how="left", maintain_order="left")
         surely = found["found"] / found["names"].fill_null(1)
         yield from _score_and_interval(f"after.{key}", float(surely.sum()) / n, n)
+        in_release = float(found["vector"].is_not_null().sum()) / n
+        yield Score(f"after.{key}.chance", 100 * in_release / names.height, "% of documents")
         yield Score(f"vector.{key}", 100 * float(found["found"].sum()) / n, "% of documents")
         yield from _guesses(key, own, best, released, known, has, n_documents)
 

@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Finding, Score
+from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.measures.attacks import bound, interval
 from coterie.measures.attacks._clues import Clues, starts
 from coterie.measures.comparison import Comparison
@@ -46,6 +46,7 @@ figures = (
         reading="Users whose name somebody finds in the release who knows one of their queries, drawn at random. In "
         "brackets the 95% interval. Lower is safer.",
         before="before.one_query",
+        beside=(("chance", "after.chance"), ("control", "after.one_query.control")),
     ),
     Figure(
         section="attacks",
@@ -55,6 +56,7 @@ figures = (
         title="Found by two queries",
         reading="The same for somebody who knows two of their queries.",
         before="before.two_queries",
+        beside=(("chance", "after.chance"), ("control", "after.two_queries.control")),
     ),
     Figure(
         section="attacks",
@@ -64,6 +66,7 @@ figures = (
         title="Found by five queries",
         reading="The same for five.",
         before="before.five_queries",
+        beside=(("chance", "after.chance"), ("control", "after.five_queries.control")),
     ),
     Figure(
         section="attacks",
@@ -73,6 +76,7 @@ figures = (
         title="Found by half of their queries",
         reading="The same for a random half of all their queries.",
         before="before.half",
+        beside=(("chance", "after.chance"), ("control", "after.half.control")),
     ),
     Figure(
         section="attacks",
@@ -88,6 +92,16 @@ figures = (
         key="after.names",
         title="Names in the release",
         if_zero="Nobody can be found by name: no row of the release carries one.",
+    ),
+)
+weighed = (
+    Weighed(
+        risk="singling out",
+        key="after.half",
+        before="before.half",
+        attacker="somebody who knows half of a person's queries finds the person's name",
+        control="after.half.control",
+        names="after.names",
     ),
 )
 findings = (
@@ -123,6 +137,14 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         yield from (Score(f"after.{key}", None, "does not apply: no names") for key in KNOWLEDGE)
     else:
         yield from _scores("after", attack(known, released, comparison.names, spoken), n)
+        yield Score("after.chance", _chance(known, released, comparison.names), "% of users")
+
+
+def _chance(known: pl.DataFrame, released: pl.DataFrame, names: pl.DataFrame) -> float | None:
+    """How often a name drawn at random is that of an attacked user, in percent."""
+    users, every = known.select(original="user").unique(), released.select(released="subject").unique()
+    own = names.unique().join(users, on="original", how="semi").join(every, on="released", how="semi").height
+    return 100 * own / users.height / every.height if users.height else None
 
 
 def _scores(moment: str, successes: pl.DataFrame, n: int) -> Iterator[Score]:
@@ -133,6 +155,8 @@ def _scores(moment: str, successes: pl.DataFrame, n: int) -> Iterator[Score]:
             low, high = interval(share, n)
             yield Score(f"{moment}.{key}.low", 100 * low, "% of users")
             yield Score(f"{moment}.{key}.high", 100 * high, "% of users")
+        if n > 1:
+            yield Score(f"{moment}.{key}.control", 100 * float(successes[f"{key}.control"].sum()) / n, "% of users")
 
 
 def _sample(people: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -159,7 +183,7 @@ def draw(profiles: pl.DataFrame, users: pl.DataFrame, seed: int) -> pl.DataFrame
 def attack(
     known: pl.DataFrame, profiles: pl.DataFrame, names: pl.DataFrame, spoken: Language = _ENGLISH
 ) -> pl.DataFrame:  # fmt: skip
-    """user and the success for each knowledge.
+    """user and the success for each knowledge; `.control`: the same with what is known of somebody else.
 
     `known`: user, position, half, item. `profiles`: subject, item, each pair once. `names`: original, released.
     """
@@ -178,7 +202,7 @@ def attack(
     own = own.unique(["id", "name"]).sort("id", "name")
     first_own, mine = starts(own["id"], users.height), own["name"].to_numpy()
     size = sizes["size"].to_numpy()
-    success = np.zeros((users.height, len(KNOWLEDGE)))
+    success, control = np.zeros((2, users.height, len(KNOWLEDGE)))
     for user, half in enumerate(users["half"].to_list()):
         amounts = [half if number is None else number for number in KNOWLEDGE.values()]
         by_query, by_word = np.zeros(size.size, np.int64), np.zeros(size.size, np.int64)
@@ -190,5 +214,10 @@ def attack(
             best = np.flatnonzero(by_query == by_query.max())
             best = best[by_word[best] == by_word[best].max()]
             best = best[size[best] == size[best].min()]
-            success[user, column] = np.isin(mine[first_own[user] : first_own[user + 1]], best).sum() / best.size
-    return users.select("user").with_columns(pl.Series(key, success[:, column]) for column, key in enumerate(KNOWLEDGE))
+            somebody_else = (user + users.height // 2) % users.height
+            for rate, person in ((success, user), (control, somebody_else)):
+                rate[person, column] = np.isin(mine[first_own[person] : first_own[person + 1]], best).sum() / best.size
+    rates = {"": success, ".control": control}
+    return users.select("user").with_columns(
+        pl.Series(key + end, rate[:, column]) for end, rate in rates.items() for column, key in enumerate(KNOWLEDGE)
+    )

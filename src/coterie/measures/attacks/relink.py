@@ -34,7 +34,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Finding, Score
+from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.core.shapes import Shape
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import Z
@@ -56,6 +56,7 @@ figures = (
         reading="Names for which somebody picks another name of the same person, by words, characters and clicked "
         "hosts. In brackets the 95% interval. Lower is safer.",
         before="before.best",
+        beside=(("chance", "after.chance"),),
     ),
     Figure(
         section="attacks",
@@ -64,6 +65,15 @@ figures = (
         title="Sessions put together by chance",
         reading="The same for a pick at random.",
         before="before.chance",
+    ),
+)
+weighed = (
+    Weighed(
+        risk="linkability",
+        key="after.best",
+        before="before.best",
+        attacker="somebody who compares what stands under each name picks another name of the same person",
+        control="after.chance",
     ),
 )
 findings = (

@@ -18,9 +18,11 @@ them:
                 the largest S is named. Needs a method that keeps rows.
 
 Nobody is named where all S are 0. `after.profiles.precision` is the share of right guesses among guesses, `recall`
-among all that was attacked; `before` is the same attack on the original. `bound` is 100 / k where the release promises
-that k users share each profile. How sure the adversary is of a guess, (S_1 - S_2) / S_1, is not reported. Up to 2,000
-profiles or queries, drawn by the seed, are attacked.
+among all that was attacked, each with its 95 % interval; `before` is the same attack on the original. `.chance` is a
+known user drawn at random in place of the best fit, `.control` the one user whom somebody would name every time who
+knows how much everybody searches and nothing else. `bound` is 100 / k where the release promises that k users share
+each profile. How sure the adversary is of a guess, (S_1 - S_2) / S_1, is not reported. Up to 2,000 profiles or queries,
+drawn by the seed, are attacked.
 """
 
 from __future__ import annotations
@@ -32,9 +34,9 @@ import numpy as np
 import polars as pl
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Figure, Score, Weighed
 from coterie.core.split import in_time
-from coterie.measures.attacks import bound
+from coterie.measures.attacks import bound, interval
 from coterie.measures.comparison import Comparison
 from coterie.text.language import language_in
 
@@ -49,6 +51,7 @@ figures = (
         reading="Somebody who knows the earlier searches of the most active users guesses to whom the later ones under "
         "one name belong. For releases with names.",
         before="before.profiles.precision",
+        beside=(("chance", "after.profiles.precision.chance"), ("control", "after.profiles.precision.control")),
     ),
     Figure(
         section="attacks",
@@ -58,6 +61,7 @@ figures = (
         title="SimAttack on profiles: linked",
         reading="The same as a share of all profiles, also those without a guess.",
         before="before.profiles.recall",
+        beside=(("chance", "after.profiles.recall.chance"), ("control", "after.profiles.recall.control")),
     ),
     Figure(
         section="attacks",
@@ -67,6 +71,7 @@ figures = (
         title="SimAttack on queries: guesses that are right",
         reading="The same adversary guesses for each later query who typed it. For releases without names.",
         before="before.queries.precision",
+        beside=(("chance", "after.queries.precision.chance"), ("control", "after.queries.precision.control")),
     ),
     Figure(
         section="attacks",
@@ -76,6 +81,23 @@ figures = (
         title="SimAttack on queries: linked",
         reading="The same as a share of all queries, also those without a guess.",
         before="before.queries.recall",
+        beside=(("chance", "after.queries.recall.chance"), ("control", "after.queries.recall.control")),
+    ),
+)
+weighed = (
+    Weighed(
+        risk="linkability",
+        key="after.profiles.recall",
+        before="before.profiles.recall",
+        attacker="somebody who knows the earlier searches of active users tells which later profile is whose",
+        control="after.profiles.recall.control",
+    ),
+    Weighed(
+        risk="linkability",
+        key="after.queries.recall",
+        before="before.queries.recall",
+        attacker="somebody who knows the earlier searches of active users tells who typed a later query",
+        control="after.queries.recall.control",
     ),
 )
 ALPHA = 0.6
@@ -136,8 +158,27 @@ def _scores(moment: str, known: pl.DataFrame, targets: Targets, kind: str) -> It
     precision = 100 * right / guesses.height if guesses.height else None
     recall = 100 * right / attacked if attacked else None
     yield Score(f"{moment}.{kind}", attacked, f"{kind} attacked")
-    yield Score(f"{moment}.{kind}.precision", precision, "% of guesses")
-    yield Score(f"{moment}.{kind}.recall", recall, f"% of {kind}")
+    rates = (("precision", precision, guesses.height, "% of guesses"), ("recall", recall, attacked, f"% of {kind}"))
+    for rate, share, n, unit in rates:
+        yield Score(f"{moment}.{kind}.{rate}", share, unit)
+        if share is not None:
+            for end, limit in zip(("low", "high"), interval(share / 100, n), strict=True):
+                yield Score(f"{moment}.{kind}.{rate}.{end}", 100 * limit, unit)
+    guessed = targets.names.join(guesses, on="target", how="semi")
+    for rate, some, unit in (("precision", guessed, "% of guesses"), ("recall", targets.names, f"% of {kind}")):
+        chance, control = _without_knowledge(targets, some, known["user"].n_unique())
+        yield Score(f"{moment}.{kind}.{rate}.chance", chance, unit)
+        yield Score(f"{moment}.{kind}.{rate}.control", control, unit)
+
+
+def _without_knowledge(targets: Targets, some: pl.DataFrame, users: int) -> tuple[float | None, float | None]:
+    """How often a known user drawn at random is right about some targets, and one and the same user at best."""
+    if some.is_empty() or not users:
+        return None, None
+    owned = targets.owners.join(some, on="target").with_columns(part=1 / pl.col("names"))
+    by_user = owned.sort("user", "target").group_by("user", maintain_order=True).agg(pl.col("part").sum())["part"]
+    right, best = float(by_user.sum()), float(by_user.max() or 0.0)  # type: ignore[arg-type]
+    return 100 * right / users / some.height, 100 * best / some.height
 
 
 # --- what is attacked ----------------------------------------------------------------------------

@@ -29,7 +29,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Finding, Score
+from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.core.shapes import VISITS
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import interval
@@ -49,6 +49,7 @@ figures = (
         reading="Visitors for whom somebody who knows two of their pages and the day finds one name that fits, and it "
         "is theirs. In brackets the 95% interval. Lower is safer.",
         before="before.singled_out",
+        beside=(("chance", "after.chance"),),
     ),
     Figure(
         section="attacks",
@@ -57,6 +58,15 @@ figures = (
         title="Further pages then read",
         reading="Other pages of such a visitor that stand under the name, mean.",
         before="before.pages",
+    ),
+)
+weighed = (
+    Weighed(
+        risk="singling out",
+        key="after.singled_out",
+        before="before.singled_out",
+        attacker="somebody who knows two pages of a visitor and the day finds the one name that fits, and it is theirs",
+        control="after.chance",
     ),
 )
 findings = (

@@ -7,6 +7,7 @@ queries of that user which stand there are learnt:
     unique      users with a query that stands under one name only, which is theirs (% of attacked users, 95 % interval)
     queries     other queries learnt, mean over users, counted as expected values
     share       the same as a part of the user's other queries, mean over users who have any
+    .chance     the same for somebody who saw nothing and reads what stands under a name drawn at random
 
 `before` is the same on the original, under other names. Up to 1,000 users, drawn by the seed, are attacked; a user of
 whom nothing is released loses nothing. Rows without names are not linked to anything, so nothing is learnt. Methods
@@ -22,11 +23,21 @@ import numpy as np
 import polars as pl
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Figure, Score, Weighed
 from coterie.measures.attacks import interval
 from coterie.measures.comparison import Comparison
 
 needs = frozenset({"record", "text"})
+weighed = (
+    Weighed(
+        risk="singling out",
+        key="after.unique",
+        before="before.unique",
+        attacker="somebody who saw a person type their rarest released query finds the person's name for certain",
+        control="after.unique.chance",
+        names="after.names",
+    ),
+)
 ATTACKED = 1_000
 figures = (
     Figure(
@@ -38,6 +49,7 @@ figures = (
         reading="Users whom somebody finds for certain who saw them type their rarest released query. Where no row has "
         "a name, nobody is found.",
         before="before.unique",
+        beside=(("chance", "after.unique.chance"),),
     ),
     Figure(
         section="attacks",
@@ -47,6 +59,7 @@ figures = (
         title="What a witness of that query reads besides",
         reading="Share of a user's other queries that stand under the name which has the query, mean over users.",
         before="before.share",
+        beside=(("chance", "after.share.chance"),),
     ),
 )
 
@@ -75,12 +88,16 @@ def _scores(moment: str, learnt: pl.DataFrame) -> Iterator[Score]:
             yield Score(f"{moment}.unique.{end}", 100 * limit, "% of users")
     yield Score(f"{moment}.queries", queries, "queries")
     yield Score(f"{moment}.share", share, "%")
+    by_chance = (pl.col("anywhere") / pl.col("others")).filter(pl.col("others") > 0).mean()
+    share, unique = learnt.select(by_chance, pl.col("a_name").mean()).row(0)
+    yield Score(f"{moment}.share.chance", None if share is None else 100 * share, "%")
+    yield Score(f"{moment}.unique.chance", None if unique is None else 100 * unique, "% of users")
 
 
 def witness(
     users: pl.DataFrame, original: pl.DataFrame, released: pl.DataFrame, names: pl.DataFrame, seed: int
 ) -> pl.DataFrame:
-    """subject, others, unique, read of each of the `users`.
+    """subject, others, unique, read of each of the `users`; anywhere and a_name: by chance, under any name.
 
     `original` and `released`: subject, item, each pair once. `names`: original, released.
     """
@@ -95,10 +112,20 @@ def witness(
     read = learnt.group_by("subject").agg((pl.len() / pl.col("names").first()).alias("read"))
     unique = hits.filter(pl.col("names") == 1).select("subject", pl.lit(True).alias("unique"))
     table = owned.group_by("subject").agg((pl.len().cast(pl.Int64) - 1).alias("others"))
-    for each in (unique, read):
+    every = released["subject"].n_unique()
+    anywhere = owned.join(having, on="item").join(seen.select("subject", seen="item"), on="subject")
+    anywhere = (
+        anywhere.filter(pl.col("item") != pl.col("seen"))
+        .group_by("subject")
+        .agg(anywhere=pl.col("names").sum() / every)
+    )
+    a_name = own.join(released.select(name="subject").unique(), on="name", how="semi").group_by("subject")
+    for each in (unique, read, anywhere, a_name.agg(a_name=pl.len() / every)):
         table = table.join(each, on="subject", how="left")
     # Sorted, so that means are taken in one order and come out the same to the last bit.
-    return table.with_columns(pl.col("unique").fill_null(False), pl.col("read").fill_null(0.0)).sort("subject")
+    return table.with_columns(
+        pl.col("unique").fill_null(False), pl.col("read", "anywhere", "a_name").fill_null(0.0)
+    ).sort("subject")
 
 
 def _rarest(choices: pl.DataFrame, seed: int) -> pl.DataFrame:

@@ -4,6 +4,9 @@ An event is a distinct (user, query, time) of the original; a user is kept when 
 and users need the run record of a method that keeps rows; without it they are left out. Where concepts are released in
 place of queries, a query is kept when one of its rows is, which needs the same record. Where counts are released, each
 stands for as many rows.
+
+Rows of profiles that users share are not rows that were kept: each profile is repeated for everybody behind it. Such a
+release has a number of rows and no share of them.
 """
 
 from __future__ import annotations
@@ -36,9 +39,8 @@ figures = (
         expected=True,
         key="rows",
         title="Rows kept",
-        reading="Share of the original's lines.",
+        reading="Share of the original's lines. Profiles that users share have no such number: they are repeated.",
         before="100.0%",
-        glance=Glance(axis="rows kept", reading="More rows are more useful."),
         over_k=10,
     ),
     Figure(
@@ -68,6 +70,7 @@ figures = (
         title="Distinct queries kept",
         reading="Usually small: most queries are typed by one person only.",
         before="100.0%",
+        glance=Glance(axis="distinct queries kept", reading="More distinct queries are more useful."),
         over_k=20,
     ),
     Figure(
@@ -92,7 +95,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         rows = comparison.original.join(comparison.rows, on="row", how="semi")
     released = rows if comparison.has_concepts else after
     kept = None if released is None else before.join(released, on="item", how="semi")
-    yield Score("rows", _percent(lines_after, lines), "%")
+    if not comparison.about_subjects:
+        yield Score("rows", _percent(lines_after, lines), "%")
     if kept is not None:
         yield Score("queries", _percent(kept.height, before.height), "%")
     yield Score("rows.count", lines_after, "rows")

@@ -1,0 +1,239 @@
+"""Measuring: what released files score, and the page about them. It takes time, so it says how far it is.
+
+`report` is public; `measure_file` and `report_files` are whole tasks on files, with the rules that keep them safe, as
+in `jobs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from coterie import verbs
+from coterie.core import randomness, registry
+from coterie.core.log import Log, Release
+from coterie.core.nouns import scores_in_words_of
+from coterie.core.plan import Method, baseline_of
+from coterie.errors import ParameterError, UnknownNameError
+from coterie.jobs import Note, Reading, files_of_paths, read_logs
+from coterie.measures import names_of_all, needing, on_sheet
+from coterie.measures.inputs import INPUTS
+from coterie.reports import RANDOM, render, report_kind
+from coterie.reports.about import About, read_about, today
+from coterie.reports.figures import findings_of, headlines
+from coterie.reports.views import log_view, refuse_idle, release_view, with_baseline
+from coterie.verbs import Progress
+from coterie.writing.record import record_files
+from coterie.writing.sidecar import reading_like, sidecar_path
+from coterie.writing.targets import placed, refuse_output
+
+_NO_BASELINE = "Random groups of the same k are shown only where the run record is given (--record DIR)."
+
+
+def _silent(_step: str, _share: float | None = None) -> None: ...
+
+
+def report(
+    original: Log,
+    releases: Sequence[Release],
+    to: str | Path,
+    *,
+    about: About | str | Path | None = None,
+    edition: Literal["internal", "external"] = "internal",
+    show_values: bool = False,
+    seed: int | None = None,
+    force: bool = False,
+    **given: Any,
+) -> Path:
+    """A page about one or several releases of a log: .html, .md or .json by the end of its name.
+
+    Releases are verified again, whatever their sidecars say. `about` is what only people can say, or the TOML file in
+    which they said it (reports/about.py). `given` is what some measures need, as in `measure`; `names` are measures to
+    take in place of all.
+    """
+    report_kind(Path(to))
+    refuse_output(Path(to), force, _files_read(original, releases))
+    again = [verified_again(release, original) for release in releases]
+    return report_verified(
+        original, again, to, about=about, edition=edition, show_values=show_values, seed=seed, force=force, **given
+    )
+
+
+def verified_again(release: Release, original: Log) -> Release:
+    """A release with the checks of today in place of those that its sidecar tells of."""
+    if release.path is None:
+        return replace(release, checks=verbs.verify(release, _prepared_like(original, release)).checks)
+    return replace(release, checks=verbs.verify(release.path, original, record=release.record).checks)
+
+
+def _prepared_like(original: Log, release: Release) -> Log:
+    return original if original.steps else verbs.prepare(original, release.log.steps)
+
+
+def report_verified(
+    original: Log,
+    releases: Sequence[Release],
+    to: str | Path,
+    *,
+    about: About | str | Path | None = None,
+    edition: Literal["internal", "external"] = "internal",
+    show_values: bool = False,
+    seed: int | None = None,
+    force: bool = False,
+    tell: Callable[[str], None] = _silent,
+    **given: Any,
+) -> Path:
+    """The same for releases whose checks were made just now; `tell` hears what they cost, in a sentence."""
+    about = read_about(about) if isinstance(about, (str, Path)) else about
+    seed = randomness.new_seed() if seed is None else seed  # the same draws for what stands side by side
+    path = Path(to)
+    kind = report_kind(path)
+    if not releases:
+        raise ParameterError("A report needs at least one release.")
+    inputs = _files_read(original, releases)
+    refuse_output(path, force, inputs)
+    original = _prepared_like(original, releases[0])
+    views = []
+    given = {**given, "show_values": show_values, "seed": seed}
+    for release in releases:
+        view = release_view(original, release, **given)
+        baseline = _baseline(release)
+        if baseline is not None and release.record is None:
+            view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
+        elif baseline is not None and release.record is not None:
+            at_random = verbs.anonymize(original, baseline, seed=release.record.run["seed"])  # never written
+            view = with_baseline(view, release_view(original, at_random, RANDOM, **given))
+        views.append(view)
+    refuse_idle(views, given.get("names"))
+    page = render(log_view(original), views, kind, about=about, edition=edition, date=today())
+    with placed(path, force, inputs) as part:
+        part.write_text(page, encoding="utf-8")
+    for view in views:
+        for cost in headlines(view.scores, findings_of(original.shape)):
+            tell(f"{view.label}: {cost}")
+    return path
+
+
+def _files_read(original: Log, releases: Sequence[Release]) -> list[Path]:
+    """The files that logs and releases were read from, which no report replaces."""
+    files = [path for log in (original, *(release.log for release in releases)) for path in log.sources]
+    loaded = [release.path for release in releases if release.path is not None]
+    return [*files, *loaded, *map(sidecar_path, loaded)]
+
+
+def _baseline(release: Release) -> Method | None:
+    """The method of a release with random groups; None where it is no question of groups."""
+    try:
+        kept = {} if release.record is None else release.record.run  # where files are is told there alone
+        return baseline_of(registry.method(release.method)(**kept.get("parameters", release.params)))
+    except (UnknownNameError, ParameterError, TypeError):  # made by a package or a version that is not here
+        return None
+
+
+def measure_file(
+    out: str,
+    original: Sequence[str],
+    names: Sequence[str] = (),
+    *,
+    reading: Reading | None = None,
+    record: Path | None = None,
+    seed: int | None = None,
+    show_values: bool = False,
+    given: Mapping[str, Any] | None = None,
+    for_people: bool = False,
+    progress: Progress = _silent,
+    note: Note = _silent,
+) -> pl.DataFrame:
+    """Scores of a released file; `note` hears which measures were left out, and why.
+
+    `given` is what some measures need besides: see `verbs.measure`. Logs in it (`later`) are paths here. Keys are
+    in the words of the log where they are `for_people`.
+    """
+    for name in names:
+        registry.module("measures", name)
+    progress("read")
+    release = verbs.load_release(out, record)
+    log = read_logs(original, reading_like(out, reading), note=note)
+    loaded = _loaded(given or {}, reading, note)
+    progress("measure")
+    no_meaning: list[str] = []
+    scores = verbs.measure(
+        log, release, list(names) or None, seed=seed, show_values=show_values, left_out=no_meaning.append, **loaded
+    )
+    if not names and record is None:
+        left_out = [name for name in names_of_all() if name in needing("record")]
+        note(f"Left out, because they need --record DIR: {', '.join(left_out)}.")
+    for text in (*(f"Left out: {reason}" for reason in no_meaning), *headlines(scores, findings_of(log.shape))):
+        note(text)
+    return scores_in_words_of(log.shape, scores) if for_people else scores
+
+
+def _loaded(given: Mapping[str, Any], reading: Reading | None, note: Note) -> dict[str, Any]:
+    """What measures need, with logs and releases in place of their paths."""
+    readers: dict[str, Callable[[Any], Any]] = {
+        "log": lambda paths: read_logs(paths, reading, note=note),
+        "release": verbs.load_release,
+    }
+    return {name: readers.get(INPUTS[name].kind, lambda same: same)(value) for name, value in given.items()}
+
+
+def report_files(
+    outs: Sequence[str],
+    original: Sequence[str],
+    to: Path,
+    *,
+    records: Sequence[Path] = (),
+    reading: Reading | None = None,
+    names: Sequence[str] = (),
+    about: About | None = None,
+    edition: Literal["internal", "external"] = "internal",
+    given: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    show_values: bool = False,
+    force: bool = False,
+    progress: Progress = _silent,
+    note: Note = _silent,
+) -> list[str]:
+    """Write a report about released files, each verified again; returns those whose promise is broken.
+
+    `names` are the measures to take, in place of all; what the first page cannot do without is always counted.
+    """
+    for name in names:
+        registry.module("measures", name)
+    given = given or {}
+    if records and len(records) != len(outs):
+        raise ParameterError(f"Give one --record for each of the {len(outs)} files, or none.")
+    report_kind(to)
+    released = [Path(out) for out in outs]
+    named = [Path(value) for name, value in given.items() if INPUTS[name].kind == "file"]
+    released += [Path(value) for name, value in given.items() if INPUTS[name].kind == "release"]
+    folders = [*records, *(Path(value) for name, value in given.items() if INPUTS[name].kind == "record")]
+    inside = [folder / name for folder in folders for name in record_files(folder)]
+    others = [files_of_paths(value) for name, value in given.items() if INPUTS[name].kind == "log"]
+    logs = [*files_of_paths(original), *(path for files in others for path in files)]
+    refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
+    loaded = [verbs.load_release(out, records[place] if records else None) for place, out in enumerate(outs)]
+    progress("read")
+    log = read_logs(original, reading_like(outs[0], reading), note=note)
+    also = _loaded(given, reading, note)
+    progress("report")
+    releases = [verified_again(release, log) for release in loaded]
+    if names:
+        also["names"] = list(dict.fromkeys([*names, *on_sheet()]))
+    report_verified(
+        log,
+        releases,
+        to,
+        about=about,
+        edition=edition,
+        show_values=show_values,
+        seed=seed,
+        force=force,
+        tell=note,
+        **also,
+    )
+    return [out for out, release in zip(outs, releases, strict=True) if release.verdict.broken]

@@ -1,0 +1,407 @@
+"""Decision: what the first page says. The three risks against their thresholds, what is recommended, and why.
+
+A risk is weighed by the rates of success that measures declare (`Weighed` in core/scores.py): of those that were
+measured the one that is worst beside its threshold. No measure is known by name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from coterie import __version__, measures
+from coterie.core.nouns import in_words_of
+from coterie.core.promise import to_dict
+from coterie.core.scores import Risk, Weighed
+from coterie.core.shapes import SHAPES
+from coterie.reports import LogView, ReleaseView, short_labels, state
+from coterie.reports.about import About, Thresholds
+from coterie.reports.figures import NONE, RISKS, Figures, number, number_before, shown, value
+
+Edition = Literal["internal", "external"]
+Outcome = Literal[
+    "within", "at the threshold", "above", "nothing to find", "does not apply", "not measured", "no threshold"
+]
+OUTCOMES: dict[Outcome, str] = {
+    "within": "not above the threshold",
+    "at the threshold": "above it by no more than chance explains",
+    "above": "above the threshold",
+    "nothing to find": "by construction: no row carries a name",
+    "does not apply": "no attack on this risk applies",
+    "not measured": "not measured",
+    "no threshold": "no k, and no threshold was given",
+}
+_TOLD = 3
+_OWN_THRESHOLDS = (
+    "Each release is weighed against its own 1 in k, so a larger k has to pass more; [thresholds] in the file of "
+    "--about weighs all by the same."
+)
+FILL_IN = "________________________________"
+EDITIONS: dict[Edition, str] = {
+    "internal": "Internal edition: it names the input and has all figures. It stays with those who have the log.",
+    "external": "External edition: it goes with the release. Names and digests of the input and exact sizes of the "
+    "log are left out; so is every measured figure of a release with differential privacy.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Everything that a report says; it is laid out as HTML, Markdown or JSON."""
+
+    log: LogView
+    releases: Sequence[ReleaseView]
+    figures: Figures
+    sheet: Sheet
+    date: str
+    """The day of the report, or empty; no part of `digest`."""
+    digest: str
+    """Of what the page says, whatever the day."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One risk of one release, before and after, against its threshold. Numbers are percentages."""
+
+    risk: Risk
+    outcome: Outcome
+    attacker: str = ""
+    measure: str = ""
+    before: float | None = None
+    after: float | None = None
+    low: float | None = None
+    high: float | None = None
+    control: float | None = None
+    threshold: float | None = None
+    reason: str = ""
+    """Why no attack applies."""
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words."""
+        return self.reason or OUTCOMES[self.outcome]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighing:
+    """A release as the decision sees it."""
+
+    label: str
+    """The short one, that differs from the others on the page."""
+    state: str
+    lines: tuple[Line, ...]
+    personal: tuple[tuple[str, str, str], ...]
+    """What looks like personal data: title, before, after."""
+    clean: bool | None
+    """Whether nothing looks like personal data; None where it was not counted."""
+    meaning: tuple[tuple[str, float], ...]
+    """What is kept: name of the axis, percent."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether its promise holds, no risk is above its threshold and nothing looks like personal data."""
+        return self.state == "kept" and self.clean is not False and not self.above
+
+    def meaning_on(self, axis: str) -> float | None:
+        """How much is kept, on one axis."""
+        return dict(self.meaning).get(axis)
+
+    @property
+    def above(self) -> list[str]:
+        """The risks above their thresholds."""
+        return [line.risk for line in self.lines if line.outcome == "above"]
+
+    @property
+    def unmeasured(self) -> list[str]:
+        """The risks of which nothing is known."""
+        return [line.risk for line in self.lines if line.outcome in ("not measured", "no threshold")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """All that the first page says besides what people wrote (`about`)."""
+
+    about: About
+    edition: Edition
+    weighings: tuple[Weighing, ...]
+    recommended: int | None
+    """The place of the release that is recommended."""
+    advice: str
+    can_and_cannot: str
+    facts: tuple[tuple[str, str], ...]
+    """The log: what, and what it is."""
+
+    @property
+    def shown(self) -> int:
+        """The place of the release whose three lines are shown in full."""
+        return 0 if self.recommended is None else self.recommended
+
+
+def public(log: LogView, releases: Sequence[ReleaseView]) -> tuple[LogView, list[ReleaseView]]:
+    """What may leave the house: a log in round numbers, and no measured figure beside differential privacy."""
+    rounded = replace(
+        log,
+        rows=_rounded(log.rows),
+        users=_rounded(log.users),
+        queries=_rounded(log.queries),
+        bad_lines=0,
+        files=(),
+        digest="",
+        period=(log.period[0][:7], log.period[1][:7]),
+    )
+    return rounded, [_spent(release) if _has_budget(release) else release for release in releases]
+
+
+def _has_budget(release: ReleaseView) -> bool:
+    return any("epsilon" in to_dict(promise) for promise in release.promises)
+
+
+def _spent(release: ReleaseView) -> ReleaseView:
+    """Every number that was measured on the log would spend more of the budget than the release says."""
+    return replace(release, scores=release.scores.clear(), samples={}, baseline=None, left_out={})
+
+
+def decide(
+    log: LogView, releases: Sequence[ReleaseView], figures: Figures, about: About | None, edition: Edition
+) -> Sheet:
+    """The first page of a report about these releases."""
+    about = about or About()
+    names = short_labels(releases) if len(releases) > 1 else [release.label for release in releases]
+    weighings = tuple(_weigh(log, r, n, figures, about) for r, n in zip(releases, names, strict=True))
+    recommended, advice = _recommend(weighings)
+    if len({release.k for release in releases}) > 1 and about.thresholds == Thresholds():
+        advice += f" {_OWN_THRESHOLDS}"
+    shown_one = releases[recommended or 0] if releases else None
+    return Sheet(
+        about=about,
+        edition=edition,
+        weighings=weighings,
+        recommended=recommended,
+        advice=advice,
+        can_and_cannot="" if shown_one is None else _can_and_cannot(shown_one, weighings[recommended or 0]),
+        facts=tuple(_facts(log, about, edition)),
+    )
+
+
+# --- the three lines -------------------------------------------------------------------------------
+
+
+def _weigh(log: LogView, release: ReleaseView, name: str, figures: Figures, about: About) -> Weighing:
+    on_sheet = [figure for figure in figures.every if figure.section == "sheet"]
+    found = [number(release, figure) for figure in on_sheet]
+    counted = [each for each in found if each is not None]
+    kept = [f for f in figures.at_a_glance() if f.section == "utility" and f.glance is not None]
+    return Weighing(
+        label=name,
+        state=state(release),
+        lines=tuple(_line(release, risk, about, log.shape) for risk in RISKS),
+        personal=tuple(
+            (f.title, shown(number_before(log, [release], f), ""), shown(each, ""))
+            for f, each in zip(on_sheet, found, strict=True)
+            if each is not None
+        ),
+        clean=None if not counted else not any(counted),
+        meaning=tuple((f.glance.axis, each) for f in kept if f.glance and (each := number(release, f)) is not None),
+    )
+
+
+def _line(release: ReleaseView, risk: Risk, about: About, shape: str) -> Line:
+    given = about.thresholds.of(risk)
+    threshold = given if given is not None else 100 / release.k if release.k else None
+    weighed = [each for each in measures.weighed() if each.risk == risk]
+    nameless = [each for each in weighed if each.names and value(release, each.measure, each.names) == 0]
+    scored = [each for each in weighed if value(release, each.measure, each.key) is not None]
+    measured = [each for each in scored if each not in nameless]
+    if not measured:
+        reasons = [release.left_out[each.measure] for each in weighed if each.measure in release.left_out]
+        idle: Outcome = "nothing to find" if nameless else "does not apply" if reasons else "not measured"
+        return Line(risk=risk, outcome=idle, threshold=threshold, reason="" if nameless or not reasons else reasons[0])
+    lines = [_weighed(release, each, threshold, shape) for each in measured]
+    return max(lines, key=lambda line: line.after or 0.0)
+
+
+def _weighed(release: ReleaseView, each: Weighed, threshold: float | None, shape: str) -> Line:
+    def score(key: str) -> float | None:
+        return value(release, each.measure, key) if key else None
+
+    after, low = score(each.key), score(f"{each.key}.low")
+    outcome: Outcome = "no threshold"
+    if threshold is not None and after is not None:
+        beyond: Outcome = "at the threshold" if low is not None and low <= threshold else "above"
+        outcome = "within" if after <= threshold else beyond
+    return Line(
+        risk=each.risk,
+        outcome=outcome,
+        attacker=in_words_of(SHAPES[shape], each.attacker),
+        measure=each.measure,
+        before=score(each.before),
+        after=after,
+        low=low,
+        high=score(f"{each.key}.high"),
+        control=score(each.control),
+        threshold=threshold,
+    )
+
+
+# --- what is recommended -----------------------------------------------------------------------------
+
+
+def _recommend(weighings: Sequence[Weighing]) -> tuple[int | None, str]:
+    """The place of the release to share, and why; None where none can be recommended."""
+    passing = [place for place, each in enumerate(weighings) if each.passes]
+    if not passing:
+        one = "It cannot be recommended." if len(weighings) == 1 else "None of these can be recommended."
+        return None, " ".join([one, *_why_none(weighings)])
+    axis = common_axis([weighings[place] for place in passing])
+    best = max(passing, key=lambda place: dict(weighings[place].meaning).get(axis, 0.0))
+    chosen = weighings[best]
+    reasons = ["its promise holds", "no risk that was measured is above its threshold"]
+    if chosen.clean:
+        reasons.append("nothing in it looks like personal data")
+    text = f"{chosen.label}: {', '.join(reasons[:-1])} and {reasons[-1]}."
+    if axis:
+        kept = f"{axis} {shown(dict(chosen.meaning)[axis], '%')}"
+        others = sorted((dict(weighings[place].meaning)[axis], place) for place in passing if place != best)
+        most = f"Of the {len(passing)} of which that can be said it keeps most meaning" if others else "It keeps"
+        text += f" {most}: {kept}"
+        text += f" (next: {weighings[others[-1][1]].label}, {shown(others[-1][0], '%')})." if others else "."
+    if chosen.unmeasured:
+        text += f" Not measured: {' and '.join(chosen.unmeasured)}."
+    if chosen.clean is None:
+        text += " It was not counted what looks like personal data."
+    failing = [each for each in weighings if not each.passes]
+    return best, " ".join([text, *_why_none(failing)])
+
+
+def common_axis(weighings: Sequence[Weighing]) -> str:
+    """What all of them can be compared by: the last axis of use that all have, which is the one nearest to meaning."""
+    if not weighings:
+        return ""
+    axes = [axis for axis, _ in weighings[0].meaning]
+    common = [axis for axis in axes if all(axis in dict(each.meaning) for each in weighings)]
+    return common[-1] if common else ""
+
+
+def _why_none(weighings: Sequence[Weighing]) -> list[str]:
+    """Why some are not recommended, each on its own where they are few."""
+    if len(weighings) > _TOLD:
+        return [f"{len(weighings)} releases do not pass; the table of all releases shows where."]
+    return [_why_not(each) for each in weighings]
+
+
+def _why_not(weighing: Weighing) -> str:
+    reasons = []
+    if weighing.state != "kept":
+        reasons.append(f"its promise is {weighing.state}")
+    if weighing.above:
+        reasons.append(f"{' and '.join(weighing.above)} above the threshold")
+    if weighing.clean is False:
+        reasons.append(f"{weighing.personal[0][2]} rows look like personal data")
+    return f"Not {weighing.label}: {'; '.join(reasons)}."
+
+
+def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
+    """What an attacker can and cannot do, in one paragraph."""
+    can = []
+    for line in weighing.lines:
+        if line.after is None:
+            continue
+        beside = {"control": line.control, "in the original": line.before}
+        compared = "; ".join(f"{word} {shown(rate, '%')}" for word, rate in beside.items() if rate is not None)
+        can.append(f"{line.attacker} in {shown(max(line.after, 0.0), '%')} of cases ({compared})")
+    text = f"What an attacker can do: {'. '.join(each[0].upper() + each[1:] for each in can)}. " if can else ""
+    if weighing.unmeasured:
+        text += f"Not measured, which does not mean impossible: {' and '.join(weighing.unmeasured)}. "
+    if not text:
+        text = "No attack was measured. "
+    checked = weighing.state == "kept"
+    holds = (
+        "What an attacker cannot do, because this was checked" if checked else "Promised, but not kept or not checked"
+    )
+    first = [promise.sentence.partition(". ")[0].rstrip(".") for promise in release.promises]
+    return f"{text}{holds}: {'. '.join(first)}."
+
+
+# --- the log ---------------------------------------------------------------------------------------
+
+
+def _facts(log: LogView, about: About, edition: Edition) -> list[tuple[str, str]]:
+    shape = SHAPES[log.shape]
+    internal = edition == "internal"
+    counts = ((log.rows, "rows"), (log.users, shape.subject_nouns), (log.queries, f"distinct {shape.item_nouns}"))
+    size = ", ".join(f"{shown(count, '')} {noun}" for count, noun in counts)
+    facts = [
+        ("Log", about.name or (", ".join(log.files) if internal else "") or FILL_IN),
+        ("Period", _period(log, internal)),
+        ("Size", size if internal else f"about {size}"),
+    ]
+    if internal and log.bad_lines:
+        facts.append(("Lines not readable", shown(log.bad_lines, "")))
+    facts.append(("Prepared by", ", ".join(log.steps) or "nothing"))
+    if internal:
+        facts.append(("SHA-256 of the input", log.digest or NONE))
+    return facts
+
+
+def _period(log: LogView, internal: bool) -> str:
+    if log.days is None:
+        return "no times in the log"
+    days = f"{shown(log.days, '')} {'day' if log.days == 1 else 'days'}"
+    first, last = log.period
+    if not first:
+        return days
+    return f"{first} to {last} ({days})" if internal else f"{first} to {last}"
+
+
+def _rounded(count: int) -> int:
+    """Two digits of a count."""
+    power = max(0, len(str(count)) - 2)
+    return round(count, -power)
+
+
+# --- the same for programs ---------------------------------------------------------------------------
+
+
+def sheet_data(sheet: Sheet, releases: Sequence[ReleaseView]) -> dict[str, Any]:
+    """The first page as values, with the five headings of the page."""
+    about = sheet.about
+    return {
+        "context": {
+            "name": about.name,
+            "purpose": about.purpose,
+            "recipient": about.recipient,
+            "conditions": about.conditions,
+        },
+        "data": dict(sheet.facts),
+        "identifiability": [
+            {
+                "release": each.label,
+                "lines": [{**vars(line), "verdict": line.verdict} for line in each.lines],
+                "personal_data": [{"what": what, "before": b, "after": a} for what, b, a in each.personal],
+            }
+            for each in sheet.weighings
+        ],
+        "can_and_cannot": sheet.can_and_cannot,
+        "mitigation": {
+            "reason_for_k": about.reason,
+            "recommended": None if sheet.recommended is None else sheet.weighings[sheet.recommended].label,
+            "advice": sheet.advice,
+            "releases": [
+                {"label": each.label, "sha256": r.sha256 or None}
+                for each, r in zip(sheet.weighings, releases, strict=True)
+            ],
+        },
+        "governance": {
+            "reviewer": about.reviewer,
+            "next_review": about.next_review,
+            "software": f"Coterie {__version__}",
+            "edition": sheet.edition,
+        },
+    }
+
+
+def content_digest(data: dict[str, Any]) -> str:
+    """A digest of what a page says, whatever the day on which it says so."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()

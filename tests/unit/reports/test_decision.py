@@ -1,0 +1,198 @@
+"""The first page: three risks against their thresholds, what is recommended, and what each edition leaves out."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from coterie.core.promise import Check
+from coterie.core.scores import score_table
+from coterie.promises.differential_privacy import DifferentialPrivacy
+from coterie.promises.query_k_anonymity import QueryKAnonymity
+from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.reports import render
+from coterie.reports.about import About, Thresholds
+from coterie.reports.decision import FILL_IN, decide
+from coterie.reports.figures import Figures
+from coterie.reports.views import LogView, ReleaseView
+
+FIGURES = Figures.collect()
+PASSED = Check(name="crowd", status="passed", detail="looked at", carries_promise=True)
+GROUPED = {
+    ("linkage", "after.half"): 9.0, ("linkage", "before.half"): 97.0, ("linkage", "after.half.control"): 0.5,
+    ("linkage", "after.names"): 50, ("simattack", "after.profiles.recall"): 4.0,
+    ("attribution", "excess"): 8.0, ("attribution", "before.five_queries"): 90.0,
+    ("personal_data", "after.rows"): 0, ("personal_data", "before.rows"): 12,
+    ("semantic_remain", "categories_1.level_5.relative"): 40.0,
+}  # fmt: skip
+NAMELESS = {
+    ("linkage", "after.names"): 0, ("witness", "after.names"): 0, ("witness", "after.unique"): 0.0,
+    ("simattack", "after.queries.recall"): 6.0, ("personal_data", "after.rows"): 0,
+}  # fmt: skip
+
+
+def _log(**changes):
+    log = LogView(
+        rows=123_456, users=1_234, queries=17_142, days=92, bad_lines=3, steps=("normalize",), shape="QUERIES",
+        synthetic=False, exposure=score_table([]), files=("secret-customer.tsv",), digest="d" * 64,
+        period=("2026-03-01", "2026-05-31"),
+    )  # fmt: skip
+    return replace(log, **changes)
+
+
+def _release(scores, label="a k=10", *, promise=None, checks=(PASSED,), **changes):
+    rows = [(name, key, value, "%") for (name, key), value in scores.items()]
+    view = ReleaseView(
+        label=label, method=label.split()[0], params={"k": 10}, promises=(promise or UserKAnonymity(k=10),),
+        checks=checks, warnings=(), scores=score_table(rows), largest_k=10, sha256="e" * 64,
+    )  # fmt: skip
+    return replace(view, **changes)
+
+
+def _decide(*releases, about=None, edition="internal"):
+    return decide(_log(), releases, FIGURES, about, edition)
+
+
+def _outcomes(sheet, place=0):
+    return {line.risk: line.outcome for line in sheet.weighings[place].lines}
+
+
+def test_three_lines_against_one_in_k():
+    sheet = _decide(_release(GROUPED))
+    assert _outcomes(sheet) == dict.fromkeys(("singling out", "linkability", "inference"), "within")
+    line = sheet.weighings[0].lines[0]
+    assert (line.before, line.after, line.control, line.threshold) == (97.0, 9.0, 0.5, 10.0)
+    assert "half of a person's queries" in line.attacker
+    assert sheet.recommended == 0
+    assert "nothing in it looks like personal data" in sheet.advice
+
+
+@pytest.mark.parametrize(("low", "outcome"), [(None, "above"), (10.5, "above"), (9.5, "at the threshold")])
+def test_above_the_threshold_unless_chance_explains_it(low, outcome):
+    scores = {**GROUPED, ("linkage", "after.half"): 11.0}
+    if low is not None:
+        scores |= {("linkage", "after.half.low"): low, ("linkage", "after.half.high"): 13.0}
+    sheet = _decide(_release(scores))
+    assert _outcomes(sheet)["singling out"] == outcome
+    assert sheet.recommended == (None if outcome == "above" else 0)
+
+
+def test_the_worst_attack_of_a_risk_counts():
+    scores = {**GROUPED, ("witness", "after.unique"): 30.0, ("witness", "after.names"): 50}
+    line = _decide(_release(scores)).weighings[0].lines[0]
+    assert (line.measure, line.after, line.outcome) == ("witness", 30.0, "above")
+
+
+def test_thresholds_of_ones_own():
+    about = About(thresholds=Thresholds(singling_out=5, inference=8))
+    assert _outcomes(_decide(_release(GROUPED), about=about)) == {
+        "singling out": "above", "linkability": "within", "inference": "within"
+    }  # fmt: skip
+
+
+def test_a_release_without_names_and_a_risk_without_an_attack():
+    left_out = {"attribution": "No users of this release share a profile."}
+    sheet = _decide(_release(NAMELESS, promise=QueryKAnonymity(k=10), left_out=left_out))
+    assert _outcomes(sheet) == {
+        "singling out": "nothing to find", "linkability": "within", "inference": "does not apply"
+    }  # fmt: skip
+    assert sheet.weighings[0].lines[2].verdict == "No users of this release share a profile."
+    assert _outcomes(_decide(_release({})))["inference"] == "not measured"
+    assert "No attack was measured" not in sheet.can_and_cannot
+    assert "does not mean impossible" in _decide(_release({})).can_and_cannot
+
+
+def test_the_one_that_keeps_most_meaning_is_recommended_among_those_that_pass():
+    more = {**GROUPED, ("semantic_remain", "categories_1.level_5.relative"): 60.0}
+    unsafe = {**more, ("attribution", "excess"): 20.0}
+    dirty = {**more, ("personal_data", "after.rows"): 27}
+    broken = (replace(PASSED, status="failed", broken=1),)
+    releases = [
+        _release(GROUPED, "a k=10"), _release(more, "b k=10"), _release(unsafe, "c k=10"), _release(dirty, "d k=10"),
+        _release(more, "e k=10", checks=broken),
+    ]  # fmt: skip
+    sheet = _decide(*releases)
+    assert sheet.recommended == 1
+    assert "interests kept 60.0% (next: a k=10, 40.0%)" in sheet.advice
+    assert "Not c k=10: inference above the threshold." in sheet.advice
+    assert "Not d k=10: 27 rows look like personal data." in sheet.advice
+    assert "Not e k=10: its promise is broken." in sheet.advice
+    none = _decide(*releases[2:])
+    assert none.recommended is None
+    assert none.advice.startswith("None of these can be recommended.")
+    assert "own 1 in k" not in sheet.advice
+    assert "own 1 in k" in _decide(releases[0], _release(GROUPED, "z k=5", promise=UserKAnonymity(k=5))).advice
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "json"])
+def test_all_that_is_known_stands_on_the_page(kind):
+    about = About(
+        name="Library", purpose="Spelling", recipient="University", conditions="Not passed on", reason="Branches",
+        reviewer="A. Example", next_review="2027-01",
+    )  # fmt: skip
+    page = render(_log(), [_release(GROUPED)], kind, about=about, date="2026-11-18")
+    for text in (
+        "Library", "Spelling", "University", "Not passed on", "Branches", "A. Example", "2027-01", "2026-11-18",
+        "d" * 64, "e" * 64, "2026-03-01 to 2026-05-31", "123\u202f456" if kind == "html" else "123",
+    ):  # fmt: skip
+        assert text in page
+    for heading in ("context", "data", "identifiability", "mitigation", "governance"):
+        assert heading in page.lower()
+
+
+def test_lines_to_fill_in():
+    page = render(_log(), [_release(GROUPED)], "md")
+    assert page.count(FILL_IN) == 7  # purpose, recipient, conditions, reason, reviewer, date, next review
+    assert render(_log(), [_release(GROUPED)], "html").count('class="fill"') == 7
+
+
+def test_the_digest_does_not_know_the_date():
+    pages = [render(_log(), [_release(GROUPED)], "json", date=date) for date in ("2026-01-01", "2026-01-02")]
+    assert pages[0] != pages[1]
+    assert pages[0].replace("2026-01-01", "") == pages[1].replace("2026-01-02", "")
+    other = render(_log(rows=5), [_release(GROUPED)], "json", date="2026-01-01")
+    found = [page.split('"sha256_without_date": "')[1][:64] for page in (*pages, other)]
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize("kind", ["html", "md", "json"])
+def test_the_external_edition_names_no_input_and_rounds(kind):
+    page = render(_log(), [_release(GROUPED)], kind, edition="external")
+    for secret in (
+        "secret-customer",
+        "d" * 64,
+        "123456",
+        "123\u202f456",
+        "123,456",
+        "1234",
+        "1\u202f234",
+        "2026-03-01",
+    ):
+        assert secret not in page
+    assert "2026-03" in page
+    assert "e" * 64 in page
+    assert "--record" not in page
+
+
+def test_the_external_edition_measures_nothing_beside_differential_privacy():
+    promise = DifferentialPrivacy(epsilon=1.0, delta=1e-6)
+    release = _release({("mass", "rows"): 77.7, ("personal_data", "before.rows"): 55.5}, promise=promise)
+    assert "77.7" in render(_log(), [release], "md")
+    for kind in ("html", "md", "json"):
+        page = render(_log(), [release], kind, edition="external")
+        assert "77.7" not in page
+        assert "55.5" not in page
+
+
+def test_rows_of_shared_profiles_are_not_called_kept():
+    """Neither in a report nor in the line that `anonymize` prints."""
+    import coterie
+    from coterie.methods.microaggregate import Microaggregate
+    from coterie.testing import queries_log
+
+    release = coterie.anonymize(queries_log(), Microaggregate(k=2), seed=1)
+    scores = coterie.measure(queries_log(), release, ["release_share"])
+    assert "rows" not in scores["key"].to_list()
+    assert scores.filter(pl.col("key") == "rows.count")["value"].item() > 0
+    assert "%" not in release.size
+    assert "shared profiles" in release.size
