@@ -31,14 +31,6 @@ from coterie.studio.queue import Job
 
 MOST_SYNTHETIC = 100_000
 _READING = ("format", "query_param", "user_field", "date")
-ABOUT = (
-    ("purpose", "Purpose", "What is the release for?"),
-    ("recipient", "Recipient", "Who gets it?"),
-    ("conditions", "Conditions", "What are they bound to?"),
-    ("reason", "Reason", "Why this method, and why these numbers?"),
-    ("reviewer", "Reviewer", "Who weighed it?"),
-    ("next_review", "Next review", "When is it looked at again? For example 2027-01-31."),
-)
 
 
 class BadFormError(Exception):
@@ -290,6 +282,8 @@ class Studio:
         risks, uses = _axes(side, ("attacks", "privacy")), _axes(side, ("utility",))
         x, y = _picked_axis(risks, said.get("x")), _picked_axis(uses[::-1], said.get("y"))
         most, least = _percent(said.get("most")), _percent(said.get("least"))
+        if "most" not in said and x is not None and x.section == "attacks":
+            most = _one_in_k(side)
         points = [] if x is None or y is None else _points(side, x.id, y.id)
         drawn = None if x is None or y is None else draw(points, (x.axis, y.axis), most, least)
         records = [f"record.{each.id}" for each in side]
@@ -312,8 +306,8 @@ class Studio:
             command = commands.anonymize(log.source, offer, attempt.typed, "release.tsv", "private-record")
         done = [each for each in desk.decisions.values() if desk.attempts[each.attempt].log == log.id]
         return self._page(
-            "decide", "decide", log, tried=tried, attempt=attempt, about=ABOUT, done=done, command=command,
-            kinds=desk.catalogue.kinds if desk.catalogue is not None else (), typed=desk.about,
+            "decide", "decide", log, tried=tried, attempt=attempt, done=done, command=command,
+            there=desk.catalogue, typed=desk.about,
             folder=desk.about.get("folder") or str(Path.cwd() / "decision"),
         )  # fmt: skip
 
@@ -324,7 +318,8 @@ class Studio:
         kind = _text(form, "kind")
         if kind not in self._desk.catalogue.kinds:
             raise BadFormError(f"A release is written as {', '.join(self._desk.catalogue.kinds)}.")
-        about = {name: _text(form, name) for name, _, _ in ABOUT}
+        about: dict[str, Any] = {name: _text(form, name) for name, _ in self._desk.catalogue.questions}
+        about["thresholds"] = _thresholds(form, self._desk.catalogue.thresholds)
         folder = _text(form, "folder")
         if not folder:
             raise BadFormError("Say where to write: the name of a new folder.")
@@ -459,6 +454,19 @@ def _percent(text: str | None) -> float | None:
     return number if 0 <= number <= 1000 else None
 
 
+def _thresholds(form: FormData, risks: tuple[str, ...]) -> dict[str, float]:
+    """The thresholds that were typed."""
+    found = {}
+    for risk in risks:
+        text = _text(form, f"threshold.{risk}")
+        number = _percent(text)
+        if text and (number is None or number > 100):
+            raise BadFormError(f"The threshold for {risk.replace('_', ' ')} is a percentage from 0 to 100.")
+        if number is not None:
+            found[risk] = number
+    return found
+
+
 def _reading(form: FormData) -> dict[str, Any]:
     """How to read a log, as far as a form says it."""
     reading: dict[str, Any] = {name: text for name in _READING if (text := _text(form, name))}
@@ -515,6 +523,12 @@ def _picked_axis(axes: list[plain.Shown], name: str | None) -> plain.Shown | Non
     return next((each for each in axes if each.id == name), axes[0] if axes else None)
 
 
+def _one_in_k(side: list[Attempt]) -> float | None:
+    """What a report weighs attacks against unless told otherwise: one in the largest k."""
+    ks = [each.tried.k for each in side if each.tried is not None and each.tried.k is not None]
+    return round(100 / max(ks), 2) if ks else None
+
+
 def _points(side: list[Attempt], x: str, y: str) -> list[Point]:
     points = []
     for place, attempt in enumerate(side, 1):
@@ -533,7 +547,7 @@ def _in_short(side: list[Attempt]) -> list[tuple[str, list[tuple[str, str]]]]:
     """What each release leaves of the three risks, and what can be an axis: a title, and a text with its reading."""
     rows: dict[str, list[tuple[str, str]]] = {}
     for place, attempt in enumerate(side):
-        found = {}
+        found: dict[str, tuple[str, str]] = {}
         for each in () if attempt.attacked is None else attempt.attacked.weighed:
             found.setdefault(each.risk.capitalize(), (each.after, each.says))
         found |= {each.title: (each.after, "") for each in attempt.figures if each.axis}

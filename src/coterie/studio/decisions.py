@@ -7,13 +7,20 @@ unless its owner asks for it.
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coterie import jobs
+from coterie.core.scratch import Scratch
 from coterie.errors import InputError, MissingError
+from coterie.measuring import report_files
+from coterie.reports.about import read_about
 from coterie.steps import parse_steps
 from coterie.studio import commands
 from coterie.studio.fields import method_of
@@ -22,8 +29,8 @@ from coterie.studio.plain import Offer, Source, Written
 if TYPE_CHECKING:
     from coterie.studio.tasks import Bench
 
-RELEASE, REPORT, ABOUT, SETTINGS, COMMANDS, RECORD = (
-    "release", "report.html", "about.toml", "settings.toml", "commands.txt", "private-record"
+RELEASE, REPORT, PAPER, ABOUT, SETTINGS, COMMANDS, RECORD = (
+    "release", "report.html", "report.pdf", "about.toml", "settings.toml", "commands.txt", "private-record"
 )  # fmt: skip
 
 
@@ -35,7 +42,7 @@ def decide(
     typed: Mapping[str, str],
     folder: str,
     kind: str,
-    about: Mapping[str, str],
+    about: Mapping[str, Any],
     keep_record: bool,
 ) -> Written:
     """Write everything that a decision needs into a new folder."""
@@ -66,17 +73,26 @@ def decide(
     notes += done.warnings
     progress("report")
     (place / ABOUT).write_text(_about(about), encoding="utf-8")
-    broken = jobs.report_files(
-        [str(out)], source.paths, place / REPORT, records=[record], reading=source.reading, note=notes.append
+    broken = report_files(
+        [str(out)],
+        source.paths,
+        place / REPORT,
+        records=[record],
+        reading=source.reading,
+        about=read_about(place / ABOUT),
+        note=notes.append,
     )
     if broken:
         raise InputError("The log changed while the release was made from it. Decide again.")
+    tell("Printing the report", 0.95)
+    pdf = printed(place / REPORT, place / PAPER)
     (place / SETTINGS).write_text(commands.settings(source, offer, typed), encoding="utf-8")
     (place / COMMANDS).write_text(_commands(source, offer, out.name, keep_record), encoding="utf-8")
     files = [
         (out.name, "the release, which may leave the house"),
         (f"{out.name}.json", "its sidecar: the promise, the checks and the digest; give it along"),
         (REPORT, "the page to read and sign"),
+        *([(PAPER, "the same on paper")] if pdf else []),
         (ABOUT, "what you wrote: purpose, recipient, reason"),
         (SETTINGS, "the settings, for a nightly job"),
         (COMMANDS, "the same from the command line"),
@@ -84,10 +100,16 @@ def decide(
     ]
     return Written(
         folder=str(place), files=tuple(files), sentence=done.sentence, sha256=_digest(out), notes=tuple(notes),
-        report=str(place / REPORT),
+        report=str(place / REPORT), pdf=pdf,
     )  # fmt: skip
 
 
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_FLAGS = (
+    "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-extensions", "--no-pdf-header-footer",
+)  # fmt: skip
+_PATIENCE = 120  # seconds
 _SAID = {
     "read": "Reading the log",
     "learn": "Learning what does not depend on k",
@@ -112,7 +134,26 @@ def _new_folder(text: str) -> Path:
 
 
 def _about(about: Mapping[str, Any]) -> str:
-    return commands.toml({name: text for name, text in about.items() if text})
+    """What people wrote, for `coterie report --about`; thresholds are a table of their own, and come last."""
+    said = {name: text for name, text in about.items() if text and name != "thresholds"}
+    limits = about.get("thresholds")
+    return commands.toml(said) + (f"\n[thresholds]\n{commands.toml(limits)}" if limits else "")
+
+
+def printed(page: Path, to: Path) -> bool:
+    """A page as PDF, where there is a Chromium; whether there is one now."""
+    chromium = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if chromium is None:
+        return False
+    profile, alone = Scratch(), [] if os.getuid() else ["--no-sandbox"]  # which cannot be for root
+    part = profile.path / to.name
+    command = [chromium, *_FLAGS, *alone, f"--user-data-dir={profile.path}", f"--print-to-pdf={part}", page.as_uri()]
+    with suppress(OSError, subprocess.TimeoutExpired):
+        subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)  # noqa: S603 (found, not typed)
+    if not part.is_file() or not part.read_bytes().startswith(b"%PDF"):
+        return False
+    shutil.copyfile(part, to)
+    return True
 
 
 def _digest(path: Path) -> str:

@@ -108,7 +108,7 @@ class Desk:
     decisions: dict[int, Decision] = field(default_factory=dict)
     checks: dict[int, Checked] = field(default_factory=dict)
     catalogue: plain.Catalogue | None = None
-    about: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
     """What was last typed into the form of a decision."""
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1), repr=False)
 
@@ -189,7 +189,7 @@ class Desk:
         """The releases of a log that were made, the newest first."""
         return [each for each in reversed(self.attempts.values()) if each.log == log.id and each.tried is not None]
 
-    def decide(self, attempt: Attempt, folder: str, kind: str, about: Mapping[str, str], keep_record: bool) -> Decision:
+    def decide(self, attempt: Attempt, folder: str, kind: str, about: Mapping[str, Any], keep_record: bool) -> Decision:
         """Write a folder."""
         if self.catalogue is None:
             raise LookupError(attempt.method)

@@ -13,6 +13,7 @@ from coterie.core.log import Log
 from coterie.core.nouns import in_words_of
 from coterie.core.shapes import Shape
 from coterie.reports import figures as report
+from coterie.reports.decision import decide
 from coterie.reports.views import LogView, ReleaseView
 from coterie.studio.plain import RiskNumber, Shown, Weighing
 
@@ -35,11 +36,11 @@ def shown_of(log: LogView, view: ReleaseView, random: ReleaseView | None, shape:
                     section=section,
                     title=figure.title,
                     reading=figure.reading,
-                    before=report.before(log, [view], figure),
-                    after=report.cell(view, figure),
+                    before=str(report.before(log, [view], figure)),
+                    after=str(report.cell(view, figure)),
                     number=number,
                     axis=figure.glance.axis if figure.glance is not None else "",
-                    random="" if random is None else report.cell(random, figure),
+                    random="" if random is None else str(report.cell(random, figure)),
                     random_number=None if random is None else report.number(random, figure),
                 )
             )
@@ -84,26 +85,24 @@ def _alone(view: LogView, shape: Shape) -> list[tuple[str, str]]:
     return [(figure.title, report.shown(value, unit)) for figure, value, unit in found if value is not None]
 
 
-def weighed_in(view: ReleaseView, shape: Shape) -> tuple[Weighing, ...]:
-    """The rates that a decision weighs, before and after, as far as they were measured."""
-    found = []
-    for each in measures.weighed():
-        before, after, control = (
-            _look(view.scores, each.measure, key) for key in (each.before, each.key, each.control)
+def weighed_in(log: LogView, view: ReleaseView, shape: Shape) -> tuple[tuple[Weighing, ...], str]:
+    """The three lines of the first page of a report about this release alone, and what it would recommend."""
+    sheet = decide(log, [view], report.Figures.collect(shape), None, "internal")
+    found = [
+        Weighing(
+            risk=line.risk,
+            before=report.shown(line.before, "%"),
+            after=report.shown(line.after, "%"),
+            control=report.shown(line.control, "%"),
+            threshold=report.shown(line.threshold, "%"),
+            verdict=line.verdict,
+            above=line.outcome == "above",
+            says=line.attacker,
         )
-        if after[0] is None:
-            continue
-        found.append(
-            Weighing(
-                risk=each.risk,
-                before=report.shown(*before),
-                after=report.shown(*after),
-                number=after[0],
-                says=in_words_of(shape, each.attacker),
-                control="" if control[0] is None else report.shown(*control),
-            )
-        )
-    return tuple(found)
+        for weighing in sheet.weighings
+        for line in weighing.lines
+    ]
+    return tuple(found), sheet.advice
 
 
 def findings_in(view: ReleaseView, shape: Shape) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -112,14 +112,17 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Weighing:
-    """One risk, before and after."""
+    """One risk, before and after, against its threshold: a line of the first page of a report."""
 
     risk: str
     before: str
     after: str
-    number: float | None
+    control: str
+    threshold: str
+    verdict: str
+    above: bool
     says: str
-    control: str = ""
+    """Who succeeds, and in what."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +137,7 @@ class Tried:
     limits: tuple[str, ...]
     size: str
     checks: int
+    k: int | None
     largest_k: int | None
     warnings: tuple[str, ...]
     personal: tuple[tuple[str, int], ...]
@@ -152,6 +156,8 @@ class Attacked:
 
     figures: tuple[Shown, ...]
     weighed: tuple[Weighing, ...]
+    advice: str
+    """What a report would recommend, and why."""
     findings: tuple[tuple[str, tuple[str, ...]], ...]
     """Each risk's question, and what there is to say."""
     left_out: tuple[tuple[str, str], ...] = ()
@@ -237,3 +243,7 @@ class Catalogue:
     """Kinds of files that releases are written as."""
     synthetic: tuple[str, ...]
     """Kinds of made-up logs."""
+    questions: tuple[tuple[str, str], ...]
+    """What a report asks of people: names, and the questions."""
+    thresholds: tuple[str, ...]
+    """The risks for which they may set thresholds."""

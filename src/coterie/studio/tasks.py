@@ -86,6 +86,7 @@ class Bench:
 def catalogue(bench: Bench, tell: Told) -> Catalogue:  # noqa: ARG001 (all tasks have this signature)
     """What there is."""
     from coterie.core.shapes import SHAPES
+    from coterie.reports.about import QUESTIONS, Thresholds
     from coterie.synth import KINDS as KINDS_OF_LOGS
     from coterie.writing.files import KINDS
 
@@ -102,6 +103,8 @@ def catalogue(bench: Bench, tell: Told) -> Catalogue:  # noqa: ARG001 (all tasks
         columns={shape: _columns_of(SHAPES[shape]) for shape in shapes},
         kinds=tuple(KINDS),
         synthetic=tuple(KINDS_OF_LOGS),
+        questions=tuple(QUESTIONS.items()),
+        thresholds=tuple(Thresholds.__struct_fields__),
     )
 
 
@@ -276,6 +279,7 @@ def attempt(bench: Bench, tell: Told, source: Source, number: int, method: str, 
         limits=view.limits,
         size=release.size,
         checks=len(release.checks),
+        k=view.k,
         largest_k=release.verdict.largest_k,
         warnings=release.warnings,
         personal=left,
@@ -363,9 +367,11 @@ def attack(bench: Bench, tell: Told, source: Source, number: int, method: str, t
                        lambda name, share: tell(f"Random groups. {name}", 0.5 + share / 2))  # fmt: skip
         bench.tables = None
     before = bench.log_view(source)
+    weighed, advice = weighed_in(before, view, log.shape)
     return Attacked(
         figures=shown_of(before, view, random, log.shape),
-        weighed=weighed_in(view, log.shape),
+        weighed=weighed,
+        advice=advice,
         findings=findings_in(view, log.shape),
         left_out=tuple(view.left_out.items()),
     )

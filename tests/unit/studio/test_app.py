@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from html import unescape
 from pathlib import Path
 
@@ -251,6 +252,7 @@ def test_a_decision_is_a_folder_that_verifies(browser, opened, log_file, tmp_pat
     form = {
         "folder": str(folder), "kind": "tsv", "purpose": f"Research {SCRIPT}", "recipient": "A lab", "reviewer": "B",
         "conditions": "None", "reason": "Enough", "next_review": "2030-01-31",
+        "threshold.inference": "5",
     }  # fmt: skip
     where = browser.done(browser.post(f"/try/{attempt}/decide", form))
     page = browser.get(where).text
@@ -266,6 +268,10 @@ def test_a_decision_is_a_folder_that_verifies(browser, opened, log_file, tmp_pat
     report = browser.get(f"{where}/report")
     assert "sandbox" in report.headers["content-security-policy"]
     assert SCRIPT not in report.text
+    about = tomllib.loads((folder / "about.toml").read_text())
+    assert (about["recipient"], about["thresholds"]) == ("A lab", {"inference": 5.0})
+    assert "A lab" in report.text
+    assert "2030-01-31" in report.text
     again = browser.post(f"/try/{attempt}/decide", form)
     assert "there already" in browser.follow(again).text, "nothing is replaced"
     assert "Research" in browser.get(f"/log/{opened}/decide?try={attempt}").text, "what was typed is still there"
@@ -281,6 +287,7 @@ def test_a_decision_is_a_folder_that_verifies(browser, opened, log_file, tmp_pat
     [
         ({"kind": "tsv", "folder": ""}, "Say where to write"),
         ({"kind": "exe", "folder": "x"}, "A release is written as"),
+        ({"kind": "tsv", "folder": "x", "threshold.inference": "many"}, "percentage from 0 to 100"),
     ],
 )
 def test_bad_decisions(browser, opened, form, says):
