@@ -35,6 +35,7 @@ COMMANDS = {
     "regimes": ("lists", "List the regimes under which search data are shared, or show one."),
     "report": ("report", "One page about released files: promises, checks, figures."),
     "simulate": ("simulate", "What an engine sees if people protect themselves."),
+    "studio": ("studio", "The same in your browser, on this machine only."),
     "study": ("study", "Run a grid of methods and parameters; resumes where it stopped."),
     "synth": ("synth", "Write a synthetic log with the statistics of a real one."),
     "taxonomy": ("taxonomy", "The trees of concepts that methods and measures of meaning use."),

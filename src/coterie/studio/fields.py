@@ -1,0 +1,143 @@
+"""Fields: methods and their parameters as a form shows them, and what was typed as the values of parameters.
+
+Everything is taken from the registry and from the rule of each parameter. A rule that nobody knows here is a line of
+text with its description: the method checks what is typed in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from coterie.core import registry
+from coterie.core.params import Above, Choice, File, Flag, Param, Range, Several, params_of
+from coterie.core.plan import Facts
+from coterie.core.shapes import SHAPES
+from coterie.errors import CoterieError, ParameterError
+from coterie.studio.plain import Field, Offer
+
+SLIDER_TO = 50
+"""Where a slider without an end ends; more can be typed beside it."""
+GROUPS = {
+    ("text", "items"): ("Single {items} as they are", "What too few people have in common is left out."),
+    ("text", "subjects"): ("Profiles of whole {items}", "One for each {subject}, the same for everybody in a group."),
+    ("phrases", "items"): ("Parts of {items}", "The parts that enough people have in common."),
+    ("phrases", "subjects"): (
+        "Profiles of phrases",
+        "One for each {subject}, the same for a group, in words that many have.",
+    ),
+    ("concepts", "items"): ("Topics in place of {items}", "Concepts of a taxonomy that enough people share."),
+    ("concepts", "subjects"): ("Topics in place of {items}", "Concepts of a taxonomy that enough people share."),
+    ("counts", "items"): ("Numbers only", "How often, or how many people; no row of anybody."),
+    ("counts", "subjects"): ("Numbers only", "How often, or how many people; no row of anybody."),
+}
+"""What is published, by what released items are and what the promise is about."""
+
+
+def offers() -> tuple[Offer, ...]:
+    """All methods there are."""
+    return tuple(_offer(name) for name in registry.names("methods"))
+
+
+def _offer(name: str) -> Offer:
+    method = registry.method(name)
+    publishes, about = _kind(method)
+    return Offer(
+        name=name,
+        doc=" ".join((method.__doc__ or name).split()),
+        status=getattr(method, "status", ""),
+        accepts=tuple(shape.name for shape in method.accepts),
+        publishes=publishes,
+        about=about,
+        fields=tuple(_field(param) for param in params_of(method)),
+        spends=hasattr(method, "spends"),
+    )
+
+
+def _kind(method: Any) -> tuple[str, str]:
+    """What it publishes unless told otherwise; of a method that needs to be told something, by the shape it gives."""
+    counts = getattr(getattr(method, "gives", None), "count", "")
+    try:
+        promises = method().promises(Facts(subjects=10**6, rows=10**7, owners=None, shape=method.accepts[0]))
+        return promises[0].releases, promises[0].about
+    except (CoterieError, IndexError, TypeError):
+        return ("counts", "items") if counts else ("text", "items")
+
+
+def _field(param: Param) -> Field:
+    rule, default = param.rule, "" if param.default is None else str(param.default)
+    shown: dict[str, Any] = {"widget": "text"}
+    match rule:
+        case Flag():
+            shown = {"widget": "flag", "default": "on" if param.default else ""}
+        case Choice():
+            shown = {"widget": "choice", "options": rule.options}
+        case Several():
+            shown = {"widget": "several", "options": rule.options}
+        case File():
+            shown = {"widget": "text", "options": rule.names}
+        case Range() | Above():
+            high = getattr(rule, "high", None)
+            whole = param.kind is int
+            slides = param.name == "k" or param.late or high is not None
+            low = rule.low if isinstance(rule, Range) else rule.low + (1 if whole else 0.1)
+            shown = {
+                "widget": "slider" if slides else "number",
+                "low": low,
+                "high": high if high is not None else max(SLIDER_TO, 2 * float(param.default or 0)),
+                "step": 1 if whole else 0.05 if (high or SLIDER_TO) <= 1 else 0.1,
+            }
+    return Field(
+        **{
+            "name": param.name,
+            "label": param.name.replace("_", " "),
+            "doc": param.doc,
+            "default": default,
+            "allowed": rule.describe(param.kind),
+            "first": param.name == "k" or shown["widget"] == "slider",
+            **shown,
+        }
+    )
+
+
+def groups_for(shape: str, every: tuple[Offer, ...]) -> list[tuple[str, str, list[Offer]]]:
+    """The methods for a log of that shape by what one wants to publish: heading, reading, methods."""
+    of_shape = SHAPES[shape]
+    nouns = {"items": of_shape.item_nouns, "subject": of_shape.subject_noun}
+    found: dict[tuple[str, str], list[Offer]] = {}
+    for kind, words in GROUPS.items():
+        title, reading = (text.format(**nouns) for text in words)
+        fitting = [each for each in every if shape in each.accepts and (each.publishes, each.about) == kind]
+        found.setdefault((title, reading), []).extend(fitting)
+    known = {each.name for some in found.values() for each in some}
+    rest = [each for each in every if shape in each.accepts and each.name not in known]
+    return [(*head, some) for head, some in [*found.items(), (("Other", ""), rest)] if some]
+
+
+def values_of(name: str, typed: Mapping[str, str]) -> dict[str, Any]:
+    """What was typed into the form of a method, as its parameters; what is empty has its default."""
+    values: dict[str, Any] = {}
+    for param in params_of(registry.method(name)):
+        text = typed.get(param.name, "").strip()
+        if isinstance(param.rule, Flag):
+            if param.name in typed:
+                values[param.name] = text == "on"
+        elif text:
+            values[param.name] = _value(name, param, text)
+    return values
+
+
+def _value(name: str, param: Param, text: str) -> Any:
+    read = getattr(param.rule, "read", param.kind if param.kind in (int, float) else str)
+    try:
+        return read(text)
+    except (ValueError, OverflowError):
+        raise ParameterError(
+            f"The {param.name!r} parameter of {name} must be {param.rule.describe(param.kind)}. Got {text[:40]!r} "
+            f"instead."
+        ) from None
+
+
+def method_of(name: str, typed: Mapping[str, str]) -> Any:
+    """The method of that name with what was typed; ParameterError in a sentence where that cannot be."""
+    return registry.method(name)(**values_of(name, typed))

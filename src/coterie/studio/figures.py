@@ -1,0 +1,120 @@
+"""Figures of the studio: what reports say about a log and a release, as plain numbers and sentences.
+
+Which figures there are, what they are called and which rates are weighed is asked of the measures; nothing is known
+here by name.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from coterie import measures
+from coterie.core.log import Log
+from coterie.core.nouns import in_words_of
+from coterie.core.shapes import Shape
+from coterie.reports import figures as report
+from coterie.reports.decision import decide
+from coterie.reports.views import LogView, ReleaseView
+from coterie.studio.plain import RiskNumber, Shown, Weighing
+
+_SECTIONS = ("privacy", "attacks", "utility")
+
+
+def shown_of(log: LogView, view: ReleaseView, random: ReleaseView | None, shape: Shape) -> tuple[Shown, ...]:
+    """The figures of a release that were measured, with those of random groups where there are some."""
+    every = report.Figures.collect(shape)
+    found = []
+    for section in _SECTIONS:
+        for figure in every.tabled(section, [view]):  # type: ignore[arg-type]  # one of the three
+            number = report.number(view, figure)
+            if number is None:
+                continue
+            found.append(
+                Shown(
+                    measure=figure.measure,
+                    key=figure.key,
+                    section=section,
+                    title=figure.title,
+                    reading=figure.reading,
+                    before=str(report.before(log, [view], figure)),
+                    after=str(report.cell(view, figure)),
+                    number=number,
+                    axis=figure.glance.axis if figure.glance is not None else "",
+                    random="" if random is None else str(report.cell(random, figure)),
+                    random_number=None if random is None else report.number(random, figure),
+                )
+            )
+    return tuple(found)
+
+
+def numbers_now(log: Log, scores: pl.DataFrame, view: LogView) -> tuple[RiskNumber, ...]:
+    """The three questions, each with the first rate that was measured on the log as it is, and the others beside it."""
+    rates = measures.weighed()
+    numbers = []
+    for risk, question in report.RISKS.items():
+        found = []
+        for each in rates:
+            value, unit = _look(scores, each.measure, each.before)
+            if each.risk == risk and value is not None:
+                control, control_unit = _look(scores, each.measure, each.control)
+                says = in_words_of(log.shape, each.attacker)
+                found.append((value, report.shown(value, unit), says, report.shown(control, control_unit)))
+        first = found[0] if found else (None, report.NONE, "", report.NONE)
+        others = [(says[0].upper() + says[1:], text) for _, text, says, _ in found[1:]]
+        if risk == "singling out":
+            others += _alone(view, log.shape)
+        numbers.append(
+            RiskNumber(
+                risk=risk,
+                question=in_words_of(log.shape, question),
+                number=first[0],
+                text=first[1],
+                says=first[2],
+                control="" if first[3] == report.NONE else first[3],
+                others=tuple(others),
+            )
+        )
+    return tuple(numbers)
+
+
+def _alone(view: LogView, shape: Shape) -> list[tuple[str, str]]:
+    """How many people single items or profiles single out, as every report says it."""
+    every = report.Figures.collect(shape).every
+    lines = [figure for figure in every if figure.before.startswith("before.")]
+    found = [(figure, *_look(view.exposure, figure.measure, figure.before)) for figure in lines]
+    return [(figure.title, report.shown(value, unit)) for figure, value, unit in found if value is not None]
+
+
+def weighed_in(log: LogView, view: ReleaseView, shape: Shape) -> tuple[tuple[Weighing, ...], str]:
+    """The three lines of the first page of a report about this release alone, and what it would recommend."""
+    sheet = decide(log, [view], report.Figures.collect(shape), None, "internal")
+    found = [
+        Weighing(
+            risk=line.risk,
+            before=report.shown(line.before, "%"),
+            after=report.shown(line.after, "%"),
+            control=report.shown(line.control, "%"),
+            threshold=report.shown(line.threshold, "%"),
+            verdict=line.verdict,
+            above=line.outcome == "above",
+            says=line.attacker,
+        )
+        for weighing in sheet.weighings
+        for line in weighing.lines
+    ]
+    return tuple(found), sheet.advice
+
+
+def findings_in(view: ReleaseView, shape: Shape) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each risk's question, and what attacks say under it; what was not measured is left to the table."""
+    every = report.Figures.collect(shape)
+    said = []
+    for risk, question in report.RISKS.items():
+        texts = (report.said_of(view.scores, finding) for finding in every.findings if finding.risk == risk)
+        said.append((in_words_of(shape, question), tuple(text for text in texts if text is not None)))
+    return tuple(said)
+
+
+def _look(scores: pl.DataFrame, name: str, key: str) -> tuple[float | None, str]:
+    rows = scores.filter((pl.col("name") == name) & (pl.col("key") == key)).select("value", "unit")
+    return (rows["value"][0], rows["unit"][0] or "") if rows.height else (None, "")

@@ -1,0 +1,249 @@
+"""Plain: what server and worker tell each other. Names, numbers and sentences; rows only where the owner asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A log, and how to read and prepare it."""
+
+    paths: tuple[str, ...]
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """The named arguments of `coterie.read`, as far as they were said."""
+    prepare: str = "default"
+    kept: bool = True
+    """Whether the files are the owner's own; False for what was dropped into the studio, which goes with it."""
+
+    shown: tuple[str, ...] = ()
+    """What people call the files, where they are the studio's own copies."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The files as people call them."""
+        return self.shown or self.paths
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What rows depend on."""
+        return self.paths, repr(sorted(self.reading.items())), self.prepare
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A log that was read, in names and numbers."""
+
+    format: str
+    shape: str
+    subjects: str
+    items: str
+    lines: int
+    bad: int
+    rows: int
+    people: int
+    distinct: int
+    days: int | None
+    without_subject: int
+    steps: tuple[str, ...]
+    notes: tuple[str, ...]
+    synthetic: bool
+    columns: tuple[tuple[str, str], ...]
+    """Columns of the log, and what each means."""
+    masked: tuple[tuple[str, ...], ...]
+    """The first rows, with letters and digits that stand for others."""
+    names: tuple[str, ...]
+    """Columns of the file, where it is a table that says them."""
+    searches: tuple[tuple[str, int], ...] = ()
+    """Parameters of addresses that hold searches, and in how many rows: an access log can be read by them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskNumber:
+    """One of the three large numbers."""
+
+    risk: str
+    question: str
+    number: float | None
+    text: str
+    says: str
+    """Who succeeds, and in what."""
+    control: str = ""
+    """What a guess that knows nothing reaches."""
+    others: tuple[tuple[str, str], ...] = ()
+    """Further rates under the same name: what, how much."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Risk:
+    """How exposed people are before any protection."""
+
+    numbers: tuple[RiskNumber, ...]
+    personal: tuple[tuple[str, int], ...]
+    """Kinds of personal data, and in how many rows."""
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """One figure of a release."""
+
+    measure: str
+    key: str
+    section: str
+    title: str
+    reading: str
+    before: str
+    after: str
+    number: float | None
+    axis: str = ""
+    """Its name on an axis, where it can be one."""
+    random: str = ""
+    random_number: float | None = None
+    """The same for random groups of the same size."""
+
+    @property
+    def id(self) -> str:
+        """Names it in an address."""
+        return f"{self.measure}:{self.key}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighing:
+    """One risk, before and after, against its threshold: a line of the first page of a report."""
+
+    risk: str
+    before: str
+    after: str
+    control: str
+    threshold: str
+    verdict: str
+    above: bool
+    says: str
+    """Who succeeds, and in what."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """A release that was made and checked, and is nowhere but in the studio."""
+
+    label: str
+    method: str
+    params: Mapping[str, Any]
+    headline: str
+    sentence: str
+    limits: tuple[str, ...]
+    size: str
+    checks: int
+    k: int | None
+    largest_k: int | None
+    warnings: tuple[str, ...]
+    personal: tuple[tuple[str, int], ...]
+    """Personal data that is left in it: kinds, and in how many rows."""
+    figures: tuple[Shown, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+    groups: bool = False
+    """Whether random groups of the same size can stand beside it."""
+    bound: float | None = None
+    """The largest share of people, in percent, that the promise lets anyone who links names be right about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attacked:
+    """What attacks made of a release, and of random groups in its place."""
+
+    figures: tuple[Shown, ...]
+    weighed: tuple[Weighing, ...]
+    advice: str
+    """What a report would recommend, and why."""
+    findings: tuple[tuple[str, tuple[str, ...]], ...]
+    """Each risk's question, and what there is to say."""
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What a decision put on disk."""
+
+    folder: str
+    files: tuple[tuple[str, str], ...]
+    """Names, and what each is."""
+    sentence: str
+    sha256: str
+    notes: tuple[str, ...] = ()
+    report: str = ""
+    """Where the page is."""
+    pdf: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """The verdict on a release."""
+
+    state: str
+    """kept, broken, not checked."""
+    sentence: str
+    verdict: str
+    largest_k: int | None
+    checks: tuple[tuple[str, str, str, bool], ...]
+    """Name, status, text, whether the promise rests on it."""
+    notes: tuple[str, ...] = ()
+
+
+Widget = Literal["slider", "number", "choice", "several", "flag", "text"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """One parameter in a form."""
+
+    name: str
+    label: str
+    widget: Widget
+    doc: str
+    default: str
+    options: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    step: float = 1
+    allowed: str = ""
+    first: bool = False
+    """Whether it stands above the others: k, and whatever else has a slider."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """One method in a menu."""
+
+    name: str
+    doc: str
+    status: str
+    accepts: tuple[str, ...]
+    publishes: str
+    about: str
+    fields: tuple[Field, ...]
+    spends: bool
+    """Whether each release, also one that is only tried, costs the people in the log something."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Catalogue:
+    """What there is to choose from: all of it is asked of the registry."""
+
+    offers: Mapping[str, Offer]
+    groups: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]]
+    """For each shape: what one wants to publish, how to read that, and the methods for it."""
+    formats: tuple[tuple[str, str], ...]
+    promises: tuple[tuple[str, str], ...]
+    columns: Mapping[str, tuple[tuple[str, str], ...]]
+    """For each shape that files have: its columns and their meaning."""
+    kinds: tuple[str, ...]
+    """Kinds of files that releases are written as."""
+    synthetic: tuple[str, ...]
+    """Kinds of made-up logs."""
+    questions: tuple[tuple[str, str], ...]
+    """What a report asks of people: names, and the questions."""
+    thresholds: tuple[str, ...]
+    """The risks for which they may set thresholds."""

@@ -1,0 +1,431 @@
+"""Tasks: what the worker does. Each takes plain values, calls the public functions, and gives plain values.
+
+The log that was read last stays in memory with what was learnt about it, so that moving k is quick. A release that is
+tried is kept in the private folder of the studio with its record, as long as the studio runs, and attacks read it from
+there. Nothing is written anywhere else but by `decide`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from coterie import formats, jobs, measures, verbs
+from coterie.core import registry
+from coterie.core.log import Log, Record, Release
+from coterie.core.params import early_params
+from coterie.core.plan import Method, baseline_of, spends
+from coterie.core.scores import score_table
+from coterie.errors import CoterieError, InputError, NotApplicableError
+from coterie.measures.comparison import Comparison, scores_of
+from coterie.reports.views import LogView, ReleaseView, personal_data, site_searches
+from coterie.steps import parse_steps
+from coterie.studio.decisions import decide
+from coterie.studio.fields import groups_for, method_of, offers
+from coterie.studio.figures import findings_in, numbers_now, shown_of, weighed_in
+from coterie.studio.masks import masked
+from coterie.studio.plain import Attacked, Catalogue, Judged, Opened, Risk, Source, Tried
+from coterie.writing.history import History
+from coterie.writing.spending import spend
+
+Told = Callable[..., None]
+"""Hears what is being done, and which share of the whole job is."""
+PREVIEW = 6
+STAGES = {
+    "read": "Reading the log",
+    "learn": "Learning what does not depend on k",
+    "plan": "Deciding",
+    "release": "Applying the decision",
+    "verify": "Checking the promise with other code",
+    "write": "Keeping it for this session",
+    "report": "Measuring, attacking and writing the report",
+    "measure": "Measuring",
+}
+
+
+@dataclass(eq=False)
+class Bench:
+    """What the worker holds between tasks."""
+
+    folder: Path
+    log: tuple[object, Log, Log] | None = None
+    """The log that was read last: which one, as it was read, and prepared."""
+    view: tuple[object, LogView] | None = None
+    learnt: tuple[object, verbs.Learnt] | None = None
+    tables: tuple[object, Comparison] | None = None
+    """What measures computed about the release that was looked at last."""
+
+    def read(self, source: Source, tell: Told = lambda *_: None) -> tuple[Log, Log]:
+        """A log as it was read and as it was prepared; from memory where it was the last one."""
+        if self.log is None or self.log[0] != source.key:
+            self.log = self.view = self.learnt = self.tables = None
+            tell(STAGES["read"])
+            steps = parse_steps(source.prepare)
+            as_read = verbs.read(list(source.paths), **source.reading)
+            self.log = (source.key, as_read, verbs.prepare(as_read, steps))
+        return self.log[1:]
+
+    def log_view(self, source: Source) -> LogView:
+        """The log in counts."""
+        if self.view is None or self.view[0] != source.key:
+            self.view = (source.key, verbs.log_view(self.read(source)[1]))
+        return self.view[1]
+
+    def tried(self, number: int) -> tuple[Path, Path]:
+        """Where a release that was tried is, and its record."""
+        folder = self.folder / "tried"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder / f"{number}.parquet", folder / f"{number}.record"
+
+
+def catalogue(bench: Bench, tell: Told) -> Catalogue:  # noqa: ARG001 (all tasks have this signature)
+    """What there is."""
+    from coterie.core.shapes import SHAPES
+    from coterie.reports.about import QUESTIONS, Thresholds
+    from coterie.synth import KINDS as KINDS_OF_LOGS
+    from coterie.writing.files import KINDS
+
+    every = offers()
+    shapes = sorted({shape for offer in every for shape in offer.accepts})
+    return Catalogue(
+        offers={offer.name: offer for offer in every},
+        groups={
+            shape: tuple((title, says, tuple(o.name for o in some)) for title, says, some in groups_for(shape, every))
+            for shape in shapes
+        },
+        formats=tuple((name, _first_line("formats", name)) for name in registry.names("formats")),
+        promises=tuple((name, _first_line("promises", name)) for name in registry.names("promises")),
+        columns={shape: _columns_of(SHAPES[shape]) for shape in shapes},
+        kinds=tuple(KINDS),
+        synthetic=tuple(KINDS_OF_LOGS),
+        questions=tuple(QUESTIONS.items()),
+        thresholds=tuple(Thresholds.__struct_fields__),
+    )
+
+
+def _first_line(kind: str, name: str) -> str:
+    return (registry.module(kind, name).__doc__ or "").strip().partition("\n")[0]
+
+
+def _columns_of(shape: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((column.name, column.doc) for column in shape.columns if column.name in shape.readable)
+
+
+# --- opening -----------------------------------------------------------------------------------------
+
+
+def open_log(bench: Bench, tell: Told, source: Source) -> Opened:
+    """Read a log and count what is in it."""
+    tell(STAGES["read"], 0.0)
+    as_read, log = bench.read(source)
+    tell("Counting rows and people", 0.6)
+    view = bench.log_view(source)
+    counts = {name: value for step in log.history if step.name == "read" for name, value in step.counts.items()}
+    tell("Looking at columns", 0.9)
+    shape = log.shape
+    have = as_read.frame.collect_schema()
+    columns = [(name, says) for name, says in _columns_of(shape) if name in have]
+    first = as_read.frame.select(name for name, _ in columns).head(PREVIEW).collect(engine="streaming")
+    nobody = int(log.frame.select(pl.col(shape.subject).is_null().sum()).collect(engine="streaming").item())
+    return Opened(
+        format=_format_of(source),
+        shape=shape.name,
+        subjects=shape.subject_nouns,
+        items=shape.item_nouns,
+        lines=counts.get("lines", view.rows),
+        bad=counts.get("bad", 0),
+        rows=view.rows,
+        people=view.users,
+        distinct=view.queries,
+        days=view.days,
+        without_subject=nobody,
+        steps=log.steps,
+        notes=log.notes,
+        synthetic=log.synthetic,
+        columns=tuple(columns),
+        masked=tuple(tuple(masked(value) for value in row) for row in first.iter_rows()),
+        names=_names_in(source),
+        searches=tuple((name, int(count or 0)) for _, name, count, _ in site_searches(as_read)),
+    )
+
+
+def _made_up(source: Source) -> bool:
+    return len(source.paths) == 1 and source.paths[0].startswith("synth:")
+
+
+def _format_of(source: Source) -> str:
+    if _made_up(source):
+        return "made up"
+    if source.reading.get("format"):
+        return str(source.reading["format"])
+    try:
+        return formats.format_of(formats.expand(source.paths, folders=True)[0])
+    except CoterieError:
+        return "table"
+
+
+def _names_in(source: Source) -> tuple[str, ...]:
+    """The columns of a file, where it was read as a table and so has names for them."""
+    from coterie.formats import table
+
+    if _made_up(source) or _format_of(source) != "table":
+        return ()
+    try:
+        return tuple(table.column_names(formats.Source(formats.expand(source.paths)), thorough=False))
+    except CoterieError:
+        return ()
+
+
+def show_rows(bench: Bench, tell: Told, source: Source) -> tuple[tuple[str, ...], ...]:
+    """The first rows as they are: for owners who asked."""
+    as_read, _ = bench.read(source, tell)
+    names = [name for name, _ in _columns_of(as_read.shape) if name in as_read.frame.collect_schema()]
+    rows = as_read.frame.select(names).head(PREVIEW).collect(engine="streaming")
+    return tuple(tuple("" if value is None else str(value) for value in row) for row in rows.iter_rows())
+
+
+def show_names(bench: Bench, tell: Told, source: Source) -> tuple[str, ...]:  # noqa: ARG001 (all have this signature)
+    """What stands in the first line of a file that could not be read: for owners who asked."""
+    from coterie.formats import table
+
+    return tuple(table.column_names(formats.Source(formats.expand(source.paths)), thorough=False))
+
+
+# --- risk before any protection ----------------------------------------------------------------------
+
+
+def risk(bench: Bench, tell: Told, source: Source) -> Risk:
+    """How exposed people are as things are: attacks on the log under other names, and personal data in it."""
+    _, log = bench.read(source, tell)
+    names = list(dict.fromkeys(each.measure for each in measures.weighed()))
+    scores, left_out = score_table([]), dict[str, str]()
+    comparison = Comparison.of(log, _renamed(log), seed=_seed_of(log), show_values=False)
+    for place, name in enumerate(names):
+        tell(f"Attacking the log as it is: {name.replace('_', ' ')}", (place + 0.5) / (len(names) + 1))
+        scores = scores.vstack(_measured(comparison, name, left_out))
+    tell("Looking for personal data", len(names) / (len(names) + 1))
+    found = tuple((str(kind), int(rows or 0)) for _, kind, rows, _ in personal_data(log))
+    return Risk(
+        numbers=numbers_now(log, scores, bench.log_view(source)),
+        personal=found,
+        left_out=tuple(left_out.items()),
+    )
+
+
+def _seed_of(log: Log) -> int:
+    """The same people are drawn for whatever is compared on one log."""
+    return int.from_bytes(hashlib.sha256(repr((log.digest, log.steps)).encode()).digest()[:8]) >> 1
+
+
+def _renamed(log: Log) -> Release:
+    """The log under other names and otherwise as it is: what attacks are compared with. It is never written."""
+    shape, rows = log.shape, log.frame
+    name = pl.lit("as it is ") + pl.col(shape.subject)
+    subjects = rows.select(original=pl.col(shape.subject)).drop_nulls().unique()
+    subjects = subjects.with_columns(
+        released=pl.lit("as it is ") + pl.col("original"), group=pl.lit(0, dtype=pl.UInt32)
+    )
+    became = None
+    if "row" in rows.collect_schema():
+        became = rows.select("row").with_row_index("released_row")
+    record = Record(run={"seed": 0, "parameters": {}}, subjects=subjects, rows=became)
+    released = replace(log, frame=rows.with_columns(name.alias(shape.subject)))
+    return Release(log=released, promises=(), method="as it is", params={}, record=record)
+
+
+def _measured(comparison: Comparison, name: str, left_out: dict[str, str]) -> pl.DataFrame:
+    """The scores of one measure; none where it has no meaning here."""
+    scores = scores_of(comparison, [name], left_out.__setitem__, strict=False)
+    return scores.drop("label", strict=False)
+
+
+# --- choosing ----------------------------------------------------------------------------------------
+
+
+def attempt(bench: Bench, tell: Told, source: Source, number: int, method: str, typed: Mapping[str, str]) -> Tried:
+    """Make a release, check it, keep it for the session, and take the measures that are quick."""
+    chosen = method_of(method, typed)
+    _, log = bench.read(source, tell)
+    order = ("learn", "plan", "release", "verify")
+
+    def progress(step: str, share: float | None = None) -> None:
+        place = order.index(step) if step in order else 0
+        tell(STAGES.get(step, step), 0.6 * (place + (share or 0.0)) / len(order))
+
+    if spends(chosen) is not None:
+        spend(log, [chosen], _book(source, needed=True), None)
+    release = _release(bench, source, log, chosen, progress)
+    path, record = bench.tried(number)
+    tell(STAGES["write"], 0.6)
+    verbs.write(release, path, record=record, force=True)
+    bench.tables = None
+    kept = verbs.load_release(path, record)
+    quick = quick_measures()
+    view = _view(bench, source, number, kept, quick, lambda name, share: tell(name, 0.65 + 0.3 * share))
+    tell("Looking for personal data that is left", 0.96)
+    left = tuple((str(kind), int(rows or 0)) for _, kind, rows, _ in _personal(kept.log))
+    bounds = [b for promise in release.promises if (b := promise.linkage_bound) is not None]
+    return Tried(
+        label=view.label,
+        method=method,
+        params=dict(release.params),
+        headline=release.headline,
+        sentence=release.verdict.sentence,
+        limits=view.limits,
+        size=release.size,
+        checks=len(release.checks),
+        k=view.k,
+        largest_k=release.verdict.largest_k,
+        warnings=release.warnings,
+        personal=left,
+        figures=shown_of(bench.log_view(source), view, None, log.shape),
+        left_out=tuple(view.left_out.items()),
+        groups=baseline_of(chosen) is not None,
+        bound=min(bounds, default=None),
+    )
+
+
+def _release(bench: Bench, source: Source, log: Log, method: Method, progress: Told) -> Release:
+    """The release of a method; what does not depend on its late parameters is learnt once."""
+    key = (source.key, repr(early_params(method)))
+    if bench.learnt is None or bench.learnt[0] != key:
+        bench.learnt = (key, verbs.learn(log, [method], progress=progress))
+    return verbs.anonymize(log, method, learnt=bench.learnt[1], progress=progress)
+
+
+def _book(source: Source, *, needed: bool) -> History | None:
+    """The list of a log's releases, which lies beside the log; none for logs that are made up or were dropped here."""
+    if _made_up(source):
+        return None
+    if not source.kept:
+        if needed:
+            raise InputError(
+                "What such a release spends has to be listed beside the log, and this log was dropped into the studio, "
+                "which keeps nothing. Open it by its name instead."
+            )
+        return None
+    return History.of(formats.expand(source.paths, folders=True), None, None, needed=needed)
+
+
+def _personal(log: Log) -> list[Any]:
+    """Personal data in what is released; none where there are no words."""
+    return [] if log.shape.weight or log.frame.head(1).collect(engine="streaming").is_empty() else personal_data(log)
+
+
+def quick_measures() -> list[str]:
+    """The measures that a page shows at once: those that every report has, and that attack nobody."""
+    wanted = [each.measure for each in measures.figures() if each.expected or each.glance is not None]
+    return [name for name in dict.fromkeys(wanted) if not _attacks(name)]
+
+
+def attacking_measures() -> list[str]:
+    """Those that attack, and need nothing that only their owner could give."""
+    return [name for name in measures.names_of_all() if _attacks(name)]
+
+
+def _attacks(name: str) -> bool:
+    return ".attacks." in f"{registry.module('measures', name).__name__}." or any(
+        each.measure == name for each in measures.weighed()
+    )
+
+
+def _view(bench: Bench, source: Source, key: object, release: Release, names: list[str], tell: Told) -> ReleaseView:
+    """A release with the scores of some measures, taken one after the other."""
+    _, log = bench.read(source)
+    if bench.tables is None or bench.tables[0] != key:
+        bench.tables = (key, Comparison.of(log, release, seed=_seed_of(log), show_values=False))
+    comparison = bench.tables[1]
+    view = verbs.release_view(log, release, names=[])
+    scores, left_out = view.scores.drop("label", strict=False), dict[str, str]()
+    for place, name in enumerate(names):
+        tell(f"Measuring: {name.replace('_', ' ')}", place / len(names))
+        try:
+            scores = scores.vstack(_measured(comparison, name, left_out))
+        except NotApplicableError as reason:
+            left_out[name] = str(reason)
+    return replace(view, scores=scores, left_out=left_out)
+
+
+def attack(bench: Bench, tell: Told, source: Source, number: int, method: str, typed: Mapping[str, str]) -> Attacked:
+    """Attack a release that was tried and, where people are in groups, random groups in its place."""
+    _, log = bench.read(source, tell)
+    release = verbs.load_release(*bench.tried(number))
+    names = [*attacking_measures(), *quick_measures()]
+    baseline = baseline_of(method_of(method, typed))
+    parts = 1 if baseline is None else 2
+    view = _view(bench, source, number, release, names, lambda name, share: tell(name, share / parts))
+    random = None
+    if baseline is not None:
+        tell("Making random groups of the same size, to compare with", 0.5)
+        at_random = verbs.anonymize(log, baseline)  # never written
+        random = _view(bench, source, (number, "random"), at_random, names,
+                       lambda name, share: tell(f"Random groups. {name}", 0.5 + share / 2))  # fmt: skip
+        bench.tables = None
+    before = bench.log_view(source)
+    weighed, advice = weighed_in(before, view, log.shape)
+    return Attacked(
+        figures=shown_of(before, view, random, log.shape),
+        weighed=weighed,
+        advice=advice,
+        findings=findings_in(view, log.shape),
+        left_out=tuple(view.left_out.items()),
+    )
+
+
+# --- verifying ---------------------------------------------------------------------------------------
+
+
+def verify(
+    bench: Bench,  # noqa: ARG001 (all tasks have this signature)
+    tell: Told,
+    out: str,
+    original: Source | None,
+    promise: str = "",
+    k: int | None = None,
+    record: str = "",
+) -> Judged:
+    """Check a release that anybody made; what `coterie verify` does."""
+    notes: list[str] = []
+    verdict = jobs.verify_file(
+        out,
+        () if original is None else original.paths,
+        original_reading=None if original is None else original.reading,
+        promise=promise or None,
+        k=k,
+        record=Path(record) if record else None,
+        progress=lambda step, share=None: tell(STAGES.get(step, step), share),
+        note=notes.append,
+    )
+    broken, unchecked = len(verdict.broken), len(verdict.unchecked)
+    total = len(verdict.checks)
+    if broken:
+        state, words = "broken", f"{broken} of {total} checks failed. This release must not be shared."
+    elif verdict.promise_checked:
+        made = (
+            f"All {total} checks passed"
+            if not unchecked
+            else f"{total - unchecked} of {total} checks were made and passed"
+        )
+        holds = f"; the promise holds up to k = {verdict.largest_k}" if verdict.largest_k else ""
+        state, words = "kept", f"{made}{holds}."
+    else:
+        state = "not checked"
+        words = f"Whether the promise holds was not checked: {unchecked} of {total} checks need more than was given."
+    return Judged(
+        state=state,
+        sentence=verdict.sentence,
+        verdict=words,
+        largest_k=verdict.largest_k,
+        checks=tuple((c.name.replace("_", " "), c.status, c.text, c.carries_promise) for c in verdict.checks),
+        notes=tuple(notes),
+    )
+
+
+TASKS: dict[str, Callable[..., Any]] = {
+    each.__name__: each for each in (catalogue, open_log, show_rows, show_names, risk, attempt, attack, decide, verify)
+}

@@ -1,0 +1,387 @@
+"""Every step, with plain forms: what a page shows, what it must not show, and what happens to bad input.
+
+Covers: studio/app.py, studio/pages.py, studio/tasks.py, studio/figures.py, studio/decisions.py
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from coterie.core import registry
+from coterie.studio import pages, tasks
+from coterie.studio.figures import numbers_now
+from tests.helpers.studios import studio
+
+CANARIES = ("zebra canary", "anna.canary@mail.example", "canary.example")
+SCRIPT = "<script>alert(1)</script>"
+
+
+def repr_short(text):
+    return repr(text)[:20]
+
+
+@pytest.fixture(scope="module")
+def canaries(tmp_path_factory):
+    """A hand-made log with canaries, a script in a query, and a line that cannot be read."""
+    path = tmp_path_factory.mktemp("canaries") / "<img src=x onerror=alert(1)>.csv"
+    rows = [
+        f"{user},2020-02-0{1 + user % 9} 09:00:00,{query},,"
+        for user in range(12)
+        for query in ("blue teapot", "red kettle", SCRIPT, f"{CANARIES[0]} {user}", CANARIES[1])
+    ]
+    rows.append(f"7,2020-02-03 09:00:00,shop,1,http://{CANARIES[2]}/a")
+    path.write_text("\n".join(["user,time,query,rank,url", *rows, "8,not a time,shop,1,"]) + "\n")
+    return path
+
+
+def _attempt(browser, log, method, **typed):
+    where = browser.done(browser.post(f"/log/{log}/try", {"method": method, **{f"p.{k}": v for k, v in typed.items()}}))
+    return int(re.search(r"try=(\d+)", where)[1])
+
+
+# --- open --------------------------------------------------------------------------------------------
+
+
+def test_a_named_log(browser, opened, log_file):
+    page = unescape(browser.get(f"/log/{opened}").text)
+    assert "Read as <strong>aol</strong>" in page
+    assert f"coterie inspect {log_file}" in page
+    assert "Lines not readable" in page
+
+
+def test_the_same_log_is_opened_once(browser, opened, log_file):
+    assert browser.open(log_file) == opened
+
+
+def test_a_made_up_log(browser):
+    page = browser.follow(browser.post("/open", {"how": "synthetic", "users": "20"})).text
+    assert "made up" in page
+    assert "coterie inspect synth:users=20,seed=7" in page
+
+
+def test_a_dropped_log_is_copied_and_called_by_its_name(browser, log_file):
+    dropped = {"files": ("../../etc/my log.tsv", log_file.read_bytes())}
+    page = browser.follow(browser.post("/open", {"how": "drop"}, files=dropped)).text
+    assert "my log.tsv" in page
+    assert "etc" not in page
+    assert "Read as <strong>aol</strong>" in page
+    source = list(browser.desk.logs.values())[-1].source
+    assert browser.running.scratch.path in Path(source.paths[0]).parents
+    assert not source.kept
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ({"how": "name", "path": ""}, "Type where the log is"),
+        ({"how": "name", "path": "-"}, "Name a file"),
+        ({"how": "synthetic", "users": "1"}, "whole number from 2"),
+        ({"how": "synthetic", "users": "many"}, "whole number from 2"),
+        ({"how": "drop"}, "No file came"),
+        ({}, "Name a file, drop one"),
+    ],
+)
+def test_bad_forms_are_answered_in_a_sentence(browser, form, says):
+    answer = browser.post("/open", form)
+    assert answer.status_code == 400
+    assert says in unescape(answer.text)
+
+
+@pytest.mark.parametrize("path", ["/no/such/file", "/etc/*.nothing", "\x00", "x" * 5000, "/dev/null"], ids=repr_short)
+def test_a_log_that_is_not_there(browser, path):
+    page = browser.follow(browser.post("/open", {"how": "name", "path": path}))
+    assert page.status_code == 200
+    assert "that did not work" in page.text
+    assert "Read it in another way" in page.text
+
+
+def test_a_broken_file_says_what_is_wrong_and_no_value(browser, tmp_path):
+    path = tmp_path / "broken.tsv"
+    path.write_text("zebra canary\tsecret words\n\x01\x02\n")
+    number = browser.open(path)
+    page = browser.get(f"/log/{number}").text
+    assert "that did not work" in page
+    assert "canary" not in page
+    assert "secret words" not in page
+    shown = browser.follow(browser.post(f"/log/{number}/show", {"what": "names"})).text
+    assert "secret words" in shown, "the owner asked"
+    assert "secret words" not in browser.follow(browser.post(f"/log/{number}/hide")).text
+
+
+def test_columns_are_mapped_by_menus(browser, tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("cookie,q\n" + "".join(f"{i % 6},blue teapot\n" for i in range(30)))
+    first = browser.open(path, columns="user=cookie,query=q")
+    page = unescape(browser.get(f"/log/{first}").text)
+    assert 'name="column.user"' in page
+    assert "--columns user=cookie,query=q" in page
+    second = browser.follow(
+        browser.post(f"/log/{first}/again", {"column.user": "cookie", "column.query": "q", "prepare": "none"})
+    ).text
+    assert "--prepare none" in second
+    assert "30" in second
+
+
+def test_bad_lines_are_counted_and_values_are_masked(browser, canaries):
+    number = browser.open(canaries, allow_bad="on")
+    page = browser.get(f"/log/{number}").text
+    assert re.search(r"Lines not readable</dt><dd>1 ", page)
+    assert "aaaa aaaaaa" in page
+    assert not [each for each in ("teapot", *CANARIES) if each in page]
+    shown = browser.follow(browser.post(f"/log/{number}/show", {"what": "rows"})).text
+    assert "blue teapot" in shown
+    assert SCRIPT not in shown
+    assert "&lt;script&gt;alert(1)" in shown
+    hidden = browser.follow(browser.post(f"/log/{number}/hide")).text
+    assert "teapot" not in hidden
+
+
+def test_a_script_in_the_name_of_a_file_is_text(browser, canaries):
+    number = browser.open(canaries, allow_bad="on")
+    for page in (browser.get(f"/log/{number}").text, browser.get("/open").text):
+        assert "<img" not in page
+        assert "&lt;img src=x onerror=alert(1)&gt;.csv" in page
+
+
+# --- risk --------------------------------------------------------------------------------------------
+
+
+def test_risk_has_three_numbers_and_personal_data(browser, canaries):
+    number = browser.open(canaries, allow_bad="on")
+    before = browser.get(f"/log/{number}/risk").text
+    assert "Find out" in before
+    page = browser.follow(browser.post(f"/log/{number}/risk")).text
+    for risk in ("Singling out", "Linkability", "Inference"):
+        assert f"<h2>{risk}</h2>" in page
+    assert len(re.findall(r'<p class="figure">', page)) == 3
+    assert re.search(r"Email</th><td class=\"n\">12<", page)
+    assert not [each for each in ("teapot", *CANARIES) if each in page]
+
+
+def test_risk_is_what_reports_say_of_the_original(browser, opened):
+    """The rates of the log as it is are those that a report on any release gives for the original."""
+    browser.done(browser.post(f"/log/{opened}/risk"))
+    risk = browser.desk.logs[opened].risk
+    attempt = _attempt(browser, opened, "microaggregate", k="3", publish="queries")
+    browser.done(browser.post(f"/try/{attempt}/attack"))
+    before = {each.says: each.before for each in browser.desk.attempts[attempt].attacked.weighed}
+    now = {each.says: each.text for each in risk.numbers if each.says}
+    assert set(now) & set(before)
+    for says in set(now) & set(before):
+        assert now[says] == before[says], says
+    assert callable(numbers_now)
+
+
+# --- choose ------------------------------------------------------------------------------------------
+
+
+def test_methods_are_those_of_the_registry(browser, opened):
+    page = browser.get(f"/log/{opened}/choose").text
+    offered = re.findall(r"choose\?method=(\w+)", page)
+    shape = browser.desk.logs[opened].opened.shape
+    from coterie.core.shapes import SHAPES
+
+    assert sorted(set(offered)) == registry.methods_for(SHAPES[shape])
+
+
+def test_a_release_is_tried_once(browser, opened):
+    first = _attempt(browser, opened, "suppress_rare", k="3")
+    page = unescape(browser.get(f"/log/{opened}/choose?try={first}").text)
+    assert "at least 3 different users" in page
+    assert "coterie anonymize suppress_rare" in page
+    assert "--k 3" in page
+    assert _attempt(browser, opened, "suppress_rare", k="3") == first
+    assert _attempt(browser, opened, "suppress_rare", k="4") != first
+    assert set(tasks.quick_measures()).isdisjoint(tasks.attacking_measures())
+
+
+@pytest.mark.parametrize("k", ["1", "none", "1000000", "5 users"])
+def test_a_method_that_refuses_says_why(browser, opened, k):
+    attempt = _attempt(browser, opened, "suppress_rare", k=k)
+    page = browser.get(f"/log/{opened}/choose?try={attempt}").text
+    assert "that did not work" in page
+    assert re.search("whole number|needs at least", page)
+
+
+def test_attacks_come_after_a_click_and_random_groups_are_grey(browser, opened):
+    attempt = _attempt(browser, opened, "microaggregate", k="4", publish="queries")
+    before = browser.get(f"/log/{opened}/choose?try={attempt}").text
+    assert "Attack it" in before
+    assert "What an attacker learns" not in before
+    page = browser.follow(browser.post(f"/try/{attempt}/attack")).text
+    assert "What an attacker learns" in page
+    assert '<th scope="col" class="n grey">Random groups</th>' in page
+    shown = browser.desk.attempts[attempt].attacked.figures
+    assert any(each.random_number is not None for each in shown)
+
+
+def test_an_unknown_method_is_refused(browser, opened):
+    assert browser.post(f"/log/{opened}/try", {"method": "../../etc"}).status_code == 400
+
+
+# --- compare, decide, verify -------------------------------------------------------------------------
+
+
+def test_compare_draws_up_to_four_and_thresholds(browser, opened):
+    numbers = [_attempt(browser, opened, "suppress_rare", k=str(k)) for k in (3, 4, 5, 6, 7)]
+    asked = "&".join(f"t={number}" for number in numbers)
+    page = browser.get(f"/log/{opened}/compare?{asked}&most=15&least=20").text
+    assert len(re.findall(r'class="point', page)) == 4
+    assert len(re.findall(r'<line class="limit"', page)) == 2
+    assert "Only the first 4 are shown" in page
+    assert 'role="img"' in page
+    assert "The numbers behind this picture" in page
+    assert browser.get(f"/log/{opened}/compare?t=x&x=nonsense&most=nan&least=%3Cscript%3E").status_code == 200
+
+
+def test_compare_and_decide_without_releases(browser):
+    number = int(browser.done(browser.post("/open", {"how": "synthetic", "users": "21"})).rpartition("/")[2])
+    for step in ("compare", "decide"):
+        assert "Nothing was tried yet" in browser.get(f"/log/{number}/{step}").text
+
+
+def test_a_decision_is_a_folder_that_verifies(browser, opened, log_file, tmp_path):
+    attempt = _attempt(browser, opened, "suppress_rare", k="3")
+    folder = tmp_path / "decision"
+    form = {
+        "folder": str(folder), "kind": "tsv", "purpose": f"Research {SCRIPT}", "recipient": "A lab", "reviewer": "B",
+        "conditions": "None", "reason": "Enough", "next_review": "2030-01-31",
+        "threshold.inference": "5",
+    }  # fmt: skip
+    where = browser.done(browser.post(f"/try/{attempt}/decide", form))
+    page = browser.get(where).text
+    assert "Read the report" in page, browser.desk.decisions[int(where.rpartition("/")[2])].job.error
+    there = {path.name for path in folder.iterdir()}
+    assert there >= {"release.tsv", "release.tsv.json", "report.html", "about.toml", "settings.toml", "commands.txt"}
+    assert "private-record" not in there, "nobody asked for it"
+    done = subprocess.run(
+        [sys.executable, "-m", "coterie", "verify", str(folder / "release.tsv"), "--original", str(log_file)],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    report = browser.get(f"{where}/report")
+    assert "sandbox" in report.headers["content-security-policy"]
+    assert SCRIPT not in report.text
+    about = tomllib.loads((folder / "about.toml").read_text())
+    assert (about["recipient"], about["thresholds"]) == ("A lab", {"inference": 5.0})
+    assert "A lab" in report.text
+    assert "2030-01-31" in report.text
+    again = browser.post(f"/try/{attempt}/decide", form)
+    assert "there already" in browser.follow(again).text, "nothing is replaced"
+    assert "Research" in browser.get(f"/log/{opened}/decide?try={attempt}").text, "what was typed is still there"
+    checked = browser.follow(
+        browser.post("/verify", {"out": str(folder / "release.tsv"), "original": str(opened)})
+    ).text
+    assert "Kept" in checked
+    assert f"coterie verify {folder}/release.tsv" in checked
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ({"kind": "tsv", "folder": ""}, "Say where to write"),
+        ({"kind": "exe", "folder": "x"}, "A release is written as"),
+        ({"kind": "tsv", "folder": "x", "threshold.inference": "many"}, "percentage from 0 to 100"),
+    ],
+)
+def test_bad_decisions(browser, opened, form, says):
+    attempt = _attempt(browser, opened, "suppress_rare", k="3")
+    answer = browser.post(f"/try/{attempt}/decide", form)
+    assert answer.status_code == 400
+    assert says in answer.text
+
+
+def test_a_folder_that_cannot_be(browser, opened, log_file):
+    attempt = _attempt(browser, opened, "suppress_rare", k="3")
+    for folder in ("/no/such/place/here", str(log_file)):
+        page = browser.follow(browser.post(f"/try/{attempt}/decide", {"kind": "tsv", "folder": folder})).text
+        assert "that did not work" in page
+
+
+def test_a_forged_release_is_broken_and_one_of_others_is_judged(browser, opened, log_file, tmp_path):
+    path = tmp_path / "others.csv"
+    path.write_text("user,time,query,rank,url\n,,only one person typed this,,\n")
+    form = {"original": str(opened), "promise": "query_k_anonymity", "k": "3"}
+    page = browser.follow(browser.post("/verify", form, files={"files": ("others.csv", path.read_bytes())})).text
+    assert "Broken" in page
+    assert "must not be shared" in page
+    assert "only one person typed this" not in page
+    without = browser.follow(browser.post("/verify", files={"files": ("others.csv", path.read_bytes())})).text
+    assert "no sidecar that says what is promised" in without
+    assert browser.post("/verify", {}).status_code == 400
+    assert browser.post("/verify", {"out": "x", "k": "-1"}).status_code == 400
+
+
+# --- the rest ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/log/999", "/log/999/risk", "/log/999/choose", "/decision/9", "/decision/9/report", "/verify/9", "/job/9999",
+     "/nothing", "/static/../app.py", "/static/%2e%2e/app.py", "/static/app.py", "/log/-1", "/log/1e3", "/log/x"],
+)  # fmt: skip
+def test_nothing_there(browser, path):
+    answer = browser.get(path)
+    assert answer.status_code == 404
+    assert "class Studio" not in answer.text
+
+
+def test_a_job_as_numbers_and_stopping_one_that_is_over(browser, opened):
+    job = browser.desk.logs[opened].job
+    said = json.loads(browser.get(f"/job/{job.id}").text)
+    assert said["state"] == "done"
+    assert browser.post(f"/job/{job.id}/stop", {"back": "//evil.example"}).headers["location"].endswith("/")
+    assert job.state == "done"
+
+
+def test_taxonomy_labels_are_text():
+    """Whatever reaches a page is escaped, also what stands in figures and sentences of a worker."""
+    page = pages.page(
+        "message", base="/x", step="", log=None, token="t", before=len, upload=1, heading=SCRIPT, says=SCRIPT
+    )
+    assert SCRIPT not in page
+    assert page.count("&lt;script&gt;") == 3
+
+
+def test_every_page_can_be_read_by_a_parser_and_has_labels(browser, opened):
+    from html.parser import HTMLParser
+
+    class Labels(HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.inputs, self.labelled = [], set()
+
+        def handle_starttag(self, tag, attributes):
+            said = dict(attributes)
+            if tag in ("input", "select", "textarea") and said.get("type") not in ("hidden", "checkbox"):
+                self.inputs.append(said.get("id") if "aria-label" not in said else None)
+            if tag == "label" and "for" in said:
+                self.labelled.add(said["for"])
+
+    for path in ("/open", f"/log/{opened}", f"/log/{opened}/choose", f"/log/{opened}/compare", "/verify"):
+        labels = Labels()
+        labels.feed(browser.get(path).text)
+        assert {each for each in labels.inputs if each is not None} <= labels.labelled, path
+
+
+def test_numbers_in_words():
+    assert pages.count(1234567) == "1\u202f234\u202f567"
+    assert pages.share(1, 3000) == "<0.1%"
+    assert pages.share(1, 0) == "–"
+    assert [pages.duration(s) for s in (0.2, 80, 100, 6000)] == ["1 s", "80 s", "2 min", "1.7 h"]
+
+
+def test_closing_removes_everything(log_file):
+    with studio() as browser:
+        number = browser.open(log_file)
+        _attempt(browser, number, "suppress_rare", k="3")
+        folder = browser.running.scratch.path
+        assert list((folder / "tried").iterdir())
+        assert "closed" in browser.post("/close").text
+    assert not folder.exists()

@@ -1,0 +1,77 @@
+"""The command lines that are shown are those that do the same: they are parsed by the command line itself."""
+
+import shlex
+import tomllib
+
+import click
+import pytest
+
+from coterie.cli.main import cli
+from coterie.studio import commands
+from coterie.studio.fields import method_of, offers
+from coterie.studio.plain import Source
+
+OFFERS = {offer.name: offer for offer in offers()}
+SOURCE = Source(paths=("my log's.tsv",), reading={"columns": {"user": "cookie", "query": "q"}, "allow_bad": True})
+
+
+def _parsed(line):
+    """The options that the command line makes of a line."""
+    words = shlex.split(line)[1:]
+    context, command = click.Context(cli), cli
+    while isinstance(command, click.Group):
+        name = words.pop(0)
+        command = command.get_command(context, name)
+    return command.make_context(command.name, words, resilient_parsing=False).params
+
+
+def test_inspect():
+    said = _parsed(commands.inspect(SOURCE))
+    assert said["log"] == ("my log's.tsv",)
+    assert said["columns"] == "user=cookie,query=q"
+    assert said["allow_bad"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("suppress_rare", {"k": "7", "users": "session", "attrs": "common"}),
+        ("affinity", {"k": "5", "theta": "0.75", "strict": "on"}),
+        ("generalize_visits", {"k": "3"}),
+    ],
+)
+def test_anonymize_and_its_settings_make_the_same_method(name, typed, tmp_path):
+    offer = OFFERS[name]
+    wanted = method_of(name, typed)
+    said = _parsed(commands.anonymize(SOURCE, offer, typed, "out.tsv"))
+    assert {key: said[key] for key in typed if key not in ("k", "strict")} == {
+        key: getattr(wanted, key) for key in typed if key not in ("k", "strict")
+    }
+    assert said["k"] == [wanted.k]
+    assert said["prepare"] == "default"
+    settings = tmp_path / "settings.toml"
+    settings.write_text(commands.settings(SOURCE, offer, typed))
+    again = _parsed(f"coterie anonymize {name} log -o out.tsv --config {settings}")
+    assert {key: again[key] for key in said if key not in ("log", "output")} == {
+        key: said[key] for key in said if key not in ("log", "output")
+    }
+
+
+def test_verify_report_and_measure():
+    said = _parsed(commands.verify("out.tsv", SOURCE, "query_k_anonymity", 5))
+    assert (said["out"], said["original"], said["promise"], said["k"]) == (
+        "out.tsv", ("my log's.tsv",), "query_k_anonymity", 5,
+    )  # fmt: skip
+    assert _parsed(commands.measure(SOURCE, "out.tsv"))["out"] == "out.tsv"
+    assert _parsed(commands.report(SOURCE, ["a.tsv", "b.tsv"], "r.html", ["ra", "rb"]))["out"] == ("a.tsv", "b.tsv")
+
+
+def test_settings_are_toml_whatever_stands_in_them():
+    source = Source(paths=("x",), reading={"columns": {'a"b': "c\\d\x7f\n"}}, prepare='none"')
+    read = tomllib.loads(commands.settings(source, OFFERS["suppress_rare"], {"k": "3"}))
+    assert read == {"k": 3, "prepare": 'none"', "columns": {'a"b': "c\\d\x7f\n"}}
+
+
+def test_names_of_files_that_were_dropped_are_those_of_their_owner():
+    source = Source(paths=("/private/0a1b/log.tsv",), shown=("my log.tsv",), kept=False)
+    assert commands.inspect(source) == "coterie inspect 'my log.tsv'"
