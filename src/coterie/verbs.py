@@ -150,7 +150,7 @@ def learn(
     rows = log
     if holds_rows(first):
         progress("read")
-        rows = replace(log, frame=run.collect(log.frame), resources=(log.resources, engine))
+        rows = replace(log, frame=run.keep(log.frame), resources=(log.resources, engine))
     progress("learn")
     value = learn_by(first, rows, replace(run, tell=partial(progress, "learn")))
     return Learnt(

@@ -47,7 +47,7 @@ def common_details(log: Log, k: int, run: Run) -> tuple[Log, str]:
         # Rows are needed as they are and for the counts, so each block is computed once.
         return _with_level(frame, shape, k).collect(engine="streaming").lazy()
 
-    marked = run.map(run.collect(log.frame), mark, by=[shape.item])
+    marked = run.blocks(run.keep(log.frame), mark, by=[shape.item])
     return replace(log, frame=marked.with_columns(_coarsened(shape)).drop(_LEVEL)), _kept(marked, shape)
 
 

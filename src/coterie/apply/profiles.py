@@ -63,7 +63,7 @@ def share_profiles(
         return profiles(slice_of_rows)
 
     grouped = rows.select(user, *order).join(members.lazy().rename({"subject": user}), on=user)
-    return subjects.lazy(), run.collect(run.map(grouped, work, by=["group"]))
+    return subjects.lazy(), run.keep(run.blocks(grouped, work, by=["group"]))
 
 
 def named_subjects(log: Log, members: pl.DataFrame, run: Run) -> pl.DataFrame:

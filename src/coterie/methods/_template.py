@@ -70,7 +70,7 @@ class Template:
             degrees = frame.drop_nulls().unique().group_by("item").len(name="degree")
             return degrees.filter(pl.col("degree") >= self.k)
 
-        return Plan(table=run.collect(run.map(pairs, work, by=["item"], out=KEEP)))
+        return Plan(table=run.keep(run.blocks(pairs, work, by=["item"], out=KEEP)))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """4. Apply the decision to all rows. Sorting, verifying and writing are done for you."""

@@ -53,7 +53,6 @@ Example:
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -79,7 +78,7 @@ from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.promise import Promise
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, Shape
-from coterie.core.threads import in_threads
+from coterie.core.threads import in_threads, thread_count
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.text.language import ENGLISH
 
@@ -147,7 +146,7 @@ class Microaggregate:
         def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
             encoded = events.encode(block, scales, run.keys, self.eq1)
             # Where users are not cut into blocks, nothing else keeps the processors busy.
-            threads = (os.cpu_count() or 1) if len(encoded.users) > _ONE_THREAD else 1
+            threads = thread_count() if len(encoded.users) > _ONE_THREAD else 1
             workspace, *more = (kernels.hausdorff.new_workspace(encoded.events) for _ in range(threads))
             grouped = mdav.mdav(
                 self.k, encoded.events, encoded.strings, workspace, more=more, side_by_side=in_threads

@@ -73,7 +73,7 @@ class SuppressRare:
             counted = frame.drop_nulls().unique().group_by("item").len(name="degree")
             return counted.filter(pl.col("degree") >= self.k)
 
-        return Plan(table=run.collect(run.map(pairs, degrees, by=["item"], out=KEEP)))
+        return Plan(table=run.keep(run.blocks(pairs, degrees, by=["item"], out=KEEP)))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Steps 2-4: keep the planned queries, then what accompanies them, then who asked."""

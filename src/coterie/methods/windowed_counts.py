@@ -96,7 +96,7 @@ class WindowedCounts:
             counted = both.group_by("table", "item", "detail").agg(pl.len().cast(pl.Int64).alias("count"))
             return COUNTS.completed(counted)
 
-        return Plan(table=run.collect(run.map(rows, lines, by=["item"], out=COUNTS)))
+        return Plan(table=run.keep(run.blocks(rows, lines, by=["item"], out=COUNTS)))
 
     def _common(self, rows: pl.LazyFrame, key: list[str], also_others: bool = False) -> pl.LazyFrame:
         """The rows whose key k users have; `also_others`: the others as well, without what the key ends with."""

@@ -134,7 +134,7 @@ def groups_in_blocks(log: Log, run: Run, k: int, block_users: int, group: Groupi
         columns = {"subject": names.gather(members), "group": number}
         return pl.DataFrame(columns, schema_overrides={"group": pl.UInt32})
 
-    groups = run.map(user_rows_with_block, work, by=["block"], out=GROUPS).collect(engine="streaming")
+    groups = run.blocks(user_rows_with_block, work, by=["block"], out=GROUPS).collect(engine="streaming")
     return numbered(groups).lazy()
 
 

@@ -270,7 +270,7 @@ def in_order(draft: Draft, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.
     whole_seconds = pl.col(pl.Datetime).dt.truncate("1s")  # what text files can hold
     frame = draft.frame.select(columns).with_columns(whole_seconds)
     by = [*shape.order, *(["row"] if has_rows else [])]
-    ordered = run.collect(frame) if draft.in_order else run.engine.sort(frame, by)
+    ordered = run.keep(frame) if draft.in_order else run.engine.sort(frame, by)
     released = ordered.select(shape.released)
     if not has_rows:
         return released, None
