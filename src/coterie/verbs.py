@@ -15,7 +15,7 @@ from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params, with_values
-from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_seed, shape_given
+from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_engine, refuse_seed, shape_given
 from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Check, Status, Verdict, promise_class, with_k
 from coterie.core.run import Engine, Run
@@ -142,8 +142,8 @@ def learn(
         accepted = ", ".join(shape.name for shape in first.accepts)
         others = ", ".join(registry.methods_for(log.shape))
         raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}. Use one of: {others}.")
-    engine = Local(blocks_for(log, holds_rows(first)) if blocks is None else blocks)
-    facts = _facts(log)
+    engine = _engine_of(log, first, blocks)
+    facts = _facts(log, engine)
     for method in methods:
         method.promises(facts)
     run = Run(seed=randomness.new_seed() if seed is None else seed, engine=engine)
@@ -195,7 +195,9 @@ def anonymize(
     progress("release")
     draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
     judged_by_rows = any("rows" in promise.evidence for promise in promises)
-    released, row_map = in_order(draft, shape, run, keep_rows=record or judged_by_rows)
+    # Rows of a table that is elsewhere have no numbers that anybody could look them up by.
+    keep_rows = judged_by_rows or (record and run.engine.here)
+    released, row_map = in_order(draft, shape, run, keep_rows=keep_rows)
     progress("verify")
     private = Record(
         run={
@@ -209,14 +211,16 @@ def anonymize(
             "history": [asdict(step) for step in log.history],
             "input_sha256": list(learnt.source.file_digests) if record else [],
             "input_digest": learnt.source.digest if record or draft.names_anybody else "",
-            GROUPS_DIGEST: groups_digest(draft.subjects),
+            GROUPS_DIGEST: "" if draft.ungrouped else groups_digest(draft.subjects),
             GROUPS_OF: list(before),
         },
         subjects=draft.subjects,
         rows=row_map,
         tables=plan.evidence,
     )
-    case = Case(rows=released, shape=shape, original=log, evidence=private.evidence, run=private.run)
+    case = Case(
+        rows=released, shape=shape, original=log, evidence=private.evidence, run=private.run, engine=log.engine
+    )  # fmt: skip
     verdict = judge(case, promises)
     if verdict.exit_code != 0:
         raise BrokenPromiseError(_broken_message(name, verdict))
@@ -238,17 +242,32 @@ def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:
     return randomness.naming(registry.name_of(method), parameters, log.steps, log.digest, groups_of)
 
 
-def _facts(log: Log) -> Facts:
+def _engine_of(log: Log, method: Method, blocks: int | None) -> Engine:
+    """The engine of a log, or this machine; ParameterError where a method cannot run on the engine."""
+    if log.engine is None:
+        return Local(blocks_for(log, holds_rows(method)) if blocks is None else blocks)
+    refuse_engine(method)
+    if blocks is not None:
+        raise ParameterError("--blocks cuts the rows of one machine into blocks: leave it out with --engine.")
+    return log.engine
+
+
+def _facts(log: Log, engine: Engine) -> Facts:
     """Rows and subjects."""
-    subject, item = pl.col(log.shape.subject), pl.col(log.shape.item)
-    numbers = [
-        pl.len().alias("rows"),
-        subject.drop_nulls().n_unique().alias("subjects"),
-        item.null_count().alias("empty"),
-    ]
+    name = log.shape.subject
+    subject, item = pl.col(name), pl.col(log.shape.item)
+    numbers = [pl.len().alias("rows"), item.null_count().alias("empty")]
+    distinct = [subject.drop_nulls().n_unique().alias("subjects")]
     if (owner := log.shape.owner) in log.frame.collect_schema():
-        numbers.append(pl.coalesce(owner, pl.lit("\0") + subject).n_unique().alias("owners"))
-    counts = log.frame.select(numbers).collect(engine="streaming").row(0, named=True)
+        distinct.append(pl.coalesce(owner, pl.lit("\0") + subject).n_unique().alias("owners"))
+    if engine.here:
+        counts = log.frame.select(*numbers, *distinct).collect(engine="streaming").row(0, named=True)
+    else:
+        counts = engine.total(log.frame, lambda rows: rows.select(numbers)).row(0, named=True)
+        people = engine.each(log.frame, lambda rows: rows.select(name))
+        counts |= engine.small(
+            engine.blocks(people, lambda rows: rows.select(distinct), [name])
+        ).sum().row(0, named=True)  # fmt: skip
     if counts["rows"] == 0:
         raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
     if empty := counts.pop("empty"):

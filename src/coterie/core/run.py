@@ -11,7 +11,7 @@ pure, because it may run twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, Protocol
@@ -69,6 +69,9 @@ class Engine(Protocol):
     def small(self, table: pl.LazyFrame, limit: int = SMALL) -> pl.DataFrame:
         """A small table as a whole, here; InputError where it is larger than `limit` on an engine of many machines."""
 
+    def parts(self, table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        """The rows here, one part after the other, in order: a release that is written, for instance."""
+
 
 def sums(rows: pl.LazyFrame) -> pl.LazyFrame:
     """The sum of each column."""
@@ -115,9 +118,25 @@ class Run:
         result = self.engine.blocks(table, work, by, *beside)
         return result if out is None else out.check(result)
 
+    def crowds(self, table: pl.LazyFrame, by: Sequence[str], subject: str, name: str) -> pl.LazyFrame:
+        """The number of distinct subjects of each key."""
+        return self.engine.crowds(table, by, subject, name)
+
+    def join(self, table: pl.LazyFrame, other: pl.LazyFrame, on: Sequence[str], how: How = "inner") -> pl.LazyFrame:
+        """Rows of two tables that are equal in `on`; nulls join nothing."""
+        return self.engine.join(table, other, on, how)
+
+    def total(self, table: pl.LazyFrame, work: Work, merge: Work | None = None) -> pl.DataFrame:
+        """What `merge` makes of the few rows that `work` makes of each part; else their sums."""
+        return self.engine.total(table, work, merge)
+
     def keep(self, table: pl.LazyFrame) -> pl.LazyFrame:
         """The rows, computed once and for all."""
         return self.engine.keep(table)
+
+    def small(self, table: pl.LazyFrame) -> pl.DataFrame:
+        """A small table as a whole, here."""
+        return self.engine.small(table)
 
     def stream(self, purpose: str, subject: str = "") -> np.random.Generator:
         """Random numbers that belong to a subject, not to a worker."""

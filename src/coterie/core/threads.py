@@ -17,7 +17,7 @@ _granted: int | None = None  # threads that a worker of a cluster may use; None:
 
 def use_threads(number: int) -> None:
     """Use so many threads from now on: a task of a cluster has its share of a machine, not all of it."""
-    global _granted  # noqa: PLW0603 (it is a property of the process)
+    global _granted
     _granted = number
 
 

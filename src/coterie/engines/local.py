@@ -8,7 +8,7 @@ one block. The answer is the same: blocks are an implementation detail.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -101,6 +101,10 @@ class Local:
     def small(self, table: pl.LazyFrame, limit: int = SMALL) -> pl.DataFrame:  # noqa: ARG002 (all memory is here)
         """The rows."""
         return table.collect(engine="streaming")
+
+    def parts(self, table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        """The table is one part."""
+        yield table.collect(engine="streaming")
 
     def _cuts(self, frame: pl.LazyFrame, by: Sequence[str]) -> tuple[str, pl.Series]:
         """The first key that is not null everywhere, and values that cut it into equal parts."""

@@ -153,6 +153,10 @@ class Remote(ABC):
             found.append(part)
         return pl.concat(found)
 
+    def parts(self, table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        """The rows here, one part after the other, in order."""
+        return self.table(table).parts()
+
     # --- tables and frames -------------------------------------------------------------------------
 
     def table(self, frame: pl.LazyFrame) -> Table:
@@ -188,15 +192,6 @@ class Remote(ABC):
 def table_of(frame: pl.LazyFrame) -> Table | None:
     """The table that a frame stands for; None where its rows are here."""
     return cast("Table | None", getattr(frame, _TABLE, None))
-
-
-def parts_of(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """The rows of a frame, one part after the other, in order: those of a release, for instance, to be written."""
-    table = table_of(frame)
-    if table is None:
-        yield frame.collect(engine="streaming")
-    else:
-        yield from table.parts()
 
 
 def _local(frame: pl.LazyFrame) -> pl.DataFrame:

@@ -74,7 +74,7 @@ class Template:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """4. Apply the decision to all rows. Sorting, verifying and writing are done for you."""
-        return rename_subjects(without_details(keep_items(log, plan.table)), log, "drop", run)
+        return rename_subjects(without_details(keep_items(log, plan.table, run), run), log, "drop", run)
 
     # 5. A method that groups users also has `baseline(self)`: itself with random groups, or None where they are random
     # already. Reports and studies show it beside the method. With `regroup(self, groups, learnt, log, run)`, the plan

@@ -89,4 +89,4 @@ class CountVisits:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:  # noqa: ARG002 (the plan is the release)
         """Step 3: the cells themselves."""
-        return Draft(frame=plan.table, subjects=nobody_named(log))
+        return Draft(frame=plan.table, subjects=nobody_named(log, run))

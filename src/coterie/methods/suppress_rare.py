@@ -54,6 +54,7 @@ class SuppressRare:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
     status: ClassVar[str] = "stable"
+    anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self, "suppress_rare")
@@ -67,13 +68,10 @@ class SuppressRare:
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: degree(q) for each query; those with degree >= k stay."""
         user, query = log.shape.subject, log.shape.item
-        pairs = log.frame.select(pl.col(user).alias("subject"), pl.col(query).alias("item"))
-
-        def degrees(frame: pl.LazyFrame) -> pl.LazyFrame:
-            counted = frame.drop_nulls().unique().group_by("item").len(name="degree")
-            return counted.filter(pl.col("degree") >= self.k)
-
-        return Plan(table=run.keep(run.blocks(pairs, degrees, by=["item"], out=KEEP)))
+        pairs = run.each(log.frame, lambda rows: rows.select(subject=pl.col(user), item=pl.col(query)))
+        degrees = run.crowds(pairs, ["item"], "subject", "degree")
+        enough = run.each(degrees, lambda counted: counted.filter(pl.col("degree") >= self.k))
+        return Plan(table=run.keep(KEEP.check(enough)))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Steps 2-4: keep the planned queries, then what accompanies them, then who asked."""

@@ -109,4 +109,4 @@ class WindowedCounts:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:  # noqa: ARG002 (the plan is the release)
         """Step 2: the lines themselves."""
-        return Draft(frame=plan.table, subjects=nobody_named(log))
+        return Draft(frame=plan.table, subjects=nobody_named(log, run))

@@ -5,7 +5,7 @@ import pytest
 
 from coterie.core.run import sums
 from coterie.engines.local import Local
-from coterie.engines.remote import parts_of, table_of
+from coterie.engines.remote import table_of
 from coterie.errors import InputError, InternalError
 from coterie.testing.scattered import Scattered
 
@@ -68,7 +68,7 @@ def test_nulls_join_nothing(engine, rows, how, elsewhere):
 def test_sorted_rows_stay_in_order(engine, rows):
     done = engine.each(engine.sort(rows, ["user", "row"]), lambda given: given.select("user", "row"))
     expected = ROWS.sort("user", "row").select("user", "row")
-    assert pl.concat(parts_of(done)).equals(expected)
+    assert pl.concat(engine.parts(done)).equals(expected)
     assert done.collect().equals(expected)
 
 
@@ -130,7 +130,7 @@ def test_sentences_come_back_as_they_are():
         return given
 
     engine = Scattered()
-    with pytest.raises(InputError, match="^Not these.$"):
+    with pytest.raises(InputError, match=r"^Not these\.$"):
         engine.each(ROWS.lazy(), refuse)
 
 
