@@ -265,9 +265,8 @@ def _facts(log: Log, engine: Engine) -> Facts:
     else:
         counts = engine.total(log.frame, lambda rows: rows.select(numbers)).row(0, named=True)
         people = engine.each(log.frame, lambda rows: rows.select(name))
-        counts |= engine.small(
-            engine.blocks(people, lambda rows: rows.select(distinct), [name])
-        ).sum().row(0, named=True)  # fmt: skip
+        found = engine.blocks(people, lambda rows: rows.select(distinct[0]), [name])
+        counts["subjects"] = engine.small(found)["subjects"].sum()
     if counts["rows"] == 0:
         raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
     if empty := counts.pop("empty"):

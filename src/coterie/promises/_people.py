@@ -26,6 +26,7 @@ import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check, Kind, k_of, to_dict
+from coterie.core.run import Engine
 from coterie.promises._checks import count, judged, not_checked
 from coterie.promises._phrase_profiles import unlike_profiles
 from coterie.promises._phrase_recount import TypedQueries, numbered
@@ -73,6 +74,13 @@ def names_of(run: Mapping[str, Any], labels: Iterable[str], taken: Iterable[str]
     return names
 
 
+def names_of_labels(run: Mapping[str, Any], labels: pl.Series) -> pl.Series:
+    """The name of each label, wherever it is asked for; labels may come several times."""
+    distinct = labels.unique().drop_nulls()
+    names = pl.Series(names_of(run, distinct.to_list(), ()), dtype=pl.String)
+    return labels.replace_strict(distinct, names, default=None, return_dtype=pl.String)
+
+
 def _spelled(hashes: bytes) -> list[str]:
     """Hashes of ten bytes as names: sixteen letters of base32, of five bits each."""
     bits = np.unpackbits(np.frombuffer(hashes, dtype=np.uint8)).reshape(-1, 5)
@@ -102,13 +110,11 @@ def seeded(case: Case, users: str) -> Iterator[Check]:
     if case.original is None or not is_known(case):
         yield not_checked("seeded", detail, carries_promise=True, needs=BOTH if case.original is None else RECORD)
         return
-    subject = case.original.shape.subject
-    ids = case.original.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject].sort()
-    labels = ids if users == "pseudonym" else _sessions(case.original)
-    given = pl.LazyFrame({"name": names_of(case.run, labels.to_list(), ids)}, schema={"name": pl.String})
-    named = case.rows.select(pl.col(case.shape.subject).alias("name")).drop_nulls().unique()
-    strange = named.join(given.with_columns(pl.lit(True).alias("given")), on="name", how="left")
-    broken, names = strange.select(pl.col("given").null_count(), pl.len()).collect(engine="streaming").row(0)
+    if case.engine is None or case.engine.here:
+        given, name = _given_names(case.run, case.original, users), pl.col(case.shape.subject).alias("name")
+        broken, names = _strangers(case.rows.select(name), given).collect(engine="streaming").row(0)
+    else:
+        broken, names = _seeded_elsewhere(case, case.engine, case.original, users)
     yield judged(
         "seeded",
         broken,
@@ -118,6 +124,35 @@ def seeded(case: Case, users: str) -> Iterator[Check]:
         needs_original=True,
         carries_promise=True,
     )
+
+
+def _given_names(run: Mapping[str, Any], original: Log, users: str) -> pl.LazyFrame:
+    """name: those that a run gives the people, or sessions, of a log."""
+    subject = original.shape.subject
+    ids = original.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject].sort()
+    labels = ids if users == "pseudonym" else _sessions(original)
+    return pl.LazyFrame({"name": names_of(run, labels.to_list(), ids)}, schema={"name": pl.String})
+
+
+def _strangers(released: pl.LazyFrame, given: pl.LazyFrame) -> pl.LazyFrame:
+    """How many released names are not among those that were given, and how many there are."""
+    known = given.with_columns(pl.lit(True).alias("given"))
+    strange = released.drop_nulls().unique().join(known, on="name", how="left")
+    return strange.select(pl.col("given").null_count().alias("broken"), pl.len().alias("names"))
+
+
+def _seeded_elsewhere(case: Case, engine: Engine, original: Log, users: str) -> tuple[int, int]:
+    """The same for rows that are elsewhere: names are a function of their people."""
+    run, shape, history, subject = dict(case.run), original.shape, original.history, case.shape.subject
+
+    def given(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return _given_names(run, Log(frame=rows, shape=shape, history=history), users)
+
+    names = engine.blocks(original.frame, given, [shape.subject])
+    released = engine.each(case.rows, lambda rows: rows.select(pl.col(subject).alias("name")))
+    found = engine.small(engine.blocks(released, _strangers, ["name"], names))
+    broken, looked_at = found.sum().row(0)
+    return int(broken), int(looked_at)
 
 
 def _sessions(original: Log) -> pl.Series:

@@ -8,11 +8,15 @@ columns that `identifying` would want to be empty.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import polars as pl
 
 from coterie.core.promise import Case, Check, Promise
+from coterie.core.run import Engine
+from coterie.core.shapes import Shape
 from coterie.promises._checks import any_given, count, judged, not_checked, rows_broken
+from coterie.promises._divided import divided
 
 _RANDOM_NAME = r"^u_[a-z2-7]{16}$"
 
@@ -26,7 +30,15 @@ def columns(case: Case) -> Check:
     )
     required = [column.name for column in case.shape.columns if not column.nullable and column.name in expected]
     if not wrong and required:
-        wrong = count(case.rows.select(pl.sum_horizontal(pl.col(required).null_count())))
+        return next(divided(case, partial(_nothing_missing, required)))
+    return _columns(wrong)
+
+
+def _nothing_missing(required: Sequence[str], case: Case) -> Iterator[Check]:
+    yield _columns(count(case.rows.select(pl.sum_horizontal(pl.col(required).null_count()))))
+
+
+def _columns(wrong: int) -> Check:
     return judged(
         "columns",
         wrong,
@@ -39,12 +51,16 @@ def others(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
     """The rules beside `columns`, which look into the columns that must be there; `promises` are judged after them."""
     yield _order(case)
     if case.shape.subject:
-        yield _ids(case)
-    yield _identifying(case, promises)
+        yield from divided(case, _ids, (case.shape.subject, case.log_shape.subject))
+    yield from divided(case, partial(_identifying, promises=promises))
 
 
 def names(case: Case, users: str) -> Iterator[Check]:
     """Who rows are said to come from: nobody (`users = drop`), or random names."""
+    yield from divided(case, partial(_names, users=users))
+
+
+def _names(case: Case, users: str) -> Iterator[Check]:
     if not case.shape.subject:
         return
     subject = pl.col(case.shape.subject)
@@ -58,33 +74,61 @@ def names(case: Case, users: str) -> Iterator[Check]:
 
 def _order(case: Case) -> Check:
     """Each row is at least its predecessor, nulls first: nothing of the file order is left."""
-    behind = pl.lit(False)
-    for name in reversed(case.shape.order):
-        now, before = pl.col(name), pl.col(name).shift(1)
-        less = (now < before).fill_null(now.is_null() & before.is_not_null())
-        behind = less | (now.eq_missing(before) & behind)
-    # The first row has no predecessor.
-    broken, rows = rows_broken(case.rows, behind.slice(1))
+    if case.engine is None or case.engine.here:
+        broken, rows = rows_broken(case.rows, _behind(case.shape))
+    else:
+        broken, rows = _behind_in_parts(case.engine, case.rows, case.shape)
     return judged(
         "order", broken, "rows are sorted by released values only", fault="are out of order", looked_at=rows
     )  # fmt: skip
 
 
-def _ids(case: Case) -> Check:
+def _behind(shape: Shape) -> pl.Expr:
+    """Whether a row, other than the first, is less than its predecessor."""
+    behind = pl.lit(False)
+    for name in reversed(shape.order):
+        now, before = pl.col(name), pl.col(name).shift(1)
+        less = (now < before).fill_null(now.is_null() & before.is_not_null())
+        behind = less | (now.eq_missing(before) & behind)
+    # The first row has no predecessor.
+    return behind.slice(1)
+
+
+def _behind_in_parts(engine: Engine, rows: pl.LazyFrame, shape: Shape) -> tuple[int, int]:
+    """Rows that are out of order and all rows: inside of parts, and from the end of a part to the next beginning."""
+    behind, columns = _behind(shape), list(shape.order)
+
+    def ends(part: pl.LazyFrame) -> pl.LazyFrame:
+        whole = part.select(columns).collect(engine="streaming")
+        broken, height = rows_broken(whole.lazy(), behind)
+        both = pl.concat([whole.head(1), whole.tail(1)])
+        return both.with_columns(pl.lit(broken / 2).alias("_broken"), pl.lit(height / 2).alias("_rows")).lazy()
+
+    found = engine.total(rows, ends, lambda parts: parts)
+    seams = found.select(columns).slice(1)
+    inside, height = int(found["_broken"].sum()), int(found["_rows"].sum())
+    # Of each part there are two rows, so every second seam lies between two parts; the others are parts themselves.
+    at_seams = sum(rows_broken(seams.slice(at, 2).lazy(), behind)[0] for at in range(0, max(0, seams.height - 1), 2))
+    return inside + at_seams, height
+
+
+def _ids(case: Case) -> Iterator[Check]:
     """No name in the release is one that the original has."""
     detail = "no original subject is named in the release"
     if case.original is None:
-        return not_checked("ids", detail)
+        yield not_checked("ids", detail)
+        return
     released = case.rows.select(pl.col(case.shape.subject).alias("name")).drop_nulls().unique()
     released = released.collect(engine="streaming").lazy()
     if count(released.select(pl.len())) == 0:
-        return judged("ids", 0, detail, fault="", needs_original=True)
+        yield judged("ids", 0, detail, fault="", needs_original=True)
+        return
     subjects = case.original.frame.select(pl.col(case.original.shape.subject).alias("name"))
     named = subjects.join(released, on="name", how="semi").unique()
-    return judged("ids", count(named.select(pl.len())), detail, fault="are", needs_original=True)
+    yield judged("ids", count(named.select(pl.len())), detail, fault="are", needs_original=True)
 
 
-def _identifying(case: Case, promises: Sequence[Promise]) -> Check:
+def _identifying(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
     """Columns that point at a person by themselves are empty, but for those that the judge of a promise answers for.
 
     Which ones that are is asked of the promise's class, so that nothing in a sidecar can add to them.
@@ -93,6 +137,7 @@ def _identifying(case: Case, promises: Sequence[Promise]) -> Check:
     given = tuple(n for n in case.shape.identifying if n not in covered or n in case.shape.never_given)
     detail = f"columns that point at a person are empty ({', '.join(given) or 'this shape has none'})"
     if not given:
-        return judged("identifying", 0, detail, fault="", carries_promise=True)
+        yield judged("identifying", 0, detail, fault="", carries_promise=True)
+        return
     broken, rows = rows_broken(case.rows, any_given(given))
-    return judged("identifying", broken, detail, fault="rows have a value", looked_at=rows, carries_promise=True)
+    yield judged("identifying", broken, detail, fault="rows have a value", looked_at=rows, carries_promise=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Protocol
 
 import polars as pl
@@ -12,11 +13,13 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.params import Choice, Range
 from coterie.core.promise import ORIGINAL, Case, Check
+from coterie.core.run import Engine
 from coterie.core.shapes import QUERIES, Shape
 from coterie.promises._accompaniment import CROWD, TUPLE, WHEN, WHO, said, should_say
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
 from coterie.promises._crowds import multisets, secret_seeds
-from coterie.promises._people import is_known, names_of
+from coterie.promises._divided import divided
+from coterie.promises._people import is_known, names_of, names_of_labels
 from coterie.promises._wording import filled, pause, wording
 
 Users = Annotated[
@@ -94,6 +97,18 @@ def accompaniment(
 
     `name` and `detail` are those of the check that compares rows.
     """
+    compare = partial(_accompaniment, promise=promise, needs=needs, name=name, detail=detail)
+    if case.engine is None or case.engine.here or case.original is None or not case.shape.subject:
+        yield from compare(case, users=promise.users)
+        return
+    yield from divided(case, partial(compare, users="drop"), (case.shape.item, case.original.shape.item))
+    if promise.users != "drop":
+        yield _links_elsewhere(case, case.engine, case.original, promise)
+
+
+def _accompaniment(
+    case: Case, promise: AboutItems, *, needs: str, name: str, detail: str, users: str
+) -> Iterator[Check]:  # fmt: skip
     shape, attrs, nouns = case.shape, promise.attrs, case.log_shape
     yield from _in_themselves(case, attrs)
     whole = (shape.item, *shape.details, *time_columns(shape)[:1])
@@ -104,7 +119,7 @@ def accompaniment(
     )
     accompanied = _BESIDE[attrs].format(subjects=nouns.subject_nouns)
     detail = detail or f"the rows of each released {shape.item_noun} are those of the original, {accompanied}"
-    links = _LINKS.get(promise.users, "").format(subject=nouns.subject_noun)
+    links = _LINKS.get(users, "").format(subject=nouns.subject_noun)
     name = f"{name}.{shape.item}"
     counts = attrs == "common" and len(whole) > 1
     named = promise.users == "pseudonym"
@@ -119,10 +134,9 @@ def accompaniment(
         yield from [not_checked("links", links)] if promise.users != "drop" else []
         return
     key = secrets.randbits(63)
-    owner, rows = _with_owner(case.original, shape, promise.users, promise.session_minutes)
+    owner, rows = _with_owner(case.original, shape, users, promise.session_minutes)
     rows = rows.join(case.rows.select(shape.item).unique(), on=shape.item, how="semi")
-    made_with = next((each for each in case.promised if isinstance(each, type(promise))), promise)
-    before = should_say(rows, shape, attrs, made_with.k, key, *owner).collect(engine="streaming").lazy()
+    before = should_say(rows, shape, attrs, _made_with(case, promise), key, *owner).collect(engine="streaming").lazy()
     after = said(case.rows, shape, attrs, key, *([shape.subject] if owner else []))
     tuples = _compared(before, after)
     differ = tuples.filter(pl.col("before") != pl.col("after")).height
@@ -139,6 +153,11 @@ def accompaniment(
         )  # fmt: skip
     if owner:
         yield _links(case, before, after, owner, links)
+
+
+def _made_with(case: Case, promise: AboutItems) -> int:
+    """The k that the release was made with, where another one is checked."""
+    return next((each for each in case.promised if isinstance(each, type(promise))), promise).k
 
 
 def _in_themselves(case: Case, attrs: str) -> Iterator[Check]:
@@ -200,6 +219,47 @@ def _links(case: Case, before: pl.LazyFrame, after: pl.LazyFrame, owner: list[st
     return judged(
         "links", broken, detail,
         fault="names do not", looked_at=int(names), how=how, needs_original=True, carries_promise=True,
+    )  # fmt: skip
+
+
+def _links_elsewhere(case: Case, engine: Engine, original: Log, promise: AboutItems) -> Check:
+    """The same for rows that are elsewhere: names are functions of owners, and sums over items are added up by name.
+
+    The run of the release is known, because its seed is needed for the names.
+    """
+    shape, attrs, k, users = case.shape, promise.attrs, _made_with(case, promise), promise.users
+    of_log, history, minutes, run = original.shape, original.history, promise.session_minutes, dict(case.run)
+    key, seeds, row, subject = secrets.randbits(63), secret_seeds(), [TUPLE, WHEN], case.shape.subject
+
+    def named(rows: pl.LazyFrame) -> pl.LazyFrame:
+        log = Log(frame=rows, shape=of_log, history=history)
+        owner, owned = _with_owner(log, shape, users, minutes)
+        label = pl.concat_str(owner, separator="\0")
+        name = label.map_batches(partial(names_of_labels, run), pl.String).alias(_NAME)
+        return owned.with_columns(name).drop(owner)
+
+    def sums(rows: pl.LazyFrame, released: pl.LazyFrame) -> pl.LazyFrame:
+        rows = rows.join(released.select(shape.item).unique(), on=shape.item, how="semi")
+        before = should_say(rows, shape, attrs, k, key, _NAME).drop_nulls(WHO).drop_nulls(_NAME)
+        after = said(released, shape, attrs, key, subject).drop_nulls(subject).rename({subject: _NAME})
+        sides = [multisets(side, [_NAME], row, seeds) for side in (before, after)]
+        return pl.concat([side.with_columns(pl.lit(at).alias("side")) for at, side in enumerate(sides)])
+
+    def compared(parts: pl.LazyFrame) -> pl.LazyFrame:
+        whole = parts.group_by(_NAME, "side").sum()
+        before, after = (whole.filter(pl.col("side") == at).drop("side") for at in (0, 1))
+        other = after.join(before, on=before.collect_schema().names(), how="anti")
+        return pl.concat(
+            [table.select(pl.lit(of).alias("of"), pl.len()) for of, table in (("broken", other), ("names", after))]
+        )
+
+    owned = engine.blocks(original.frame, named, [of_log.subject])
+    parts = engine.blocks(owned, sums, [shape.item], case.rows)
+    counts = dict(engine.small(engine.blocks(parts, compared, [_NAME])).group_by("of").sum().select("of", "len").rows())
+    detail = _LINKS[users].format(subject=case.log_shape.subject_noun)
+    return judged(
+        "links", counts.get("broken", 0), detail, fault="names do not", looked_at=counts.get("names", 0),
+        how="the one that the run's seed gives it to", needs_original=True, carries_promise=True,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from coterie.core.params import Range, check_params
@@ -11,6 +12,7 @@ from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import QUERIES
 from coterie.promises import _rules
 from coterie.promises._crowds import crowds
+from coterie.promises._divided import divided
 from coterie.promises._people import seeded
 from coterie.promises._single_queries import (
     ALONE,
@@ -93,6 +95,7 @@ class QueryKAnonymity:
         else:
             yield from _rules.names(case, self.users)
             yield from seeded(case, self.users)
-        yield from crowds(case, (case.shape.item,), self.k, named=named)
+        by_item = (case.shape.item, case.log_shape.item)
+        yield from divided(case, partial(crowds, key=(case.shape.item,), k=self.k, named=named), by_item)
         if not case.foreign:
             yield from accompaniment(case, self)
