@@ -68,14 +68,17 @@ def read(
     min_length: int = 3,
     words: str = "nouns",
     allow_bad: bool = False,
+    session: Any = None,
+    parts: int | None = None,
 ) -> Log:
     """A log from a file, a glob, several of them, or standard input (`-`); the format is sniffed.
 
     Documents are read from folders and archives too; `terms` and `min_length` say what becomes of them. With
-    `query_param` an access log is read as the search log of its site: `formats/_searches.py` says how.
+    `query_param` an access log is read as the search log of its site: `formats/_searches.py` says how. With the
+    `session` of a Spark cluster, its nodes read the files, and all work on rows runs there, in so many `parts`.
     """
     paths = [source] if isinstance(source, (str, Path)) else list(source)
-    if len(paths) == 1 and str(paths[0]).startswith("synth:"):
+    if len(paths) == 1 and str(paths[0]).startswith("synth:") and session is None:
         made_up = _synthetic(str(paths[0]), formats.Options(terms=terms, min_length=min_length, words=words))
         return made_up if query_param is None else formats.search_log(made_up, query_param)
     options = formats.Options(
@@ -87,11 +90,22 @@ def read(
         min_length=min_length,
         words=words,
     )
+    if session is not None:
+        from coterie.formats._elsewhere import read_on_spark
+
+        return read_on_spark(paths, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
     return formats.read(paths, format=format, options=options, allow_bad=allow_bad)
 
 
 def log(table: Any, columns: Mapping[str, str] | None = None, *, terms: int = 100, min_length: int = 3) -> Log:
-    """A log from a polars, pandas or Arrow table; `columns` maps our names to the table's. Texts become vectors."""
+    """A log from a polars, pandas or Arrow table; `columns` maps our names to the table's. Texts become vectors.
+
+    The rows of a Spark DataFrame stay on its cluster, and all work on them runs there.
+    """
+    if type(table).__module__.startswith("pyspark.sql"):
+        from coterie.formats._elsewhere import spark_log
+
+        return spark_log(table, formats.Options(columns=columns or {}))
     return formats.table_log(table, formats.Options(columns=columns or {}, terms=terms, min_length=min_length))
 
 
@@ -143,12 +157,17 @@ def learn(
         others = ", ".join(registry.methods_for(log.shape))
         raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}. Use one of: {others}.")
     engine = _engine_of(log, first, blocks)
-    facts = _facts(log, engine)
+    if engine.here:
+        facts = _facts(log, engine)
+        rows = log
+    else:  # they are counted where they are kept
+        progress("read")
+        rows = replace(log, frame=engine.keep(log.frame))
+        facts = _facts(rows, engine)
     for method in methods:
         method.promises(facts)
     run = Run(seed=randomness.new_seed() if seed is None else seed, engine=engine)
-    rows = log
-    if holds_rows(first):
+    if holds_rows(first) and engine.here:
         progress("read")
         rows = replace(log, frame=run.keep(log.frame), resources=(log.resources, engine))
     progress("learn")
@@ -254,8 +273,8 @@ def _engine_of(log: Log, method: Method, blocks: int | None) -> Engine:
 
 def _facts(log: Log, engine: Engine) -> Facts:
     """Rows and subjects."""
-    name = log.shape.subject
-    subject, item = pl.col(name), pl.col(log.shape.item)
+    name, log_item = log.shape.subject, log.shape.item
+    subject, item = pl.col(name), pl.col(log_item)
     numbers = [pl.len().alias("rows"), item.null_count().alias("empty")]
     distinct = [subject.drop_nulls().n_unique().alias("subjects")]
     if (owner := log.shape.owner) in log.frame.collect_schema():
@@ -263,10 +282,9 @@ def _facts(log: Log, engine: Engine) -> Facts:
     if engine.here:
         counts = log.frame.select(*numbers, *distinct).collect(engine="streaming").row(0, named=True)
     else:
-        counts = engine.total(log.frame, lambda rows: rows.select(numbers)).row(0, named=True)
-        people = engine.each(log.frame, lambda rows: rows.select(name))
-        found = engine.blocks(people, lambda rows: rows.select(distinct[0]), [name])
-        counts["subjects"] = engine.small(found)["subjects"].sum()
+        few = engine.each(log.frame, lambda rows: rows.select(name, log_item))
+        found = engine.blocks(few, lambda rows: rows.select(*numbers, distinct[0]), [name])
+        counts = engine.small(found).sum().row(0, named=True)
     if counts["rows"] == 0:
         raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
     if empty := counts.pop("empty"):

@@ -89,6 +89,8 @@ class Case:
     """Foreign rows as they were published, before they were prepared like the original."""
     engine: Engine | None = None
     """Where the rows live; None: on this machine."""
+    part: bool = False
+    """Whether these are some rows of a case, all that a judge needs for the items in them, but not for their names."""
     promised: tuple[Promise, ...] = ()
     """What the release itself promises, where another k is checked."""
     shared: dict[str, Any] = field(default_factory=dict)

@@ -12,6 +12,7 @@ import sys
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import cast
 
@@ -266,6 +267,7 @@ def _where(error: Exception) -> str:
     return f"Work on some rows failed{place if frames else ''} with {type(error).__name__}; the rows are not shown."
 
 
+@cache
 def versions() -> dict[str, str]:
     """What must be the same wherever work runs: rules of hashing and rounding come with these."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}"

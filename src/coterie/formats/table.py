@@ -210,6 +210,11 @@ def names_of(head: list[str]) -> list[str]:
     return list(names)
 
 
+def columns_of(names: list[str], options: Options) -> tuple[Shape, dict[str, str]]:
+    """The shape of a table with columns of these names, and for each column of the shape the table's name for it."""
+    return _picked(names, options)
+
+
 def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[Shape, dict[str, str]]:
     """The shape, and for each of its columns that the file has the file's name for it.
 

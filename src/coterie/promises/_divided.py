@@ -68,7 +68,7 @@ def _bare(case: Case) -> Callable[[pl.LazyFrame, pl.LazyFrame | None], Case]:
 
     def made(rows: pl.LazyFrame, original: pl.LazyFrame | None) -> Case:
         log = None if original is None or of_log is None else _log(original, *of_log)
-        return Case(rows=rows, shape=shape, original=log, run=run, foreign=foreign, promised=promised)
+        return Case(rows=rows, shape=shape, original=log, run=run, foreign=foreign, promised=promised, part=True)
 
     return made
 

@@ -18,6 +18,7 @@ from coterie.core.shapes import Shape
 from coterie.promises._checks import any_given, count, judged, not_checked, rows_broken
 from coterie.promises._divided import divided
 
+_NO_IDS = "no original subject is named in the release"
 _RANDOM_NAME = r"^u_[a-z2-7]{16}$"
 
 
@@ -30,12 +31,22 @@ def columns(case: Case) -> Check:
     )
     required = [column.name for column in case.shape.columns if not column.nullable and column.name in expected]
     if not wrong and required:
-        return next(divided(case, partial(_nothing_missing, required)))
+        rows, given = _given(case)
+        wrong = sum(rows - given[name] for name in required)
     return _columns(wrong)
 
 
-def _nothing_missing(required: Sequence[str], case: Case) -> Iterator[Check]:
-    yield _columns(count(case.rows.select(pl.sum_horizontal(pl.col(required).null_count()))))
+def _given(case: Case) -> tuple[int, dict[str, int]]:
+    """How many rows there are, and how many have a value in each released column; counted once."""
+    if "given" not in case.shared:
+        numbers = (pl.len().cast(pl.Int64).alias("_rows"), pl.col(case.shape.released).count().cast(pl.Int64))
+        if case.engine is None:
+            counts = case.rows.select(numbers).collect(engine="streaming")
+        else:
+            counts = case.engine.total(case.rows, lambda rows: rows.select(numbers))
+        case.shared["given"] = counts.row(0, named=True)
+    given = dict(case.shared["given"])
+    return given.pop("_rows"), given
 
 
 def _columns(wrong: int) -> Check:
@@ -51,25 +62,26 @@ def others(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
     """The rules beside `columns`, which look into the columns that must be there; `promises` are judged after them."""
     yield _order(case)
     if case.shape.subject:
-        yield from divided(case, _ids, (case.shape.subject, case.log_shape.subject))
-    yield from divided(case, partial(_identifying, promises=promises))
+        named = case.original is None or _given(case)[1][case.shape.subject]
+        yield from divided(case, _ids, (case.shape.subject, case.log_shape.subject)) if named else [_no_ids()]
+    yield _identifying(case, promises)
 
 
 def names(case: Case, users: str) -> Iterator[Check]:
     """Who rows are said to come from: nobody (`users = drop`), or random names."""
-    yield from divided(case, partial(_names, users=users))
-
-
-def _names(case: Case, users: str) -> Iterator[Check]:
     if not case.shape.subject:
         return
-    subject = pl.col(case.shape.subject)
     if users == "drop":
-        broken, rows = rows_broken(case.rows, subject.is_not_null())
+        rows, given = _given(case)
+        broken = given[case.shape.subject]
         yield judged("names", broken, "no row says whose it is", fault="do", looked_at=rows)
     else:
-        broken, rows = rows_broken(case.rows, ~subject.str.contains(_RANDOM_NAME))
-        yield judged("names", broken, "subjects have random names", fault="rows have others", looked_at=rows)
+        yield from divided(case, _names)
+
+
+def _names(case: Case) -> Iterator[Check]:
+    broken, rows = rows_broken(case.rows, ~pl.col(case.shape.subject).str.contains(_RANDOM_NAME))
+    yield judged("names", broken, "subjects have random names", fault="rows have others", looked_at=rows)
 
 
 def _order(case: Case) -> Check:
@@ -112,23 +124,22 @@ def _behind_in_parts(engine: Engine, rows: pl.LazyFrame, shape: Shape) -> tuple[
     return inside + at_seams, height
 
 
+def _no_ids() -> Check:
+    return judged("ids", 0, _NO_IDS, fault="", needs_original=True)
+
+
 def _ids(case: Case) -> Iterator[Check]:
     """No name in the release is one that the original has."""
-    detail = "no original subject is named in the release"
     if case.original is None:
-        yield not_checked("ids", detail)
+        yield not_checked("ids", _NO_IDS)
         return
     released = case.rows.select(pl.col(case.shape.subject).alias("name")).drop_nulls().unique()
-    released = released.collect(engine="streaming").lazy()
-    if count(released.select(pl.len())) == 0:
-        yield judged("ids", 0, detail, fault="", needs_original=True)
-        return
     subjects = case.original.frame.select(pl.col(case.original.shape.subject).alias("name"))
     named = subjects.join(released, on="name", how="semi").unique()
-    yield judged("ids", count(named.select(pl.len())), detail, fault="are", needs_original=True)
+    yield judged("ids", count(named.select(pl.len())), _NO_IDS, fault="are", needs_original=True)
 
 
-def _identifying(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
+def _identifying(case: Case, promises: Sequence[Promise]) -> Check:
     """Columns that point at a person by themselves are empty, but for those that the judge of a promise answers for.
 
     Which ones that are is asked of the promise's class, so that nothing in a sidecar can add to them.
@@ -137,7 +148,13 @@ def _identifying(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
     given = tuple(n for n in case.shape.identifying if n not in covered or n in case.shape.never_given)
     detail = f"columns that point at a person are empty ({', '.join(given) or 'this shape has none'})"
     if not given:
-        yield judged("identifying", 0, detail, fault="", carries_promise=True)
-        return
-    broken, rows = rows_broken(case.rows, any_given(given))
-    yield judged("identifying", broken, detail, fault="rows have a value", looked_at=rows, carries_promise=True)
+        return judged("identifying", 0, detail, fault="", carries_promise=True)
+    rows, values = _given(case)
+    broken = 0
+    if any(values[name] for name in given):
+        broken = next(divided(case, partial(_any_given, given))).broken
+    return judged("identifying", broken, detail, fault="rows have a value", looked_at=rows, carries_promise=True)
+
+
+def _any_given(names: tuple[str, ...], case: Case) -> Iterator[Check]:
+    yield judged("given", rows_broken(case.rows, any_given(names))[0], "", fault="")

@@ -18,7 +18,6 @@ from coterie.core.shapes import QUERIES, Shape
 from coterie.promises._accompaniment import CROWD, TUPLE, WHEN, WHO, said, should_say
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
 from coterie.promises._crowds import multisets, secret_seeds
-from coterie.promises._divided import divided
 from coterie.promises._people import is_known, names_of, names_of_labels
 from coterie.promises._wording import filled, pause, wording
 
@@ -97,11 +96,14 @@ def accompaniment(
 
     `name` and `detail` are those of the check that compares rows.
     """
-    compare = partial(_accompaniment, promise=promise, needs=needs, name=name, detail=detail)
+    users = "drop" if case.part else promise.users
+    yield from _accompaniment(case, promise, needs=needs, name=name, detail=detail, users=users)
+
+
+def links(case: Case, promise: AboutItems) -> Iterator[Check]:
+    """Where rows are elsewhere: what names link, which parts of a case could not tell."""
     if case.engine is None or case.engine.here or case.original is None or not case.shape.subject:
-        yield from compare(case, users=promise.users)
         return
-    yield from divided(case, partial(compare, users="drop"), (case.shape.item, case.original.shape.item))
     if promise.users != "drop":
         yield _links_elsewhere(case, case.engine, case.original, promise)
 

@@ -22,6 +22,7 @@ from coterie.promises._single_queries import (
     accompaniment,
     attrs_sentence,
     costs,
+    links,
     nothing_else_was_looked_for,
     users_sentence,
 )
@@ -96,6 +97,12 @@ class QueryKAnonymity:
             yield from _rules.names(case, self.users)
             yield from seeded(case, self.users)
         by_item = (case.shape.item, case.log_shape.item)
-        yield from divided(case, partial(crowds, key=(case.shape.item,), k=self.k, named=named), by_item)
+        yield from divided(case, partial(self._by_item, named=named), by_item)
+        if not case.foreign:
+            yield from links(case, self)
+
+    def _by_item(self, case: Case, *, named: bool) -> Iterator[Check]:
+        """What can be seen of each item by itself."""
+        yield from crowds(case, (case.shape.item,), self.k, named=named)
         if not case.foreign:
             yield from accompaniment(case, self)

@@ -10,7 +10,13 @@ from coterie.testing.scattered import Scattered
 
 CASES = [
     ("suppress_rare", {"k": 3, "users": users, "attrs": attrs})
-    for users, attrs in [("drop", "common"), ("session", "common"), ("pseudonym", "common"), ("drop", "keep"), ("pseudonym", "drop")]
+    for users, attrs in [
+        ("drop", "common"),
+        ("session", "common"),
+        ("pseudonym", "common"),
+        ("drop", "keep"),
+        ("pseudonym", "drop"),
+    ]
 ]
 
 
