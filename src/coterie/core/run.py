@@ -138,6 +138,12 @@ class Run:
         """A small table as a whole, here."""
         return self.engine.small(table)
 
+    def small_blocks(
+        self, table: pl.LazyFrame, work: Callable[[pl.LazyFrame], pl.LazyFrame], by: Sequence[str]
+    ) -> pl.DataFrame:
+        """What `work` makes of blocks where that is small: here of all rows at once, elsewhere of each block."""
+        return self.small(work(table) if self.engine.here else self.engine.blocks(table, work, by))
+
     def stream(self, purpose: str, subject: str = "") -> np.random.Generator:
         """Random numbers that belong to a subject, not to a worker."""
         return randomness.stream(self.seed, purpose, subject)

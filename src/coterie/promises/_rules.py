@@ -31,12 +31,12 @@ def columns(case: Case) -> Check:
     )
     required = [column.name for column in case.shape.columns if not column.nullable and column.name in expected]
     if not wrong and required:
-        rows, given = _given(case)
-        wrong = sum(rows - given[name] for name in required)
+        rows, values = given(case)
+        wrong = sum(rows - values[name] for name in required)
     return _columns(wrong)
 
 
-def _given(case: Case) -> tuple[int, dict[str, int]]:
+def given(case: Case) -> tuple[int, dict[str, int]]:
     """How many rows there are, and how many have a value in each released column; counted once."""
     if "given" not in case.shared:
         numbers = (pl.len().cast(pl.Int64).alias("_rows"), pl.col(case.shape.released).count().cast(pl.Int64))
@@ -45,8 +45,8 @@ def _given(case: Case) -> tuple[int, dict[str, int]]:
         else:
             counts = case.engine.total(case.rows, lambda rows: rows.select(numbers))
         case.shared["given"] = counts.row(0, named=True)
-    given = dict(case.shared["given"])
-    return given.pop("_rows"), given
+    counted = dict(case.shared["given"])
+    return counted.pop("_rows"), counted
 
 
 def _columns(wrong: int) -> Check:
@@ -62,7 +62,7 @@ def others(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
     """The rules beside `columns`, which look into the columns that must be there; `promises` are judged after them."""
     yield _order(case)
     if case.shape.subject:
-        named = case.original is None or _given(case)[1][case.shape.subject]
+        named = case.original is None or given(case)[1][case.shape.subject]
         yield from divided(case, _ids, (case.shape.subject, case.log_shape.subject)) if named else [_no_ids()]
     yield _identifying(case, promises)
 
@@ -72,8 +72,8 @@ def names(case: Case, users: str) -> Iterator[Check]:
     if not case.shape.subject:
         return
     if users == "drop":
-        rows, given = _given(case)
-        broken = given[case.shape.subject]
+        rows, values = given(case)
+        broken = values[case.shape.subject]
         yield judged("names", broken, "no row says whose it is", fault="do", looked_at=rows)
     else:
         yield from divided(case, _names)
@@ -145,14 +145,14 @@ def _identifying(case: Case, promises: Sequence[Promise]) -> Check:
     Which ones that are is asked of the promise's class, so that nothing in a sidecar can add to them.
     """
     covered = {name for promise in promises for name in getattr(type(promise), "covers", ())}
-    given = tuple(n for n in case.shape.identifying if n not in covered or n in case.shape.never_given)
-    detail = f"columns that point at a person are empty ({', '.join(given) or 'this shape has none'})"
-    if not given:
+    empty = tuple(n for n in case.shape.identifying if n not in covered or n in case.shape.never_given)
+    detail = f"columns that point at a person are empty ({', '.join(empty) or 'this shape has none'})"
+    if not empty:
         return judged("identifying", 0, detail, fault="", carries_promise=True)
-    rows, values = _given(case)
+    rows, values = given(case)
     broken = 0
-    if any(values[name] for name in given):
-        broken = next(divided(case, partial(_any_given, given))).broken
+    if any(values[name] for name in empty):
+        broken = next(divided(case, partial(_any_given, empty))).broken
     return judged("identifying", broken, detail, fault="rows have a value", looked_at=rows, carries_promise=True)
 
 

@@ -9,14 +9,15 @@ from coterie.core import registry
 from coterie.testing.scattered import Scattered
 
 CASES = [
-    ("suppress_rare", {"k": 3, "users": users, "attrs": attrs})
-    for users, attrs in [
-        ("drop", "common"),
-        ("session", "common"),
-        ("pseudonym", "common"),
-        ("drop", "keep"),
-        ("pseudonym", "drop"),
-    ]
+    ("suppress_rare", {"k": 3}),
+    ("suppress_rare", {"k": 3, "users": "session"}),
+    ("suppress_rare", {"k": 3, "users": "pseudonym"}),
+    ("suppress_rare", {"k": 3, "attrs": "keep"}),
+    ("suppress_rare", {"k": 3, "users": "pseudonym", "attrs": "drop"}),
+    ("microaggregate", {"k": 3, "block_users": 20}),
+    ("interest_microaggregate", {"k": 3, "publish": "queries"}),
+    ("semantic_microaggregate", {"k": 3}),
+    ("concept_microaggregate", {"k": 3, "block_users": 20}),
 ]
 
 
