@@ -22,8 +22,9 @@ from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import scores_in_words_of
 from coterie.core.params import early_params, files_of
-from coterie.core.plan import Method, can_regroup, spends
+from coterie.core.plan import Method, can_regroup, refuse_engine, spends
 from coterie.core.promise import Verdict
+from coterie.engines.spark import session_for
 from coterie.errors import ParameterError
 from coterie.measures import names_of_all, needing
 from coterie.measures.inputs import INPUTS
@@ -143,6 +144,8 @@ def anonymize_files(
     groups_of: Path | None = None,
     independent: bool = False,
     budget: Allowance | None = None,
+    engine: str | None = None,
+    parts: int | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
@@ -150,28 +153,33 @@ def anonymize_files(
 
     `history` is the file that lists the releases of the log called `log_name`: beside the log unless given, or "none".
     `groups_of` and `independent`: see `anonymize_each`. `budget`: what may be spent of its people over all releases.
+    `engine` is the address of a Spark cluster that does the work, in tasks of so many `parts`.
     """
-    files = _files(paths)
+    for method in methods if engine is not None else ():
+        refuse_engine(method)
+    files = _files(paths) if engine is None else [path for path in map(Path, paths) if path.is_file()]
     _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
     _refuse_groups(methods, groups_of, independent)
     needed = any(spends(method) is not None for method in methods)
     book = History.of(files, history, log_name, needed=needed) if files else None  # nobody is in a log that is made up
     progress("read")
-    log = read_logs(paths, reading, steps=steps, note=note)
-    return write_each(
-        log,
-        methods,
-        to,
-        seed=seed,
-        blocks=blocks,
-        force=force,
-        history=book,
-        groups_of=groups_of,
-        independent=independent,
-        budget=budget,
-        progress=progress,
-        note=note,
-    )
+    with session_for(engine) as session:
+        reading = reading if session is None else {**(reading or {}), "session": session, "parts": parts}
+        log = read_logs(paths, reading, steps=steps, note=note)
+        return write_each(
+            log,
+            methods,
+            to,
+            seed=seed,
+            blocks=blocks,
+            force=force,
+            history=book,
+            groups_of=groups_of,
+            independent=independent,
+            budget=budget,
+            progress=progress,
+            note=note,
+        )
 
 
 def write_each(

@@ -106,6 +106,8 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
             groups_of=options["groups_of"],
             independent=options["independent"],
             budget=None if options["budget"] is None else Allowance.read(options["budget"]),
+            engine=options["engine"],
+            parts=options.get("parts"),
             progress=step,
             note=note,
         )

@@ -122,6 +122,11 @@ streams = (
     click.option("--sidecar", metavar="FILE", help="Where to put the sidecar, with -o -."),
     click.option("--csv-safe", is_flag=True, help="In csv and tsv, put ' before text that spreadsheets compute."),
     click.option("--blocks", type=click.IntRange(1), help="Work in this many blocks on disk; by default size decides."),
+    click.option(
+        "--engine",
+        metavar="ADDRESS",
+        help="Work on a Spark cluster: spark://HOST:PORT, sc://HOST:PORT, yarn, or spark under spark-submit.",
+    ),
 )
 history = (
     click.option(

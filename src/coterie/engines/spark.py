@@ -15,7 +15,7 @@ import os
 import shutil
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
@@ -42,6 +42,12 @@ _OURS = {  # of sessions that are made here
     "spark.io.encryption.enabled": "true",  # shuffle files hold users and queries
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a task has one processor
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(_ROWS_AT_ONCE),
+}
+
+_ADVICE = {
+    "spark.io.encryption.enabled": "shuffle files hold users and queries; set it to true, or encrypt the disks",
+    "spark.executorEnv.POLARS_MAX_THREADS": "set it to the processors of a task, else tasks compete for them",
+    "spark.executorEnv.NUMBA_CACHE_DIR": "name a folder that workers can write to, else each compiles kernels anew",
 }
 
 
@@ -77,6 +83,21 @@ def session_at(address: str) -> SparkSession:
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+@contextmanager
+def session_for(address: str | None) -> Iterator[SparkSession | None]:
+    """The session of an address while it is needed; one that was made for this is stopped again. None: no cluster."""
+    if address is None:
+        yield None
+        return
+    session = session_at(address)
+    try:
+        yield session
+    finally:
+        if address != "spark":
+            with suppress(Exception):  # nothing more is wanted of it
+                session.stop()
 
 
 def _refuse_silence(address: str, port: int) -> None:
@@ -294,6 +315,18 @@ class Spark(Remote):
             kept = given.rows.persist(StorageLevel.DISK_ONLY)
         self._kept.append(kept)
         return SparkTable(kept, given.schema)
+
+    def examine(self) -> Iterator[str]:
+        """What people should know about the cluster, in sentences; an error where it cannot be used."""
+        yield f"workers have the same versions as this machine: {', '.join(' '.join(v) for v in versions().items())}"
+        sample = pl.DataFrame({"key": ["a", "b", "a", None], "value": pl.Series([1, 2, 3, 4], dtype=pl.UInt64)})
+        counted = self.blocks(sample.lazy(), lambda rows: rows.group_by("key").len(), ["key"])
+        if sorted(self.small(counted).rows(), key=str) != [("a", 2), ("b", 1), (None, 1)]:
+            raise InternalError("The cluster gives other answers than this machine. Please report it.")
+        yield "work on rows gives the same answer as here"
+        for setting, advice in _ADVICE.items():
+            value = self.session.conf.get(setting, None)
+            yield f"{setting} = {value}" + ("" if value else f": {advice}")
 
     def _refuse_other_workers(self) -> None:
         """The first task compares versions: hashes and rounding must be the same on all nodes."""

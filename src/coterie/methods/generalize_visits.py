@@ -67,6 +67,7 @@ class GeneralizeVisits:
 
     accepts: ClassVar[tuple[Shape, ...]] = (VISITS,)
     status: ClassVar[str] = "stable"
+    anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self, "generalize_visits")

@@ -104,6 +104,7 @@ class PrivateCounts:
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
     gives: ClassVar[Shape] = COUNTS
     status: ClassVar[str] = "experimental"
+    anywhere: ClassVar[bool] = True
     seeded: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
