@@ -167,19 +167,9 @@ def anonymize_files(
         reading = reading if session is None else {**(reading or {}), "session": session, "parts": parts}
         log = read_logs(paths, reading, steps=steps, note=note)
         return write_each(
-            log,
-            methods,
-            to,
-            seed=seed,
-            blocks=blocks,
-            force=force,
-            history=book,
-            groups_of=groups_of,
-            independent=independent,
-            budget=budget,
-            progress=progress,
-            note=note,
-        )
+            log, methods, to, seed=seed, blocks=blocks, force=force, history=book, groups_of=groups_of,
+            independent=independent, budget=budget, progress=progress, note=note,
+        )  # fmt: skip
 
 
 def write_each(

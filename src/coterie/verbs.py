@@ -32,7 +32,7 @@ from coterie.reports.views import overview, personal_data, refuse_idle, singled_
 from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
-from coterie.steps.sessions import session_minutes
+from coterie.steps._facts import facts_of
 from coterie.writing.canonical import canonical
 from coterie.writing.files import (
     fingerprint,
@@ -158,12 +158,12 @@ def learn(
         raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}. Use one of: {others}.")
     engine = _engine_of(log, first, blocks)
     if engine.here:
-        facts = _facts(log, engine)
+        facts = facts_of(log, engine)
         rows = log
     else:  # they are counted where they are kept
         progress("read")
         rows = replace(log, frame=engine.keep(log.frame))
-        facts = _facts(rows, engine)
+        facts = facts_of(rows, engine)
     for method in methods:
         method.promises(facts)
     run = Run(seed=randomness.new_seed() if seed is None else seed, engine=engine)
@@ -269,27 +269,6 @@ def _engine_of(log: Log, method: Method, blocks: int | None) -> Engine:
     if blocks is not None:
         raise ParameterError("--blocks cuts the rows of one machine into blocks: leave it out with --engine.")
     return log.engine
-
-
-def _facts(log: Log, engine: Engine) -> Facts:
-    """Rows and subjects."""
-    name, log_item = log.shape.subject, log.shape.item
-    subject, item = pl.col(name), pl.col(log_item)
-    numbers = [pl.len().alias("rows"), item.null_count().alias("empty")]
-    distinct = [subject.drop_nulls().n_unique().alias("subjects")]
-    if (owner := log.shape.owner) in log.frame.collect_schema():
-        distinct.append(pl.coalesce(owner, pl.lit("\0") + subject).n_unique().alias("owners"))
-    if engine.here:
-        counts = log.frame.select(*numbers, *distinct).collect(engine="streaming").row(0, named=True)
-    else:
-        few = engine.each(log.frame, lambda rows: rows.select(name, log_item))
-        found = engine.blocks(few, lambda rows: rows.select(*numbers, distinct[0]), [name])
-        counts = engine.small(found).sum().row(0, named=True)
-    if counts["rows"] == 0:
-        raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
-    if empty := counts.pop("empty"):
-        raise InputError(f"{empty:,} rows have no {log.shape.item_noun}. Leave them out before anonymizing.")
-    return Facts(**counts, session_minutes=session_minutes(log), shape=log.shape)
 
 
 def verify(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -24,22 +24,19 @@ from coterie.formats._options import Options
 from coterie.formats._read import BAD_SHARE, _complete, _source_of
 from coterie.formats._source import Loaded, Source
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
 _LINE, _ROW = "line", "row"
 _HEAD = 50  # lines that a format is known by
 _ONLY_LINES = ("aol", "excite", "sogou", "clf", "table", "ubi")
 
 
-def spark_log(rows: DataFrame, options: Options, parts: int | None = None) -> Log:
+def spark_log(rows: Any, options: Options, parts: int | None = None) -> Log:
     """A log of a Spark DataFrame; `options.columns` says which columns hold what."""
     return _table_log(Spark(rows.sparkSession, parts), rows, options, ())
 
 
 def read_on_spark(
     paths: Sequence[str | Path],
-    session: SparkSession,
+    session: Any,
     *,
     format: str | None = None,
     options: Options | None = None,
@@ -107,7 +104,7 @@ def _loaded(name: str, options: Options, head: bytes) -> Loaded:
     return loaded
 
 
-def _table_log(engine: Spark, rows: DataFrame, options: Options, sources: tuple[Path, ...]) -> Log:
+def _table_log(engine: Spark, rows: Any, options: Options, sources: tuple[Path, ...]) -> Log:
     """A log of a table with named columns."""
     shape, columns = table.columns_of(list(rows.columns), options)
     if shape is TERMS:

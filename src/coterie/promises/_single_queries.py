@@ -18,7 +18,7 @@ from coterie.core.shapes import QUERIES, Shape
 from coterie.promises._accompaniment import CROWD, TUPLE, WHEN, WHO, said, should_say
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
 from coterie.promises._crowds import multisets, secret_seeds
-from coterie.promises._people import is_known, names_of, names_of_labels
+from coterie.promises._names import is_known, names_of, names_of_labels
 from coterie.promises._wording import filled, pause, wording
 
 Users = Annotated[

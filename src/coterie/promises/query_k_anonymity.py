@@ -13,7 +13,7 @@ from coterie.core.shapes import QUERIES
 from coterie.promises import _rules
 from coterie.promises._crowds import crowds
 from coterie.promises._divided import divided
-from coterie.promises._people import seeded
+from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,
