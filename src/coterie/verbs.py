@@ -15,13 +15,13 @@ from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params, with_values
-from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_engine, refuse_seed, shape_given
+from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_seed, shape_given
 from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Check, Status, Verdict, promise_class, with_k
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
 from coterie.core.shapes import SHAPES
-from coterie.engines.local import Local, blocks_for
+from coterie.engines.local import engine_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, UnknownNameError
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.promises import judge
@@ -90,11 +90,7 @@ def read(
         min_length=min_length,
         words=words,
     )
-    if session is not None:
-        from coterie.formats._elsewhere import read_on_spark
-
-        return read_on_spark(paths, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
-    return formats.read(paths, format=format, options=options, allow_bad=allow_bad)
+    return formats.read(paths, format=format, options=options, allow_bad=allow_bad, session=session, parts=parts)
 
 
 def log(table: Any, columns: Mapping[str, str] | None = None, *, terms: int = 100, min_length: int = 3) -> Log:
@@ -102,10 +98,6 @@ def log(table: Any, columns: Mapping[str, str] | None = None, *, terms: int = 10
 
     The rows of a Spark DataFrame stay on its cluster, and all work on them runs there.
     """
-    if type(table).__module__.startswith("pyspark.sql"):
-        from coterie.formats._elsewhere import spark_log
-
-        return spark_log(table, formats.Options(columns=columns or {}))
     return formats.table_log(table, formats.Options(columns=columns or {}, terms=terms, min_length=min_length))
 
 
@@ -156,7 +148,7 @@ def learn(
         accepted = ", ".join(shape.name for shape in first.accepts)
         others = ", ".join(registry.methods_for(log.shape))
         raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}. Use one of: {others}.")
-    engine = _engine_of(log, first, blocks)
+    engine = engine_for(log, first, blocks)
     if engine.here:
         facts = facts_of(log, engine)
         rows = log
@@ -259,16 +251,6 @@ def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:
     """What the names in a release depend on besides the seed; `groups_of`: digests of earlier groups it is made on."""
     parameters = asdict(method)  # type: ignore[call-overload]
     return randomness.naming(registry.name_of(method), parameters, log.steps, log.digest, groups_of)
-
-
-def _engine_of(log: Log, method: Method, blocks: int | None) -> Engine:
-    """The engine of a log, or this machine; ParameterError where a method cannot run on the engine."""
-    if log.engine is None:
-        return Local(blocks_for(log, holds_rows(method)) if blocks is None else blocks)
-    refuse_engine(method)
-    if blocks is not None:
-        raise ParameterError("--blocks cuts the rows of one machine into blocks: leave it out with --engine.")
-    return log.engine
 
 
 def verify(

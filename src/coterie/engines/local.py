@@ -14,8 +14,10 @@ from pathlib import Path
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.run import SMALL, How, Work, sums
+from coterie.core.plan import Method, holds_rows, refuse_engine
+from coterie.core.run import SMALL, Engine, How, Work, sums
 from coterie.core.scratch import Scratch
+from coterie.errors import ParameterError
 
 _HELD_BYTES = 128 << 20  # text of the rows that a method holds in memory at once
 _PACKED = 6  # how much smaller compressed text is
@@ -29,6 +31,16 @@ def blocks_for(log: Log, holds_rows: bool) -> int:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 << 30
     # Distinct (user, query) pairs take up to three times the size of the text.
     return max(1, -(-3 * size // (memory // 2)))
+
+
+def engine_for(log: Log, method: Method, blocks: int | None) -> Engine:
+    """The engine of a log, or this machine; ParameterError where a method cannot run on the engine."""
+    if log.engine is None:
+        return Local(blocks_for(log, holds_rows(method)) if blocks is None else blocks)
+    refuse_engine(method)
+    if blocks is not None:
+        raise ParameterError("--blocks cuts the rows of one machine into blocks: leave it out with --engine.")
+    return log.engine
 
 
 class Local:

@@ -50,9 +50,15 @@ def read(
     format: str | None = None,
     options: Options | None = None,
     allow_bad: bool = False,
+    session: Any = None,
+    parts: int | None = None,
 ) -> Log:
-    """A log from files, globs or standard input (`-`)."""
+    """A log from files, globs or standard input (`-`); with the session of a cluster, its nodes read them."""
     options = options or Options()
+    if session is not None:
+        from coterie.formats._elsewhere import read_on_spark
+
+        return read_on_spark(patterns, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
     source, name = _source_of(expand(patterns, folders=True), format, options)
     module = registry.complete("formats", name, registry.module("formats", name))
     parsed = _settle(module, name, source, options)
@@ -145,6 +151,10 @@ def read_release(
 
 def table_log(data: Any, options: Options | None = None) -> Log:
     """A log from a polars, pandas or Arrow table; a table of texts becomes vectors of terms."""
+    if type(data).__module__.startswith("pyspark.sql"):
+        from coterie.formats._elsewhere import spark_log
+
+        return spark_log(data, options or Options())
     given, options, scratch = _as_polars(data), options or Options(), Scratch()
     if documents.is_table_of_texts(given.columns, options):
         loaded = documents.from_frame(given, options, scratch.path)
