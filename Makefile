@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export COTERIE_DATA ?= $(wildcard ../shared/data)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-browser coverage test-oldest check lint types format docs bench bench-small fuzz falsify mutants clean
+.PHONY: help setup demo test test-browser test-spark test-spark-part bench-spark coverage test-oldest check lint types format docs bench bench-small fuzz falsify mutants clean
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,23 @@ $(OLDEST)/installed: pyproject.toml constraints-oldest.txt
 
 test-oldest: $(OLDEST)/installed ## Run the quicker tests with the oldest versions of everything
 	$(OLDEST)/bin/python -m pytest -n auto -m "not slow" tests/unit tests/golden tests/test_conformance.py
+
+# Spark itself, and Java from Debian where there is none and we may install it.
+$(VENV)/spark: $(VENV)/installed
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,spark]'
+	@command -v java >/dev/null || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && \
+	  apt-get install -y -qq --no-install-recommends default-jre-headless >/dev/null; } || \
+	  { echo "Spark needs Java: install default-jre-headless."; exit 1; }
+	@touch $@
+
+test-spark: $(VENV)/spark ## Run the tests on a real Spark cluster of two workers, which they start
+	COTERIE_SPARK=1 $(BIN)/python -m pytest -q tests/spark
+
+test-spark-part: $(VENV)/spark ## The part of them that CI runs: two methods and a killed executor
+	COTERIE_SPARK=1 $(BIN)/python -m pytest -q tests/spark/test_part.py
+
+bench-spark: $(VENV)/spark ## CPU seconds and memory of local runs and of Spark on the same file
+	$(BIN)/python benchmarks/bench_spark.py
 
 lint: setup ## Check format and lint
 	$(BIN)/ruff format --check .

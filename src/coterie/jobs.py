@@ -22,8 +22,9 @@ from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import scores_in_words_of
 from coterie.core.params import early_params, files_of
-from coterie.core.plan import YARDSTICK, Method, can_regroup, shape_given, spends
+from coterie.core.plan import YARDSTICK, Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.promise import Verdict
+from coterie.engines.spark import session_for
 from coterie.errors import ParameterError
 from coterie.places import is_elsewhere
 from coterie.steps import StepLike
@@ -128,6 +129,8 @@ def anonymize_files(
     budget: Allowance | None = None,
     regime: str = "",
     promise: str | None = None,
+    engine: str | None = None,
+    parts: int | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
@@ -136,34 +139,39 @@ def anonymize_files(
     `history` is the file that lists the releases of the log called `log_name`: beside the log unless given, or "none".
     `groups_of` and `independent`: see `anonymize_each`. `budget`: what may be spent of its people over all releases.
     `regime` is the one that the methods were made after: sidecars name it, and which settings are others.
-    `promise` is "none" for methods that promise nothing, and for no others.
+    `promise` is "none" for methods that promise nothing, and for no others. `engine` is the address of a Spark cluster
+    that does the work, in tasks of so many `parts`.
     """
     for method in methods:
         refuse_promise(registry.name_of(method), method.status == YARDSTICK, promise)
-    files = files_of_paths(paths)
+        if engine is not None:
+            refuse_engine(method)
+    files = files_of_paths(paths) if engine is None else [path for path in map(Path, paths) if path.is_file()]
     _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
     _refuse_groups(methods, groups_of, independent)
     needed = any(spends(method) is not None for method in methods)
     # Nobody is in a log that is made up.
     book = None if _is_made_up(paths) else History.of(files, history, log_name, needed=needed)
     progress("read")
-    log = read_logs(paths, reading, steps=steps, note=note)
-    return write_each(
-        log,
-        methods,
-        to,
-        seed=seed,
-        blocks=blocks,
-        force=force,
-        history=book,
-        groups_of=groups_of,
-        independent=independent,
-        budget=budget,
-        regime=regime,
-        promise=promise,
-        progress=progress,
-        note=note,
-    )
+    with session_for(engine) as session:
+        reading = reading if session is None else {**(reading or {}), "session": session, "parts": parts}
+        log = read_logs(paths, reading, steps=steps, note=note)
+        return write_each(
+            log,
+            methods,
+            to,
+            seed=seed,
+            blocks=blocks,
+            force=force,
+            history=book,
+            groups_of=groups_of,
+            independent=independent,
+            budget=budget,
+            regime=regime,
+            promise=promise,
+            progress=progress,
+            note=note,
+        )
 
 
 def write_each(

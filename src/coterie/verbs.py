@@ -22,7 +22,7 @@ from coterie.core.promise import Case, Verdict, promise_nothing, with_k
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
-from coterie.engines.local import Local, blocks_for
+from coterie.engines.local import engine_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.store import Store
@@ -32,7 +32,7 @@ from coterie.reports.views import overview, personal_data, singled_out, site_sea
 from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
-from coterie.steps.sessions import session_minutes
+from coterie.steps._facts import facts_of
 from coterie.writing.elsewhere import bring_release, write_elsewhere
 from coterie.writing.files import (
     in_order,
@@ -69,6 +69,8 @@ def read(
     allow_bad: bool = False,
     sql: str | None = None,
     guess: bool = True,
+    session: Any = None,
+    parts: int | None = None,
 ) -> Log:
     """A log from a file, a glob, several of them, or standard input (`-`); the format is sniffed.
 
@@ -76,11 +78,11 @@ def read(
     (`sqlite:log.db#queries`) or what `sql` asks for. `columns` says which columns of a table hold what. Those that it
     does not name are guessed, unless it names the query, or `guess` is false: `formats/_guess.py` says how. Documents
     are read from folders and archives too; `terms` and `min_length` say what becomes of them. With `query_param` an
-    access log is read as the search log of its site:
-    `formats/_searches.py` says how.
+    access log is read as the search log of its site: `formats/_searches.py` says how. With the `session` of a Spark
+    cluster, its nodes read the files, and all work on rows runs there, in so many `parts`.
     """
     paths = [source] if isinstance(source, (str, Path)) else list(source)
-    if len(paths) == 1 and str(paths[0]).startswith("synth:"):
+    if len(paths) == 1 and str(paths[0]).startswith("synth:") and session is None:
         made_up = _synthetic(str(paths[0]), formats.Options(terms=terms, min_length=min_length, words=words))
         return made_up if query_param is None else formats.search_log(made_up, query_param)
     options = formats.Options(
@@ -93,6 +95,8 @@ def read(
         words=words,
         guess=guess,
     )
+    if session is not None:
+        return formats.read(paths, format=format, options=options, allow_bad=allow_bad, session=session, parts=parts)
     brought = places.bring(paths, sql)
     if brought is None:
         return formats.read(paths, format=format, options=options, allow_bad=allow_bad)
@@ -102,7 +106,10 @@ def read(
 
 
 def log(table: Any, columns: Mapping[str, str] | None = None, *, terms: int = 100, min_length: int = 3) -> Log:
-    """A log from a polars, pandas or Arrow table; `columns` maps our names to the table's. Texts become vectors."""
+    """A log from a polars, pandas or Arrow table; `columns` maps our names to the table's. Texts become vectors.
+
+    The rows of a Spark DataFrame stay on its cluster, and all work on them runs there.
+    """
     return formats.table_log(table, formats.Options(columns=columns or {}, terms=terms, min_length=min_length))
 
 
@@ -193,15 +200,20 @@ def learn(
         accepted = ", ".join(shape.name for shape in first.accepts)
         others = ", ".join(registry.methods_for(log.shape))
         raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}. Use one of: {others}.")
-    engine = Local(blocks_for(log, holds_rows(first)) if blocks is None else blocks)
-    facts = _facts(log)
+    engine = engine_for(log, first, blocks)
+    if engine.here:
+        facts = facts_of(log, engine)
+        rows = log
+    else:  # they are counted where they are kept
+        progress("read")
+        rows = replace(log, frame=engine.keep(log.frame))
+        facts = facts_of(rows, engine)
     for method in methods:
         method.promises(facts)
     run = Run(seed=randomness.new_seed() if seed is None else seed, engine=engine)
-    rows = log
-    if holds_rows(first):
+    if holds_rows(first) and engine.here:
         progress("read")
-        rows = replace(log, frame=run.collect(log.frame), resources=(log.resources, engine))
+        rows = replace(log, frame=run.keep(log.frame), resources=(log.resources, engine))
     progress("learn")
     value = learn_by(first, rows, replace(run, tell=partial(progress, "learn")))
     return Learnt(
@@ -249,7 +261,9 @@ def anonymize(
     progress("release")
     draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
     judged_by_rows = any("rows" in promise.evidence for promise in promises)
-    released, row_map = in_order(draft, shape, run, keep_rows=record or judged_by_rows)
+    # Rows of a table that is elsewhere have no numbers that anybody could look them up by.
+    keep_rows = judged_by_rows or (record and run.engine.here)
+    released, row_map = in_order(draft, shape, run, keep_rows=keep_rows)
     progress("verify")
     private = Record(
         run={
@@ -263,14 +277,16 @@ def anonymize(
             "history": [asdict(step) for step in log.history],
             "input_sha256": list(learnt.source.file_digests) if record else [],
             "input_digest": learnt.source.digest if record or draft.names_anybody else "",
-            GROUPS_DIGEST: groups_digest(draft.subjects),
+            GROUPS_DIGEST: "" if draft.ungrouped else groups_digest(draft.subjects),
             GROUPS_OF: list(before),
         },
         subjects=draft.subjects,
         rows=row_map,
         tables=plan.evidence,
     )
-    case = Case(rows=released, shape=shape, original=log, evidence=private.evidence, run=private.run)
+    case = Case(
+        rows=released, shape=shape, original=log, evidence=private.evidence, run=private.run, engine=log.engine
+    )  # fmt: skip
     verdict = judge(case, promises)
     if verdict.broken or not (verdict.promise_checked or promise_nothing(promises)):
         raise BrokenPromiseError(_broken_message(name, verdict))
@@ -290,24 +306,6 @@ def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:
     """What the names in a release depend on besides the seed; `groups_of`: digests of earlier groups it is made on."""
     parameters = asdict(method)  # type: ignore[call-overload]
     return randomness.naming(registry.name_of(method), parameters, log.steps, log.digest, groups_of)
-
-
-def _facts(log: Log) -> Facts:
-    """Rows and subjects."""
-    subject, item = pl.col(log.shape.subject), pl.col(log.shape.item)
-    numbers = [
-        pl.len().alias("rows"),
-        subject.drop_nulls().n_unique().alias("subjects"),
-        item.null_count().alias("empty"),
-    ]
-    if (owner := log.shape.owner) in log.frame.collect_schema():
-        numbers.append(pl.coalesce(owner, pl.lit("\0") + subject).n_unique().alias("owners"))
-    counts = log.frame.select(numbers).collect(engine="streaming").row(0, named=True)
-    if counts["rows"] == 0:
-        raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
-    if empty := counts.pop("empty"):
-        raise InputError(f"{empty:,} rows have no {log.shape.item_noun}. Leave them out before anonymizing.")
-    return Facts(**counts, session_minutes=session_minutes(log), shape=log.shape)
 
 
 def verify(

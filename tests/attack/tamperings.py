@@ -37,7 +37,7 @@ from coterie.methods.generalize_users import GeneralizeUsers
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.promises._people import names_of
+from coterie.promises._names import names_of
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.text.words import digest_of
 from coterie.writing.files import _sink, kind_of, sha256, unnamed

@@ -12,7 +12,7 @@ from coterie.methods.common_visits import CommonVisits
 from coterie.methods.count_visits import CountVisits
 from coterie.methods.generalize_visits import GeneralizeVisits
 from coterie.methods.microaggregate_visits import MicroaggregateVisits
-from coterie.promises._people import names_of
+from coterie.promises._names import names_of
 from tests.attack.tamperings import SEED, Forgery, as_a_name, tampering, write_release
 
 VISITORS = 80

@@ -80,7 +80,7 @@ class ReadsThePlanInOrder(Template):
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:
         plan = super().plan(learnt, log, run)
-        return replace(plan, table=run.collect(plan.table.sort("item")))
+        return replace(plan, table=run.keep(plan.table.sort("item")))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         return super().release(log, replace(plan, table=plan.table.head(2)), run)
@@ -96,7 +96,7 @@ class ReadsTheLogInOrder(Template):
         plan = super().plan(learnt, log, run)
         rows = log.frame.sort("row").select(pl.col(log.shape.item).alias("item"))
         first = rows.join(plan.table, on="item", how="semi", maintain_order="left").head(1)
-        return replace(plan, table=run.collect(plan.table.join(first, on="item", how="semi")))
+        return replace(plan, table=run.keep(plan.table.join(first, on="item", how="semi")))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,7 @@ class CountQueries:
         counts = log.frame.group_by(pl.col(log.shape.item).alias(COUNTS.item)).agg(
             pl.len().cast(pl.Int64).alias(COUNTS.count), users.alias("_users")
         )
-        return Plan(table=run.collect(COUNTS.completed(counts.filter(pl.col("_users") >= self.k))))
+        return Plan(table=run.keep(COUNTS.completed(counts.filter(pl.col("_users") >= self.k))))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:  # noqa: ARG002
         people = log.frame.select(pl.col(log.shape.subject).alias("original")).drop_nulls().unique()

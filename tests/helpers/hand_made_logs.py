@@ -38,12 +38,12 @@ class Listener(Local):
         self.keys: list[list[str]] = []
         self.collected = 0
 
-    def map(self, frame: pl.LazyFrame, work: Any, by: Sequence[str]) -> pl.LazyFrame:
+    def blocks(self, table: pl.LazyFrame, work: Any, by: Sequence[str], *beside: pl.LazyFrame) -> pl.LazyFrame:
         """The same as without a listener."""
         self.keys.append(list(by))
-        return super().map(frame, work, by)
+        return super().blocks(table, work, by, *beside)
 
-    def collect(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+    def keep(self, table: pl.LazyFrame) -> pl.LazyFrame:
         """The same as without a listener."""
         self.collected += 1
-        return super().collect(frame)
+        return super().keep(table)

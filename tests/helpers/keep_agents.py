@@ -41,7 +41,7 @@ class KeepAgents:
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         pairs = log.frame.group_by("path", "agent").agg(pl.col("user").drop_nulls().n_unique().alias("_crowd"))
-        return Plan(table=run.collect(pairs.filter(pl.col("_crowd") >= self.k)))
+        return Plan(table=run.keep(pairs.filter(pl.col("_crowd") >= self.k)))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:  # noqa: ARG002
         people = log.frame.select(pl.col("user").alias("original")).drop_nulls().unique()

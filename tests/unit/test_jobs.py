@@ -68,7 +68,7 @@ def test_blocks_are_chosen_by_size_unless_given(log, monkeypatch, given, expecte
     prepared = coterie.prepare(coterie.read(log))
     assert local.blocks_for(prepared, holds_rows=True) == 4
     assert local.blocks_for(queries_log(), holds_rows=True) == 1  # not from a file
-    assert verbs.learn(prepared, [Microaggregate(k=3)], blocks=given).engine.blocks == expected
+    assert verbs.learn(prepared, [Microaggregate(k=3)], blocks=given).engine.number == expected
 
 
 def test_compressed_files_count_as_what_is_in_them(tmp_path, made, monkeypatch):

@@ -76,9 +76,10 @@ def common_details(log: Log, k: int, run: Run, times: str = "day") -> tuple[Log,
         # Rows are needed as they are and for the counts, so each block is computed once.
         return _with_level(frame, shape, k, levels).collect(engine="streaming").lazy()
 
-    marked = run.map(run.collect(log.frame), mark, by=[shape.item])
-    coarsened = marked.with_columns(_coarsened(shape, levels)).drop(_LEVEL)
-    return replace(log, frame=coarsened), _kept(marked, shape, levels)
+    marked = run.blocks(run.keep(log.frame), mark, by=[shape.item])
+    marked = marked if run.engine.here else run.keep(marked)
+    coarse = run.each(marked, lambda rows: rows.with_columns(_coarsened(shape, levels)).drop(_LEVEL))
+    return replace(log, frame=coarse), _kept(marked, shape, levels, run)
 
 
 def _with_level(frame: pl.LazyFrame, shape: Shape, k: int, levels: Sequence[str]) -> pl.LazyFrame:
@@ -137,7 +138,7 @@ def _coarsened(shape: Shape, levels: Sequence[str]) -> list[pl.Expr]:
     return [*details, time.alias(shape.time)]
 
 
-def _kept(marked: pl.LazyFrame, shape: Shape, levels: Sequence[str]) -> str:
+def _kept(marked: pl.LazyFrame, shape: Shape, levels: Sequence[str], run: Run) -> str:
     """How many rows keep what, in a sentence; empty where there are none."""
     level, kept = pl.col(_LEVEL), {}
     if shape.time:
@@ -145,8 +146,8 @@ def _kept(marked: pl.LazyFrame, shape: Shape, levels: Sequence[str]) -> str:
             kept[f"the {word}"] = (level == at) & pl.col(shape.time).is_not_null()
     for expr in _coarsened(shape, levels)[: len(shape.details)]:
         kept[expr.meta.output_name()] = expr.is_not_null()
-    numbers = marked.select(pl.len().alias("rows"), *(expr.sum().alias(word) for word, expr in kept.items()))
-    counts = numbers.collect(engine="streaming").row(0, named=True)
+    numbers = [pl.len().alias("rows"), *(expr.sum().alias(word) for word, expr in kept.items())]
+    counts = run.total(marked, lambda rows: rows.select(numbers)).row(0, named=True)
     rows = counts.pop("rows")
     if not rows:
         return ""
@@ -168,17 +169,17 @@ def cost_of_keeping(shape: Shape) -> str:
     return _KEPT.get(shape.name, _KEPT_OF_SEARCHES)
 
 
-def without_details(log: Log) -> Log:
+def without_details(log: Log, run: Run) -> Log:
     """Only subject and item; every other released column is null."""
     kept = (log.shape.subject, log.shape.item)
-    return _emptied(log, [name for name in log.shape.released if name not in kept])
+    return _emptied(log, [name for name in log.shape.released if name not in kept], run)
 
 
-def without_identifiers(log: Log) -> Log:
+def without_identifiers(log: Log, run: Run) -> Log:
     """The columns that point at a person by themselves are null."""
-    return _emptied(log, log.shape.identifying)
+    return _emptied(log, log.shape.identifying, run)
 
 
-def _emptied(log: Log, names: Sequence[str]) -> Log:
+def _emptied(log: Log, names: Sequence[str], run: Run) -> Log:
     empty = [pl.lit(None, dtype=log.shape.schema[name]).alias(name) for name in names]
-    return replace(log, frame=log.frame.with_columns(empty))
+    return replace(log, frame=run.each(log.frame, lambda rows: rows.with_columns(empty)) if empty else log.frame)

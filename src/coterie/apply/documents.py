@@ -69,7 +69,7 @@ def subsumers(log: Log, groups: pl.DataFrame, seeds: pl.DataFrame, tree: Taxonom
         parts = list(whole_groups(block, _ROWS_AT_ONCE))
         return pl.concat([_no_terms(), *in_threads(partial(_folded, tree=tree), parts)]).lazy()
 
-    found = run.collect(run.map(rows, work, by=["group"])).collect(engine="streaming")
+    found = run.keep(run.blocks(rows, work, by=["group"])).collect(engine="streaming")
     return found.with_columns(rounded(pl.col(model.WEIGHT)))
 
 

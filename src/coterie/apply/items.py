@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from coterie.apply.details import common_details, cost_of_keeping, without_details, without_identifiers
-from coterie.apply.names import rename_subjects
+from coterie.apply.names import rename_subjects, with_sessions
 from coterie.core.log import Log
 from coterie.core.plan import Draft, Facts, Plan
 from coterie.core.run import Run
@@ -82,39 +82,42 @@ def release_items(
     log: Log, plan: Plan, k: int, users: str, attrs: str, run: Run, beside: Beside = AS_EVER
 ) -> Draft:  # fmt: skip
     """A release of single items: keep the planned ones (KEEP), then what accompanies them, then who asked."""
-    return _release(keep_items(log, plan.table), log, k, users, attrs, run, beside)
+    log = with_sessions(log, users, run)
+    return _release(keep_items(log, plan.table, run), log, k, users, attrs, run, beside)
 
 
 def release_replaced(
     log: Log, plan: Plan, k: int, users: str, attrs: str, run: Run, beside: Beside = AS_EVER
 ) -> Draft:  # fmt: skip
     """The same with something else in place of each planned item (REPLACE)."""
-    return _release(replace_items(log, plan.table), log, k, users, attrs, run, beside)
+    log = with_sessions(log, users, run)
+    return _release(replace_items(log, plan.table, run), log, k, users, attrs, run, beside)
 
 
-def keep_items(log: Log, keep: pl.LazyFrame) -> Log:
+def keep_items(log: Log, keep: pl.LazyFrame, run: Run) -> Log:
     """The rows whose item is in the KEEP table."""
     item = log.shape.item
-    frame = log.frame.join(keep.select(pl.col("item").alias(item)), on=item, how="semi")
-    return replace(log, frame=frame)
+    kept = run.each(keep, lambda table: table.select(pl.col("item").alias(item)))
+    return replace(log, frame=run.join(log.frame, kept, [item], "semi"))
 
 
-def replace_items(log: Log, into: pl.LazyFrame) -> Log:
+def replace_items(log: Log, into: pl.LazyFrame, run: Run) -> Log:
     """The rows whose item is in the REPLACE table, with what it becomes."""
     item = log.shape.item
-    rows = log.frame.join(into.select(pl.col("item").alias(item), "into"), on=item)
-    return replace(log, frame=rows.with_columns(pl.col("into").alias(item)).drop("into"))
+    table = run.each(into, lambda given: given.select(pl.col("item").alias(item), "into"))
+    rows = run.join(log.frame, table, [item])
+    return replace(log, frame=run.each(rows, lambda given: given.with_columns(pl.col("into").alias(item)).drop("into")))
 
 
 def _release(kept: Log, log: Log, k: int, users: str, attrs: str, run: Run, beside: Beside) -> Draft:
-    kept = without_identifiers(kept)
+    kept = without_identifiers(kept, run)
     notes = [cost_of_keeping(log.shape)] if attrs == "keep" else []
     if attrs == "common":
         enough = k if isinstance(beside.k_details, str) else beside.k_details
         kept, note = common_details(kept, enough, run, beside.times)
         notes += filter(None, [note])
     elif attrs == "drop":
-        kept = without_details(kept)
+        kept = without_details(kept, run)
     minis = {"link_queries": beside.link_queries, "link_minutes": beside.link_minutes}
     draft = rename_subjects(kept, log, users, run, **minis)
     return replace(draft, warnings=(*draft.warnings, *notes))

@@ -8,16 +8,21 @@ where names are for days.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Annotated, TypeAlias
 
 import polars as pl
 
 from coterie import kernels
+from coterie.apply.windows import ALWAYS
 from coterie.core.log import Log
 from coterie.core.params import Choice, Range
 from coterie.core.plan import Draft
+from coterie.core.randomness import pseudonyms
 from coterie.core.run import Run
 from coterie.core.shapes import VISITS
+from coterie.errors import ParameterError
 from coterie.steps.sessions import Sessions, session_minutes
 
 Users: TypeAlias = Annotated[
@@ -50,11 +55,10 @@ _VISITOR_COST = (
 )
 
 
-def nobody_named(original: Log) -> pl.LazyFrame:
+def nobody_named(original: Log, run: Run) -> pl.LazyFrame:
     """original, released, group: all subjects of a log, none of whom has a name in the release."""
-    people = original.frame.select(pl.col(original.shape.subject).alias("original")).drop_nulls().unique()
     nobody = (pl.lit(None, pl.String).alias("released"), pl.lit(None, pl.UInt32).alias("group"))
-    return people.with_columns(nobody).sort("original")
+    return _in_order(run.each(_people(original, run), lambda people: people.with_columns(nobody)), ["original"], run)
 
 
 def rename_subjects(
@@ -62,11 +66,11 @@ def rename_subjects(
 ) -> Draft:
     """Rows with their subjects dropped, or under a fresh name for each of their units (`users`)."""
     subject = log.shape.subject
-    columns = ["row", *log.shape.released]
+    columns = [name for name in ("row", *log.shape.released) if name in log.frame.collect_schema()]
     if users == "drop":
-        rows = log.frame.with_columns(pl.lit(None, pl.String).alias(subject)).select(columns)
-        return Draft(frame=rows, subjects=nobody_named(original))
-    people = original.frame.select(pl.col(subject).alias("original")).drop_nulls().unique()
+        nobody = pl.lit(None, pl.String).alias(subject)
+        unnamed = run.each(log.frame, lambda given: given.with_columns(nobody).select(columns))
+        return Draft(frame=unnamed, subjects=nobody_named(original, run), unnamed=True, ungrouped=True)
     rows, key, who = log.frame, [subject], "visitor requested" if log.shape is VISITS else "person asked"
     if users == "session":
         cost = _SESSION_COST.format(who, session_minutes(original))
@@ -79,18 +83,75 @@ def rename_subjects(
         rows, key = _with_minis(rows, original, link_queries, link_minutes), [subject, _UNIT]
     else:
         cost = _VISITOR_COST if log.shape is VISITS else _PERSON_COST
-    units = rows.select(key).drop_nulls().unique().collect(engine="streaming").sort(key)
-    labels = units.select(pl.concat_str(key, separator="\0")).to_series()
-    ids = people.collect(engine="streaming")["original"]
-    names = units.with_columns(run.pseudonyms(labels, taken=ids).alias("released"))
-    renamed = rows.join(names.lazy(), on=key, how="left")
-    frame = renamed.with_columns(pl.col("released").alias(subject)).select(columns)
-    subjects = people.join(
-        names.lazy().select(pl.col(subject).alias("original"), "released"),
-        on="original",
-        how="left",
-    ).with_columns(pl.lit(None, pl.UInt32).alias("group"))
-    return Draft(frame=frame, subjects=subjects.sort("original", "released"), warnings=(cost,))
+    people = _people(original, run)
+    units = run.each(rows, lambda given: given.select(key).drop_nulls())
+    names = _named(run.blocks(units, lambda given: given.unique(), key), key, people, run)
+    renamed = run.join(rows, names, key, "left")
+    frame = run.each(renamed, lambda given: given.with_columns(pl.col("released").alias(subject)).select(columns))
+    of_person = run.each(names, lambda table: table.select(pl.col(subject).alias("original"), "released"))
+    nowhere = pl.lit(None, pl.UInt32).alias("group")
+    subjects = run.each(run.join(people, of_person, ["original"], "left"), lambda table: table.with_columns(nowhere))
+    return Draft(
+        frame=frame,
+        subjects=_in_order(subjects, ["original", "released"], run),
+        warnings=(cost,),
+        ungrouped=True,
+    )
+
+
+def refuse_units(method: str, users: str, window: str = ALWAYS) -> None:
+    """ParameterError where rows are elsewhere and something is asked for that needs all of them in one place."""
+    if users in ("mini", "day"):
+        raise ParameterError(
+            f"{method} with users = {users} runs on one machine; leave out --engine, or choose another."
+        )
+    if window != ALWAYS:
+        raise ParameterError(f"{method} with a window runs on one machine; leave out --engine, or --window.")
+
+
+def with_sessions(log: Log, users: str, run: Run) -> Log:
+    """The log with sessions before rows are left out, where these will be named and rows are elsewhere."""
+    if run.engine.here or users != "session" or _SESSION in log.frame.collect_schema():
+        return log
+    shape, history = log.shape, log.history
+
+    def number(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return Sessions()(Log(frame=rows, shape=shape, history=history)).frame
+
+    return replace(log, frame=run.keep(run.blocks(log.frame, number, [shape.subject])))
+
+
+def _people(original: Log, run: Run) -> pl.LazyFrame:
+    """original: all subjects of a log."""
+    name = pl.col(original.shape.subject).alias("original")
+    named = run.each(original.frame, lambda rows: rows.select(name).drop_nulls())
+    return run.blocks(named, lambda rows: rows.unique(), ["original"])
+
+
+def _named(units: pl.LazyFrame, key: list[str], people: pl.LazyFrame, run: Run) -> pl.LazyFrame:
+    """What has a name of its own (key), with that name.
+
+    Where nobody can see all names at once, they are not compared with each other and with those of the original: of 80
+    random bits, no two are ever equal, and judges look.
+    """
+    label = pl.concat_str(key, separator="\0").alias("released")
+    if run.engine.here:
+        here = run.small(units).sort(key)
+        labels, ids = here.select(label).to_series(), run.small(people)["original"]
+        return here.with_columns(run.pseudonyms(labels, taken=ids).alias("released")).lazy()
+    named = partial(_fresh, run.seed, run.naming())
+    return run.keep(
+        run.each(units, lambda rows: rows.with_columns(label.map_batches(named, pl.String, is_elementwise=True)))
+    )
+
+
+def _fresh(seed: int, naming: str, labels: pl.Series) -> pl.Series:
+    return pseudonyms(seed, labels, taken=labels.clear(), naming=naming)
+
+
+def _in_order(table: pl.LazyFrame, by: list[str], run: Run) -> pl.LazyFrame:
+    """The table sorted, when somebody reads it."""
+    return table.sort(by) if run.engine.here else run.engine.sort(table, by)
 
 
 def _with_sessions(rows: pl.LazyFrame, original: Log) -> pl.LazyFrame:

@@ -74,6 +74,12 @@ def refuse_details(publish: str, attrs: str, choice: str) -> None:
         raise ParameterError("choice = herding chooses whole queries. Say publish = queries, too, or leave it out.")
 
 
+def refuse_phrases(publish: str, method: str) -> None:
+    """Raise ParameterError where rows are elsewhere: which phrases enough users typed is found out on one machine."""
+    if publish == PHRASES:
+        raise ParameterError(f"{method} with publish = phrases runs on one machine; leave out --engine.")
+
+
 def promises_of(method: PublishesProfiles, profiles: UserKAnonymity, facts: Facts) -> tuple[Promise, ...]:
     """What a release of profiles promises, made of queries or of phrases."""
     if method.publish == QUERIES_AS_TYPED:
@@ -100,7 +106,7 @@ def release_phrases(log: Log, plan: Plan, run: Run, method: PublishesProfiles) -
     named = pl.when(~pl.col("group").is_in(silent["group"].unique().implode())).then("released").alias("released")
     subjects = named_subjects(log, members, run).with_columns(named).lazy()
     return Draft(
-        frame=release_texts(subjects, texts, log.shape),
+        frame=release_texts(subjects, texts, log.shape, run),
         subjects=subjects,
         warnings=tuple(_warnings(found, silent, m)),
         in_order=True,

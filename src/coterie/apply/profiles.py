@@ -47,10 +47,10 @@ def share_profiles(
     an event), sorted by these. Users who are in no group are not released; the record names them.
     """
     user, order = models.events.USER, order or models.events.EVENT_ORDER
-    members = groups.collect(engine="streaming").sort("subject")
+    members = run.small(groups).sort("subject")
     subjects = named_subjects(log, members, run)
-    rows = models.groups.user_rows(log)
-    done = DoneSoFar(rows.select(pl.len()).collect(engine="streaming").item(), run.tell)
+    rows = models.groups.rows_of_users(log, run, user, *order)
+    done = DoneSoFar(run.total(rows, lambda some: some.select(pl.len())).item(), run.tell)
 
     def work(frame: pl.LazyFrame) -> pl.LazyFrame:
         block = frame.collect(engine="streaming").sort("group", user, *order)
@@ -62,13 +62,13 @@ def share_profiles(
         done.add(slice_of_rows.height)
         return profiles(slice_of_rows)
 
-    grouped = rows.select(user, *order).join(members.lazy().rename({"subject": user}), on=user)
-    return subjects.lazy(), run.collect(run.map(grouped, work, by=["group"]))
+    grouped = run.join(rows, members.lazy().rename({"subject": user}), [user])
+    return subjects.lazy(), run.keep(run.blocks(grouped, work, by=["group"]))
 
 
 def named_subjects(log: Log, members: pl.DataFrame, run: Run) -> pl.DataFrame:
     """original, released, group: all users, with fresh names for the members of groups (subject, group)."""
-    everybody = models.groups.user_names(log)
+    everybody = models.groups.user_names(log, run)
     names = run.pseudonyms(members["subject"], taken=everybody)
     named = members.select(pl.col("subject").alias("original"), names.alias("released"), "group")
     return everybody.alias("original").to_frame().join(named, on="original", how="left").sort("original")
@@ -96,24 +96,26 @@ def release_groups(
         shares=shares or kernels.mdav.choose, herding=choice == HERDING, max_share=max_share, language=language
     )
     profiles.load_centroids(eq1, attrs, rule)
-    scales = events.Scales.of(models.groups.user_rows(log))
+    scales, keys = events.Scales.of_rows(models.groups.rows_of_users(log, run), run), run.keys
     subjects, common = share_profiles(
         log,
         plan.table,
         run,
-        lambda rows: profiles.centroids(rows, scales, run.keys, eq1, attrs, rule),
+        lambda rows: profiles.centroids(rows, scales, keys, eq1, attrs, rule),
         (events.QUERY,) if attrs == "drop" and not rule.herding else (),
     )
-    alone, total = common.select(pl.col("alone").sum(), pl.len()).collect(engine="streaming").row(0)
-    rows = _under_names(subjects, common, log.shape)
+    alone, total = run.total(common, lambda some: some.select(pl.col("alone").sum(), pl.len())).row(0)
+    rows = _under_names(subjects, common, log.shape, run)
     return Draft(frame=rows, subjects=subjects, warnings=_warnings(alone, total, attrs))
 
 
-def release_texts(subjects: pl.LazyFrame, texts: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
+def release_texts(subjects: pl.LazyFrame, texts: pl.LazyFrame, shape: Shape, run: Run) -> pl.LazyFrame:
     """Rows with nothing but a text of each member's group (texts: group, text), under the member's new name.
 
-    They are in the order of released rows: there are many rows, and few names and texts to sort.
+    Here they are in the order of released rows: there are many rows, and few names and texts to sort.
     """
+    if not run.engine.here:
+        return _texts_elsewhere(subjects, texts, shape, run)
     named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group").sort(shape.subject)
     lists = texts.group_by("group").agg(pl.col("text").sort().alias(shape.item))
     rows = named.join(lists, on="group", maintain_order="left").explode(shape.item)
@@ -121,12 +123,23 @@ def release_texts(subjects: pl.LazyFrame, texts: pl.LazyFrame, shape: Shape) -> 
     return rows.with_columns(pl.lit(None, shape.schema[name]).alias(name) for name in others).select(shape.released)
 
 
-def _under_names(subjects: pl.LazyFrame, common: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
+def _texts_elsewhere(subjects: pl.LazyFrame, texts: pl.LazyFrame, shape: Shape, run: Run) -> pl.LazyFrame:
+    named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group")
+    others = [name for name in shape.released if name not in (shape.subject, shape.item)]
+    empty = [pl.lit(None, shape.schema[name]).alias(name) for name in others]
+    item, columns = pl.col("text").alias(shape.item), shape.released
+    rows = run.join(named, texts, ["group"])
+    return run.each(rows, lambda some: some.with_columns(item, *empty).select(columns))
+
+
+def _under_names(subjects: pl.LazyFrame, common: pl.LazyFrame, shape: Shape, run: Run) -> pl.LazyFrame:
     """The events of each member's group, with the columns of the log, under the member's new name."""
     events = models.events
     columns = {events.TIME: shape.time, events.QUERY: shape.item, events.RANK: shape.rank, events.PAGE: shape.page}
     named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group")
-    return named.join(common.rename(columns), on="group").select(shape.released)
+    rows = run.join(named, run.each(common, lambda some: some.rename(columns)), ["group"])
+    released = shape.released
+    return run.each(rows, lambda some: some.select(released))
 
 
 def whole_groups(rows: pl.DataFrame, about: int) -> Iterator[pl.DataFrame]:

@@ -146,6 +146,8 @@ def _anonymize(
             promise=options["promise"],
             budget=None if options["budget"] is None else Allowance.read(options["budget"]),
             regime=regime,
+            engine=options["engine"],
+            parts=options.get("parts"),
             progress=step,
             note=note,
         )

@@ -7,6 +7,7 @@ import click
 from coterie import __version__
 from coterie.cli import options as opt
 
+_ENGINES = "pyspark grpcio"
 _DEPENDENCIES = (
     "polars pyarrow numpy numba click rich orjson msgspec jinja2 altair vl-convert-python python-stdnum phonenumbers"
     " PyStemmer ua-parser ua-parser-builtins pandas aiohttp cryptography"
@@ -14,7 +15,10 @@ _DEPENDENCIES = (
 
 
 @click.command(context_settings=opt.CONTEXT)
-def doctor() -> None:
+@click.option(
+    "--engine", metavar="ADDRESS", help="Check a Spark cluster, too: spark://HOST:PORT, sc://HOST:PORT, yarn."
+)
+def doctor(engine: str | None) -> None:
     """Versions, threads and memory: paste into bug reports."""
     import os
     import platform
@@ -28,7 +32,7 @@ def doctor() -> None:
 
     click.echo(f"coterie {__version__}")
     click.echo(f"python {platform.python_version()} on {platform.system()} {platform.machine()}")
-    for name in _DEPENDENCIES.split():
+    for name in (_DEPENDENCIES + (f" {_ENGINES}" if engine else "")).split():
         try:
             click.echo(f"{name} {version(name)}")
         except PackageNotFoundError:
@@ -39,3 +43,16 @@ def doctor() -> None:
         click.echo(f"memory {memory / 2**30:.1f} GiB")
     click.echo(f"free space for temporary files {shutil.disk_usage(tempfile.gettempdir()).free / 2**30:.1f} GiB")
     click.echo(f"knowledge bases: wordnet ({len(taxonomies.load('wordnet')):,} nouns of WordNet 3.0)")
+    if engine is not None:
+        _examine(engine)
+
+
+def _examine(address: str) -> None:
+    """What a cluster is, and whether its workers can do what Coterie needs."""
+    from coterie.engines.spark import Spark, session_for
+
+    with session_for(address) as session:
+        assert session is not None  # noqa: S101 (there is an address)
+        click.echo(f"spark {session.version} at {address}")
+        for line in Spark(session).examine():
+            click.echo(line)

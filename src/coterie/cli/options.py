@@ -135,6 +135,11 @@ streams = (
         "--parts", type=click.IntRange(1, 100_000), metavar="N", help="Write a folder of N files of even size."
     ),
     click.option("--blocks", type=click.IntRange(1), help="Work in this many blocks on disk; by default size decides."),
+    click.option(
+        "--engine",
+        metavar="ADDRESS",
+        help="Work on a Spark cluster: spark://HOST:PORT, sc://HOST:PORT, yarn, or spark under spark-submit.",
+    ),
 )
 history = (
     click.option(

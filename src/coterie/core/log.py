@@ -23,6 +23,8 @@ from coterie.core.showing import html_table
 if TYPE_CHECKING:
     import pandas as pd
 
+    from coterie.core.run import Engine
+
 
 _SLICE = 100_000  # rows that are text at once
 
@@ -50,6 +52,8 @@ class Log:
     """The files it was read from."""
     reading: str = ""
     """How they were read, where that was said: columns, user field, date, parameter."""
+    engine: Engine | None = None
+    """Where the rows live; None: on this machine."""
     settings: Mapping[str, int | str | Mapping[str, str]] = field(default_factory=dict)
     """What of it everybody may know, and must say to read the same rows: columns, numbers, a parameter of addresses."""
     guessed: bool = False
@@ -88,10 +92,17 @@ class Log:
         whole = hashlib.sha256()
         have = self.frame.collect_schema()
         columns = [name for name in self.shape.readable if name in have]
-        rows = self.frame.select(columns).sort(columns).collect(engine="streaming")
-        for part in rows.iter_slices(_SLICE):
-            whole.update(part.write_csv(include_header=False).encode())
+        for rows in self._sorted(columns):
+            for part in rows.iter_slices(_SLICE):
+                whole.update(part.write_csv(include_header=False).encode())
         return whole.hexdigest()
+
+    def _sorted(self, columns: list[str]) -> Iterable[pl.DataFrame]:
+        """Columns of all rows in their order, here as a whole, else one part after the other."""
+        if self.engine is None or self.engine.here:
+            return [self.frame.select(columns).sort(columns).collect(engine="streaming")]
+        rows = self.engine.sort(self.engine.each(self.frame, lambda given: given.select(columns)), columns)
+        return self.engine.parts(rows)
 
     @property
     def steps(self) -> tuple[str, ...]:

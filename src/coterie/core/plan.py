@@ -97,10 +97,16 @@ class Draft:
     warnings: tuple[str, ...] = ()
     in_order: bool = False
     """Whether the rows are in the order of released rows already, and need not be sorted; judges look at that."""
+    unnamed: bool = False
+    """Whether nobody is known to have a name, so that `subjects` need not be looked through for one."""
+    ungrouped: bool = False
+    """The same for groups."""
 
     @property
     def names_anybody(self) -> bool:
         """Whether rows are released under names, which the judge computes again."""
+        if self.unnamed:
+            return False
         names = self.subjects.select(pl.col("released").is_not_null().any())
         return bool(names.collect(engine="streaming").item())
 
@@ -123,6 +129,8 @@ class Method(Protocol):
         gives: ClassVar[Shape]             the shape of its release, where that is not the shape of the log
         holds_rows: ClassVar[bool] = True  it works on rows in memory rather than through polars: a large log is then
                                            cut into engine blocks
+        anywhere: ClassVar[bool] = True    it asks for rows through its run alone, which may be on a cluster
+        refuse_elsewhere(self)             an error for parameters that need one machine
         seeded: ClassVar[bool] = False     its noise carries its promise: it takes no seed, and draws noise in its plan
         spends -> Cost                     what it publishes with differential privacy: listed before it runs
         refuse(self, log)                  an error for what cannot be done, before anything is spent
@@ -176,6 +184,21 @@ def refuse_seed(method: Method, seed: int | None) -> None:
             f"{type(method).__module__.rpartition('.')[2]} takes no seed: whoever could repeat its noise could take it "
             f"off again. Leave out the seed."
         )
+
+
+def runs_anywhere(method: Method | type[Method]) -> bool:
+    """Whether a method asks for rows through its run alone, so that they may be on any engine."""
+    return bool(getattr(method, "anywhere", False))
+
+
+def refuse_engine(method: Method | type[Method]) -> None:
+    """ParameterError where rows are elsewhere and a method runs on one machine only."""
+    anywhere = getattr(method, "refuse_elsewhere", None)
+    if anywhere is not None and not isinstance(method, type):
+        anywhere()
+    if not runs_anywhere(method):
+        cls = method if isinstance(method, type) else type(method)
+        raise ParameterError(f"{cls.__module__.rpartition('.')[2]} runs on one machine; leave out --engine.")
 
 
 def spends(method: Method) -> Cost | None:

@@ -20,6 +20,7 @@ from coterie.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from coterie.core.log import Log
+    from coterie.core.run import Engine
 
 Status = Literal["passed", "failed", "not checked"]
 Kind = Literal["text", "phrases", "concepts", "counts"]
@@ -89,6 +90,10 @@ class Case:
     """Whether Coterie did not make these rows, so that the rules of its releases do not apply."""
     published: pl.LazyFrame | None = None
     """Foreign rows as they were published, before they were prepared like the original."""
+    engine: Engine | None = None
+    """Where the rows live; None: on this machine."""
+    part: bool = False
+    """Whether these are some rows of a case, all that a judge needs for the items in them, but not for their names."""
     promised: tuple[Promise, ...] = ()
     """What the release itself promises, where another k is checked."""
     shared: dict[str, Any] = field(default_factory=dict)

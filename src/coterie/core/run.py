@@ -1,14 +1,20 @@
-"""Run: what a method may ask for while it works.
+"""Run: what a method may ask for while it works, and Engine: where rows live.
 
 A method decides and a release applies the decision; neither opens files, measures anything or looks at the clock. All
 they get besides the log is a Run.
+
+Rows live on an engine, and work on them is a function from polars lazy frames to polars lazy frames, whatever the
+engine. Four rules make engines interchangeable: work does not depend on the order of rows or on how they are cut;
+sums of floats never cross blocks; a piece of work carries a seed, never a run, because it may run elsewhere; and it is
+pure, because it may run twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import partial
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
@@ -18,19 +24,58 @@ from coterie.core import noise, randomness
 from coterie.core.shapes import Shape
 
 Work = Callable[[pl.LazyFrame], pl.LazyFrame]
+How = Literal["inner", "left", "semi", "anti"]
+SMALL = 20_000_000
+"""Rows that a table may have which comes to one machine as a whole."""
 
 
 class Engine(Protocol):
-    """Where blocks of rows run. Engine blocks never change the answer."""
+    """Where rows live and work runs. It never changes the answer.
 
-    def map(self, frame: pl.LazyFrame, work: Work, by: Sequence[str]) -> pl.LazyFrame:
-        """`work` over blocks of rows; rows that are equal in `by` arrive together."""
+    A table is a lazy frame. Those of an engine whose rows are elsewhere are known to it by themselves, and nothing but
+    these verbs moves work to where the rows are: whatever polars makes of such a frame by itself reads its rows here.
+    """
 
-    def collect(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+    @property
+    def here(self) -> bool:
+        """Whether rows are on this machine, so that a table can as well be looked at as a whole."""
+
+    def each(self, table: pl.LazyFrame, work: Work) -> pl.LazyFrame:
+        """`work` row by row: on any rows, whatever others arrive with them. The order of rows stays."""
+
+    def blocks(
+        self, table: pl.LazyFrame, work: Callable[..., pl.LazyFrame], by: Sequence[str], *beside: pl.LazyFrame
+    ) -> pl.LazyFrame:
+        """`work(table, *beside)` over blocks; rows that are equal in `by` arrive together, those of all tables."""
+
+    def crowds(self, table: pl.LazyFrame, by: Sequence[str], subject: str, name: str) -> pl.LazyFrame:
+        """The number of distinct subjects of each key (`by`, none of it null), as UInt32 in a column `name`."""
+
+    def join(self, table: pl.LazyFrame, other: pl.LazyFrame, on: Sequence[str], how: How = "inner") -> pl.LazyFrame:
+        """Rows of two tables that are equal in `on`; nulls join nothing."""
+
+    def sort(self, table: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
+        """The rows in order (nulls first), computed once and for all."""
+
+    def numbered(self, table: pl.LazyFrame, by: Sequence[str], name: str) -> pl.LazyFrame:
+        """The rows in order, with their places from 0 (UInt32) in front; no two rows are equal in `by`."""
+
+    def total(self, table: pl.LazyFrame, work: Work, merge: Work | None = None) -> pl.DataFrame:
+        """What `merge` makes of the few rows that `work` makes of each part, in the order of parts; else their sums."""
+
+    def keep(self, table: pl.LazyFrame) -> pl.LazyFrame:
         """The rows, computed once and for all."""
 
-    def sort(self, frame: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
-        """The rows in order, computed once and for all."""
+    def small(self, table: pl.LazyFrame, limit: int = SMALL) -> pl.DataFrame:
+        """A small table as a whole, here; InputError where it is larger than `limit` on an engine of many machines."""
+
+    def parts(self, table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        """The rows here, one part after the other, in order: a release that is written, for instance."""
+
+
+def sums(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The sum of each column."""
+    return rows.select(pl.all().sum())
 
 
 def _ignore(_: float) -> None: ...
@@ -54,22 +99,59 @@ class Run:
     words: Callable[[int], noise.Words] = field(default=noise.words, repr=False)
     """Words for noise that carries a promise: of the operating system, never of the seed. Only tests give others."""
 
-    def map(self, frame: pl.LazyFrame, work: Work, by: Sequence[str], out: Shape | None = None) -> pl.LazyFrame:
+    def __reduce__(self) -> Any:
+        raise TypeError("A run stays where it was begun: work carries what it needs of it, such as run.keys.")
+
+    def each(self, table: pl.LazyFrame, work: Work) -> pl.LazyFrame:
+        """`work` row by row."""
+        return self.engine.each(table, work)
+
+    def blocks(
+        self,
+        table: pl.LazyFrame,
+        work: Callable[..., pl.LazyFrame],
+        by: Sequence[str],
+        *beside: pl.LazyFrame,
+        out: Shape | None = None,
+    ) -> pl.LazyFrame:
         """`work` over blocks of rows that share `by`; the result has the shape `out`, if given."""
-        result = self.engine.map(frame, work, by)
+        result = self.engine.blocks(table, work, by, *beside)
         return result if out is None else out.check(result)
 
-    def collect(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+    def crowds(self, table: pl.LazyFrame, by: Sequence[str], subject: str, name: str) -> pl.LazyFrame:
+        """The number of distinct subjects of each key."""
+        return self.engine.crowds(table, by, subject, name)
+
+    def join(self, table: pl.LazyFrame, other: pl.LazyFrame, on: Sequence[str], how: How = "inner") -> pl.LazyFrame:
+        """Rows of two tables that are equal in `on`; nulls join nothing."""
+        return self.engine.join(table, other, on, how)
+
+    def total(self, table: pl.LazyFrame, work: Work, merge: Work | None = None) -> pl.DataFrame:
+        """What `merge` makes of the few rows that `work` makes of each part; else their sums."""
+        return self.engine.total(table, work, merge)
+
+    def keep(self, table: pl.LazyFrame) -> pl.LazyFrame:
         """The rows, computed once and for all."""
-        return self.engine.collect(frame)
+        return self.engine.keep(table)
+
+    def small(self, table: pl.LazyFrame) -> pl.DataFrame:
+        """A small table as a whole, here."""
+        return self.engine.small(table)
+
+    def small_blocks(
+        self, table: pl.LazyFrame, work: Callable[[pl.LazyFrame], pl.LazyFrame], by: Sequence[str]
+    ) -> pl.DataFrame:
+        """What `work` makes of blocks where that is small: here of all rows at once, elsewhere of each block."""
+        return self.small(work(table) if self.engine.here else self.engine.blocks(table, work, by))
 
     def stream(self, purpose: str, subject: str = "") -> np.random.Generator:
         """Random numbers that belong to a subject, not to a worker."""
         return randomness.stream(self.seed, purpose, subject)
 
-    def keys(self, purpose: str, subjects: pl.Series) -> NDArray[np.uint64]:
-        """A random number of 64 bits that belongs to each subject, to break ties with."""
-        return randomness.keys(self.seed, purpose, subjects)
+    @property
+    def keys(self) -> Callable[[str, pl.Series], NDArray[np.uint64]]:
+        """From a purpose and subjects to a random number of 64 bits that belongs to each, to break ties with."""
+        return partial(randomness.keys, self.seed)
 
     def pseudonyms(self, subjects: pl.Series, taken: pl.Series) -> pl.Series:
         """Fresh names for subjects, none of them in `taken`."""

@@ -7,6 +7,7 @@ generated from this file. `Shape.check` is the border: types are enforced there,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -74,6 +75,10 @@ class Shape:
 
     def __repr__(self) -> str:
         return f"Shape({self.name})"
+
+    def __reduce__(self) -> Any:
+        """A shape that has a name here is the same object wherever work runs."""
+        return (_named, (self.name,)) if SHAPES.get(self.name) is self else super().__reduce__()
 
     @property
     def subject_nouns(self) -> str:
@@ -303,3 +308,7 @@ COUNTS = Shape(
 SHAPES = {s.name: s for s in (QUERIES, VISITS, SEQUENCES, TERMS, GROUPS, KEEP, REPLACE, COUNTS)}
 RELEASED_SHAPES = {s.name: s for s in (QUERIES, VISITS, SEQUENCES, TERMS, COUNTS)}
 """Those a release can have; the others are plans."""
+
+
+def _named(name: str) -> Shape:
+    return SHAPES[name]

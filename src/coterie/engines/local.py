@@ -1,6 +1,6 @@
 """The local engine: one block at full polars speed, or many blocks through parquet.
 
-With one block, `map` is simply `work(frame)`, and polars sees the whole pipeline. With many blocks the rows
+With one block, `blocks` is simply `work(table)`, and polars sees the whole pipeline. With many blocks the rows
 are split by a hash of their key into files, and each file is worked on alone, so that the memory needed is that of
 one block. The answer is the same: blocks are an implementation detail.
 """
@@ -8,14 +8,16 @@ one block. The answer is the same: blocks are an implementation detail.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.run import Work
+from coterie.core.plan import Method, holds_rows, refuse_engine
+from coterie.core.run import SMALL, Engine, How, Work, sums
 from coterie.core.scratch import Scratch
+from coterie.errors import ParameterError
 
 _HELD_BYTES = 128 << 20  # text of the rows that a method holds in memory at once
 _PACKED = 6  # how much smaller compressed text is
@@ -31,65 +33,114 @@ def blocks_for(log: Log, holds_rows: bool) -> int:
     return max(1, -(-3 * size // (memory // 2)))
 
 
+def engine_for(log: Log, method: Method, blocks: int | None) -> Engine:
+    """The engine of a log, or this machine; ParameterError where a method cannot run on the engine."""
+    if log.engine is None:
+        return Local(blocks_for(log, holds_rows(method)) if blocks is None else blocks)
+    refuse_engine(method)
+    if blocks is not None:
+        raise ParameterError("--blocks cuts the rows of one machine into blocks: leave it out with --engine.")
+    return log.engine
+
+
 class Local:
     """Runs work on this machine, in `blocks` blocks."""
 
     def __init__(self, blocks: int = 1) -> None:
-        self.blocks = blocks
+        self.number = blocks
         self._scratch: Scratch | None = None
         self._steps = 0
 
     def __repr__(self) -> str:
-        return f"Local(blocks={self.blocks})"
+        return f"Local(blocks={self.number})"
 
-    def map(self, frame: pl.LazyFrame, work: Work, by: Sequence[str]) -> pl.LazyFrame:
-        """`work` over blocks of rows; rows that are equal in `by` arrive together."""
-        if self.blocks == 1:
-            return work(frame)
-        return self._each(self._split(frame, pl.struct(by).hash(seed=0) % self.blocks), work)
+    @property
+    def here(self) -> bool:
+        """Rows are on this machine."""
+        return True
 
-    def collect(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+    def each(self, table: pl.LazyFrame, work: Work) -> pl.LazyFrame:
+        """`work` row by row: on all rows at once."""
+        return work(table)
+
+    def blocks(
+        self, table: pl.LazyFrame, work: Callable[..., pl.LazyFrame], by: Sequence[str], *beside: pl.LazyFrame
+    ) -> pl.LazyFrame:
+        """`work(table, *beside)` over blocks; rows that are equal in `by` arrive together, those of all tables."""
+        if self.number == 1:
+            return work(table, *beside)
+        number = pl.struct(by).hash(seed=0) % self.number
+        tables = [self._split(each, number) for each in (table, *beside)]
+        empty = [each.clear() for each in (table, *beside)]
+        at = sorted(set().union(*tables)) or [0]
+        cut = [[blocks.get(n, none) for blocks, none in zip(tables, empty, strict=True)] for n in at]
+        return self._one_by_one(cut, work)
+
+    def crowds(self, table: pl.LazyFrame, by: Sequence[str], subject: str, name: str) -> pl.LazyFrame:
+        """The number of distinct subjects of each key."""
+        pairs = table.select(*by, subject)
+        return self.blocks(pairs, lambda rows: rows.drop_nulls().unique().group_by(by).len(name=name), by)
+
+    def join(self, table: pl.LazyFrame, other: pl.LazyFrame, on: Sequence[str], how: How = "inner") -> pl.LazyFrame:
+        """Rows of two tables that are equal in `on`; nulls join nothing."""
+        return table.join(other, on=list(on), how=how)
+
+    def sort(self, table: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
+        """The rows in order (nulls first), computed once; many blocks are ranges of the first key."""
+        if self.number == 1:
+            return self.keep(table.sort(by))
+        table = self.keep(table)
+        lead, cuts = self._cuts(table, by)
+        ranges = self._split(table, pl.lit(cuts).search_sorted(pl.col(lead), side="right"))
+        return self._one_by_one([[ranges[n]] for n in sorted(ranges)] or [[table.clear()]], lambda rows: rows.sort(by))
+
+    def numbered(self, table: pl.LazyFrame, by: Sequence[str], name: str) -> pl.LazyFrame:
+        """The rows in order, with their places in front."""
+        return self.sort(table, by).with_row_index(name)
+
+    def total(self, table: pl.LazyFrame, work: Work, merge: Work | None = None) -> pl.DataFrame:
+        """The table is one part."""
+        return (merge or sums)(work(table)).collect(engine="streaming")
+
+    def keep(self, table: pl.LazyFrame) -> pl.LazyFrame:
         """The rows computed once and for all: in memory, or in a file when there are many blocks."""
-        if self.blocks == 1:
-            return frame.collect(engine="streaming").lazy()
+        if self.number == 1:
+            return table.collect(engine="streaming").lazy()
         target = self._new_folder() / "rows.parquet"
-        frame.sink_parquet(target, compression="lz4", engine="streaming")
+        table.sink_parquet(target, compression="lz4", engine="streaming")
         return pl.scan_parquet(target)
 
-    def sort(self, frame: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
-        """The rows in order (nulls first), computed once; many blocks are ranges of the first key."""
-        if self.blocks == 1:
-            return self.collect(frame.sort(by))
-        frame = self.collect(frame)
-        lead, cuts = self._cuts(frame, by)
-        ranges = self._split(frame, pl.lit(cuts).search_sorted(pl.col(lead), side="right"))
-        return self._each(ranges, lambda block: block.sort(by))
+    def small(self, table: pl.LazyFrame, limit: int = SMALL) -> pl.DataFrame:  # noqa: ARG002 (all memory is here)
+        """The rows."""
+        return table.collect(engine="streaming")
+
+    def parts(self, table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        """The table is one part."""
+        yield table.collect(engine="streaming")
 
     def _cuts(self, frame: pl.LazyFrame, by: Sequence[str]) -> tuple[str, pl.Series]:
         """The first key that is not null everywhere, and values that cut it into equal parts."""
         counts = frame.select(pl.col(by).count()).collect(engine="streaming").row(0)
         lead = next((name for name, count in zip(by, counts, strict=True) if count), by[0])
         sizes = frame.group_by(lead).len().collect(engine="streaming").drop_nulls().sort(lead)
-        part = pl.col("len").cum_sum() * self.blocks // (pl.col("len").sum() + 1)
+        part = pl.col("len").cum_sum() * self.number // (pl.col("len").sum() + 1)
         starts = sizes.filter(part.diff().fill_null(0) > 0)
         return lead, starts[lead]
 
-    def _split(self, frame: pl.LazyFrame, number: pl.Expr) -> list[pl.LazyFrame]:
-        """The rows in files by block number, in the order of the numbers."""
+    def _split(self, table: pl.LazyFrame, number: pl.Expr) -> dict[int, pl.LazyFrame]:
+        """The rows in files by block number."""
         folder = self._new_folder()
-        numbered = frame.with_columns(number.cast(pl.UInt32).alias("_block"))
+        numbered = table.with_columns(number.cast(pl.UInt32).alias("_block"))
         key = pl.PartitionBy(folder, key="_block", include_key=False)
         numbered.sink_parquet(key, compression="lz4", engine="streaming", mkdir=True)
-        folders = sorted(folder.iterdir(), key=lambda path: int(path.name.partition("=")[2]))
-        blocks = [_scan(path) for path in folders]
-        return blocks or [frame.clear()]
+        return {int(path.name.partition("=")[2]): _scan(path) for path in folder.iterdir()}
 
-    def _each(self, blocks: list[pl.LazyFrame], work: Work) -> pl.LazyFrame:
+    def _one_by_one(self, blocks: list[list[pl.LazyFrame]], work: Callable[..., pl.LazyFrame]) -> pl.LazyFrame:
         """The results of `work` on each block, one after the other, in files."""
         folder = self._new_folder()
         for number, block in enumerate(blocks):
             target = folder / f"{number:06}.parquet"
-            work(block).sink_parquet(target, compression="lz4", engine="streaming")
+            work(*block).sink_parquet(target, compression="lz4", engine="streaming")
         return _scan(folder)
 
     def _new_folder(self) -> Path:

@@ -55,9 +55,15 @@ def read(
     format: str | None = None,
     options: Options | None = None,
     allow_bad: bool = False,
+    session: Any = None,
+    parts: int | None = None,
 ) -> Log:
-    """A log from files, globs or standard input (`-`)."""
+    """A log from files, globs or standard input (`-`); with the session of a cluster, its nodes read them."""
     options = options or Options()
+    if session is not None:
+        from coterie.formats._elsewhere import read_on_spark
+
+        return read_on_spark(patterns, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
     source, name = _source_of(expand(patterns, folders=True), format, options)
     module = registry.complete("formats", name, registry.module("formats", name))
     parsed = _settle(module, name, source, options)
@@ -175,6 +181,10 @@ def read_release(
 
 def table_log(data: Any, options: Options | None = None) -> Log:
     """A log from a polars, pandas or Arrow table; a table of texts becomes vectors of terms."""
+    if type(data).__module__.startswith("pyspark.sql"):
+        from coterie.formats._elsewhere import spark_log
+
+        return spark_log(data, options or Options())
     given, options, scratch = _as_polars(data), options or Options(), Scratch()
     if documents.is_table_of_texts(given.columns, options):
         loaded = documents.from_frame(given, options, scratch.path)
@@ -263,7 +273,7 @@ def _sniff(source: Source, options: Options, by_files: Mapping[str, float]) -> s
         )
     raise InputError(
         f"{source.label}: none of the known formats fits its first line "
-        f"({', '.join(registry.names('formats'))}). {table.columns_of(source)}Name it with --format, or say which "
+        f"({', '.join(registry.names('formats'))}). {table.columns_listed(source)}Name it with --format, or say which "
         f"columns of a table hold what with --columns user=NAME,query=NAME (of documents doc=NAME,text=NAME)."
     )
 

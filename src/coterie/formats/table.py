@@ -142,7 +142,7 @@ def _sample(source: Source, kind: str) -> tuple[list[str], pl.DataFrame]:
     return names, pl.DataFrame(columns, schema=dict.fromkeys(unique, pl.String))
 
 
-def columns_of(source: Source) -> str:
+def columns_listed(source: Source) -> str:
     """A sentence with the names of the columns, and a space; nothing where it may be no table."""
     kind = kind_of(source.head())
     names, rows = _sample(source, kind)
@@ -301,6 +301,11 @@ def delimiter_of(header: str) -> str:
     """What stands between the fields of a csv file: what its header has most of, outside of quotes."""
     bare = re.sub(r'"[^"]*"', "", header)
     return max(_DELIMITERS, key=bare.count)
+
+
+def columns_of(names: list[str], options: Options) -> tuple[Shape, dict[str, str]]:
+    """The shape of a table with columns of these names, and for each column of the shape the table's name for it."""
+    return _picked(names, options)
 
 
 def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[Shape, dict[str, str]]:

@@ -70,11 +70,11 @@ class Template:
             degrees = frame.drop_nulls().unique().group_by("item").len(name="degree")
             return degrees.filter(pl.col("degree") >= self.k)
 
-        return Plan(table=run.collect(run.map(pairs, work, by=["item"], out=KEEP)))
+        return Plan(table=run.keep(run.blocks(pairs, work, by=["item"], out=KEEP)))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """4. Apply the decision to all rows. Sorting, verifying and writing are done for you."""
-        return rename_subjects(without_details(keep_items(log, plan.table)), log, "drop", run)
+        return rename_subjects(without_details(keep_items(log, plan.table, run), run), log, "drop", run)
 
     # 5. A method that groups users also has `baseline(self)`: itself with random groups, or None where they are random
     # already. Reports and studies show it beside the method. With `regroup(self, groups, learnt, log, run)`, the plan

@@ -53,7 +53,7 @@ import polars as pl
 from coterie import models
 from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_items
-from coterie.apply.names import LinkMinutes, LinkQueries, Users
+from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
 from coterie.core.log import Log
 from coterie.core.params import File, Flag, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
@@ -108,10 +108,15 @@ class Affinity:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
+    anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self, "affinity")
         refuse_exact(self.attrs, self.times)
+
+    def refuse_elsewhere(self) -> None:
+        """Names for a few queries or a day are given on one machine."""
+        refuse_units("affinity", self.users)
 
     def promises(self, facts: Facts) -> tuple[KThetaAffinity, ...]:
         """At least k users behind each released query and the released queries affine to it."""

@@ -69,6 +69,7 @@ class CommonVisits:
     gives: ClassVar[Shape] = SEQUENCES
     holds_rows: ClassVar[bool] = True
     status: ClassVar[str] = "experimental"
+    anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self, "common_visits")

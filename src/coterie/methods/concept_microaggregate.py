@@ -50,8 +50,9 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
@@ -66,6 +67,7 @@ from coterie.apply.phrases import (
     Spoken,
     Users,
     promises_of,
+    refuse_phrases,
     release_phrases,
 )
 from coterie.apply.profiles import release_texts, share_profiles, typed_alone
@@ -127,11 +129,16 @@ class ConceptMicroaggregate:
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
     holds_rows: ClassVar[bool] = True
+    anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self, "concept_microaggregate")
         if self.publish == PHRASES and self.synthetic == "label":
             raise ParameterError("Labels are not phrases: say synthetic = query, or leave out publish = phrases.")
+
+    def refuse_elsewhere(self) -> None:
+        """Phrases are cut on one machine."""
+        refuse_phrases(self.publish, "concept_microaggregate")
 
     def promises(self, facts: Facts) -> tuple[Promise, ...]:
         """At least k users behind each released profile, m behind each phrase, and labels where these are released."""
@@ -157,27 +164,27 @@ class ConceptMicroaggregate:
         """Step 3: the synthetic queries of each group, under a fresh name for each member."""
         if self.publish == PHRASES:
             return release_phrases(log, plan, run, self)
-        tree, labels = self._tree, self.synthetic == "label"
-        models.concepts.load_kernels(tree)
+        tree, labels, keys = self._tree_anywhere(), self.synthetic == "label", run.keys
+        models.concepts.load_kernels(tree())
         subjects, common = share_profiles(
-            log, plan.table, run, lambda rows: synthetic_queries(rows, tree, self.categories, labels, run.keys)
+            log, plan.table, run, lambda rows: synthetic_queries(rows, tree(), self.categories, labels, keys)
         )
-        texts = common.select("group", "text").explode("text")
+        texts = run.each(common, lambda some: some.select("group", "text").explode("text"))
         return Draft(
-            frame=release_texts(subjects, texts, log.shape),
+            frame=release_texts(subjects, texts, log.shape, run),
             subjects=subjects,
-            warnings=self._warnings(common),
-            in_order=True,
+            warnings=self._warnings(common, run),
+            in_order=run.engine.here,
         )
 
     def _groups(self, log: Log, run: Run) -> pl.LazyFrame:
         if self.partition == "random":
             return models.groups.random_groups(log, run, self.k)
-        tree = self._tree
-        models.concepts.load_kernels(tree)
+        tree, keys = self._tree_anywhere(), run.keys
+        models.concepts.load_kernels(tree())
 
         def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
-            meanings = models.concepts.encode(block, tree, self.categories, run.keys)
+            meanings = models.concepts.encode(block, tree(), self.categories, keys)
             return meanings.users, *kernels.concept_sets.mdav(self.k, meanings.sets)
 
         return models.groups.groups_in_blocks(log, run, self.k, self.block_users, group)
@@ -190,9 +197,16 @@ class ConceptMicroaggregate:
     def _tree(self) -> Taxonomy:
         return taxonomies.load(self.taxonomy)
 
-    def _warnings(self, common: pl.LazyFrame) -> tuple[str, ...]:
-        numbers = common.select(pl.col("text").list.len().sum(), pl.col("alone", "events", "unmapped").sum())
-        total, alone, events, unmapped = numbers.collect(engine="streaming").row(0)
+    def _tree_anywhere(self) -> Callable[[], Taxonomy]:
+        """The taxonomy where work runs: one that comes with the package is loaded there, another one travels."""
+        if self.taxonomy == WORDNET:
+            return partial(taxonomies.load, WORDNET)
+        tree = self._tree
+        return lambda: tree
+
+    def _warnings(self, common: pl.LazyFrame, run: Run) -> tuple[str, ...]:
+        numbers = [pl.col("text").list.len().sum(), pl.col("alone", "events", "unmapped").sum()]
+        total, alone, events, unmapped = run.total(common, lambda some: some.select(numbers)).row(0)
         label = self.synthetic == "label"
         became = "the label of the root stands for them" if label else "they are released as they were typed"
         warnings = [

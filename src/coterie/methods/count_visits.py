@@ -87,6 +87,6 @@ class CountVisits:
         """Step 2: the cells of k visitors stay, where those left out are k visitors, too."""
         return Plan(table=COUNTS.completed(models.visit_counts.enough(learnt, self.k).lazy()))
 
-    def release(self, log: Log, plan: Plan, run: Run) -> Draft:  # noqa: ARG002 (the plan is the release)
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the cells themselves."""
-        return Draft(frame=plan.table, subjects=nobody_named(log))
+        return Draft(frame=plan.table, subjects=nobody_named(log, run))

@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from coterie import kernels, taxonomies
 from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_replaced
-from coterie.apply.names import LinkMinutes, LinkQueries, Users
+from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
 from coterie.core.arrays import Ints, Short, offsets
 from coterie.core.log import Log
 from coterie.core.params import Choice, File, Flag, Late, Range, check_params
@@ -85,10 +85,15 @@ class Generalize:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
+    anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self, "generalize")
         refuse_exact(self.attrs, self.times)
+
+    def refuse_elsewhere(self) -> None:
+        """Names for a few queries or a day are given on one machine."""
+        refuse_units("generalize", self.users)
 
     def promises(self, facts: Facts) -> tuple[ConceptKAnonymity, ...]:
         """At least k users, or queries, behind each released concept."""

@@ -118,7 +118,7 @@ class GeneralizeUsers:
         few = f"fewer than {self.k} have a word that is in the taxonomy {name}"
         why = few if kept.is_empty() else unknown
         return Draft(
-            frame=release_texts(subjects, plan.tables["cuts"], log.shape),
+            frame=release_texts(subjects, plan.tables["cuts"], log.shape, run),
             subjects=subjects.select("original", "released", "group"),
             warnings=(f"{lost:,} of {groups.height:,} users are left out: {why}.",) if lost else (),
             in_order=True,

@@ -67,6 +67,7 @@ class GeneralizeVisits:
 
     accepts: ClassVar[tuple[Shape, ...]] = (VISITS,)
     status: ClassVar[str] = "stable"
+    anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self, "generalize_visits")
@@ -84,7 +85,7 @@ class GeneralizeVisits:
         """Step 1: what each path becomes. Step 2: which details stay, for each kind of request."""
         log = pages.with_short_names(log, run)
         requests = log.frame.select(pl.col(log.shape.subject).alias(VISITOR), pl.col(log.shape.item).alias(ITEM))
-        into = run.collect(pages.shared_prefixes(requests, self.k, run))
+        into = run.keep(pages.shared_prefixes(requests, self.k, run))
         tables = {}
         if REFERRER in self._details:
             tables[_HOSTS] = pages.hosts(log)
@@ -110,7 +111,7 @@ class GeneralizeVisits:
             **{stays(detail): pl.col(stays(detail)) for detail in self._details},
         }
         released_columns = {**columns, **kept}
-        released = run.collect(visits.select("row", *(value.alias(name) for name, value in released_columns.items())))
+        released = run.keep(visits.select("row", *(value.alias(name) for name, value in released_columns.items())))
         draft = rename_subjects(replace(log, frame=released.drop(kept)), log, "drop", run)
         return replace(draft, warnings=self._how_much(released))
 

@@ -65,6 +65,7 @@ from coterie.apply.phrases import (
     Users,
     promises_of,
     refuse_details,
+    refuse_phrases,
     release_phrases,
 )
 from coterie.apply.profiles import SHARES, ChoiceOfQueries, LargestShare, release_groups
@@ -144,12 +145,17 @@ class InterestMicroaggregate:
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
     holds_rows: ClassVar[bool] = True
+    anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self, "interest_microaggregate")
         refuse_details(self.publish, self.attrs, self.choice)
         if self.partition == "random" and self.sensitive != NO_TOPICS:
             raise ParameterError("Random groups do not look at sensitive topics: leave out sensitive, or partition.")
+
+    def refuse_elsewhere(self) -> None:
+        """Phrases are cut on one machine."""
+        refuse_phrases(self.publish, "interest_microaggregate")
 
     def promises(self, facts: Facts) -> tuple[Promise, ...]:
         """At least k users behind each profile and m behind each phrase, and no sensitive topic that all k have."""

@@ -53,7 +53,6 @@ Example:
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -69,6 +68,7 @@ from coterie.apply.phrases import (
     Users,
     promises_of,
     refuse_details,
+    refuse_phrases,
     release_phrases,
 )
 from coterie.apply.profiles import SHARES, ChoiceOfQueries, LargestShare, release_groups
@@ -79,7 +79,7 @@ from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.promise import Promise
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, Shape
-from coterie.core.threads import in_threads
+from coterie.core.threads import in_threads, thread_count
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.text.language import ENGLISH
 
@@ -120,10 +120,15 @@ class Microaggregate:
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
     holds_rows: ClassVar[bool] = True
+    anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self, "microaggregate")
         refuse_details(self.publish, self.attrs, self.choice)
+
+    def refuse_elsewhere(self) -> None:
+        """Phrases are cut on one machine."""
+        refuse_phrases(self.publish, "microaggregate")
 
     def promises(self, facts: Facts) -> tuple[Promise, ...]:
         """At least k users behind each released profile, and m behind each phrase."""
@@ -142,12 +147,12 @@ class Microaggregate:
         if self.partition == "size":
             return Plan(table=groups.size_groups(log, run, self.k))
         models.profiles.load_kernels()
-        scales = events.Scales.of(groups.user_rows(log))
+        scales, keys = events.Scales.of_rows(groups.rows_of_users(log, run), run), run.keys
 
         def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
-            encoded = events.encode(block, scales, run.keys, self.eq1)
+            encoded = events.encode(block, scales, keys, self.eq1)
             # Where users are not cut into blocks, nothing else keeps the processors busy.
-            threads = (os.cpu_count() or 1) if len(encoded.users) > _ONE_THREAD else 1
+            threads = thread_count() if len(encoded.users) > _ONE_THREAD else 1
             workspace, *more = (kernels.hausdorff.new_workspace(encoded.events) for _ in range(threads))
             grouped = mdav.mdav(
                 self.k, encoded.events, encoded.strings, workspace, more=more, side_by_side=in_threads

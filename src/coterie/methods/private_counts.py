@@ -105,6 +105,7 @@ class PrivateCounts:
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
     gives: ClassVar[Shape] = COUNTS
     status: ClassVar[str] = "experimental"
+    anywhere: ClassVar[bool] = True
     seeded: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -200,7 +201,7 @@ class PrivateCounts:
         if self._is_simpler:
             flags, evidence = self._simpler(learnt, run)
             rows = pl.LazyFrame({COUNTS.item: learnt.items.filter(pl.Series(flags))})
-            return Plan(table=run.collect(COUNTS.completed(rows)), evidence=evidence)
+            return Plan(table=run.keep(COUNTS.completed(rows)), evidence=evidence)
         tables = {stage.name: tables_of(self.budget(stage)) for stage in self.stages if stage.name != "days"}
         named = learnt.only(select(learnt, self._prior(learnt.items), tables[first.name], self.k, run))
         parts = [self._counted(named, tables[first.name], first.name if further else None, run)]
@@ -213,7 +214,7 @@ class PrivateCounts:
             chosen = pairs.only(select(pairs, self._prior(pairs.items), tables[stage.name], self.k, run))
             parts.append(self._counted(chosen, tables[stage.name], stage.name, run))
         published = pl.concat(COUNTS.completed(part) for part in parts)
-        return Plan(table=run.collect(published), evidence=evidence_of(self.stages, tables, counted=self.count_items))
+        return Plan(table=run.keep(published), evidence=evidence_of(self.stages, tables, counted=self.count_items))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:  # noqa: ARG002 (noise is drawn once)
         """[7] Publish what was planned."""

@@ -67,6 +67,7 @@ from coterie.apply.phrases import (
     Users,
     promises_of,
     refuse_details,
+    refuse_phrases,
     release_phrases,
 )
 from coterie.apply.profiles import SHARES, ChoiceOfQueries, LargestShare, release_groups
@@ -140,10 +141,15 @@ class SemanticMicroaggregate:
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
     holds_rows: ClassVar[bool] = True
+    anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self, "semantic_microaggregate")
         refuse_details(self.publish, self.attrs, self.choice)
+
+    def refuse_elsewhere(self) -> None:
+        """Phrases are cut on one machine."""
+        refuse_phrases(self.publish, "semantic_microaggregate")
 
     def promises(self, facts: Facts) -> tuple[Promise, ...]:
         """At least k users behind each released profile, and m behind each phrase."""

@@ -37,7 +37,7 @@ import polars as pl
 
 from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_items
-from coterie.apply.names import LinkMinutes, LinkQueries, Users
+from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
 from coterie.apply.windows import ALWAYS, Window, within
 from coterie.core.log import Log
 from coterie.core.params import Late, Range, check_params
@@ -62,10 +62,15 @@ class SuppressRare:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
     status: ClassVar[str] = "stable"
+    anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self, "suppress_rare")
         refuse_exact(self.attrs, self.times)
+
+    def refuse_elsewhere(self) -> None:
+        """Names for a few queries or a day, and windows, are found on one machine."""
+        refuse_units("suppress_rare", self.users, self.window)
 
     def promises(self, facts: Facts) -> tuple[QueryKAnonymity, ...]:
         """At least k users behind each released query."""
@@ -76,13 +81,11 @@ class SuppressRare:
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: degree(q) for each query; those with degree >= k stay."""
         user, query = log.shape.subject, log.shape.item
-        pairs = within(log, self.window).frame.select(pl.col(user).alias("subject"), pl.col(query).alias("item"))
-
-        def degrees(frame: pl.LazyFrame) -> pl.LazyFrame:
-            counted = frame.drop_nulls().unique().group_by("item").len(name="degree")
-            return counted.filter(pl.col("degree") >= self.k)
-
-        return Plan(table=run.collect(run.map(pairs, degrees, by=["item"], out=KEEP)))
+        counted = within(log, self.window).frame
+        pairs = run.each(counted, lambda rows: rows.select(subject=pl.col(user), item=pl.col(query)))
+        degrees = run.crowds(pairs, ["item"], "subject", "degree")
+        enough = run.each(degrees, lambda counted: counted.filter(pl.col("degree") >= self.k))
+        return Plan(table=run.keep(KEEP.check(enough)))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Steps 2-4: keep the planned queries, then what accompanies them, then who asked."""

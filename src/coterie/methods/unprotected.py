@@ -86,7 +86,7 @@ class Unprotected:
             short = frame if isinstance(self.max_words, str) else frame.filter(words <= self.max_words)
             return short.group_by("item").agg(crowd)
 
-        table = run.collect(run.map(pairs, kept, by=["item"], out=KEEP))
+        table = run.keep(run.blocks(pairs, kept, ["item"], out=KEEP))
         alone = pl.col("degree") <= 1
         one, total = table.select(alone.sum(), pl.len()).collect(engine="streaming").row(0)
         note = f"Nothing is promised: {one:,} of {total:,} released queries were typed by one person alone."

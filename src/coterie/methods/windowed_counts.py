@@ -96,7 +96,7 @@ class WindowedCounts:
             counted = both.group_by("table", "item", "detail").agg(pl.len().cast(pl.Int64).alias("count"))
             return COUNTS.completed(counted)
 
-        return Plan(table=run.collect(run.map(rows, lines, by=["item"], out=COUNTS)))
+        return Plan(table=run.keep(run.blocks(rows, lines, by=["item"], out=COUNTS)))
 
     def _common(self, rows: pl.LazyFrame, key: list[str], also_others: bool = False) -> pl.LazyFrame:
         """The rows whose key k users have; `also_others`: the others as well, without what the key ends with."""
@@ -107,6 +107,6 @@ class WindowedCounts:
         told = pl.when(pl.col("_common")).then(pl.col(key[-1])).alias(key[-1])
         return rows.join(enough, on=key, how="left").with_columns(told).drop("_common")
 
-    def release(self, log: Log, plan: Plan, run: Run) -> Draft:  # noqa: ARG002 (the plan is the release)
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 2: the lines themselves."""
-        return Draft(frame=plan.table, subjects=nobody_named(log))
+        return Draft(frame=plan.table, subjects=nobody_named(log, run))

@@ -8,12 +8,13 @@ an answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Floats, Ints, Masks, offsets, splitmix64
+from coterie.core.run import Run
 from coterie.core.shapes import QUERIES
 from coterie.kernels.hausdorff import BUSY, MISSING, STEPS, EventArrays
 from coterie.kernels.mdav import QueryStrings
@@ -43,17 +44,29 @@ class Scales:
     @classmethod
     def of(cls, frame: pl.LazyFrame) -> Scales:
         """The scales of a log; rows without a user are left out."""
-        values = {
-            "time": _seconds(),
-            "rank": pl.col(RANK).cast(pl.Int64),
-            "words": pl.col(QUERY).str.count_matches("[^ ]+").cast(pl.Int64),
-        }
-        ends = [end.alias(f"{n}.{i}") for n, v in values.items() for i, end in enumerate((v.min(), v.max()))]
+        values = _widths()
+        ends = [end.alias(f"{n}.{i}") for n, v in values.items() for i, end in enumerate(_ends(v))]
         users = frame.filter(pl.col(USER).is_not_null()).group_by(USER).agg(pl.len().cast(pl.Int64), *ends)
         widths = [(pl.col(f"{name}.1").max() - pl.col(f"{name}.0").min()).alias(name) for name in values]
         ranges = users.select(*widths, (pl.col("len").max() - pl.col("len").min()).alias("size"))
         row = ranges.collect(engine="streaming").row(0, named=True)
         return cls(**{name: width or 0 for name, width in row.items()})
+
+    @classmethod
+    def of_rows(cls, rows: pl.LazyFrame, run: Run) -> Scales:
+        """The scales of the rows of users, wherever they are."""
+        if run.engine.here:
+            return cls.of(rows)
+        names = [field.name for field in fields(cls)]
+
+        def ends(block: pl.LazyFrame) -> pl.LazyFrame:
+            size = block.group_by(USER).agg(pl.len().cast(pl.Int64)).select("len").collect()["len"]
+            values = {**_widths(), "size": pl.lit(size)}
+            return block.select(end.alias(f"{n}.{i}") for n in names for i, end in enumerate(_ends(values[n])))
+
+        found = run.small(run.blocks(rows, ends, [USER]))
+        widths = [(pl.col(f"{name}.1").max() - pl.col(f"{name}.0").min()).alias(name) for name in names]
+        return cls(**{name: width or 0 for name, width in found.select(widths).row(0, named=True).items()})
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -118,6 +131,19 @@ def encode(rows: pl.DataFrame, scales: Scales, keys: Keys, eq1: str = "text", bu
     )
     strings = strings_of(owner, query, keys("tie between users", users), keys("tie between queries", queries))
     return EncodedEvents(events=events, strings=strings, users=users, queries=queries, hosts=hosts)
+
+
+def _widths() -> dict[str, pl.Expr]:
+    """What has a width over the whole log, of each row."""
+    return {
+        "time": _seconds(),
+        "rank": pl.col(RANK).cast(pl.Int64),
+        "words": pl.col(QUERY).str.count_matches("[^ ]+").cast(pl.Int64),
+    }
+
+
+def _ends(values: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    return values.min(), values.max()
 
 
 def _seconds() -> pl.Expr:

@@ -41,9 +41,20 @@ def user_rows(log: Log) -> pl.LazyFrame:
     return rows.filter(pl.col(USER).is_not_null())
 
 
-def user_names(log: Log) -> pl.Series:
+def rows_of_users(log: Log, run: Run, *columns: str) -> pl.LazyFrame:
+    """The same where the rows are, with these columns or all."""
+    shape = log.shape
+
+    def rows(frame: pl.LazyFrame) -> pl.LazyFrame:
+        found = user_rows(Log(frame=frame, shape=shape))
+        return found.select(columns) if columns else found
+
+    return run.each(log.frame, rows)
+
+
+def user_names(log: Log, run: Run) -> pl.Series:
     """The users, sorted."""
-    return user_rows(log).select(USER).unique().collect(engine="streaming")[USER].sort()
+    return run.small_blocks(rows_of_users(log, run, USER), lambda rows: rows.unique(), [USER])[USER].sort()
 
 
 def random_groups(log: Log, run: Run, k: int) -> pl.LazyFrame:
@@ -58,7 +69,8 @@ def size_groups(log: Log, run: Run, k: int) -> pl.LazyFrame:
 
 def _shuffled(log: Log, run: Run) -> pl.DataFrame:
     """user, size (rows), key (random)"""
-    users = user_rows(log).group_by(USER).agg(pl.len().alias("size")).collect(engine="streaming").sort(USER)
+    rows = rows_of_users(log, run, USER)
+    users = run.small_blocks(rows, lambda some: some.group_by(USER).agg(pl.len().alias("size")), [USER]).sort(USER)
     return users.with_columns(pl.Series("key", run.keys("random partition", users[USER])))
 
 
@@ -118,8 +130,8 @@ def groups_in_blocks(log: Log, run: Run, k: int, block_users: int, group: Groupi
 
     A block has about `block_users` users, at least 2k; 0: all users up to 2,000, blocks of 200 above.
     """
-    users = _with_blocks(_users(log), k, block_users)
-    user_rows_with_block = user_rows(log).join(users.lazy().select(USER, "block"), on=USER)
+    users = _with_blocks(_users(log, run), k, block_users)
+    user_rows_with_block = run.join(rows_of_users(log, run), users.lazy().select(USER, "block"), [USER])
     done = DoneSoFar(int(users["size"].sum()), run.tell)
 
     def work(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -134,7 +146,7 @@ def groups_in_blocks(log: Log, run: Run, k: int, block_users: int, group: Groupi
         columns = {"subject": names.gather(members), "group": number}
         return pl.DataFrame(columns, schema_overrides={"group": pl.UInt32})
 
-    groups = run.map(user_rows_with_block, work, by=["block"], out=GROUPS).collect(engine="streaming")
+    groups = run.small(run.blocks(user_rows_with_block, work, by=["block"], out=GROUPS))
     return numbered(groups).lazy()
 
 
@@ -148,8 +160,11 @@ def _with_blocks(users: pl.DataFrame, k: int, block_users: int) -> pl.DataFrame:
     return ordered.with_columns(pl.col("place").min().over(number).cast(pl.UInt32).alias("block"))
 
 
-def _users(log: Log) -> pl.DataFrame:
+def _users(log: Log, run: Run) -> pl.DataFrame:
     """Each user with the number of their rows and the smallest hash of their words, which similar users share."""
-    word = pl.col(QUERY).map_batches(word_hashes, return_dtype=pl.UInt64, is_elementwise=True)
-    rows = user_rows(log).select(USER, word.alias("word"))
-    return rows.group_by(USER).agg(pl.len().alias("size"), pl.col("word").min()).collect(engine="streaming")
+    word = pl.col(QUERY).map_batches(word_hashes, return_dtype=pl.UInt64, is_elementwise=True).alias("word")
+
+    def facts(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.select(USER, word).group_by(USER).agg(pl.len().alias("size"), pl.col("word").min())
+
+    return run.small_blocks(rows_of_users(log, run, USER, QUERY), facts, [USER])

@@ -42,7 +42,7 @@ def with_short_names(log: Log, run: Run) -> Log:
     names = log.frame.select(subject).drop_nulls().unique().collect(engine="streaming").with_row_index(VISITOR)
     short = pl.col(VISITOR).cast(pl.String).alias(subject)
     rows = log.frame.join(names.lazy(), on=subject, how="left").with_columns(short).drop(VISITOR)
-    return replace(log, frame=run.collect(rows))
+    return replace(log, frame=run.keep(rows))
 
 
 def hosts(log: Log) -> pl.LazyFrame:
@@ -72,7 +72,7 @@ def shared_prefixes(visits: pl.LazyFrame, k: int, run: Run) -> pl.LazyFrame:
 
     `visits` has a line (visitor, item) for each request.
     """
-    distinct = run.map(visits.select(VISITOR, ITEM), lambda rows: rows.unique(), by=[ITEM])
+    distinct = run.blocks(visits.select(VISITOR, ITEM), lambda rows: rows.unique(), by=[ITEM])
     pairs = distinct.collect(engine="streaming")
     paths = pairs[ITEM].unique()
     pairs = pl.DataFrame({VISITOR: _numbers(pairs[VISITOR]), _PATH: _numbers(pairs[ITEM], paths)})
@@ -114,7 +114,7 @@ def kept_details(
     def work(frame: pl.LazyFrame) -> pl.LazyFrame:
         return _kept(frame.collect(engine="streaming"), details, k, instead or {}).lazy()
 
-    return run.collect(run.map(visits.select(VISITOR, INTO, *details), work, by=[INTO]))
+    return run.keep(run.blocks(visits.select(VISITOR, INTO, *details), work, by=[INTO]))
 
 
 def _kept(visits: pl.DataFrame, details: Sequence[str], k: int, instead: Mapping[str, str]) -> pl.DataFrame:

@@ -63,7 +63,7 @@ def pairs_of(rows: pl.LazyFrame, run: Run) -> Pairs:
     def distinct(frame: pl.LazyFrame) -> pl.LazyFrame:
         return frame.drop_nulls().unique()
 
-    pairs = run.collect(run.map(rows.select("subject", "item"), distinct, by=["subject", "item"]))
+    pairs = run.keep(run.blocks(rows.select("subject", "item"), distinct, by=["subject", "item"]))
     users = _numbered(pairs, "subject")
     items = _numbered(pairs, "item")
     numbers = (

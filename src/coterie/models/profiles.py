@@ -7,7 +7,9 @@ no more.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -67,6 +69,10 @@ class QueryRule:
     max_share: float = 1.0
     language: str = ENGLISH
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Kernels travel by their names, so that those are loaded elsewhere which are compiled there."""
+        return _rule, (self.shares.__module__, self.shares.__name__, self.herding, self.max_share, self.language)
+
     def chooser(self, rows: pl.DataFrame) -> ChooseQueries:
         """The rule for the users of `rows`: group, user, QUERY and, where they count, PAGE."""
         if not self.herding:
@@ -81,6 +87,11 @@ class QueryRule:
             return herding.herd(members, ends[1] - ends[0], start, strings, vectors)
 
         return herded
+
+
+def _rule(module: str, name: str, herding: bool, max_share: float, language: str) -> QueryRule:
+    shares = getattr(import_module(module), name)
+    return QueryRule(shares=shares, herding=herding, max_share=max_share, language=language)
 
 
 BY_SHARES = QueryRule()

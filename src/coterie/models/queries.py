@@ -147,7 +147,7 @@ def gather(log: Log, run: Run) -> Queries:
     people = rows.select("subject").unique().collect(engine="streaming")["subject"].sort()
     numbered = pl.DataFrame({"subject": people, "number": np.arange(len(people), dtype=np.int32)})
     rows = rows.join(numbered.lazy(), on="subject").select("item", "number", "moment")
-    grouped = run.map(rows, lambda frame: frame.group_by("item").agg("number", "moment"), by=["item"])
+    grouped = run.blocks(rows, lambda frame: frame.group_by("item").agg("number", "moment"), by=["item"])
     table = grouped.collect(engine="streaming").sort("item")
     start = offsets(table["number"].list.len().to_numpy())
     if max(start[-1], len(table)) > _MOST:

@@ -59,7 +59,7 @@ def gather(log: Log, run: Run, spelled: Spelling | None = None) -> Typed:
     def asked(frame: pl.LazyFrame) -> pl.LazyFrame:
         return frame.unique().group_by("item").agg(pl.col("number").drop_nulls())
 
-    table = run.map(numbered, asked, by=["item"]).collect(engine="streaming")
+    table = run.blocks(numbered, asked, ["item"]).collect(engine="streaming")
     user_start = offsets(table["number"].list.len().to_numpy())
     if max(user_start[-1], len(table)) > _MOST:
         raise InputError("allowlist works on logs of up to 2,147,483,647 queries: anonymize parts of this one.")

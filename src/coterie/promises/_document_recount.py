@@ -14,7 +14,7 @@ import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.promise import Case
-from coterie.promises._people import names_of
+from coterie.promises._names import names_of
 from coterie.taxonomies import Taxonomy
 
 OWNER = "owner"

@@ -13,134 +13,35 @@ more, and what was above it is due to the others, as far as they have rows.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from math import ceil, floor
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check, Kind, k_of, to_dict
+from coterie.core.shapes import Shape
 from coterie.promises._checks import count, judged, not_checked
+from coterie.promises._names import BOTH, RECORD, is_known, names_of
 from coterie.promises._phrase_profiles import unlike_profiles
 from coterie.promises._phrase_recount import TypedQueries, numbered
-from coterie.promises._units import Linking, labels_of, with_owner
 from coterie.text.hosts import host_labels, host_of
 from coterie.text.language import language_in
 
-RECORD = "the run record (--record DIR)"
-BOTH = "the original log and the run record (--original LOG --record DIR)"
-_BASE32 = b"abcdefghijklmnopqrstuvwxyz234567".ljust(256, b"?")
-_NOT_STEPS = ("read", "synth")  # entries of a history that are no prepare steps
-_SESSION, _STEP = "session", "sessions"  # the private column, and the prepare step that fills it
-_MINUTES = 30
 _CHANCE = 3.0  # standard deviations
 _MOST_EXCESS = 0.2  # of the strings of all profiles together
 _MOST_OFF = 1.0  # rows that a profile may have more or fewer than its people have on average
 _FEW_STRINGS = 50  # too few to tell somebody's own from chance
 _FEW_TIMES = 20  # exact times too few to tell averages from what one person did
+_LARGEST = {
+    "group": pl.UInt32, "length": pl.Int64, "strings": pl.Int64, "excess": pl.Float64, "alone": pl.Boolean,
+    "share": pl.Float64, "odd": pl.Boolean,
+}  # fmt: skip
+_AVERAGES = ("strange", "of_one", "exact", "own", "months", "given")
+_ADDED = ("untyped", "rows", *_AVERAGES)
 _OWN_TIMES = 0.25  # the share of exact times that may be one person's by chance
-
-
-# --- names ----------------------------------------------------------------------------------------
-
-
-def names_of(run: Mapping[str, Any], labels: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """The names that a run gives labels (people, or people and sessions): a keyed hash of each, none in `taken`."""
-    seed, used = str(run["seed"]), set(taken)
-    # Records of older versions have no digest: their names were keyed by the seed alone.
-    keyed_by = f"{seed}\0{_naming(run)}" if run.get("input_digest") else seed
-    key = hashlib.blake2b(keyed_by.encode(), digest_size=32, person=b"coterie").digest()
-    begun = hashlib.blake2b(key=key, digest_size=10)
-
-    def hashed(label: str, attempt: int) -> bytes:
-        hashing = begun.copy()
-        hashing.update(f"pseudonym {attempt}\0{label}".encode())
-        return hashing.digest()
-
-    labels = list(labels)
-    names = _spelled(b"".join(hashed(label, 0) for label in labels))
-    for place, label in enumerate(labels):
-        attempt = 0
-        while names[place] in used:
-            attempt += 1
-            names[place] = _spelled(hashed(label, attempt))[0]
-        used.add(names[place])
-    return names
-
-
-def _spelled(hashes: bytes) -> list[str]:
-    """Hashes of ten bytes as names: sixteen letters of base32, of five bits each."""
-    bits = np.unpackbits(np.frombuffer(hashes, dtype=np.uint8)).reshape(-1, 5)
-    letters = (bits @ np.array([16, 8, 4, 2, 1], dtype=np.uint8)).tobytes().translate(_BASE32).decode()
-    return ["u_" + letters[at : at + 16] for at in range(0, len(letters), 16)]
-
-
-def _naming(run: Mapping[str, Any]) -> str:
-    """What names are keyed by besides the seed, so that two releases of one log never share them."""
-    steps = [step["name"] for step in run["history"] if step["name"] not in _NOT_STEPS]
-    what = {"method": run["method"], "parameters": run["parameters"], "prepare": steps, "input": run["input_digest"]}
-    if run.get("groups_of"):
-        what["groups_of"] = list(run["groups_of"])
-    return hashlib.sha256(json.dumps(what, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def is_known(case: Case) -> bool:
-    """Whether names can be computed again."""
-    return case.original is not None and "seed" in case.run
-
-
-def seeded(case: Case, users: str, linking: Linking | None = None) -> Iterator[Check]:
-    """Names that link rows are those that the run gave: none was made from what identifies somebody.
-
-    `linking` is the promise where names are for days or for a few queries.
-    """
-    if users == "drop" or not case.shape.subject:
-        return
-    detail = f"names are those that the run's seed gives {case.log_shape.subject_nouns} of the original"
-    if case.original is None or not is_known(case):
-        yield not_checked("seeded", detail, carries_promise=True, needs=BOTH if case.original is None else RECORD)
-        return
-    subject = case.original.shape.subject
-    ids = case.original.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject].sort()
-    if linking is not None and users in ("day", "mini"):
-        labels = labels_of(*with_owner(case.original, case.shape, linking, case.rows))
-    else:
-        labels = ids if users == "pseudonym" else _sessions(case.original)
-    given = pl.LazyFrame({"name": names_of(case.run, labels.to_list(), ids)}, schema={"name": pl.String})
-    named = case.rows.select(pl.col(case.shape.subject).alias("name")).drop_nulls().unique()
-    strange = named.join(given.with_columns(pl.lit(True).alias("given")), on="name", how="left")
-    broken, names = strange.select(pl.col("given").null_count(), pl.len()).collect(engine="streaming").row(0)
-    yield judged(
-        "seeded",
-        broken,
-        detail,
-        fault="are others",
-        looked_at=names,
-        needs_original=True,
-        carries_promise=True,
-    )
-
-
-def _sessions(original: Log) -> pl.Series:
-    """The sessions of all users, as names are made from them."""
-    shape = original.shape
-    user, rows = pl.col(shape.subject), original.frame.drop_nulls(shape.subject)
-    if not any(step.partition("(")[0] == _STEP for step in original.steps):  # nobody else numbers them
-        number = pl.lit(0, pl.UInt32)
-        if shape.time:
-            rows = rows.select(shape.subject, shape.time).sort(shape.subject, shape.time)
-            pause = (pl.col(shape.time) - pl.col(shape.time).shift(1) > timedelta(minutes=_MINUTES)).fill_null(False)
-            number = (pause & (user == user.shift(1))).cum_sum().over(shape.subject)
-        rows = rows.with_columns(number.alias(_SESSION))
-    pairs = rows.select(shape.subject, _SESSION).drop_nulls().unique().sort(shape.subject, _SESSION)
-    labels = pairs.select(pl.concat_str(shape.subject, _SESSION, separator="\0").alias("label"))
-    return labels.collect(engine="streaming")["label"]
 
 
 # --- profiles -------------------------------------------------------------------------------------
@@ -163,7 +64,7 @@ def people(case: Case, profiles: pl.LazyFrame, *, made_of: Kind) -> Iterator[Che
 
     `made_of`: what was typed is looked for in what its people typed, parts of it inside of that, concepts not at all.
     """
-    names = count(case.rows.select(pl.col(case.shape.subject).drop_nulls().n_unique()))
+    names = count(profiles.select(pl.len()))
     if case.original is None or not is_known(case):
         yield _names_alone(case, names)
         return
@@ -180,30 +81,73 @@ def people(case: Case, profiles: pl.LazyFrame, *, made_of: Kind) -> Iterator[Che
     )
     if made_of == "concepts":
         return
-    item = case.shape.item
-    theirs = groups.typed.select("group", "user", pl.col(case.original.shape.item).alias("item"))
-    rows = groups.profiles.group_by("group", pl.col(item).alias("item")).len("rows").collect(engine="streaming")
     if made_of == "text":
-        strings = _owned(theirs, "item")
+        yield from _made_of_text(case, case.original, groups)
     else:
-        strings = _phrases_of(TypedQueries.of(case, case.original), groups.people, rows)
+        yield from _made_of_phrases(case, case.original, groups)
+
+
+def _made_of_phrases(case: Case, original: Log, groups: _Groups) -> Iterator[Check]:
+    rows = _rows_of_profiles(groups.profiles, case.shape)
+    strings = _phrases_of(TypedQueries.of(case, original), groups.people, rows)
     chosen = rows.lazy().join(strings, on=["group", "item"], how="left").collect(engine="streaming")
-    yield judged(
+    untyped = int(chosen.filter(pl.col("users").is_null())["rows"].sum())
+    yield _typed(case, untyped, int(chosen["rows"].sum()), ", as part of a query")
+    yield _several(chosen)
+    yield _shared_out(case, original, groups, chosen)
+
+
+def _made_of_text(case: Case, original: Log, groups: _Groups) -> Iterator[Check]:
+    """Each group is looked at by itself, wherever its rows are; what was found is put together here."""
+    shape, before, max_share = case.shape, original.shape, _max_share(case)
+
+    def look(typed: pl.LazyFrame, profiles: pl.LazyFrame) -> pl.LazyFrame:
+        return _looked_at(typed, profiles, shape, before, max_share).lazy()
+
+    if case.engine is None or case.engine.here:
+        found = look(groups.typed, groups.profiles).collect()
+    else:
+        found = case.engine.small(case.engine.blocks(groups.typed, look, ["group"], groups.profiles))
+    of_groups, numbers = found.drop_nulls("length"), found.filter(pl.col("length").is_null()).sum()
+    untyped, rows = numbers.select("untyped", "rows").row(0)
+    yield _typed(case, int(untyped), int(rows))
+    yield _shares(of_groups)
+    yield from _averages(numbers.row(0, named=True))
+
+
+def _looked_at(
+    typed: pl.LazyFrame, profiles: pl.LazyFrame, shape: Shape, before: Shape, max_share: float
+) -> pl.DataFrame:
+    """A row for each group about shares, and a row with numbers that can be added up; the other columns are null."""
+    theirs = typed.select("group", "user", pl.col(before.item).alias("item"))
+    rows = _rows_of_profiles(profiles, shape)
+    chosen = rows.lazy().join(_owned(theirs, "item"), on=["group", "item"], how="left").collect(engine="streaming")
+    untyped = chosen.filter(pl.col("users").is_null())["rows"].sum()
+    numbers = {
+        "untyped": int(untyped),
+        "rows": int(chosen["rows"].sum()),
+        **_average_numbers(typed, profiles, shape, before),
+    }
+    added = pl.DataFrame({name: [number] for name, number in numbers.items()}, schema=dict.fromkeys(_ADDED, pl.Int64))
+    largest = _largest(typed, chosen, max_share).select(pl.col(name).cast(dtype) for name, dtype in _LARGEST.items())
+    return pl.concat([largest, added], how="diagonal").select(*_LARGEST, *_ADDED)
+
+
+def _rows_of_profiles(profiles: pl.LazyFrame, shape: Shape) -> pl.DataFrame:
+    """group, item, rows."""
+    return profiles.group_by("group", pl.col(shape.item).alias("item")).len("rows").collect(engine="streaming")
+
+
+def _typed(case: Case, untyped: int, rows: int, how: str = "") -> Check:
+    return judged(
         "typed",
-        int(chosen.filter(pl.col("users").is_null())["rows"].sum()),
-        f"every {item} of a profile was typed by somebody behind it"
-        + (", as part of a query" if made_of == "phrases" else ""),
+        untyped,
+        f"every {case.shape.item} of a profile was typed by somebody behind it{how}",
         fault="rows of profiles were not",
-        looked_at=int(chosen["rows"].sum()),
+        looked_at=rows,
         needs_original=True,
         carries_promise=True,
     )
-    if made_of == "phrases":
-        yield _several(chosen)
-        yield _shared_out(case, case.original, groups, chosen)
-        return
-    yield _shares(groups, chosen, _max_share(case))
-    yield from _averages(case, case.original, groups)
 
 
 def _names_alone(case: Case, names: int) -> Check:
@@ -225,19 +169,35 @@ def _names_alone(case: Case, names: int) -> Check:
 
 
 def _groups(case: Case, original: Log, profiles: pl.LazyFrame) -> _Groups:
-    subject = original.shape.subject
-    ids = original.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject].sort()
+    subject, name = original.shape.subject, case.shape.subject
+    ids = _people_of(case, original)
     named = pl.DataFrame({"user": ids, "name": names_of(case.run, ids, ids)}, schema_overrides={"name": pl.String})
-    equal = profiles.rename({case.shape.subject: "name"}).group_by(pl.exclude("name")).agg("name")
+    equal = profiles.rename({name: "name"}).group_by(pl.exclude("name")).agg("name")
     equal = equal.with_row_index("group").select("group", "name").explode("name")
     known = equal.join(named.lazy(), on="name", how="left").collect(engine="streaming")
-    first = known.group_by("group").agg(pl.col("name").min())
-    behind = known.select("group", "user").drop_nulls().rename({"user": subject})
+    first = known.group_by("group").agg(pl.col("name").min()).rename({"name": name}).lazy()
+    behind = known.select("group", "user").drop_nulls().rename({"user": subject}).lazy()
+    if case.engine is None or case.engine.here:
+        typed, of_profiles = original.frame.join(behind, on=subject), case.rows.join(first, on=name)
+        return _Groups(people=known, typed=typed.rename({subject: "user"}), profiles=of_profiles)
+    typed = case.engine.join(original.frame, behind, [subject])
     return _Groups(
         people=known,
-        typed=original.frame.join(behind.lazy(), on=subject).rename({subject: "user"}),
-        profiles=case.rows.join(first.lazy().rename({"name": case.shape.subject}), on=case.shape.subject),
+        typed=case.engine.each(typed, lambda rows: rows.rename({subject: "user"})),
+        profiles=case.engine.join(case.rows, first, [name]),
     )
+
+
+def _people_of(case: Case, original: Log) -> pl.Series:
+    """The people of the original, sorted."""
+    subject = original.shape.subject
+
+    def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.select(subject).drop_nulls().unique()
+
+    if case.engine is None or case.engine.here:
+        return distinct(original.frame).collect(engine="streaming")[subject].sort()
+    return case.engine.small(case.engine.blocks(original.frame, distinct, [subject]))[subject].sort()
 
 
 def _unlike_record(case: Case, known: pl.DataFrame) -> int:
@@ -377,9 +337,10 @@ def _limited(sizes: list[int], max_share: float) -> tuple[list[float], int]:
     return due, most(length)
 
 
-def _shares(groups: _Groups, chosen: pl.DataFrame, max_share: float) -> Check:
-    """Nobody alone typed much more of a profile than their share of what its people typed."""
-    sizes = _dues(groups.typed.group_by("group", "user").len("size").collect(engine="streaming"), max_share)
+def _largest(typed: pl.LazyFrame, chosen: pl.DataFrame, max_share: float) -> pl.DataFrame:
+    """Of each group: rows and strings of its profile, whether that is longer or shorter than its people's rows on
+    average, and of the one who alone typed most of it how much that is, and how much too much."""
+    sizes = _dues(typed.group_by("group", "user").len("size").collect(engine="streaming"), max_share)
     lengths = chosen.group_by("group").agg(pl.col("rows").sum().alias("length"), pl.len().alias("strings"))
     # Whoever makes a profile chooses its length, so what is due to each follows from what they typed, and not from it.
     lengths = lengths.join(sizes.group_by("group").agg(pl.col("wanted").first()), on="group", how="left")
@@ -394,8 +355,13 @@ def _shares(groups: _Groups, chosen: pl.DataFrame, max_share: float) -> Check:
         (100 * pl.col("own_rows") / pl.col("length")).alias("share"),
     )  # fmt: skip
     largest = each.group_by("group").agg(pl.col("excess").max(), pl.col("alone").any(), pl.col("share").max())
-    largest = lengths.join(largest, on="group", how="left").fill_null(strategy="zero")
-    broken = largest.select((pl.col("alone").cast(pl.Boolean) | odd).sum()).item()
+    largest = lengths.join(largest, on="group", how="left").with_columns(odd.alias("odd"))
+    return largest.fill_null(strategy="zero").with_columns(pl.col("alone").cast(pl.Boolean).fill_null(False))
+
+
+def _shares(largest: pl.DataFrame) -> Check:
+    """Nobody alone typed much more of a profile than their share of what its people typed."""
+    broken = int((largest["alone"] | largest["odd"]).sum())
     excess_of_all, strings = float(largest["excess"].sum()), int(largest["strings"].sum())
     if strings >= _FEW_STRINGS and excess_of_all > _MOST_EXCESS * strings:
         broken = max(broken, int((largest["excess"] > 0).sum()))
@@ -413,16 +379,15 @@ def _shares(groups: _Groups, chosen: pl.DataFrame, max_share: float) -> Check:
     )
 
 
-def _averages(case: Case, original: Log, groups: _Groups) -> Iterator[Check]:
-    """Times, ranks and hosts are averages of what the people behind a profile had; how many come from one of them."""
-    shape, before = case.shape, original.shape
+def _average_numbers(typed: pl.LazyFrame, profiles: pl.LazyFrame, shape: Shape, before: Shape) -> dict[str, int]:
+    """How many rows of profiles have times, ranks or hosts, and of how many what cannot be an average, or is one's."""
     columns = {"time": shape.time, "rank": shape.rank, "host": shape.page}
     released = [_column(role, name) for role, name in columns.items()]
-    rows = groups.profiles.select("group", pl.col(shape.item).alias("item"), *released)
+    rows = profiles.select("group", pl.col(shape.item).alias("item"), *released)
     given = rows.filter(pl.any_horizontal(pl.col(*columns).is_not_null())).collect(engine="streaming")
     if given.is_empty():
-        return
-    had = groups.typed.select(
+        return dict.fromkeys(_AVERAGES, 0)
+    had = typed.select(
         "group", "user", pl.col(before.item).alias("item"), _column("time", before.time),
         _column("rank", before.rank), _column("page", before.page),
     )  # fmt: skip
@@ -452,13 +417,21 @@ def _averages(case: Case, original: Log, groups: _Groups) -> Iterator[Check]:
     of_one = (
         exact & (pl.col("by_time") == 1), ~exact & ~whole_month & (pl.col("by_day") == 1), pl.col("by_rank") == 1,
     )  # fmt: skip
-    numbers = given.select(
+    return given.select(
         pl.any_horizontal(*(each.fill_null(False) for each in strange)).sum().alias("strange"),
         pl.any_horizontal(*(each.fill_null(False) for each in of_one)).sum().alias("of_one"),
         exact.sum().alias("exact"), of_one[0].sum().alias("own"),
         (whole_month & (pl.col("by_month") == 1)).sum().alias("months"),
+        pl.len().alias("given"),
     ).row(0, named=True)  # fmt: skip
-    broken, months = int(numbers["strange"]), 100 * numbers["months"] / given.height
+
+
+def _averages(numbers: Mapping[str, int]) -> Iterator[Check]:
+    """Times, ranks and hosts are averages of what the people behind a profile had; how many come from one of them."""
+    given = int(numbers["given"])
+    if not given:
+        return
+    broken, months = int(numbers["strange"]), 100 * numbers["months"] / given
     if numbers["exact"] >= _FEW_TIMES and numbers["own"] > _OWN_TIMES * numbers["exact"]:
         broken = max(broken, int(numbers["own"]))
     yield judged(
@@ -466,8 +439,8 @@ def _averages(case: Case, original: Log, groups: _Groups) -> Iterator[Check]:
         broken,
         "times, ranks and hosts of a profile are averages over users behind it",
         fault="rows have what is none",
-        looked_at=given.height,
-        how=f"{100 * numbers['of_one'] / given.height:.0f} % of these rows have a day, time or rank that one of them "
+        looked_at=given,
+        how=f"{100 * numbers['of_one'] / given:.0f} % of these rows have a day, time or rank that one of them "
         "alone had" + (f", {months:.0f} % a month in which one of them alone typed the query" if months else ""),
         needs_original=True,
         carries_promise=True,

@@ -8,12 +8,17 @@ columns that `identifying` would want to be empty.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import polars as pl
 
 from coterie.core.promise import Case, Check, Promise
+from coterie.core.run import Engine
+from coterie.core.shapes import Shape
 from coterie.promises._checks import any_given, count, judged, not_checked, rows_broken
+from coterie.promises._divided import divided
 
+_NO_IDS = "no original subject is named in the release"
 _RANDOM_NAME = r"^u_[a-z2-7]{16}$"
 
 
@@ -26,7 +31,25 @@ def columns(case: Case) -> Check:
     )
     required = [column.name for column in case.shape.columns if not column.nullable and column.name in expected]
     if not wrong and required:
-        wrong = count(case.rows.select(pl.sum_horizontal(pl.col(required).null_count())))
+        rows, values = given(case)
+        wrong = sum(rows - values[name] for name in required)
+    return _columns(wrong)
+
+
+def given(case: Case) -> tuple[int, dict[str, int]]:
+    """How many rows there are, and how many have a value in each released column; counted once."""
+    if "given" not in case.shared:
+        numbers = (pl.len().cast(pl.Int64).alias("_rows"), pl.col(case.shape.released).count().cast(pl.Int64))
+        if case.engine is None:
+            counts = case.rows.select(numbers).collect(engine="streaming")
+        else:
+            counts = case.engine.total(case.rows, lambda rows: rows.select(numbers))
+        case.shared["given"] = counts.row(0, named=True)
+    counted = dict(case.shared["given"])
+    return counted.pop("_rows"), counted
+
+
+def _columns(wrong: int) -> Check:
     return judged(
         "columns",
         wrong,
@@ -39,7 +62,8 @@ def others(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
     """The rules beside `columns`, which look into the columns that must be there; `promises` are judged after them."""
     yield _order(case)
     if case.shape.subject:
-        yield _ids(case)
+        named = case.original is None or given(case)[1][case.shape.subject]
+        yield from divided(case, _ids, (case.shape.subject, case.log_shape.subject)) if named else [_no_ids()]
     yield _identifying(case, promises)
 
 
@@ -47,41 +71,72 @@ def names(case: Case, users: str) -> Iterator[Check]:
     """Who rows are said to come from: nobody (`users = drop`), or random names."""
     if not case.shape.subject:
         return
-    subject = pl.col(case.shape.subject)
     if users == "drop":
-        broken, rows = rows_broken(case.rows, subject.is_not_null())
+        rows, values = given(case)
+        broken = values[case.shape.subject]
         yield judged("names", broken, "no row says whose it is", fault="do", looked_at=rows)
     else:
-        broken, rows = rows_broken(case.rows, ~subject.str.contains(_RANDOM_NAME))
-        yield judged("names", broken, "subjects have random names", fault="rows have others", looked_at=rows)
+        yield from divided(case, _names)
+
+
+def _names(case: Case) -> Iterator[Check]:
+    broken, rows = rows_broken(case.rows, ~pl.col(case.shape.subject).str.contains(_RANDOM_NAME))
+    yield judged("names", broken, "subjects have random names", fault="rows have others", looked_at=rows)
 
 
 def _order(case: Case) -> Check:
     """Each row is at least its predecessor, nulls first: nothing of the file order is left."""
-    behind = pl.lit(False)
-    for name in reversed(case.shape.order):
-        now, before = pl.col(name), pl.col(name).shift(1)
-        less = (now < before).fill_null(now.is_null() & before.is_not_null())
-        behind = less | (now.eq_missing(before) & behind)
-    # The first row has no predecessor.
-    broken, rows = rows_broken(case.rows, behind.slice(1))
+    if case.engine is None or case.engine.here:
+        broken, rows = rows_broken(case.rows, _behind(case.shape))
+    else:
+        broken, rows = _behind_in_parts(case.engine, case.rows, case.shape)
     return judged(
         "order", broken, "rows are sorted by released values only", fault="are out of order", looked_at=rows
     )  # fmt: skip
 
 
-def _ids(case: Case) -> Check:
+def _behind(shape: Shape) -> pl.Expr:
+    """Whether a row, other than the first, is less than its predecessor."""
+    behind = pl.lit(False)
+    for name in reversed(shape.order):
+        now, before = pl.col(name), pl.col(name).shift(1)
+        less = (now < before).fill_null(now.is_null() & before.is_not_null())
+        behind = less | (now.eq_missing(before) & behind)
+    # The first row has no predecessor.
+    return behind.slice(1)
+
+
+def _behind_in_parts(engine: Engine, rows: pl.LazyFrame, shape: Shape) -> tuple[int, int]:
+    """Rows that are out of order and all rows: inside of parts, and from the end of a part to the next beginning."""
+    behind, columns = _behind(shape), list(shape.order)
+
+    def ends(part: pl.LazyFrame) -> pl.LazyFrame:
+        whole = part.select(columns).collect(engine="streaming")
+        broken, height = rows_broken(whole.lazy(), behind)
+        both = pl.concat([whole.head(1), whole.tail(1)])
+        return both.with_columns(pl.lit(broken / 2).alias("_broken"), pl.lit(height / 2).alias("_rows")).lazy()
+
+    found = engine.total(rows, ends, lambda parts: parts)
+    seams = found.select(columns).slice(1)
+    inside, height = int(found["_broken"].sum()), int(found["_rows"].sum())
+    # Of each part there are two rows, so every second seam lies between two parts; the others are parts themselves.
+    at_seams = sum(rows_broken(seams.slice(at, 2).lazy(), behind)[0] for at in range(0, max(0, seams.height - 1), 2))
+    return inside + at_seams, height
+
+
+def _no_ids() -> Check:
+    return judged("ids", 0, _NO_IDS, fault="", needs_original=True)
+
+
+def _ids(case: Case) -> Iterator[Check]:
     """No name in the release is one that the original has."""
-    detail = "no original subject is named in the release"
     if case.original is None:
-        return not_checked("ids", detail)
+        yield not_checked("ids", _NO_IDS)
+        return
     released = case.rows.select(pl.col(case.shape.subject).alias("name")).drop_nulls().unique()
-    released = released.collect(engine="streaming").lazy()
-    if count(released.select(pl.len())) == 0:
-        return judged("ids", 0, detail, fault="", needs_original=True)
     subjects = case.original.frame.select(pl.col(case.original.shape.subject).alias("name"))
     named = subjects.join(released, on="name", how="semi").unique()
-    return judged("ids", count(named.select(pl.len())), detail, fault="are", needs_original=True)
+    yield judged("ids", count(named.select(pl.len())), _NO_IDS, fault="are", needs_original=True)
 
 
 def _identifying(case: Case, promises: Sequence[Promise]) -> Check:
@@ -90,9 +145,16 @@ def _identifying(case: Case, promises: Sequence[Promise]) -> Check:
     Which ones that are is asked of the promise's class, so that nothing in a sidecar can add to them.
     """
     covered = {name for promise in promises for name in getattr(type(promise), "covers", ())}
-    given = tuple(n for n in case.shape.identifying if n not in covered or n in case.shape.never_given)
-    detail = f"columns that point at a person are empty ({', '.join(given) or 'this shape has none'})"
-    if not given:
+    empty = tuple(n for n in case.shape.identifying if n not in covered or n in case.shape.never_given)
+    detail = f"columns that point at a person are empty ({', '.join(empty) or 'this shape has none'})"
+    if not empty:
         return judged("identifying", 0, detail, fault="", carries_promise=True)
-    broken, rows = rows_broken(case.rows, any_given(given))
+    rows, values = given(case)
+    broken = 0
+    if any(values[name] for name in empty):
+        broken = next(divided(case, partial(_any_given, empty))).broken
     return judged("identifying", broken, detail, fault="rows have a value", looked_at=rows, carries_promise=True)
+
+
+def _any_given(names: tuple[str, ...], case: Case) -> Iterator[Check]:
+    yield judged("given", rows_broken(case.rows, any_given(names))[0], "", fault="")

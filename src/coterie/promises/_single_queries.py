@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Annotated, Protocol
 
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Choice, NumberOr, Range
+from coterie.core.params import Choice, NumberOr, Range, with_values
 from coterie.core.promise import ORIGINAL, Case, Check
+from coterie.core.run import Engine
 from coterie.core.shapes import QUERIES, Shape
 from coterie.promises._accompaniment import CROWD, TUPLE, WHEN, WHO, said, should_say
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
 from coterie.promises._crowds import multisets, secret_seeds
-from coterie.promises._people import is_known, names_of
+from coterie.promises._names import is_known, names_of, names_of_labels
 from coterie.promises._units import with_owner
 from coterie.promises._wording import AMBIGUOUS, COARSER, MATCHED, filled, listed, pause, wording
 
@@ -125,6 +127,21 @@ def accompaniment(
 
     `name` and `detail` are those of the check that compares rows; `cut` is what times that are kept are cut to.
     """
+    users = "drop" if case.part else promise.users
+    yield from _accompaniment(case, promise, needs=needs, name=name, detail=detail, users=users, cut=cut)
+
+
+def links(case: Case, promise: AboutItems) -> Iterator[Check]:
+    """Where rows are elsewhere: what names link, which parts of a case could not tell."""
+    if case.engine is None or case.engine.here or case.original is None or not case.shape.subject:
+        return
+    if promise.users != "drop":
+        yield _links_elsewhere(case, case.engine, case.original, promise)
+
+
+def _accompaniment(
+    case: Case, promise: AboutItems, *, needs: str, name: str, detail: str, users: str, cut: str
+) -> Iterator[Check]:  # fmt: skip
     shape, attrs, nouns = case.shape, promise.attrs, case.log_shape
     yield from _in_themselves(case, promise)
     enough = crowd_of_details(promise)
@@ -136,8 +153,7 @@ def accompaniment(
     )
     accompanied = _BESIDE[attrs].format(subjects=nouns.subject_nouns, k=promise.k_details)
     detail = detail or f"the rows of each released {shape.item_noun} are those of the original, {accompanied}"
-    nouns_of_links = {"subject": nouns.subject_noun, "items": shape.item_nouns}
-    links = _LINKS.get(promise.users, "").format(**nouns_of_links, **_few(promise))
+    links = _sentence_of_links(case, promise, users)
     name = f"{name}.{shape.item}"
     counts = attrs == "common" and len(whole) > 1
     named = promise.users == "pseudonym"
@@ -149,11 +165,11 @@ def accompaniment(
         elif counts:
             yield not_checked(crowd, shared, carries_promise=True, needs=needs)
         yield not_checked(name, detail, carries_promise=not named, needs=needs)
-        yield from [not_checked("links", links)] if promise.users != "drop" else []
+        yield from [not_checked("links", links)] if users != "drop" else []
         return
     key = secrets.randbits(63)
-    owner, rows = with_owner(case.original, shape, promise, case.rows)
-    made_with = next((each for each in case.promised if isinstance(each, type(promise))), promise)
+    owner, rows = with_owner(case.original, shape, with_values(promise, users=users), case.rows)
+    made_with = _made_with(case, promise)
     share, times = crowd_of_details(made_with), made_with.times
     told = should_say(rows, shape, attrs, share, key, *owner, times=times, cut=cut)
     before = told.collect(engine="streaming").lazy()
@@ -174,6 +190,17 @@ def accompaniment(
         )  # fmt: skip
     if owner:
         yield _links(case, before, after, owner, links)
+
+
+def _sentence_of_links(case: Case, promise: AboutItems, users: str) -> str:
+    """What names link, in words."""
+    nouns = {"subject": case.log_shape.subject_noun, "items": case.shape.item_nouns}
+    return _LINKS.get(users, "").format(**nouns, **_few(promise))
+
+
+def _made_with(case: Case, promise: AboutItems) -> AboutItems:
+    """The promise that the release was made with, where another k is checked."""
+    return next((each for each in case.promised if isinstance(each, type(promise))), promise)
 
 
 def _in_themselves(case: Case, promise: AboutItems) -> Iterator[Check]:
@@ -267,6 +294,49 @@ def _links(case: Case, before: pl.LazyFrame, after: pl.LazyFrame, owner: list[st
     return judged(
         "links", broken, detail,
         fault="names do not", looked_at=int(names), how=how, needs_original=True, carries_promise=True,
+    )  # fmt: skip
+
+
+def _links_elsewhere(case: Case, engine: Engine, original: Log, promise: AboutItems) -> Check:
+    """The same for rows that are elsewhere: names are functions of owners, and sums over items are added up by name.
+
+    The run of the release is known, because its seed is needed for the names.
+    """
+    shape, attrs, made_with = case.shape, promise.attrs, _made_with(case, promise)
+    of_log, history, run = original.shape, original.history, dict(case.run)
+    share, times = crowd_of_details(made_with), made_with.times
+    key, seeds, row, subject = secrets.randbits(63), secret_seeds(), [TUPLE, WHEN], case.shape.subject
+
+    def named(rows: pl.LazyFrame) -> pl.LazyFrame:
+        log = Log(frame=rows, shape=of_log, history=history)
+        owner, owned = with_owner(log, shape, promise, None)
+        label = pl.concat_str(owner, separator="\0")
+        name = label.map_batches(partial(names_of_labels, run), pl.String).alias(_NAME)
+        return owned.with_columns(name).drop(owner)
+
+    def sums(rows: pl.LazyFrame, released: pl.LazyFrame) -> pl.LazyFrame:
+        rows = rows.join(released.select(shape.item).unique(), on=shape.item, how="semi")
+        told = should_say(rows, shape, attrs, share, key, _NAME, times=times)
+        before = told.drop_nulls(WHO).drop_nulls(_NAME)
+        after = said(released, shape, attrs, key, subject).drop_nulls(subject).rename({subject: _NAME})
+        sides = [multisets(side, [_NAME], row, seeds) for side in (before, after)]
+        return pl.concat([side.with_columns(pl.lit(at).alias("side")) for at, side in enumerate(sides)])
+
+    def compared(parts: pl.LazyFrame) -> pl.LazyFrame:
+        whole = parts.group_by(_NAME, "side").sum()
+        before, after = (whole.filter(pl.col("side") == at).drop("side") for at in (0, 1))
+        other = after.join(before, on=before.collect_schema().names(), how="anti")
+        return pl.concat(
+            [table.select(pl.lit(of).alias("of"), pl.len()) for of, table in (("broken", other), ("names", after))]
+        )
+
+    owned = engine.blocks(original.frame, named, [of_log.subject])
+    parts = engine.blocks(owned, sums, [shape.item], case.rows)
+    counts = dict(engine.small(engine.blocks(parts, compared, [_NAME])).group_by("of").sum().select("of", "len").rows())
+    detail = _sentence_of_links(case, promise, promise.users)
+    return judged(
+        "links", counts.get("broken", 0), detail, fault="names do not", looked_at=counts.get("names", 0),
+        how="the one that the run's seed gives it to", needs_original=True, carries_promise=True,
     )  # fmt: skip
 
 

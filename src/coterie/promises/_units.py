@@ -35,15 +35,17 @@ class Linking(Protocol):
     def link_minutes(self) -> int: ...
 
 
-def with_owner(original: Log, shape: Shape, promise: Linking, released: pl.LazyFrame) -> tuple[list[str], pl.LazyFrame]:
-    """The columns that say whose unit a row belongs to, and with them the original's rows of `released` items (item).
+def with_owner(
+    original: Log, shape: Shape, promise: Linking, released: pl.LazyFrame | None
+) -> tuple[list[str], pl.LazyFrame]:
+    """The columns that say whose unit a row belongs to, and with them the original's rows of `released` items, or all.
 
     Sessions and days are those of all rows; a few queries in a row are counted among the released ones.
     """
     subject, item = shape.subject, shape.item
 
     def kept(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return rows.join(released.select(item).unique(), on=item, how="semi")
+        return rows if released is None else rows.join(released.select(item).unique(), on=item, how="semi")
 
     rows = original.frame
     if promise.users == "drop":

@@ -17,7 +17,7 @@ from coterie.promises._checks import judged, not_checked, strange_items
 from coterie.promises._concept_recount import generalized
 from coterie.promises._crowds import crowds
 from coterie.promises._digests import NameOrDigest
-from coterie.promises._people import seeded
+from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,

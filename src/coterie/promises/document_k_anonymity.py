@@ -24,7 +24,7 @@ from coterie.promises._document_recount import (
     total_above,
     unlike_means,
 )
-from coterie.promises._people import BOTH, RECORD, is_known
+from coterie.promises._names import BOTH, RECORD, is_known
 from coterie.promises._single_queries import ALONE
 from coterie.promises._wording import TELLING
 

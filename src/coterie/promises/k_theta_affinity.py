@@ -16,7 +16,7 @@ from coterie.promises._affinity_recount import Recount, covered_by_all, proved, 
 from coterie.promises._checks import judged, not_checked
 from coterie.promises._crowds import sizes, with_owner
 from coterie.promises._digests import NameOrDigest
-from coterie.promises._people import seeded
+from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,

@@ -10,7 +10,7 @@ from coterie.core.params import Choice, check_params
 from coterie.core.promise import NOTHING, Case, Check, Kind
 from coterie.errors import ParameterError
 from coterie.promises import _rules
-from coterie.promises._people import seeded
+from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     LinkMinutes,
     LinkQueries,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from coterie.core.params import Range, check_params
@@ -11,7 +12,8 @@ from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import QUERIES
 from coterie.promises import _rules
 from coterie.promises._crowds import ALL_OF_IT, Window, crowds, recent
-from coterie.promises._people import seeded
+from coterie.promises._divided import divided
+from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,
@@ -24,6 +26,7 @@ from coterie.promises._single_queries import (
     accompaniment,
     attrs_sentence,
     costs,
+    links,
     nothing_else_was_looked_for,
     users_sentence,
 )
@@ -102,8 +105,15 @@ class QueryKAnonymity:
         else:
             yield from _rules.names(case, self.users)
             yield from seeded(case, self.users, self)
-        counted = case if case.original is None else replace(case, original=recent(case.original, self.window))
+        by_item = (case.shape.item, case.log_shape.item)
         named = named and self.window == ALL_OF_IT
+        yield from divided(case, partial(self._by_item, named=named), by_item)
+        if not case.foreign:
+            yield from links(case, self)
+
+    def _by_item(self, case: Case, *, named: bool) -> Iterator[Check]:
+        """What can be seen of each item by itself; a window is one of the whole log, which is then all here."""
+        counted = case if case.original is None else replace(case, original=recent(case.original, self.window))
         yield from crowds(counted, (case.shape.item,), self.k, named=named)
         if not case.foreign:
             yield from accompaniment(case, self)

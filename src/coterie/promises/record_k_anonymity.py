@@ -14,7 +14,7 @@ from coterie.core.shapes import VISITS
 from coterie.promises import _rules
 from coterie.promises._checks import judged, not_checked
 from coterie.promises._crowds import multisets, secret_seeds
-from coterie.promises._people import BOTH, seeded
+from coterie.promises._names import BOTH, seeded
 from coterie.promises._record_recount import COPIES, VISITORS, recounted
 from coterie.promises._single_queries import ALONE
 from coterie.promises._wording import VISITOR

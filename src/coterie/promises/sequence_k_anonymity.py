@@ -13,7 +13,7 @@ from coterie.core.promise import Case, Check, Kind
 from coterie.errors import ParameterError
 from coterie.promises import _rules
 from coterie.promises._checks import judged, not_checked, rows_broken
-from coterie.promises._people import RECORD, is_known, names_of
+from coterie.promises._names import RECORD, is_known, names_of
 from coterie.promises._single_queries import ALONE, SessionMinutes
 from coterie.promises._walk_recount import MOST_PAGES, PREFIX, Kinds, parts_of, released_kinds
 from coterie.promises._wording import VISITOR, pause

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import polars as pl
@@ -25,6 +26,7 @@ from coterie.promises._checks import (
 )
 from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._digests import NameOrDigest
+from coterie.promises._divided import divided
 from coterie.promises._people import people
 from coterie.promises._single_queries import ALONE
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
@@ -135,18 +137,18 @@ class UserKAnonymity:
             yield from _rules.names(case, "pseudonym")
         # What tells profiles apart is what was published: preparing rows like the original would hide it.
         published = case.rows if case.published is None else case.published
-        nameless, rows = _nameless(published, case.shape)
+        nameless, rows = _nameless(case, published)
         if self.labels:
             yield self._labels(case, published)
         elif not self.phrases:
-            yield _items(case)
+            yield from divided(case, _items, (case.shape.item, case.log_shape.item))
         if nameless:
             detail = "every row has a name"
             yield judged("profiles", nameless, detail, fault="have none", looked_at=rows, carries_promise=True)
             return
         subject = case.shape.subject
         columns = [name for name in case.shape.released if name != subject]
-        profiles = multisets(published, [subject], columns, secret_seeds())
+        profiles = _profiles(case, published, [subject], columns)
         of_people = list(people(case, profiles, made_of=self.releases))
         yield from of_people
         if self.topics:
@@ -261,21 +263,34 @@ def _unaccounted(became: pl.LazyFrame, case: Case) -> int:
     return sum(count(table.select(pl.len())) for table in faults)
 
 
-def _nameless(rows: pl.LazyFrame, shape: Shape) -> tuple[int, int]:
+def _profiles(case: Case, published: pl.LazyFrame, subject: list[str], columns: list[str]) -> pl.LazyFrame:
+    """One row for each name, which stands for all that is published under it."""
+    if case.engine is None or case.engine.here:
+        return multisets(published, subject, columns, secret_seeds())
+    sums = partial(multisets, owner=subject, columns=columns, seeds=secret_seeds())
+    return case.engine.small(case.engine.blocks(published, sums, subject)).lazy()
+
+
+def _nameless(case: Case, rows: pl.LazyFrame) -> tuple[int, int]:
     """How many rows have no name, and how many rows there are; a shape without a subject names nobody."""
+    shape = case.shape
+    if shape.subject and not (case.engine is None or case.engine.here):
+        total, given = _rules.given(case)
+        return total - given[shape.subject], total
     if shape.subject:
         return rows_broken(rows, pl.col(shape.subject).is_null())
     total = count(rows.select(pl.len()))
     return total, total
 
 
-def _items(case: Case) -> Check:
+def _items(case: Case) -> Iterator[Check]:
     """Nothing is released that nobody typed."""
     detail = f"every released {case.shape.item} is in the original"
     if case.original is None:
-        return not_checked("items", detail)
+        yield not_checked("items", detail)
+        return
     broken, total = strange_items(case.rows, case.shape, case.original.frame.select(case.original.shape.item))
-    return judged("items", broken, detail, fault="are not", looked_at=total, needs_original=True)
+    yield judged("items", broken, detail, fault="are not", looked_at=total, needs_original=True)
 
 
 def _only_these_were_compared(shape: Shape) -> Check:

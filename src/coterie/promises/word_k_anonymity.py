@@ -14,7 +14,7 @@ from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
 from coterie.promises._checks import count, judged, not_checked
 from coterie.promises._crowds import ALL_OF_IT, Window, recent, sizes, with_owner
-from coterie.promises._people import RECORD, seeded
+from coterie.promises._names import RECORD, seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,

@@ -7,7 +7,9 @@ parameters, annotated like those of methods, with
 
 A step that is not for all shapes refuses the others with a sentence. What it counts stands in its `counts`, and as a
 sentence without values in its `notes`, which the command line prints. Where what stays of one subject depends on
-others, the class says `across_subjects = True`: methods with differential privacy refuse it.
+others, the class says `across_subjects = True`: methods with differential privacy refuse it. A step that
+looks at each row by itself, or at all rows of one subject, says so by `looks_at = "rows"` or `"subjects"`: it then
+runs wherever rows are.
 
 A step is given as a value (`Sessions(minutes=10)`), or as the text that stands for it (`"sessions(minutes=10)"`).
 Third parties add theirs by an entry point of the group `coterie.steps`.
@@ -17,10 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import polars as pl
+
 from coterie.core import registry
-from coterie.core.log import Log
+from coterie.core.log import Log, Step
+from coterie.core.run import Engine
 from coterie.errors import InputError, ParameterError
 from coterie.steps._spelling import PrepareStep, StepLike, name_in, spelled, step_of, steps_of
+from coterie.steps.default import Default, default_steps
 
 __all__ = ["DEFAULT", "PrepareStep", "StepLike", "name_in", "parse_steps", "prepare", "spelled", "step_of", "steps_of"]
 
@@ -30,7 +36,7 @@ DEFAULT = ("default",)
 def prepare(log: Log, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
     """The log after the steps, in the given order."""
     for step in steps_of(steps):
-        after = step(log)
+        after = step(log) if log.engine is None else _elsewhere(step, log, log.engine)
         if not isinstance(after, Log):
             raise InputError(
                 f"The step {registry.name_of(step)} gave no Log: it was made for another version of Coterie. Ask those "
@@ -38,6 +44,26 @@ def prepare(log: Log, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
             )
         log = after
     return log
+
+
+def _elsewhere(step: PrepareStep, log: Log, engine: Engine) -> Log:
+    """The log after a step, where its rows are elsewhere; what it counts is not told."""
+    if isinstance(step, Default):
+        return prepare(log, default_steps(log.shape))
+    looks_at = getattr(type(step), "looks_at", None)
+    if looks_at not in ("rows", "subjects"):
+        raise ParameterError(
+            f"The step {registry.name_of(step)} runs on one machine; leave it out of --prepare, or leave out --engine."
+        )
+    shape, history, settings = log.shape, log.history, log.settings
+
+    def work(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return step(Log(frame=rows, shape=shape, history=history, settings=settings)).frame
+
+    nothing = Log(frame=pl.LazyFrame(schema=log.frame.collect_schema()), shape=shape, history=history)
+    entry = Step(name=step(nothing).history[-1].name)
+    done = engine.each(log.frame, work) if looks_at == "rows" else engine.blocks(log.frame, work, [shape.subject])
+    return log.then(done if looks_at == "rows" else engine.keep(done), entry)
 
 
 def parse_steps(text: str) -> tuple[PrepareStep, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import polars as pl
 
@@ -13,6 +14,8 @@ from coterie.steps._spelling import spelled
 @dataclass(frozen=True, kw_only=True)
 class DropEmpty:
     """Leave out rows with an empty item."""
+
+    looks_at: ClassVar[str] = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log without empty items."""

@@ -8,6 +8,7 @@ their weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import polars as pl
 
@@ -20,6 +21,8 @@ from coterie.text.spelling import is_normal, spell
 @dataclass(frozen=True, kw_only=True)
 class Normalize:
     """Write equal items equally."""
+
+    looks_at: ClassVar[str] = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log with its items in one spelling."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import polars as pl
 
@@ -22,6 +22,8 @@ class Sessions:
     """Number the sessions of each user."""
 
     minutes: Annotated[int, Range(1, 1440), "a session ends after more minutes than this without activity"] = 30
+
+    looks_at: ClassVar[str] = "subjects"
 
     def __post_init__(self) -> None:
         check_params(self, "sessions")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import polars as pl
 
@@ -42,6 +42,8 @@ class StripQuery:
     """Cut what follows the page in paths and referrers."""
 
     keep_params: Annotated[str, ParameterNames(), "parameters of addresses that stay; none by default"] = ""
+
+    looks_at: ClassVar[str] = "rows"
 
     def __post_init__(self) -> None:
         check_params(self, "strip_query")

@@ -420,10 +420,15 @@ def in_order(draft: Draft, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.
     has_rows = keep_rows and "row" in draft.frame.collect_schema()
     columns = [*shape.released, *(["row"] if has_rows else [])]
     whole_seconds = pl.col(pl.Datetime).dt.truncate("1s")  # what text files can hold
-    frame = draft.frame.select(columns).with_columns(whole_seconds)
+    frame = run.each(draft.frame, lambda rows: rows.select(columns).with_columns(whole_seconds))
     by = [*shape.order, *(["row"] if has_rows else [])]
-    ordered = run.collect(frame) if draft.in_order else run.engine.sort(frame, by)
-    released = ordered.select(shape.released)
+    released_columns, places = shape.released, ["released_row", "row"]
+    if has_rows and not run.engine.here:
+        placed = run.engine.numbered(frame, by, "released_row")
+        released = run.each(placed, lambda rows: rows.select(released_columns))
+        return released, run.each(placed, lambda rows: rows.select(places))
+    ordered = run.keep(frame) if draft.in_order else run.engine.sort(frame, by)
+    released = run.each(ordered, lambda rows: rows.select(released_columns))
     if not has_rows:
         return released, None
     return released, ordered.select("row").with_row_index("released_row")

@@ -174,22 +174,22 @@ VISIT = log_of(
 
 
 def test_without_details_only_subject_and_item_are_left():
-    bare = without_details(VISIT)
+    bare = without_details(VISIT, a_run())
     assert rows_of(bare) == [(0, "a", None, None, None, "/", None, None, None, None)]
     assert dict(bare.frame.collect_schema()) == dict(VISIT.frame.collect_schema())
 
 
 def test_without_identifiers_the_rest_is_left():
-    rest = without_identifiers(VISIT)
+    rest = without_identifiers(VISIT, a_run())
     assert rows_of(rest) == [(0, "a", None, NOON, "GET", "/", 200, 7, None, None)]
     assert dict(rest.frame.collect_schema()) == dict(VISIT.frame.collect_schema())
-    assert rows_of(without_identifiers(CLICKS)) == rows_of(CLICKS)
+    assert rows_of(without_identifiers(CLICKS, a_run())) == rows_of(CLICKS)
 
 
 def test_nothing_to_look_at():
     nothing = log_of(("user", "query"))
     assert common_details(nothing, 2, a_run())[0].frame.collect().height == 0
-    assert isinstance(without_details(nothing).frame, pl.LazyFrame)
+    assert isinstance(without_details(nothing, a_run()).frame, pl.LazyFrame)
 
 
 def test_a_missing_detail_is_shared_like_any_other():

@@ -59,15 +59,15 @@ COLUMNS = ["row", "user", "time", "query", "rank", "url"]
 
 
 def test_rows_of_planned_items_are_kept():
-    kept = keep_items(LOG, KEEP)
+    kept = keep_items(LOG, KEEP, a_run())
     assert rows_of(kept) == [row for row in rows_of(LOG) if row[3] in ("tea", "beer")]
     assert kept.history == LOG.history
     twice = pl.concat([KEEP, KEEP])
-    assert rows_of(keep_items(LOG, twice)) == rows_of(kept)
+    assert rows_of(keep_items(LOG, twice, a_run())) == rows_of(kept)
 
 
 def test_rows_of_planned_items_get_what_replaces_them():
-    replaced = replace_items(LOG, REPLACE)
+    replaced = replace_items(LOG, REPLACE, a_run())
     assert rows_of(replaced, "row", "user", "query", "url") == [
         (0, "a", "drink", "x"),
         (1, "b", "drink", "x"),

@@ -17,15 +17,15 @@ ROWS = pl.LazyFrame({"subject": ["ann", "bob", "cyd", "ann"], "group": pl.Series
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_rows_that_belong_together_reach_the_work_together(blocks):
     run = a_run(blocks=blocks)  # its files live as long as it does
-    counted = run.map(ROWS, lambda rows: rows.group_by("subject").len("rows"), by=["subject"])
+    counted = run.blocks(ROWS, lambda rows: rows.group_by("subject").len("rows"), by=["subject"])
     assert sorted(counted.collect().rows()) == [("ann", 2), ("bob", 1), ("cyd", 1)]
 
 
 def test_a_result_has_the_shape_that_was_asked_for():
     run = a_run()
-    assert run.map(ROWS, pl.LazyFrame.unique, by=["subject"], out=GROUPS).collect().height == 3
+    assert run.blocks(ROWS, pl.LazyFrame.unique, by=["subject"], out=GROUPS).collect().height == 3
     with pytest.raises(CoterieError):
-        run.map(ROWS, lambda rows: rows.drop("group"), by=["subject"], out=GROUPS)
+        run.blocks(ROWS, lambda rows: rows.drop("group"), by=["subject"], out=GROUPS)
 
 
 def test_collected_rows_are_computed_once():
@@ -36,7 +36,7 @@ def test_collected_rows_are_computed_once():
         return value
 
     rows = pl.LazyFrame({"n": [1]}).with_columns(pl.col("n").map_elements(counted, return_dtype=pl.Int64))
-    collected = a_run().collect(rows)
+    collected = a_run().keep(rows)
     assert collected.collect().equals(collected.collect())
     assert len(calls) == 1
 

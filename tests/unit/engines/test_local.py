@@ -19,8 +19,8 @@ def _count(frame):
 @given(ROWS, st.integers(2, 9))
 def test_blocks_never_change_the_answer(rows, blocks):
     one, many = Local(), Local(blocks)
-    expected = one.map(_frame(rows), _count, by=["key"]).collect().sort("key")
-    assert many.map(_frame(rows), _count, by=["key"]).collect().sort("key").equals(expected)
+    expected = one.blocks(_frame(rows), _count, by=["key"]).collect().sort("key")
+    assert many.blocks(_frame(rows), _count, by=["key"]).collect().sort("key").equals(expected)
 
 
 @given(ROWS, st.integers(2, 9))
@@ -45,14 +45,14 @@ def test_equal_keys_arrive_together():
         return block
 
     engine = Local(4)
-    engine.map(frame, work, by=["key"]).collect()
+    engine.blocks(frame, work, by=["key"]).collect()
     assert len(seen) > 1
     assert sum(map(len, seen)) == 3
 
 
 def test_scratch_files_disappear_with_the_engine():
     engine = Local(2)
-    result = engine.collect(_frame([("a", 1)]))
+    result = engine.keep(_frame([("a", 1)]))
     folder = engine._scratch.path
     assert result.collect().height == 1
     assert folder.stat().st_mode & 0o777 == 0o700

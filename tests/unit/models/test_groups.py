@@ -25,7 +25,7 @@ def test_groups_in_a_row_have_k_members_and_the_last_up_to_2k_minus_1(make, k, s
     table = make(LOG, a_run(), k)
     GROUPS.check(table)
     assert _sizes(table) == sizes
-    assert table.collect()["subject"].to_list() == groups.user_names(LOG).to_list()
+    assert table.collect()["subject"].to_list() == groups.user_names(LOG, a_run()).to_list()
 
 
 def test_random_groups_depend_on_the_seed_and_on_nothing_else():
@@ -43,7 +43,7 @@ def test_groups_by_size_are_stretches_of_sizes():
 
 def test_nobody_is_no_user():
     assert groups.user_rows(LOG).collect()["user"].null_count() == 0
-    assert groups.user_names(LOG).len() == 11
+    assert groups.user_names(LOG, a_run()).len() == 11
 
 
 def test_numbers_run_from_0_and_follow_the_groups():

@@ -21,7 +21,7 @@ from coterie.core.promise import Case, Check, Promise, from_dict, promise_class,
 from coterie.core.shapes import COUNTS, QUERIES, VISITS
 from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.promises import judge
-from coterie.promises._people import names_of
+from coterie.promises._names import names_of
 from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.promises.phrase_users import PhraseUsers

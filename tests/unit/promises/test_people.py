@@ -11,7 +11,7 @@ from coterie.core import randomness
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises import judge
-from coterie.promises._people import names_of
+from coterie.promises._names import names_of
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.testing import queries_log

@@ -14,7 +14,7 @@ from coterie.core import randomness
 from coterie.errors import BrokenPromiseError
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.promises import _phrase_recount, judge
-from coterie.promises._people import names_of
+from coterie.promises._names import names_of
 from coterie.promises._phrase_recount import Queries, TypedQueries
 from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.user_k_anonymity import UserKAnonymity

@@ -19,7 +19,7 @@ from coterie.errors import ParameterError
 from coterie.methods.private_counts import PrivateCounts
 from coterie.models.private_tables import evidence_of, tables_of
 from coterie.promises import judge, k_theta_affinity
-from coterie.promises._people import names_of
+from coterie.promises._names import names_of
 from coterie.promises.cell_k_anonymity import CellKAnonymity
 from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.promises.differential_privacy import DifferentialPrivacy

@@ -1,0 +1,284 @@
+"""What engines share whose rows are elsewhere: tables that are known by their frames, and pieces of work that travel.
+
+A table of such an engine is a polars frame like any other, so that a log, a plan and a case hold frames whatever the
+engine. The engine's verbs know it by itself, and send work to its rows. Whatever polars makes of it by other means
+reads its rows here, one part after the other, up to a limit: that is right for a plan that needs a few columns of
+all users, and refused for a log that is larger than one machine.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib.metadata import version
+from typing import cast
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from coterie import __version__, errors
+from coterie.core import threads
+from coterie.core.run import SMALL, How, Work, sums
+from coterie.errors import CoterieError, InputError, InternalError
+
+Schema = dict[str, pl.DataType]
+_TABLE = "_coterie_table"
+_MARK = "coterie says: "  # what a sentence begins with that a worker sends back
+
+
+class Table(ABC):
+    """Rows that are elsewhere."""
+
+    schema: Schema
+    streamed: bool = False
+    """Whether rows may come here without a limit, one part after the other: those of a release, to be written."""
+
+    @abstractmethod
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The rows, some at a time, in order."""
+
+
+class Remote(ABC):
+    """The verbs of an engine whose rows are elsewhere, in terms of the few things that it can do."""
+
+    def __init__(self, limit: int = SMALL) -> None:
+        self.limit = limit
+        self.came = 0
+        """Rows that polars read here by itself, not through a verb."""
+
+    @property
+    def here(self) -> bool:
+        """Rows are elsewhere."""
+        return False
+
+    # --- what an engine can do ---------------------------------------------------------------------
+
+    @abstractmethod
+    def put(self, rows: pl.DataFrame) -> Table:
+        """A table of rows that are here."""
+
+    @abstractmethod
+    def run_each(self, table: Table, piece: Piece) -> Table:
+        """A piece of work on any rows, in order."""
+
+    @abstractmethod
+    def run_blocks(self, tables: Sequence[Table], by: Sequence[str], piece: Piece) -> Table:
+        """A piece of work on blocks of all tables."""
+
+    @abstractmethod
+    def run_crowds(self, table: Table, by: Sequence[str], subject: str, name: str) -> Table:
+        """Distinct subjects of each key."""
+
+    @abstractmethod
+    def run_join(self, table: Table, other: Table, on: Sequence[str], how: How) -> Table:
+        """Rows that are equal in `on`."""
+
+    @abstractmethod
+    def run_sort(self, table: Table, by: Sequence[str]) -> Table:
+        """The rows in order."""
+
+    @abstractmethod
+    def run_numbered(self, table: Table, name: str) -> Table:
+        """A sorted table with places in front."""
+
+    @abstractmethod
+    def run_keep(self, table: Table) -> Table:
+        """The rows, computed once."""
+
+    # --- verbs -------------------------------------------------------------------------------------
+
+    def each(self, table: pl.LazyFrame, work: Work) -> pl.LazyFrame:
+        """`work` row by row, where the rows are."""
+        given = self.table(table)
+        done = self.run_each(given, Piece(work, (given.schema,)))
+        done.streamed = given.streamed
+        return self.frame(done)
+
+    def blocks(
+        self, table: pl.LazyFrame, work: Callable[..., pl.LazyFrame], by: Sequence[str], *beside: pl.LazyFrame
+    ) -> pl.LazyFrame:
+        """`work(table, *beside)` over blocks; rows that are equal in `by` arrive together, those of all tables."""
+        tables = [self.table(each) for each in (table, *beside)]
+        return self.frame(self.run_blocks(tables, list(by), Piece(work, tuple(each.schema for each in tables))))
+
+    def crowds(self, table: pl.LazyFrame, by: Sequence[str], subject: str, name: str) -> pl.LazyFrame:
+        """The number of distinct subjects of each key."""
+        return self.frame(self.run_crowds(self.table(table), list(by), subject, name))
+
+    def join(self, table: pl.LazyFrame, other: pl.LazyFrame, on: Sequence[str], how: How = "inner") -> pl.LazyFrame:
+        """Rows of two tables that are equal in `on`; a table that is here goes to where the other's rows are."""
+        if table_of(other) is None:
+            rows, on = _local(other), list(on)
+            return self.each(table, lambda given: given.join(rows.lazy(), on=on, how=how))
+        return self.frame(self.run_join(self.table(table), self.table(other), list(on), how))
+
+    def sort(self, table: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
+        """The rows in order; they may be read here one part after the other."""
+        done = self.run_sort(self.table(table), list(by))
+        done.streamed = True
+        return self.frame(done)
+
+    def numbered(self, table: pl.LazyFrame, by: Sequence[str], name: str) -> pl.LazyFrame:
+        """The rows in order, with their places in front."""
+        done = self.run_numbered(self.run_sort(self.table(table), list(by)), name)
+        done.streamed = True
+        return self.frame(done)
+
+    def total(self, table: pl.LazyFrame, work: Work, merge: Work | None = None) -> pl.DataFrame:
+        """What `merge` makes of what `work` makes of each part."""
+        given = self.table(table)
+        piece = Piece(work, (given.schema,))
+        parts = list(self.run_each(given, piece).parts()) or [piece(empty(given.schema))]
+        return (merge or sums)(pl.concat(parts).lazy()).collect()
+
+    def keep(self, table: pl.LazyFrame) -> pl.LazyFrame:
+        """The rows, computed once and for all."""
+        given = self.table(table)
+        done = self.run_keep(given)
+        done.streamed = given.streamed
+        return self.frame(done)
+
+    def small(self, table: pl.LazyFrame, limit: int = SMALL) -> pl.DataFrame:
+        """A small table as a whole, here."""
+        given = table_of(table)
+        if given is None:
+            return table.collect(engine="streaming")
+        found, rows, limit = [empty(given.schema)], 0, min(limit, self.limit)
+        for part in given.parts():
+            rows += part.height
+            if rows > limit:
+                raise too_large(limit)
+            found.append(part)
+        return pl.concat(found)
+
+    def parts(self, table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        """The rows here, one part after the other, in order."""
+        return self.table(table).parts()
+
+    # --- tables and frames -------------------------------------------------------------------------
+
+    def table(self, frame: pl.LazyFrame) -> Table:
+        """The table that a frame stands for; rows that are here are put where the others are."""
+        known = table_of(frame)
+        return self.put(_local(frame)) if known is None else known
+
+    def frame(self, table: Table) -> pl.LazyFrame:
+        """The frame that stands for a table."""
+
+        def rows(
+            columns: list[str] | None, predicate: pl.Expr | None, wanted: int | None, _size: int | None
+        ) -> Iterator[pl.DataFrame]:
+            read = 0
+            for part in table.parts(columns):
+                read += part.height
+                if not table.streamed:
+                    self.came += part.height
+                    if read > self.limit:
+                        raise too_large(self.limit)
+                part = part if columns is None else part.select(columns)
+                part = part if predicate is None else part.filter(predicate)
+                yield part if wanted is None else part.head(wanted)
+                wanted = None if wanted is None else wanted - part.height
+                if wanted is not None and wanted <= 0:
+                    return
+
+        frame = register_io_source(rows, schema=pl.Schema(table.schema))
+        setattr(frame, _TABLE, table)
+        return frame
+
+
+def table_of(frame: pl.LazyFrame) -> Table | None:
+    """The table that a frame stands for; None where its rows are here."""
+    return cast("Table | None", getattr(frame, _TABLE, None))
+
+
+def _local(frame: pl.LazyFrame) -> pl.DataFrame:
+    return frame.collect(engine="streaming")
+
+
+def empty(schema: Schema) -> pl.DataFrame:
+    """A table without rows."""
+    return pl.DataFrame(schema=schema)
+
+
+def too_large(limit: int) -> InputError:
+    """The error for a table that does not fit here."""
+    return InputError(
+        f"A step needs a table of more than {limit:,} rows on one machine. Use a method that needs less there (see "
+        f"docs/spark.md), or a larger limit."
+    )
+
+
+# --- work that travels --------------------------------------------------------------------------------
+
+
+class Piece:
+    """Work on polars frames, with what it needs to run elsewhere: the types of its tables, and versions.
+
+    What goes wrong elsewhere is told without a value: messages of polars hold some, and a cluster writes messages to
+    its logs. A sentence of Coterie's own comes back as it is.
+    """
+
+    def __init__(self, work: Callable[..., pl.LazyFrame], given: tuple[Schema, ...]) -> None:
+        self.work, self.versions = work, versions()
+        self.schema: Schema = dict(work(*(empty(schema).lazy() for schema in given)).collect_schema())
+
+    def __call__(self, *tables: pl.DataFrame) -> pl.DataFrame:
+        """What the work makes of tables."""
+        try:
+            rows = self.work(*(table.lazy() for table in tables)).collect(engine="streaming")
+            return rows.select(pl.col(name).cast(dtype) for name, dtype in self.schema.items())
+        except CoterieError:
+            raise
+        except Exception as error:  # whatever it is, its message may hold a value
+            raise InternalError(_where(error)) from None
+
+    def elsewhere(self, *tables: pl.DataFrame) -> pl.DataFrame:
+        """The same on a worker, which must have the same versions."""
+        refuse_versions(self.versions)
+        threads.use_threads(1)  # a task has one processor
+        return told(self, *tables)
+
+
+def told(work: Callable[..., pl.DataFrame], *tables: pl.DataFrame) -> pl.DataFrame:
+    """What `work` gives; errors as one line that `said` finds again in whatever an engine makes of it."""
+    try:
+        return work(*tables)
+    except CoterieError as error:
+        raise RuntimeError(f"{_MARK}{type(error).__name__}: {' '.join(str(error).split())}") from None
+
+
+def said(message: str) -> CoterieError | None:
+    """The error that a worker told of; None where the message does not come from one."""
+    _, mark, rest = message.partition(_MARK)
+    if not mark:
+        return None
+    name, _, sentence = rest.splitlines()[0].partition(": ")
+    return cast(CoterieError, getattr(errors, name, CoterieError)(sentence))
+
+
+def _where(error: Exception) -> str:
+    """Kind and place of an error: what can be told of it."""
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if "coterie" in each.filename]
+    place = f" in {frames[-1].name} ({frames[-1].filename.rpartition('coterie/')[2]}:{frames[-1].lineno})"
+    return f"Work on some rows failed{place if frames else ''} with {type(error).__name__}; the rows are not shown."
+
+
+@cache
+def versions() -> dict[str, str]:
+    """What must be the same wherever work runs: rules of hashing and rounding come with these."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return {"python": python, "coterie": __version__, **{name: version(name) for name in ("polars", "numba", "numpy")}}
+
+
+def refuse_versions(expected: dict[str, str]) -> None:
+    """An error that `said` finds again, where a worker has other versions than the machine that sent the work."""
+    other = [f"{name} {mine}, not {expected[name]}" for name, mine in versions().items() if mine != expected[name]]
+    if other:
+        raise RuntimeError(
+            f"{_MARK}InputError: Workers have other versions than this machine: {'; '.join(other)}. Install the same "
+            f"ones on all nodes (see docs/spark.md, packaging)."
+        )

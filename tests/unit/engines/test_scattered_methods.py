@@ -1,0 +1,122 @@
+"""Methods that run anywhere give the same release, and the same checks, on rows that are scattered."""
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import coterie
+from coterie.core import registry
+from coterie.core.plan import learn, refuse_engine, runs_anywhere
+from coterie.core.run import Run
+from coterie.core.shapes import QUERIES, VISITS
+from coterie.engines.local import Local
+from coterie.errors import InputError, ParameterError
+from coterie.testing.scattered import Scattered
+
+CASES = [
+    ("suppress_rare", {"k": 3}),
+    ("suppress_rare", {"k": 3, "users": "session"}),
+    ("suppress_rare", {"k": 3, "users": "pseudonym"}),
+    ("suppress_rare", {"k": 3, "attrs": "keep"}),
+    ("suppress_rare", {"k": 3, "users": "pseudonym", "attrs": "drop"}),
+    ("microaggregate", {"k": 3, "block_users": 20}),
+    ("interest_microaggregate", {"k": 3, "publish": "queries"}),
+    ("semantic_microaggregate", {"k": 3}),
+    ("concept_microaggregate", {"k": 3, "block_users": 20}),
+    ("affinity", {"k": 3}),
+    ("generalize", {"k": 3}),
+    ("generalize_visits", {"k": 3}),
+    ("common_visits", {"k": 3}),
+]
+
+
+def _no_noise(count):
+    """The middle of every distribution."""
+    return np.full(count, 2**63, dtype=np.uint64)
+
+
+@cache
+def log_for(shape):
+    kind = "visits" if shape is VISITS else "topics"
+    return coterie.prepare(coterie.read(f"synth:users=40,seed=7,kind={kind}"))
+
+
+@pytest.fixture(scope="module")
+def log():
+    return log_for(QUERIES)
+
+
+def scattered(log, seed=1, **options):
+    """The same log with its rows elsewhere."""
+    engine = Scattered(seed, **options)
+    return replace(log, frame=engine.keep(log.frame), engine=engine, resources=())
+
+
+@pytest.mark.parametrize(("name", "params"), CASES, ids=str)
+def test_a_release_is_the_same_wherever_rows_are(name, params):
+    method = registry.method(name)(**params)
+    log = log_for(method.accepts[0])
+    here = coterie.anonymize(log, method, seed=5)
+    elsewhere = scattered(log)
+    there = coterie.anonymize(elsewhere, method, seed=5)
+    assert there.to_polars().equals(here.to_polars())
+    assert there.verified == here.verified
+    assert [check.text for check in there.checks] == [check.text for check in here.checks]
+    assert there.warnings == here.warnings
+    assert there.record.subjects.collect().equals(here.record.subjects.collect())
+
+
+def test_suppress_rare_brings_no_rows_here(log):
+    elsewhere = scattered(log)
+    coterie.anonymize(elsewhere, registry.method("suppress_rare")(k=3), seed=5)
+    assert elsewhere.engine.came == 0
+
+
+def test_counts_are_the_same_before_noise(log):
+    """The noise itself cannot be repeated; here it is that of a test."""
+    method = registry.method("private_counts")(epsilon=8.0, delta=1e-3)
+    assert runs_anywhere(method)
+    plans = []
+    for each in (log, scattered(log)):
+        run = Run(engine=each.engine or Local(), seed=1, words=_no_noise)
+        plans.append(method.plan(learn(method, each, run), each, run))
+    assert plans[0].table.collect().sort("item").equals(plans[1].table.collect().sort("item"))
+    assert plans[0].table.collect().height > 0
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in registry.names("methods") if not runs_anywhere(registry.method(name))]
+)
+def test_other_methods_say_that_they_run_on_one_machine(name):
+    with pytest.raises(ParameterError, match=re.escape(f"{name} runs on one machine; leave out --engine.")):
+        refuse_engine(registry.method(name))
+
+
+def test_phrases_are_cut_on_one_machine(log):
+    with pytest.raises(ParameterError, match="with publish = phrases runs on one machine"):
+        coterie.anonymize(scattered(log), registry.method("microaggregate")(k=3, publish="phrases", attrs="drop"))
+
+
+def test_blocks_are_those_of_one_machine(log):
+    with pytest.raises(ParameterError, match="leave it out with --engine"):
+        coterie.anonymize(scattered(log), registry.method("suppress_rare")(k=3), blocks=2)
+
+
+def test_a_log_that_is_too_large_for_the_driver_is_refused(log):
+    with pytest.raises(InputError, match="more than 100 rows on one machine"):
+        coterie.anonymize(scattered(log, limit=100), registry.method("affinity")(k=3), seed=1)
+    released = coterie.anonymize(scattered(log, limit=100), registry.method("suppress_rare")(k=3), seed=1)
+    assert released.rows > 100
+
+
+def test_steps_run_wherever_rows_are():
+    raw = coterie.read("synth:users=20,seed=7")
+    steps = ["default", "sessions(minutes=10)"]
+    here, there = coterie.prepare(raw, steps), coterie.prepare(scattered(raw), steps)
+    assert there.steps == here.steps
+    assert there.frame.collect().sort("row").equals(here.frame.collect().sort("row"))
+    with pytest.raises(ParameterError, match="The step sample runs on one machine"):
+        coterie.prepare(scattered(raw), ["sample"])

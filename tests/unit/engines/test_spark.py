@@ -1,0 +1,51 @@
+"""What can be said about a cluster without one; tests/spark has the others."""
+
+import pytest
+
+from coterie.engines import spark
+from coterie.errors import InputError, InternalError, MissingError, ParameterError
+
+
+@pytest.mark.parametrize("address", ["", "hdfs://x", "sparks://a:1", "host:7077"])
+def test_an_address_is_of_a_known_kind(address):
+    with pytest.raises(ParameterError, match="--engine is one of: spark://HOST:PORT"):
+        spark.session_at(address)
+
+
+@pytest.mark.parametrize(
+    "address", ["spark://127.0.0.1:1", "sc://127.0.0.1:1", "sc://127.0.0.1:1/;user_id=x", "spark://:x"]
+)
+def test_a_cluster_that_is_not_there(address):
+    pytest.importorskip("pyspark")
+    with pytest.raises(MissingError, match="No Spark cluster answers at"):
+        spark._refuse_silence(address, 1)
+
+
+def test_without_the_package(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyspark", None)
+    monkeypatch.setitem(__import__("sys").modules, "pyspark.sql", None)
+    with pytest.raises(MissingError, match=r"coterie\[spark\]"):
+        spark.session_at("spark://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "sentence"),
+    [
+        (
+            "... ModuleNotFoundError: No module named 'coterie' ...",
+            InputError,
+            "workers of the cluster have no coterie",
+        ),
+        ("ModuleNotFoundError: No module named 'polars'", InputError, "workers of the cluster have no polars"),
+        ("[PYTHON_VERSION_MISMATCH] Python in worker has", InputError, "another version of Python"),
+        ("[PATH_NOT_FOUND] Path does not exist: file:/secret", InputError, "finds no file at the path"),
+        ("[CAST_INVALID_INPUT] The value 'canary' of the type", InternalError, "may hold values of the log"),
+        ("coterie says: InputError: Not these.\n at x", InputError, "Not these."),
+    ],
+)
+def test_errors_become_sentences_without_values(message, kind, sentence):
+    error = spark._sentence(message, "PySparkException", RuntimeError(message))
+    assert isinstance(error, kind)
+    assert sentence in str(error)
+    assert "canary" not in str(error)
+    assert "secret" not in str(error)
