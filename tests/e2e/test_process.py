@@ -145,6 +145,10 @@ def test_the_wheel_runs_in_a_clean_environment(tmp_path):
                          capture_output=True, text=True)  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "d" / "report.html").exists()
+    listed = subprocess.run([clean / "bin/coterie", "study", "--list"], cwd=tmp_path, env=env, capture_output=True)
+    assert listed.returncode == 0
+    assert b"quick " in listed.stdout
+    assert b"paper_000 " in listed.stdout
 
 
 @pytest.mark.slow

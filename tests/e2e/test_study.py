@@ -52,9 +52,9 @@ def study(tmp_path):
 def test_a_grid(coterie, study, tmp_path):
     done = coterie("study", study)
     assert "[4/4] suppress_rare k=3 users=pseudonym" in done.err
-    cells = list((tmp_path / "study.results").glob("*.json"))
+    cells = list((tmp_path / "study.results" / "cells").glob("*.json"))
     assert len(cells) == 4
-    assert (tmp_path / "report.html").exists()
+    assert (tmp_path / "study.results" / "report.html").exists()
     scores = (tmp_path / "study.results" / "scores.csv").read_text()
     assert scores.count("exposed.mean") == 4
     assert {json.loads(cell.read_text())["promises"][0]["k"] for cell in cells} == {2, 3}
@@ -63,7 +63,7 @@ def test_a_grid(coterie, study, tmp_path):
 def test_it_resumes(coterie, study, tmp_path):
     coterie("study", study)
     first = (tmp_path / "study.results" / "scores.csv").read_bytes()
-    cells = sorted((tmp_path / "study.results").glob("*.json"))
+    cells = sorted((tmp_path / "study.results" / "cells").glob("*.json"))
     times = {cell: cell.stat().st_mtime_ns for cell in cells[1:]}
     cells[0].unlink()
     again = coterie("study", study)
@@ -143,7 +143,7 @@ def test_all_goes_into_one_folder_and_another_log_is_read(coterie, study, tmp_pa
     study.write_text(GROUPS)
     out = tmp_path / "new" / "out"
     coterie("study", study, "-o", out)
-    assert {path.name for path in out.iterdir() if len(path.stem) < 24} == {"scores.csv", "report.html", "exposure.svg"}
+    assert {path.name for path in out.iterdir()} == {"scores.csv", "report.html", "exposure.svg", "cells"}
     assert not (tmp_path / "study.results").exists()
     assert "Random groups" in (out / "exposure.svg").read_text()
     made = _scores(out)
@@ -186,7 +186,7 @@ def test_one_curve_for_each_theta(coterie, study, tmp_path):
         coterie("study", study)
     assert len(calls) == 2
     drawn = (tmp_path / "study.results" / "c1.svg").read_text()
-    page = (tmp_path / "report.html").read_text()
+    page = (tmp_path / "study.results" / "report.html").read_text()
     for theta in ("1.0", "0.8"):
         assert f"affinity (theta={theta})" in drawn
         assert f"affinity (theta={theta})" in page
@@ -223,7 +223,9 @@ def test_a_file_of_words_is_beside_the_study_and_counts_by_content(coterie, tmp_
     done = coterie("study", study)
     assert done.err.count("(known)") == 1
     assert "function_words=words.txt" in done.err
-    assert all(str(tmp_path) not in cell.read_text() for cell in (tmp_path / "inner" / "study.results").iterdir())
+    assert all(
+        str(tmp_path) not in cell.read_text() for cell in (tmp_path / "inner" / "study.results" / "cells").iterdir()
+    )
 
 
 def test_a_study_of_later_queries(coterie, study, tmp_path):

@@ -14,16 +14,46 @@ from coterie.errors import ParameterError
 
 
 @click.command(context_settings=opt.CONTEXT)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--init", is_flag=True, help="Write a small study to FILE (study.toml), to run and to change.")
+@click.option("--list", "listed", is_flag=True, help="List the studies that come along; run one by its name.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder for all that is written.")
 @click.option("--input", "source", multiple=True, metavar="LOG", help="The log to read, in place of the study's own.")
 @opt.reading
 @opt.as_json
 @opt.quiet
-def study(file: Path, output: Path | None, source: tuple[str, ...], as_json: bool, quiet: bool, **options: Any) -> None:
-    """Run a grid of methods and parameters; resumes where it stopped."""
-    from coterie.study import load_study, run_study
+def study(
+    file: Path | None,
+    init: bool,
+    listed: bool,
+    output: Path | None,
+    source: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Run a grid of methods and parameters; resumes where it stopped.
 
+    FILE is a study, or the name of one that comes along. Begin with `coterie study quick`, or with `coterie study
+    --init`, which writes it down for you. Scores, pictures and the report are in one folder; its sub-folder `cells` has
+    the results of single cells, so that nothing is computed twice.
+    """
+    from coterie.study import load_study, run_study
+    from coterie.study.shipped import located, shipped, write_first
+
+    if listed:
+        for name, path in shipped().items():
+            click.echo(f"{name:24} {path.read_text(encoding='utf-8').partition(chr(10))[0].lstrip('# ')}")
+        return
+    if init:
+        to = file or Path("study.toml")
+        write_first(to)
+        say(f"Study: {to}. Run it: coterie study {to}", quiet)
+        return
+    if file is None:
+        raise ParameterError("Give a study file, or the name of one that comes along: coterie study --list.")
+    file, beside = located(file)
+    output = output or beside
     if not source and any(options.values()):
         raise ParameterError(
             "Options that say how to read a log go with --input LOG; else the study says it in [read]."
@@ -35,9 +65,14 @@ def study(file: Path, output: Path | None, source: tuple[str, ...], as_json: boo
     def show(label: str, computed_before: bool) -> None:
         say(f"[{next(numbers)}/{grid.n_cells}] {label}{' (known)' if computed_before else ''}", quiet)
 
-    scores = run_study(grid, show)
+    from coterie.cli.interrupts import answered
+
+    with answered(quiet):
+        scores = run_study(grid, show)
     if as_json:
         print_scores(scores, as_json=True)
     say(f"Scores: {grid.folder / 'scores.csv'}", quiet)
+    for drawing in grid.figures:
+        say(f"Picture: {grid.folder / drawing.file}", quiet)
     if grid.report is not None:
         say(f"Report: {grid.report}", quiet)

@@ -94,7 +94,7 @@ class Unprotected:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 2: their rows, with times cut and names as asked."""
-        kept = without_identifiers(keep_items(log, plan.table))
-        kept = cut_times(kept, self.times) if self.attrs == "keep" else without_details(kept)
+        kept = without_identifiers(keep_items(log, plan.table, run), run)
+        kept = cut_times(kept, self.times) if self.attrs == "keep" else without_details(kept, run)
         minis = {"link_queries": self.link_queries, "link_minutes": self.link_minutes}
         return rename_subjects(kept, log, self.users, run, **minis)

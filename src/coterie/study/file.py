@@ -174,8 +174,8 @@ class Study:
 def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any] | None = None) -> Study:
     """Parse and check a study file before any work is done.
 
-    `folder` takes all that is written, in place of `<study>.results` and the folder of the study; `read` says which log
-    to read, in place of [read].
+    `folder` takes all that is written, in place of `<study>.results`; `read` says which log to read, in place of
+    [read].
     """
     file = DeclaredFile(name=path.name, toml=True)
     data = _table(path, file)
@@ -202,7 +202,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
         ),
         measures=names,
         inputs=inputs,
-        report=None if to is None else (folder or path.parent) / to,
+        report=None if to is None else (folder or path.with_suffix(".results")) / to,
         figures=study.figure,
         folder=folder or path.with_suffix(".results"),
         kind=kind,

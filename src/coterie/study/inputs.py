@@ -60,6 +60,11 @@ def digested(study: Study, version: int) -> str:
     return json.dumps(parts, sort_keys=True)
 
 
+def cells_in(folder: Path) -> Path:
+    """Where the results of single cells are kept, beside what people want to see."""
+    return folder / "cells"
+
+
 def put(path: Path, text: str, inputs: Sequence[Path]) -> None:
     """Write a file of the study, in place of what an earlier run wrote; never over something that a study reads."""
     with placed(path, force=True, inputs=inputs) as part:

@@ -28,7 +28,7 @@ from coterie.reports import render, report_kind
 from coterie.reports.drawing import draw
 from coterie.reports.views import ReleaseView, log_view, mean_of, refuse_idle, release_view, with_baseline
 from coterie.study.file import Cell, Study
-from coterie.study.inputs import digested, files_read, put, read_log, runs
+from coterie.study.inputs import cells_in, digested, files_read, put, read_log, runs
 from coterie.study.series import with_series
 from coterie.study.simulations import run_simulations
 from coterie.writing.files import sha256
@@ -79,7 +79,7 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
 
     `progress` is told of each cell, and whether its result was there already.
     """
-    study.folder.mkdir(exist_ok=True, parents=True)
+    cells_in(study.folder).mkdir(exist_ok=True, parents=True)
     if study.kind == "simulate":
         return run_simulations(study, progress or (lambda _label, _there: None))
     if study.report is not None and not study.report.parent.is_dir():
@@ -194,7 +194,7 @@ class _Results:
         """A cell as a report shows it, with random groups beside it."""
         path = self.path(cell)
         file = DeclaredFile(
-            name=f"{path.parent.name}/{path.name}",
+            name=f"{path.parent.parent.name}/{path.parent.name}/{path.name}",
             verdict="is not a result of this study",
             end="Delete it, and it is computed again.",
         )
@@ -226,7 +226,7 @@ class _Results:
         params = asdict(method)  # type: ignore[call-overload]  # a default counts the same whether it is said or not
         params |= {name: sha256(path) for name, path in files_of(method).items()}
         text = self._common + json.dumps([cell.method, params, cell.seed, *cell.steps], sort_keys=True)
-        return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
+        return cells_in(self._folder) / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
 
 def _method(cell: Cell) -> Method:

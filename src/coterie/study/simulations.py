@@ -23,7 +23,7 @@ from coterie.reports.drawing import Drawing
 from coterie.simulate.run import simulate
 from coterie.simulate.world import World
 from coterie.study.file import Cell, Study
-from coterie.study.inputs import digested, files_read, made, put, read_log, runs
+from coterie.study.inputs import cells_in, digested, files_read, made, put, read_log, runs
 from coterie.writing.files import sha256
 from coterie.writing.targets import placed, refuse_output
 
@@ -109,7 +109,7 @@ def _path(study: Study, cell: Cell, common: str) -> Path:
     params = {**asdict(protocol), **{name: sha256(path) for name, path in files_of(protocol).items()}}
     asked = [cell.method, params, cell.seed, *([cell.measures] if cell.measures else [])]
     text = common + json.dumps(asked, sort_keys=True)
-    return study.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
+    return cells_in(study.folder) / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
 
 def _means(label: str, cells: Sequence[SimulatedCell]) -> Iterator[tuple[object, ...]]:

@@ -70,7 +70,7 @@ def test_a_study(study):
     assert loaded.read["source"] == ["synth:users=60,seed=7"]
     assert loaded.prepare.steps == ("normalize",)
     assert loaded.folder == study.with_suffix(".results")
-    assert loaded.report == study.parent / "report.html"
+    assert loaded.report == study.with_suffix(".results") / "report.html"
     study.write_text('[read]\nsource = ["a.tsv", "/b.tsv"]\n[[anonymize]]\nmethod = "microaggregate"\nk = 2')
     least = load_study(study)
     assert least.read["source"] == [str(study.parent / "a.tsv"), "/b.tsv"]

@@ -81,7 +81,7 @@ def test_only_missing_cells_are_learnt_for(study, learnt):
 
 def _result(study):
     run_study(load_study(study))
-    return next(study.with_suffix(".results").glob("*.json"))
+    return next(study.with_suffix(".results").glob("cells/*.json"))
 
 
 def test_results_are_declared(study):
@@ -152,7 +152,7 @@ def test_of_several_seeds_the_mean_is_told(tmp_path):
     assert one["value"].to_list() != other["value"].to_list()
     assert ("microaggregate partition=size k=2, seed 2", True) in told  # each seed is a cell of its own
     assert all(there for _, there in told)
-    assert "means over 2 seeds: 1, 2." in (tmp_path / "report.md").read_text()
+    assert "means over 2 seeds: 1, 2." in (tmp_path / "study.results" / "report.md").read_text()
 
 
 def test_a_measure_without_meaning_for_one_method_is_left_out_there_with_its_reason(tmp_path):
@@ -162,7 +162,7 @@ def test_a_measure_without_meaning_for_one_method_is_left_out_there_with_its_rea
     scores = run_study(load_study(path))
     with_scores = set(scores.filter(scores["name"] == "attribution")["release"])
     assert with_scores == {"microaggregate partition=size k=2", "microaggregate partition=size k=3"}
-    assert "Not measured: attribution. " in (tmp_path / "report.md").read_text()
+    assert "Not measured: attribution. " in (tmp_path / "study.results" / "report.md").read_text()
 
 
 def test_a_measure_without_meaning_for_all_methods_is_refused(tmp_path):
