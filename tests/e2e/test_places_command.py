@@ -48,6 +48,8 @@ def test_from_a_table_to_a_table(coterie, database, tmp_path):
     checked = coterie("verify", table, "--sidecar", side, "-O", log, "--record", tmp_path / "record.5")
     assert "The promise holds." in checked.out
     assert "the table is the one the sidecar describes" in checked.out
+    assert "the table has the columns and types that Coterie writes" in checked.out
+    assert "byte" not in checked.out
     assert json.loads(coterie("measure", table, "--sidecar", side, "-O", log, "release_share", "--json").out)
     coterie("report", table, "--sidecar", side, "-O", log, "-o", tmp_path / "page.md")
     assert "Give one --sidecar" in coterie("report", table, "-O", log, "-o", tmp_path / "p.md", code=2).err

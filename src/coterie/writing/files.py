@@ -146,6 +146,8 @@ def write_release(
         raise ParameterError("UBI is one file, because clicks refer to queries in it: leave out --parts.")
     if pieces is not None and parts is None:
         raise ParameterError("Rows that come in pieces are written as parts: say how many (parts=N).")
+    if parts is not None and pieces is None:
+        pieces = _from_elsewhere(release)
     file_kind, compression = kind_of(path, kind)
     refuse_kind(file_kind, release.log.shape)
     left_out = unnamed(release.log.frame, release.log.shape, file_kind)
@@ -181,6 +183,14 @@ def write_release(
                 put_in_place(rows, target, force, inputs)
             undo.pop_all()  # all of it is in place
     return digest
+
+
+def _from_elsewhere(release: Release) -> Pieces | None:
+    """Rows that live on another engine, as they arrive; None for rows that are here."""
+    engine = release.log.engine
+    if engine is None or engine.here:
+        return None
+    return Pieces(frames=engine.parts(release.log.frame), rows=release.rows)
 
 
 def _stage(

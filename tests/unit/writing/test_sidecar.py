@@ -72,7 +72,7 @@ def test_what_it_says(written):
     path, data = written
     promise = QueryKAnonymity(k=3)
     keys = "coterie format method parameters promises limits warnings checks shape prepare reading sha256"
-    assert list(data) == [*keys.split(), "rows_sha256", "parts", "csv_safe", "left_out"]
+    assert list(data) == [*keys.split(), "rows_sha256", "parts", "table", "csv_safe", "regime", "changed", "left_out"]
     assert data["format"] == FORMAT
     assert data["coterie"] == coterie.__version__
     assert data["promises"] == [
@@ -198,7 +198,11 @@ def test_mistakes(written, change, message):
 
 @pytest.mark.parametrize(
     "key",
-    [name for name in Sidecar.__annotations__ if name not in ("format", "reading", "parts", "csv_safe", "left_out")],
+    [
+        name
+        for name in Sidecar.__annotations__
+        if name not in ("format", "reading", "parts", "table", "csv_safe", "regime", "changed", "left_out")
+    ],
 )
 def test_every_key_is_needed(written, key):
     path, data = written
