@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coterie.errors import InputError
-from tests.attack import tamperings_of_documents, tamperings_of_visits
+from tests.attack import tamperings_of_documents, tamperings_of_rules, tamperings_of_visits
 from tests.attack.tamperings import ALL, KINDS, Forgery, make_releases
 
 LIMITS = Path(__file__).parents[2] / "docs" / "limits.md"
@@ -17,8 +17,9 @@ UNCAUGHT = {each.name: each.uncaught for each in ALL if each.uncaught}
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("releases")
-    for make in (make_releases, tamperings_of_visits.make_releases, tamperings_of_documents.make_releases):
-        make(folder)
+    make_releases(folder)
+    for others in (tamperings_of_visits, tamperings_of_documents, tamperings_of_rules):
+        others.make_releases(folder)
     return folder
 
 
@@ -43,7 +44,8 @@ def test_a_tampering_is_caught_or_known(tampering, made, tmp_path):
 @pytest.mark.parametrize("name", [f"queries.{kind}" for kind in KINDS] + [
     "linked.tsv", "sessions.tsv", "affine.tsv", "concepts.tsv", "profiles.tsv", "profiles.parquet", "sets.tsv",
     "affine_sessions.tsv", "concepts_linked.tsv", "labels.tsv", "visits.tsv", "walks.tsv", "cells.tsv", "records.tsv",
-    "visit_sessions.tsv", "vectors.tsv", "subsumers.tsv", "owned.tsv",
+    "visit_sessions.tsv", "vectors.tsv", "subsumers.tsv", "owned.tsv", "words.tsv", "found.tsv", "minis.tsv",
+    "days.tsv",
 ])  # fmt: skip
 def test_what_was_not_tampered_with_holds(name, made, tmp_path):
     verdict = Forgery(made, name, tmp_path).verify()

@@ -192,7 +192,7 @@ def timed_log():
     for late, user in enumerate("abc"):
         for minutes, query in enumerate(("tea", "rum", "gin")):
             click = ("x.example", 1) if user != "c" and query == "tea" else (None, None)
-            rows.append((user, query, day + timedelta(minutes=late + 18 * minutes), *click))
+            rows.append((user, query, day + timedelta(minutes=late + 9 * minutes), *click))
         rows.append((user, "old", day - timedelta(days=40 + late), None, None))
         rows.append((user, "tea", day + timedelta(days=1, minutes=late), None, None))
     return coterie.log(pl.DataFrame(rows, schema=["user", "query", "time", "url", "rank"], orient="row"))

@@ -105,7 +105,7 @@ prepare = click.option(
     default="default",
     metavar="STEPS",
     help="Steps before the method, or 'none'. 'default' is normalize,drop_empty; for access logs strip_query before "
-    "them. Others: events, sessions(minutes=30), scrub; for access logs drop_bots, drop_assets, visitors.",
+    "them. Others: events, sessions(minutes=30), scrub, names; for access logs drop_bots, drop_assets, visitors.",
 )
 output = click.option(
     "-o",

@@ -17,7 +17,7 @@ from coterie import verbs
 from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.params import Choice, Range, params_of
-from coterie.core.plan import Plan, baseline_of, can_regroup, is_seeded, learn, shape_given
+from coterie.core.plan import YARDSTICK, Plan, baseline_of, can_regroup, is_seeded, learn, shape_given
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, TERMS, VISITS
 from coterie.engines.local import Local
@@ -67,7 +67,9 @@ def _is_well_formed(method: Any) -> None:
     cls: Any = method
     assert cls.__dataclass_params__.frozen, "a method is frozen: its parameters never change"
     assert all(field.kw_only for field in fields(cls)), "parameters are given by name"
-    assert cls.status in ("stable", "experimental", "reproduction", "example"), "status says how far to trust it"
+    assert cls.status in ("stable", "experimental", "reproduction", "example", YARDSTICK), (
+        "status says how far to trust it"
+    )
     assert cls.accepts, "a method accepts at least one shape"
     doc = sys.modules[cls.__module__].__doc__ or ""
     missing = [section for section in SECTIONS if section not in doc]

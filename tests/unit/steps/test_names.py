@@ -1,0 +1,128 @@
+"""The step names: full names by a list, counted, left out or written as one word.
+
+Covers: text/full_names.py.
+"""
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import coterie
+from coterie.core.shapes import VISITS
+from coterie.errors import InputError, ParameterError
+from coterie.steps.names import Names
+from coterie.text import full_names
+from coterie.text.full_names import has_name, names_joined
+from tests.helpers.hand_made import log_of
+
+JOINED = {
+    "john smith": "john_smith",
+    "john f kennedy photos": "john_f_kennedy photos",
+    "john f. kennedy": "john_f._kennedy",
+    "call robert brown and mary jones": "call robert_brown and mary_jones",
+    "mary john smith": "mary_john_smith",
+    "smith john": "smith john",
+    "john": "john",
+    "john the smith": "john the smith",
+    "red shoes": "red shoes",
+    "": "",
+}
+
+
+def _census(kind):
+    return frozenset(full_names._census(kind))
+
+
+def _plain(text):
+    """The rule, word by word."""
+    words = text.split(" ")
+    first, last = _census("first"), _census("last")
+
+    def letter(word):
+        return word.rstrip(".").isalpha() and len(word.rstrip(".")) == 1 and len(word) <= 2
+
+    inside = set()
+    for at in range(len(words)):
+        if words[at] in first and at + 1 < len(words) and words[at + 1] in last:
+            inside.add(at + 1)
+        if words[at] in first and at + 2 < len(words) and letter(words[at + 1]) and words[at + 2] in last:
+            inside |= {at + 1, at + 2}
+    return words[0] + "".join(("_" if at in inside else " ") + words[at] for at in range(1, len(words)))
+
+
+def test_names_become_one_word():
+    texts = pl.Series("query", list(JOINED))
+    assert names_joined(texts).to_list() == list(JOINED.values())
+    assert has_name(texts).to_list() == ["_" in joined for joined in JOINED.values()]
+    assert names_joined(pl.Series("query", [None, "john smith"])).to_list() == [None, "john_smith"]
+    assert has_name(pl.Series("query", [None], dtype=pl.String)).to_list() == [False]
+
+
+@given(st.lists(st.lists(st.sampled_from(["john", "mary", "smith", "f", "f.", "maps", ""]), min_size=1, max_size=6)))
+def test_it_is_the_plain_rule(lists):
+    texts = [" ".join(words) for words in lists]
+    joined = names_joined(pl.Series("query", texts, dtype=pl.String)).to_list()
+    assert joined == [_plain(text) for text in texts]
+
+
+@pytest.fixture
+def own(tmp_path):
+    path = tmp_path / "staff.txt"
+    path.write_text("Ada  Weber\nada weber junior\n\nZoë\n", encoding="utf-8")
+    return str(path)
+
+
+def test_a_list_of_ones_own(own):
+    cases = {
+        "ada weber": "ada_weber",
+        "ada weber ada weber": "ada_weber ada_weber",
+        "ada weber junior": "ada_weber_junior",
+        "xada weber": "xada weber",
+        "zoë maps": "zoë maps",
+        "john smith": "john smith",
+        "": "",
+    }
+    texts = pl.Series("query", list(cases))
+    assert names_joined(texts, own).to_list() == list(cases.values())
+    assert has_name(texts, own).to_list() == [True, True, True, False, True, False, False]
+
+
+def test_lists_that_are_none(tmp_path):
+    empty, binary = tmp_path / "empty.txt", tmp_path / "binary.txt"
+    empty.write_text("\n \n")
+    binary.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="has no name in it"):
+        has_name(pl.Series(["x"]), str(empty))
+    with pytest.raises(InputError, match="is not UTF-8"):
+        has_name(pl.Series(["x"]), str(binary))
+    with pytest.raises(ParameterError, match="'listed' parameter of names"):
+        Names(listed="no such file")
+
+
+TYPED = [{"user": "a", "query": query} for query in ("john smith", "john smith", "maps", "mary jones maps")]
+
+
+@pytest.mark.parametrize(("found", "queries"), [
+    ("drop", ["maps"]),
+    ("join", ["john_smith", "john_smith", "maps", "mary_jones maps"]),
+    ("count", ["john smith", "john smith", "maps", "mary jones maps"]),
+])  # fmt: skip
+def test_what_becomes_of_them(found, queries):
+    log = Names(found=found)(log_of(TYPED))
+    assert log.to_polars()["query"].sort().to_list() == queries
+    step = log.history[-1]
+    assert step.counts == {"queries": 2, "rows": 3}
+    assert step.notes[0].startswith("names: 3 of 4 rows (2 different queries) have a full name by the list census, and")
+    assert not any(word in step.notes[0] for word in ("john", "mary", "jones"))
+
+
+def test_it_is_written_like_other_steps(own):
+    log = coterie.prepare(log_of(TYPED), "names(found=join)")
+    assert log.steps == ("names(found=join)",)
+    assert coterie.prepare(log_of(TYPED), [Names(listed=own)]).steps[0].startswith("names(listed=")
+
+
+def test_access_logs_are_refused():
+    with pytest.raises(InputError, match="looks at queries of people"):
+        Names()(log_of([{"user": "a", "path": "/"}], VISITS))
