@@ -104,11 +104,11 @@ def main() -> None:
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     settings = "--conf spark.driver.host=127.0.0.1 --conf spark.executor.memory=1g --conf spark.ui.enabled=false"
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-memory 512m {settings} pyspark-shell"
-    print(
-        "| method | users | rows | local CPU s | executors CPU s (JVM + Python) | ratio | driver CPU s "
-        "| driver MB (JVM + Python) | a task's Python MB | equal |"
-    )
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---|")
+    columns = (
+        "method", "users", "rows", "local CPU s", "executors CPU s (JVM + Python)", "ratio", "driver CPU s",
+        "driver MB (JVM + Python)", "a task's Python MB", "equal",
+    )  # fmt: skip
+    print(f"| {' | '.join(columns)} |\n|---|{'---:|' * 8}---|")
     with tempfile.TemporaryDirectory() as folder, Cluster(Path(folder) / "cluster") as cluster:
         for users in options.users.split(","):
             log = Path(folder) / f"log-{users}.tsv"

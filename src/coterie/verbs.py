@@ -276,7 +276,8 @@ def anonymize(
             "rows": learnt.facts.rows,
             "history": [asdict(step) for step in log.history],
             "input_sha256": list(learnt.source.file_digests) if record else [],
-            "input_digest": learnt.source.digest if record or draft.names_anybody else "",
+            # Of rows that are elsewhere it takes a sort of all of them, so only where names depend on it.
+            "input_digest": learnt.source.digest if (record and run.engine.here) or draft.names_anybody else "",
             GROUPS_DIGEST: "" if draft.ungrouped else groups_digest(draft.subjects),
             GROUPS_OF: list(before),
         },

@@ -1,6 +1,6 @@
 """Pieces of work that travel: versions, failures, and what never travels.
 
-Covers: engines/remote.py, testing/scattered.py
+Covers: testing/scattered.py
 """
 
 import copy
