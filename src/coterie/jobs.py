@@ -22,7 +22,7 @@ from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import scores_in_words_of
 from coterie.core.params import early_params, files_of
-from coterie.core.plan import YARDSTICK, Method, can_regroup, spends
+from coterie.core.plan import Method, can_regroup, spends
 from coterie.core.promise import Verdict
 from coterie.errors import ParameterError
 from coterie.measures import names_of_all, needing
@@ -30,7 +30,7 @@ from coterie.measures.inputs import INPUTS
 from coterie.reports.figures import findings_of, headlines
 from coterie.steps import StepLike
 from coterie.verbs import Progress
-from coterie.writing.files import STDOUT, refuse_promise
+from coterie.writing.files import STDOUT
 from coterie.writing.groups import refuse_groups
 from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
@@ -143,7 +143,6 @@ def anonymize_files(
     groups_of: Path | None = None,
     independent: bool = False,
     budget: Allowance | None = None,
-    promise: str | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
@@ -151,10 +150,7 @@ def anonymize_files(
 
     `history` is the file that lists the releases of the log called `log_name`: beside the log unless given, or "none".
     `groups_of` and `independent`: see `anonymize_each`. `budget`: what may be spent of its people over all releases.
-    `promise` is "none" for methods that promise nothing, and for no others.
     """
-    for method in methods:
-        refuse_promise(registry.name_of(method), method.status == YARDSTICK, promise)
     files = _files(paths)
     _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
     _refuse_groups(methods, groups_of, independent)
@@ -173,7 +169,6 @@ def anonymize_files(
         groups_of=groups_of,
         independent=independent,
         budget=budget,
-        promise=promise,
         progress=progress,
         note=note,
     )
@@ -191,7 +186,6 @@ def write_each(
     groups_of: Path | None = None,
     independent: bool = False,
     budget: Allowance | None = None,
-    promise: str | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
@@ -228,7 +222,7 @@ def write_each(
                 record=target.record,
                 force=force,
                 csv_safe=target.csv_safe,
-                promise=promise,
+                promise=target.promise,
             )
             done = summary(release, target.path)
             summaries.append(

@@ -75,8 +75,9 @@ def anonymize() -> None:
 
 def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quiet: bool, **options: Any) -> None:
     from coterie import jobs
+    from coterie.core.plan import YARDSTICK
     from coterie.steps import parse_steps
-    from coterie.writing.files import STDOUT
+    from coterie.writing.files import STDOUT, refuse_promise
     from coterie.writing.ledger import Allowance
 
     if output == STDOUT and as_json:
@@ -90,8 +91,10 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
         sidecar=options["sidecar"],
         record=options["record"],
         csv_safe=options["csv_safe"],
+        promise=options["promise"],
     )
     methods = jobs.methods_for(name, params, ks)
+    refuse_promise(name, methods[0].status == YARDSTICK, options["promise"])  # before any work
     steps = parse_steps(options["prepare"])
     with progress(quiet) as (step, note):
         summaries = jobs.anonymize_files(
@@ -107,7 +110,6 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
             log_name=options["log_name"],
             groups_of=options["groups_of"],
             independent=options["independent"],
-            promise=options["promise"],
             budget=None if options["budget"] is None else Allowance.read(options["budget"]),
             progress=step,
             note=note,

@@ -24,6 +24,8 @@ class Target:
     record: Path | None = None
     csv_safe: bool = False
     """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
+    promise: str | None = None
+    """What the caller says that is promised: "none", for a method that promises nothing, and for no other."""
 
     @property
     def files(self) -> list[Path]:
@@ -54,6 +56,7 @@ def targets(
     sidecar: str | None = None,
     record: str | Path | None = None,
     csv_safe: bool = False,
+    promise: str | None = None,
 ) -> list[Target]:
     """One target for each k: `{k}` in the names stands for it."""
     if len(set(ks)) < len(ks):
@@ -77,6 +80,7 @@ def targets(
             sidecar=None if sidecar is None else filled(sidecar, k),
             record=None if record is None else Path(filled(record, k)),
             csv_safe=csv_safe,
+            promise=promise,
         )
         for k in ks
     ]
