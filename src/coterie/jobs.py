@@ -22,7 +22,7 @@ from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import scores_in_words_of
 from coterie.core.params import early_params, files_of
-from coterie.core.plan import YARDSTICK, Method, can_regroup, refuse_engine, shape_given, spends
+from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.promise import Verdict
 from coterie.engines.spark import session_for
 from coterie.errors import ParameterError
@@ -30,7 +30,7 @@ from coterie.places import is_elsewhere
 from coterie.steps import StepLike
 from coterie.verbs import Progress
 from coterie.writing.elsewhere import bring_release
-from coterie.writing.files import STDOUT, kind_of, refuse_kind, refuse_promise
+from coterie.writing.files import STDOUT, kind_of, refuse_kind
 from coterie.writing.groups import refuse_groups
 from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
@@ -128,7 +128,6 @@ def anonymize_files(
     independent: bool = False,
     budget: Allowance | None = None,
     regime: str = "",
-    promise: str | None = None,
     engine: str | None = None,
     parts: int | None = None,
     progress: Progress = _silent,
@@ -138,14 +137,11 @@ def anonymize_files(
 
     `history` is the file that lists the releases of the log called `log_name`: beside the log unless given, or "none".
     `groups_of` and `independent`: see `anonymize_each`. `budget`: what may be spent of its people over all releases.
-    `regime` is the one that the methods were made after: sidecars name it, and which settings are others.
-    `promise` is "none" for methods that promise nothing, and for no others. `engine` is the address of a Spark cluster
-    that does the work, in tasks of so many `parts`.
+    `regime` is the one that the methods were made after: sidecars name it, and which settings are others. `engine` is
+    the address of a Spark cluster that does the work, in tasks of so many `parts`.
     """
-    for method in methods:
-        refuse_promise(registry.name_of(method), method.status == YARDSTICK, promise)
-        if engine is not None:
-            refuse_engine(method)
+    for method in methods if engine is not None else ():
+        refuse_engine(method)
     files = files_of_paths(paths) if engine is None else [path for path in map(Path, paths) if path.is_file()]
     _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
     _refuse_groups(methods, groups_of, independent)
@@ -168,7 +164,6 @@ def anonymize_files(
             independent=independent,
             budget=budget,
             regime=regime,
-            promise=promise,
             progress=progress,
             note=note,
         )
@@ -187,7 +182,6 @@ def write_each(
     independent: bool = False,
     budget: Allowance | None = None,
     regime: str = "",
-    promise: str | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
@@ -227,7 +221,7 @@ def write_each(
                 record=target.record,
                 force=force,
                 csv_safe=target.csv_safe,
-                promise=promise,
+                promise=target.promise,
                 parts=target.parts,
             )
             done = summary(release, target.label)

@@ -29,6 +29,8 @@ class Target:
     """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
     parts: int | None = None
     """Of how many files it is a folder; None for one file."""
+    promise: str | None = None
+    """What the caller says that is promised: "none", for a method that promises nothing, and for no other."""
 
     @property
     def files(self) -> list[Path]:
@@ -70,6 +72,7 @@ def targets(
     record: str | Path | None = None,
     csv_safe: bool = False,
     parts: int | None = None,
+    promise: str | None = None,
 ) -> list[Target]:
     """One target for each k: `{k}` in the names stands for it."""
     if len(set(ks)) < len(ks):
@@ -94,6 +97,7 @@ def targets(
             record=None if record is None else Path(filled(record, k)),
             csv_safe=csv_safe,
             parts=parts,
+            promise=promise,
         )
         for k in ks
     ]
