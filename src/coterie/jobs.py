@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from coterie import formats, regimes, verbs
+from coterie import formats, verbs
 from coterie.core import registry
 from coterie.core.files import files_in
 from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import scores_in_words_of
 from coterie.core.params import early_params, files_of
-from coterie.core.plan import YARDSTICK, Method, can_regroup, spends
+from coterie.core.plan import Method, can_regroup, spends
 from coterie.core.promise import Verdict
 from coterie.errors import ParameterError
 from coterie.measures import names_of_all, needing
@@ -30,7 +30,7 @@ from coterie.measures.inputs import INPUTS
 from coterie.reports.figures import findings_of, headlines
 from coterie.steps import StepLike
 from coterie.verbs import Progress
-from coterie.writing.files import STDOUT, refuse_promise
+from coterie.writing.files import STDOUT
 from coterie.writing.groups import refuse_groups
 from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
@@ -143,8 +143,6 @@ def anonymize_files(
     groups_of: Path | None = None,
     independent: bool = False,
     budget: Allowance | None = None,
-    regime: str = "",
-    promise: str | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
@@ -152,11 +150,7 @@ def anonymize_files(
 
     `history` is the file that lists the releases of the log called `log_name`: beside the log unless given, or "none".
     `groups_of` and `independent`: see `anonymize_each`. `budget`: what may be spent of its people over all releases.
-    `regime` is the one that the methods were made after: sidecars name it, and which settings are others.
-    `promise` is "none" for methods that promise nothing, and for no others.
     """
-    for method in methods:
-        refuse_promise(registry.name_of(method), method.status == YARDSTICK, promise)
     files = _files(paths)
     _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
     _refuse_groups(methods, groups_of, independent)
@@ -175,8 +169,6 @@ def anonymize_files(
         groups_of=groups_of,
         independent=independent,
         budget=budget,
-        regime=regime,
-        promise=promise,
         progress=progress,
         note=note,
     )
@@ -194,8 +186,6 @@ def write_each(
     groups_of: Path | None = None,
     independent: bool = False,
     budget: Allowance | None = None,
-    regime: str = "",
-    promise: str | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
@@ -223,7 +213,7 @@ def write_each(
     try:
         for release, target in zip(releases, to, strict=True):
             progress("write")
-            release = _under(regime, release, note)
+            release = target.named(release, note)
             warning = "" if history is None else history.warning(release, log.digest)
             digest = verbs.write(
                 warned(release, warning),
@@ -233,12 +223,11 @@ def write_each(
                 record=target.record,
                 force=force,
                 csv_safe=target.csv_safe,
-                promise=promise,
+                promise=target.promise,
             )
             done = summary(release, target.path)
-            summaries.append(
-                replace(done, warnings=(*done.warnings, *filter(None, [warning]), *for_the_operator(release)))
-            )
+            warnings = (*done.warnings, *filter(None, [warning]), *for_the_operator(release))
+            summaries.append(replace(done, warnings=warnings))
             if history is not None:
                 history.add(release, log.digest, digest)
     except BaseException:
@@ -247,19 +236,6 @@ def write_each(
             note(f"Already written and verified: {written}. What follows concerns the others.")
         raise
     return summaries
-
-
-def _under(regime: str, release: Release, note: Note) -> Release:
-    """A release that names the regime whose settings it has; `note` hears which of them are others."""
-    if not regime:
-        return release
-    settings = regimes.load(regime)
-    changed = settings.changed(release.params, release.log.steps)
-    ours = {**settings.settings, "prepare": ",".join(settings.prepare)}
-    theirs = {**release.params, "prepare": ",".join(release.log.steps)}
-    others = ", ".join(f"{name} = {theirs[name]} in place of {ours[name]}" for name in changed)
-    note(f"Regime {regime}: {settings.title}" + (f"; changed: {others}." if others else "."))
-    return replace(release, regime=regime, changed=changed)
 
 
 def _refuse(to: Sequence[Target], inputs: Sequence[Path], force: bool) -> None:

@@ -348,12 +348,10 @@ def write(
 ) -> str:
     """Write a verified release, its public sidecar and, if asked, its private record; returns the SHA-256 of the file.
 
-    `csv_safe`: in csv and tsv an apostrophe stands before text that a spreadsheet would take for a formula. A release
-    that promises nothing is written only with `promise="none"`.
+    `csv_safe`: an apostrophe stands before text that spreadsheets take for a formula. `promise`: "none" if it has none.
     """
-    where = None if record is None else Path(record)
-    how = {"kind": kind, "sidecar": sidecar, "record": where, "force": force, "csv_safe": csv_safe, "promise": promise}
-    return write_release(release, path, **how)  # type: ignore[arg-type]
+    how: dict[str, Any] = {"kind": kind, "sidecar": sidecar, "force": force, "csv_safe": csv_safe, "promise": promise}
+    return write_release(release, path, record=None if record is None else Path(record), **how)
 
 
 def load_release(path: str | Path, record: str | Path | None = None) -> Release:
@@ -381,8 +379,6 @@ def load_release(path: str | Path, record: str | Path | None = None) -> Release:
         record=private,
         sha256=sidecar.sha256,
         path=path,
-        regime=sidecar.regime,
-        changed=sidecar.changed,
     )
 
 

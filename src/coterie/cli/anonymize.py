@@ -110,8 +110,9 @@ def _anonymize(
     name: str, regime: str, log: tuple[str, ...], output: str, as_json: bool, quiet: bool, **options: Any
 ) -> None:
     from coterie import jobs
+    from coterie.core.plan import YARDSTICK
     from coterie.steps import parse_steps
-    from coterie.writing.files import STDOUT
+    from coterie.writing.files import STDOUT, refuse_promise
     from coterie.writing.ledger import Allowance
 
     if output == STDOUT and as_json:
@@ -125,8 +126,11 @@ def _anonymize(
         sidecar=options["sidecar"],
         record=options["record"],
         csv_safe=options["csv_safe"],
+        promise=options["promise"],
+        regime=regime,
     )
     methods = jobs.methods_for(name, params, ks)
+    refuse_promise(name, methods[0].status == YARDSTICK, options["promise"])  # before any work
     steps = parse_steps(options["prepare"])
     with progress(quiet) as (step, note):
         summaries = jobs.anonymize_files(
@@ -142,9 +146,7 @@ def _anonymize(
             log_name=options["log_name"],
             groups_of=options["groups_of"],
             independent=options["independent"],
-            promise=options["promise"],
             budget=None if options["budget"] is None else Allowance.read(options["budget"]),
-            regime=regime,
             progress=step,
             note=note,
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from coterie import regimes
+from coterie.core.log import Release
 from coterie.errors import ParameterError
 from coterie.writing.files import STDOUT, refuse_targets
 from coterie.writing.record import record_files
@@ -24,6 +26,10 @@ class Target:
     record: Path | None = None
     csv_safe: bool = False
     """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
+    promise: str | None = None
+    """What the caller says that is promised: "none", for a method that promises nothing, and for no other."""
+    regime: str = ""
+    """The regime that the method was made after; its sidecar names it, and which settings are others."""
 
     @property
     def files(self) -> list[Path]:
@@ -45,6 +51,18 @@ class Target:
             csv_safe=self.csv_safe,
         )
 
+    def named(self, release: Release, note: Callable[[str], None]) -> Release:
+        """A release that names the regime whose settings it has; `note` hears which of them are others."""
+        if not self.regime:
+            return release
+        regime = regimes.load(self.regime)
+        changed = regime.changed(release.params, release.log.steps)
+        ours = {**regime.settings, "prepare": ",".join(regime.prepare)}
+        theirs = {**release.params, "prepare": ",".join(release.log.steps)}
+        others = ", ".join(f"{name} = {theirs[name]} in place of {ours[name]}" for name in changed)
+        note(f"Regime {self.regime}: {regime.title}" + (f"; changed: {others}." if others else "."))
+        return replace(release, regime=self.regime, changed=changed)
+
 
 def targets(
     ks: Sequence[int | None],
@@ -54,6 +72,8 @@ def targets(
     sidecar: str | None = None,
     record: str | Path | None = None,
     csv_safe: bool = False,
+    promise: str | None = None,
+    regime: str = "",
 ) -> list[Target]:
     """One target for each k: `{k}` in the names stands for it."""
     if len(set(ks)) < len(ks):
@@ -77,6 +97,8 @@ def targets(
             sidecar=None if sidecar is None else filled(sidecar, k),
             record=None if record is None else Path(filled(record, k)),
             csv_safe=csv_safe,
+            promise=promise,
+            regime=regime,
         )
         for k in ks
     ]

@@ -1,7 +1,4 @@
-"""Who asked: nobody, a fresh name for a few queries, for each session or day, or one for each person.
-
-Covers: kernels/small_units.py.
-"""
+"""Who asked: nobody, a fresh name for a few queries, for each session or day, or one for each person."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
