@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from coterie import formats, regimes, verbs
+from coterie import formats, verbs
 from coterie.core import registry
 from coterie.core.files import files_in
 from coterie.core.groups import GROUPS_DIGEST
@@ -127,7 +127,6 @@ def anonymize_files(
     groups_of: Path | None = None,
     independent: bool = False,
     budget: Allowance | None = None,
-    regime: str = "",
     engine: str | None = None,
     parts: int | None = None,
     progress: Progress = _silent,
@@ -137,8 +136,7 @@ def anonymize_files(
 
     `history` is the file that lists the releases of the log called `log_name`: beside the log unless given, or "none".
     `groups_of` and `independent`: see `anonymize_each`. `budget`: what may be spent of its people over all releases.
-    `regime` is the one that the methods were made after: sidecars name it, and which settings are others. `engine` is
-    the address of a Spark cluster that does the work, in tasks of so many `parts`.
+    `engine` is the address of a Spark cluster that does the work, in tasks of so many `parts`.
     """
     for method in methods if engine is not None else ():
         refuse_engine(method)
@@ -163,7 +161,6 @@ def anonymize_files(
             groups_of=groups_of,
             independent=independent,
             budget=budget,
-            regime=regime,
             progress=progress,
             note=note,
         )
@@ -181,7 +178,6 @@ def write_each(
     groups_of: Path | None = None,
     independent: bool = False,
     budget: Allowance | None = None,
-    regime: str = "",
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[Summary]:
@@ -211,7 +207,7 @@ def write_each(
     try:
         for release, target in zip(releases, to, strict=True):
             progress("write")
-            release = _under(regime, release, note)
+            release = target.named(release, note)
             warning = "" if history is None else history.warning(release, log.digest)
             digest = verbs.write(
                 warned(release, warning),
@@ -225,9 +221,8 @@ def write_each(
                 parts=target.parts,
             )
             done = summary(release, target.label)
-            summaries.append(
-                replace(done, warnings=(*done.warnings, *filter(None, [warning]), *for_the_operator(release)))
-            )
+            warnings = (*done.warnings, *filter(None, [warning]), *for_the_operator(release))
+            summaries.append(replace(done, warnings=warnings))
             if history is not None:
                 history.add(release, log.digest, digest)
     except BaseException:
@@ -236,19 +231,6 @@ def write_each(
             note(f"Already written and verified: {written}. What follows concerns the others.")
         raise
     return summaries
-
-
-def _under(regime: str, release: Release, note: Note) -> Release:
-    """A release that names the regime whose settings it has; `note` hears which of them are others."""
-    if not regime:
-        return release
-    settings = regimes.load(regime)
-    changed = settings.changed(release.params, release.log.steps)
-    ours = {**settings.settings, "prepare": ",".join(settings.prepare)}
-    theirs = {**release.params, "prepare": ",".join(release.log.steps)}
-    others = ", ".join(f"{name} = {theirs[name]} in place of {ours[name]}" for name in changed)
-    note(f"Regime {regime}: {settings.title}" + (f"; changed: {others}." if others else "."))
-    return replace(release, regime=regime, changed=changed)
 
 
 def _refuse(to: Sequence[Target], inputs: Sequence[Path], force: bool) -> None:

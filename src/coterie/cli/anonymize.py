@@ -128,6 +128,7 @@ def _anonymize(
         csv_safe=options["csv_safe"],
         parts=options["parts"],
         promise=options["promise"],
+        regime=regime,
     )
     methods = jobs.methods_for(name, params, ks)
     refuse_promise(name, methods[0].status == YARDSTICK, options["promise"])  # before any work
@@ -147,7 +148,6 @@ def _anonymize(
             groups_of=options["groups_of"],
             independent=options["independent"],
             budget=None if options["budget"] is None else Allowance.read(options["budget"]),
-            regime=regime,
             engine=options["engine"],
             parts=options.get("parts"),
             progress=step,

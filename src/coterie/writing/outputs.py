@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from coterie import regimes
+from coterie.core.log import Release
 from coterie.core.place import place_of
 from coterie.errors import ParameterError
 from coterie.writing.elsewhere import refuse_place_to_write
@@ -31,6 +33,8 @@ class Target:
     """Of how many files it is a folder; None for one file."""
     promise: str | None = None
     """What the caller says that is promised: "none", for a method that promises nothing, and for no other."""
+    regime: str = ""
+    """The regime that the method was made after; its sidecar names it, and which settings are others."""
 
     @property
     def files(self) -> list[Path]:
@@ -62,6 +66,18 @@ class Target:
         place = place_of(self.path)
         return self.path if place is None else place.label
 
+    def named(self, release: Release, note: Callable[[str], None]) -> Release:
+        """A release that names the regime whose settings it has; `note` hears which of them are others."""
+        if not self.regime:
+            return release
+        regime = regimes.load(self.regime)
+        changed = regime.changed(release.params, release.log.steps)
+        ours = {**regime.settings, "prepare": ",".join(regime.prepare)}
+        theirs = {**release.params, "prepare": ",".join(release.log.steps)}
+        others = ", ".join(f"{name} = {theirs[name]} in place of {ours[name]}" for name in changed)
+        note(f"Regime {self.regime}: {regime.title}" + (f"; changed: {others}." if others else "."))
+        return replace(release, regime=self.regime, changed=changed)
+
 
 def targets(
     ks: Sequence[int | None],
@@ -73,6 +89,7 @@ def targets(
     csv_safe: bool = False,
     parts: int | None = None,
     promise: str | None = None,
+    regime: str = "",
 ) -> list[Target]:
     """One target for each k: `{k}` in the names stands for it."""
     if len(set(ks)) < len(ks):
@@ -98,6 +115,7 @@ def targets(
             csv_safe=csv_safe,
             parts=parts,
             promise=promise,
+            regime=regime,
         )
         for k in ks
     ]
