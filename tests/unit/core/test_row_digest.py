@@ -6,7 +6,7 @@ from datetime import datetime
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from coterie.core import row_digest
@@ -39,7 +39,7 @@ def plain_digest(rows, block):
         for kind, values in zip("qqd", others, strict=True):
             part.update(bytes(value is None for value in values))
             for value in values:
-                number = _micros(value) if isinstance(value, datetime) else value or 0
+                number = _micros(value) if isinstance(value, datetime) else 0 if value is None else value
                 part.update(struct.pack(f"<{kind}", number))
         whole.update(part.digest())
     return whole.hexdigest()
@@ -53,6 +53,7 @@ ROW = st.tuples(
 )
 
 
+@example(rows=[(None, None, None, -0.0)], block=1, cuts=[])
 @settings(max_examples=40, deadline=None)
 @given(rows=st.lists(ROW, max_size=12), block=st.integers(1, 5), cuts=st.lists(st.integers(0, 12), max_size=4))
 def test_as_defined_however_rows_arrive(rows, block, cuts):
