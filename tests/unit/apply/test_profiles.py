@@ -205,7 +205,7 @@ def test_texts_stand_alone_under_new_names(shape):
     texts = pl.LazyFrame(
         {"group": [3, 3, 4, 5], "text": ["tea", "tea", "rum", "gin"]}, schema_overrides={"group": pl.UInt32}
     )
-    rows = release_texts(subjects, texts, shape)
+    rows = release_texts(subjects, texts, shape, a_run())
     assert rows.collect_schema() == {name: shape.schema[name] for name in shape.released}
     assert rows_of(rows, shape.subject, shape.item) == [("u_1", "tea"), ("u_1", "tea"), ("u_2", "rum")]
     others = [name for name in shape.released if name not in (shape.subject, shape.item)]
