@@ -107,6 +107,12 @@ def methods_for(name: str, params: Mapping[str, Any], ks: Sequence[int | None]) 
     return [make(**params, **({} if k is None else {"k": k})) for k in ks]
 
 
+def default_steps(methods: Sequence[Method], steps: Sequence[StepLike]) -> tuple[StepLike, ...]:
+    """The default steps, and scrub for methods that release whole queries of single users, which k do not share."""
+    needed = any(verbs.publishes_whole_queries(method) for method in methods)
+    return (*steps, "scrub") if needed else tuple(steps)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Summary:
     """One written release in numbers and sentences; no value of the log."""

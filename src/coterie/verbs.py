@@ -20,9 +20,9 @@ from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Check, Status, Verdict, promise_class, with_k
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
-from coterie.core.shapes import SHAPES
+from coterie.core.shapes import QUERIES, SHAPES
 from coterie.engines.local import Local, blocks_for
-from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, UnknownNameError
+from coterie.errors import BrokenPromiseError, CoterieError, InputError, MissingError, ParameterError, UnknownNameError
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.promises import judge
 from coterie.reports import RANDOM, render
@@ -51,6 +51,11 @@ from coterie.writing.targets import placed, refuse_output
 
 Progress = Callable[..., None]
 """Told the name of each step and, while it lasts, its share that is done."""
+UNSCRUBBED = (
+    "whole queries of single people are released, and none was left out because it looks like personal data: the "
+    "prepare step scrub does that"
+)
+_MANY = 1 << 62  # people and rows: enough for any k
 _NO_BASELINE = "Random groups of the same k are shown only where the run record is given (--record DIR)."
 
 
@@ -274,10 +279,26 @@ def anonymize(
         method=name,
         params=public_params(method),
         checks=verdict.checks,
-        warnings=(*plan.notes, *draft.warnings),
+        warnings=(*plan.notes, *draft.warnings, *_unscrubbed(log, method)),
         record=private,
         verified=fingerprint(released),
     )
+
+
+def publishes_whole_queries(method: Method) -> bool:
+    """Whether a method releases queries as one person wrote them, whom k others only share a profile with."""
+    if QUERIES not in method.accepts:
+        return False
+    try:
+        promises = method.promises(Facts(subjects=_MANY, rows=_MANY, shape=QUERIES))
+    except CoterieError:
+        return False
+    return any(promise.about == "subjects" and promise.releases == "text" for promise in promises)
+
+
+def _unscrubbed(log: Log, method: Method) -> tuple[str, ...]:
+    scrubbed = any(step.startswith("scrub") for step in log.steps)
+    return () if scrubbed or not publishes_whole_queries(method) else (UNSCRUBBED,)
 
 
 def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:

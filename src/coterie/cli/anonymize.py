@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from coterie.cli import options as opt
-from coterie.cli.console import print_summaries, print_summaries_as_json, progress
+from coterie.cli.console import EXIT_CODES, print_summaries, print_summaries_as_json, progress
 from coterie.errors import ParameterError
 
 _SHARED = (
@@ -40,6 +41,7 @@ class Methods(click.Group):
             help=f"{method.__doc__}\n\nMore: coterie methods {cmd_name}",
             params=[click.Argument(["log"], nargs=-1, required=True), *own, *opt.collected(*_SHARED)],
             context_settings=opt.CONTEXT,
+            epilog=EXIT_CODES,
         )
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -67,7 +69,7 @@ def anonymize() -> None:
     """Anonymize LOGs with a METHOD; nothing is written unless the promise is verified.
 
     \b
-    coterie anonymize suppress_rare log.tsv.gz -o safe.parquet --k 5
+    coterie anonymize suppress_rare log.tsv.gz -o safe.parquet -k 5
     """
 
 
@@ -91,6 +93,8 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
     )
     methods = jobs.methods_for(name, params, ks)
     steps = parse_steps(options["prepare"])
+    if click.get_current_context().get_parameter_source("prepare") is ParameterSource.DEFAULT:
+        steps = jobs.default_steps(methods, steps)
     with progress(quiet) as (step, note):
         summaries = jobs.anonymize_files(
             log,
