@@ -28,7 +28,7 @@ from coterie.errors import ParameterError
 from coterie.measures import names_of_all, needing
 from coterie.measures.inputs import INPUTS
 from coterie.reports.figures import findings_of, headlines
-from coterie.steps import StepLike
+from coterie.steps import PrepareStep, StepLike, steps_of
 from coterie.verbs import Progress
 from coterie.writing.files import STDOUT, kind_of, refuse_kind
 from coterie.writing.groups import refuse_groups
@@ -107,10 +107,10 @@ def methods_for(name: str, params: Mapping[str, Any], ks: Sequence[int | None]) 
     return [make(**params, **({} if k is None else {"k": k})) for k in ks]
 
 
-def default_steps(methods: Sequence[Method], steps: Sequence[StepLike]) -> tuple[StepLike, ...]:
+def default_steps(methods: Sequence[Method], steps: Sequence[PrepareStep]) -> tuple[PrepareStep, ...]:
     """The default steps, and scrub for methods that release whole queries of single users, which k do not share."""
     needed = any(verbs.publishes_whole_queries(method) for method in methods)
-    return (*steps, "scrub") if needed else tuple(steps)
+    return (*steps, *steps_of("scrub")) if needed else tuple(steps)
 
 
 @dataclass(frozen=True, kw_only=True)
