@@ -1,6 +1,5 @@
-"""Jobs: whole tasks on files, which the command line and the studio share, with the rules that keep them safe.
-
-Several k from one reading, targets that are refused before any work is done, files that Coterie did not make, and
+"""Jobs: whole tasks on files, which the command line and the studio share, with the rules that keep them safe:
+several k from one reading, targets that are refused before any work is done, files that Coterie did not make, and
 summaries in numbers. A job takes paths and options, and hands back values; it prints nothing.
 """
 
@@ -28,7 +27,7 @@ from coterie.errors import ParameterError
 from coterie.measures import names_of_all, needing
 from coterie.measures.inputs import INPUTS
 from coterie.reports.figures import findings_of, headlines
-from coterie.steps import PrepareStep, StepLike, steps_of
+from coterie.steps import StepLike
 from coterie.verbs import Progress
 from coterie.writing.files import STDOUT, kind_of, refuse_kind
 from coterie.writing.groups import refuse_groups
@@ -105,12 +104,6 @@ def methods_for(name: str, params: Mapping[str, Any], ks: Sequence[int | None]) 
     """The method of that name for each k; None stands for a method without k."""
     make = registry.method(name)
     return [make(**params, **({} if k is None else {"k": k})) for k in ks]
-
-
-def default_steps(methods: Sequence[Method], steps: Sequence[PrepareStep]) -> tuple[PrepareStep, ...]:
-    """The default steps, and scrub for methods that release whole queries of single users, which k do not share."""
-    needed = any(verbs.publishes_whole_queries(method) for method in methods)
-    return (*steps, *steps_of("scrub")) if needed else tuple(steps)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import polars as pl
 
@@ -20,9 +20,11 @@ from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Check, Status, Verdict, promise_class, with_k
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
-from coterie.core.shapes import QUERIES, SHAPES
+from coterie.core.shapes import SHAPES
 from coterie.engines.local import Local, blocks_for
-from coterie.errors import BrokenPromiseError, CoterieError, InputError, MissingError, ParameterError, UnknownNameError
+from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, UnknownNameError
+from coterie.given import LogLike, as_log, as_method, as_release, synthetic, unscrubbed
+from coterie.given import report_kind as report_kind
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.promises import judge
 from coterie.reports import RANDOM, render
@@ -51,11 +53,6 @@ from coterie.writing.targets import placed, refuse_output
 
 Progress = Callable[..., None]
 """Told the name of each step and, while it lasts, its share that is done."""
-UNSCRUBBED = (
-    "whole queries of single people are released, and none was left out because it looks like personal data: the "
-    "prepare step scrub does that"
-)
-_MANY = 1 << 62  # people and rows: enough for any k
 _NO_BASELINE = "Random groups of the same k are shown only where the run record is given (--record DIR)."
 
 
@@ -85,7 +82,7 @@ def read(
     """
     paths = [source] if isinstance(source, (str, Path)) else list(source)
     if len(paths) == 1 and str(paths[0]).startswith("synth:"):
-        made_up = _synthetic(str(paths[0]), formats.Options(terms=terms, min_length=min_length, words=words))
+        made_up = synthetic(str(paths[0]), formats.Options(terms=terms, min_length=min_length, words=words))
         return made_up if query_param is None else formats.search_log(made_up, query_param)
     options = formats.Options(
         columns=columns or {},
@@ -103,46 +100,6 @@ def read(
 def log(table: Any, columns: Mapping[str, str] | None = None, *, terms: int = 100, min_length: int = 3) -> Log:
     """A log from a polars, pandas or Arrow table; `columns` maps our names to the table's. Texts become vectors."""
     return formats.table_log(table, formats.Options(columns=columns or {}, terms=terms, min_length=min_length))
-
-
-LogLike: TypeAlias = Any
-"""A log, or a polars, pandas or Arrow table that becomes one as `log` makes it."""
-
-
-def as_log(given: LogLike) -> Log:
-    """A log from what stands for one; InputError where nothing does."""
-    if isinstance(given, Log):
-        return given
-    if isinstance(given, Release):
-        raise InputError("This is a release, and a log is expected. Its rows are a log as release.log.")
-    if isinstance(given, (str, Path)):
-        raise InputError("A log is expected, not the name of a file. Read it first: coterie.read(...).")
-    return formats.table_log(given)
-
-
-def as_method(method: Method | str, params: Mapping[str, Any]) -> Method:
-    """A method from its name and parameters, or as it is given; InputError where it is none."""
-    if isinstance(method, str):
-        made: Method = registry.method_with(method, params)
-        return made
-    if isinstance(method, type) or not all(hasattr(method, part) for part in ("accepts", "plan", "release")):
-        known = ", ".join(registry.names("methods"))
-        raise InputError(
-            f"A method is expected, by its name or with its parameters, not {type(method).__name__}. For example "
-            f'coterie.anonymize(log, "suppress_rare", k=5). Known: {known}.'
-        )
-    if params:
-        raise ParameterError(f"Give {' and '.join(params)} to the method itself, or name the method by a text.")
-    return method
-
-
-def as_release(given: Any) -> Release:
-    """A release; InputError where it is something else."""
-    if isinstance(given, Release):
-        return given
-    raise InputError(
-        f"A release is expected, as coterie.anonymize and coterie.load_release give it, not {type(given).__name__}."
-    )
 
 
 def prepare(log: LogLike, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
@@ -279,26 +236,10 @@ def anonymize(
         method=name,
         params=public_params(method),
         checks=verdict.checks,
-        warnings=(*plan.notes, *draft.warnings, *_unscrubbed(log, method)),
+        warnings=(*plan.notes, *draft.warnings, *unscrubbed(log, method)),
         record=private,
         verified=fingerprint(released),
     )
-
-
-def publishes_whole_queries(method: Method) -> bool:
-    """Whether a method releases queries as one person wrote them, whom k others only share a profile with."""
-    if QUERIES not in method.accepts:
-        return False
-    try:
-        promises = method.promises(Facts(subjects=_MANY, rows=_MANY, shape=QUERIES))
-    except CoterieError:
-        return False
-    return any(promise.about == "subjects" and promise.releases == "text" for promise in promises)
-
-
-def _unscrubbed(log: Log, method: Method) -> tuple[str, ...]:
-    scrubbed = any(step.startswith("scrub") for step in log.steps)
-    return () if scrubbed or not publishes_whole_queries(method) else (UNSCRUBBED,)
 
 
 def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:
@@ -572,14 +513,6 @@ def _files_read(original: Log, releases: Sequence[Release]) -> list[Path]:
     return [*files, *loaded, *map(sidecar_path, loaded)]
 
 
-def report_kind(path: Path) -> Literal["html", "md", "json"]:
-    """What kind of report a file name asks for."""
-    kinds: dict[str, Literal["html", "md", "json"]] = {".html": "html", ".md": "md", ".json": "json"}
-    if path.suffix not in kinds:
-        raise ParameterError(f"A report is written as .html, .md or .json, not {path.suffix!r}.")
-    return kinds[path.suffix]
-
-
 def _baseline(release: Release) -> Method | None:
     """The method of a release with random groups; None where it is no question of groups."""
     try:
@@ -625,12 +558,3 @@ def _verify_foreign(
 def _file_check(name: str, broken: int, detail: str, fault: str) -> Check:
     status: Status = "failed" if broken else "passed"
     return Check(name=name, status=status, detail=detail, broken=int(broken), fault=fault if broken else "")
-
-
-def _synthetic(text: str, options: formats.Options) -> Log:
-    """A log from `synth:users=1000,seed=7` or `synth:users=1000,seed=7,kind=people`."""
-    from coterie import synth
-
-    frame = synth.from_text(text)
-    made = formats.table_log(frame, options)
-    return replace(made, history=(Step(name="synth", counts={"lines": frame.height}),))

@@ -75,6 +75,7 @@ def anonymize() -> None:
 
 def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quiet: bool, **options: Any) -> None:
     from coterie import jobs
+    from coterie.given import default_steps
     from coterie.steps import parse_steps
     from coterie.writing.files import STDOUT
     from coterie.writing.ledger import Allowance
@@ -94,7 +95,7 @@ def _anonymize(name: str, log: tuple[str, ...], output: str, as_json: bool, quie
     methods = jobs.methods_for(name, params, ks)
     steps = parse_steps(options["prepare"])
     if click.get_current_context().get_parameter_source("prepare") is ParameterSource.DEFAULT:
-        steps = jobs.default_steps(methods, steps)
+        steps = default_steps(methods, steps)
     with progress(quiet) as (step, note):
         summaries = jobs.anonymize_files(
             log,
