@@ -1,6 +1,5 @@
-"""Jobs: whole tasks on files, which the command line and the studio share, with the rules that keep them safe.
-
-Several k from one reading, targets that are refused before any work is done, files that Coterie did not make, and
+"""Jobs: whole tasks on files, which the command line and the studio share, with the rules that keep them safe:
+several k from one reading, targets that are refused before any work is done, files that Coterie did not make, and
 summaries in numbers. A job takes paths and options, and hands back values; it prints nothing.
 """
 

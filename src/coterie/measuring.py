@@ -21,6 +21,7 @@ from coterie.core.nouns import scores_in_words_of
 from coterie.core.place import label_of, place_of
 from coterie.core.plan import Method, baseline_of
 from coterie.errors import ParameterError, UnknownNameError
+from coterie.given import LogLike, as_log, as_release
 from coterie.jobs import Note, Reading, files_of_paths, read_logs
 from coterie.measures import names_of_all, needing, on_sheet
 from coterie.measures.inputs import INPUTS
@@ -29,7 +30,7 @@ from coterie.reports import RANDOM, render, report_kind
 from coterie.reports.about import About, read_about, today
 from coterie.reports.figures import findings_of, headlines
 from coterie.reports.views import log_view, refuse_idle, release_view, with_baseline
-from coterie.verbs import LogLike, Progress, as_log, as_release
+from coterie.verbs import Progress
 from coterie.writing.elsewhere import Near, bring_release
 from coterie.writing.record import record_files
 from coterie.writing.sidecar import reading_like, sidecar_path

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import polars as pl
 
@@ -24,6 +24,7 @@ from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
 from coterie.engines.local import engine_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
+from coterie.given import LogLike, as_log, as_method, as_release, synthetic, unscrubbed
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.store import Store
 from coterie.promises import judge
@@ -83,7 +84,7 @@ def read(
     """
     paths = [source] if isinstance(source, (str, Path)) else list(source)
     if len(paths) == 1 and str(paths[0]).startswith("synth:") and session is None:
-        made_up = _synthetic(str(paths[0]), formats.Options(terms=terms, min_length=min_length, words=words))
+        made_up = synthetic(str(paths[0]), formats.Options(terms=terms, min_length=min_length, words=words))
         return made_up if query_param is None else formats.search_log(made_up, query_param)
     options = formats.Options(
         columns=columns or {},
@@ -111,46 +112,6 @@ def log(table: Any, columns: Mapping[str, str] | None = None, *, terms: int = 10
     The rows of a Spark DataFrame stay on its cluster, and all work on them runs there.
     """
     return formats.table_log(table, formats.Options(columns=columns or {}, terms=terms, min_length=min_length))
-
-
-LogLike: TypeAlias = Any
-"""A log, or a polars, pandas or Arrow table that becomes one as `log` makes it."""
-
-
-def as_log(given: LogLike) -> Log:
-    """A log from what stands for one; InputError where nothing does."""
-    if isinstance(given, Log):
-        return given
-    if isinstance(given, Release):
-        raise InputError("This is a release, and a log is expected. Its rows are a log as release.log.")
-    if isinstance(given, (str, Path)):
-        raise InputError("A log is expected, not the name of a file. Read it first: coterie.read(...).")
-    return formats.table_log(given)
-
-
-def as_method(method: Method | str, params: Mapping[str, Any]) -> Method:
-    """A method from its name and parameters, or as it is given; InputError where it is none."""
-    if isinstance(method, str):
-        made: Method = registry.method_with(method, params)
-        return made
-    if isinstance(method, type) or not all(hasattr(method, part) for part in ("accepts", "plan", "release")):
-        known = ", ".join(registry.names("methods"))
-        raise InputError(
-            f"A method is expected, by its name or with its parameters, not {type(method).__name__}. For example "
-            f'coterie.anonymize(log, "suppress_rare", k=5). Known: {known}.'
-        )
-    if params:
-        raise ParameterError(f"Give {' and '.join(params)} to the method itself, or name the method by a text.")
-    return method
-
-
-def as_release(given: Any) -> Release:
-    """A release; InputError where it is something else."""
-    if isinstance(given, Release):
-        return given
-    raise InputError(
-        f"A release is expected, as coterie.anonymize and coterie.load_release give it, not {type(given).__name__}."
-    )
 
 
 def prepare(log: LogLike, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
@@ -297,7 +258,7 @@ def anonymize(
         method=name,
         params=public_params(method),
         checks=verdict.checks,
-        warnings=(*plan.notes, *draft.warnings),
+        warnings=(*plan.notes, *draft.warnings, *unscrubbed(log, method)),
         record=private,
         verified=digest_of_rows(released),
     )
@@ -494,12 +455,3 @@ def inspect(log: LogLike, as_read: Log | None = None) -> pl.DataFrame:
 def _broken_message(name: str, verdict: Verdict) -> str:
     details = "; ".join(f"{check.name}: {check.text}" for check in verdict.broken or verdict.unchecked)
     return f"The release of {name} does not keep its promise, so nothing was written. {details}."
-
-
-def _synthetic(text: str, options: formats.Options) -> Log:
-    """A log from `synth:users=1000,seed=7` or `synth:users=1000,seed=7,kind=people`."""
-    from coterie import synth
-
-    frame = synth.from_text(text)
-    made = formats.table_log(frame, options)
-    return replace(made, history=(Step(name="synth", counts={"lines": frame.height}),))

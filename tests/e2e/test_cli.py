@@ -254,7 +254,7 @@ def test_standard_input_and_output(log, tmp_path, monkeypatch, capsysbinary):
 
     assert run() == 0
     out, err = capsysbinary.readouterr()
-    assert out.startswith(b"user,time,query,rank,url\n")
+    assert out.startswith(b"time,query,rank,url\n")
     assert err == b""
     assert pl.read_csv(out).height > 10
     assert json.loads((tmp_path / "s.json").read_text())["method"] == "suppress_rare"
@@ -591,7 +591,7 @@ def test_unknown_names(coterie, log):
 def test_nothing_survives(coterie, log, tmp_path):
     done = coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "safe.tsv", "--k", "250")
     assert "Nothing survives" in done.err
-    assert (tmp_path / "safe.tsv").read_text() == "user\ttime\tquery\trank\turl\n"
+    assert (tmp_path / "safe.tsv").read_text() == "time\tquery\trank\turl\n"
     coterie("verify", tmp_path / "safe.tsv", "--original", log)
 
 

@@ -1,6 +1,6 @@
 """Names as texts, tables where logs are, and what a notebook shows.
 
-Covers: core/showing.py
+Covers: core/showing.py, given.py
 """
 
 import polars as pl

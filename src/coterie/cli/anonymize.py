@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from coterie.cli import options as opt
-from coterie.cli.console import print_summaries, print_summaries_as_json, progress
+from coterie.cli.console import EXIT_CODES, print_summaries, print_summaries_as_json, progress
 from coterie.errors import ParameterError
 
 _SHARED = (
@@ -42,6 +43,7 @@ class Methods(click.Group):
             help=f"{method.__doc__}\n\nMore: coterie methods {cmd_name}",
             params=[click.Argument(["log"], nargs=-1, required=True), *_options(cmd_name)],
             context_settings=opt.CONTEXT,
+            epilog=EXIT_CODES,
         )
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -99,7 +101,7 @@ def anonymize() -> None:
     """Anonymize LOGs with a METHOD; nothing is written unless the promise is verified.
 
     \b
-    coterie anonymize suppress_rare log.tsv.gz -o safe.parquet --k 5
+    coterie anonymize suppress_rare log.tsv.gz -o safe.parquet -k 5
     coterie anonymize regime:commission_2026 log.tsv.gz -o shared.parquet
 
     `regime:NAME` in place of METHOD takes method, parameters and steps from a regime; see: coterie regimes
@@ -111,6 +113,7 @@ def _anonymize(
 ) -> None:
     from coterie import jobs
     from coterie.core.plan import YARDSTICK
+    from coterie.given import default_steps
     from coterie.steps import parse_steps
     from coterie.writing.files import STDOUT, refuse_promise
     from coterie.writing.ledger import Allowance
@@ -133,6 +136,8 @@ def _anonymize(
     methods = jobs.methods_for(name, params, ks)
     refuse_promise(name, methods[0].status == YARDSTICK, options["promise"])  # before any work
     steps = parse_steps(options["prepare"])
+    if click.get_current_context().get_parameter_source("prepare") is ParameterSource.DEFAULT:
+        steps = default_steps(methods, steps)
     with progress(quiet) as (step, note):
         summaries = jobs.anonymize_files(
             log,

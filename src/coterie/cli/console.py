@@ -102,6 +102,12 @@ def _messages(show: Callable[[str], None]) -> Iterator[None]:
         logger.setLevel(level)
 
 
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 the promise does not hold; 2 bad usage, bad input or a full disk; 3 not checkable with what "
+    "was given; 4 nothing to release tonight (append); 70 our fault; 130 Ctrl-C."
+)
+
+
 def print_scores(scores: pl.DataFrame, as_json: bool) -> None:
     """A table of scores, or one JSON array."""
     if as_json:
@@ -154,7 +160,7 @@ def print_summaries(summaries: Sequence[Summary], quiet: bool) -> None:
     first = summaries[0]  # they were prepared together
     if first.scrubbed:
         say("Scrubbed rows: " + ", ".join(f"{kind} {count:,}" for kind, count in first.scrubbed.items()), quiet)
-    if "scrub" not in first.steps:
+    if not any(step.startswith("scrub") for step in first.steps):
         say("Tip: --prepare default,scrub also leaves out what looks like personal data.", quiet, "dim")
 
 

@@ -9,8 +9,8 @@ from coterie.cli import options as opt
 
 _ENGINES = "pyspark grpcio"
 _DEPENDENCIES = (
-    "polars pyarrow numpy numba click rich orjson msgspec jinja2 altair vl-convert-python python-stdnum phonenumbers"
-    " PyStemmer ua-parser ua-parser-builtins pandas aiohttp cryptography"
+    "polars numpy numba click rich orjson msgspec jinja2 zstandard python-stdnum phonenumbers altair vl-convert-python"
+    " PyStemmer ua-parser ua-parser-builtins pyarrow pandas aiohttp cryptography"
 )
 
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 import click
 
 from coterie import __version__
-from coterie.cli.console import CONTEXT
+from coterie.cli.console import CONTEXT, EXIT_CODES
 from coterie.cli.errors import Signals, exit_code, reader_left
 
 COMMANDS = {
@@ -78,7 +78,7 @@ def _no_such_command(ctx: click.Context, name: str) -> NoReturn:
     ctx.fail(f"No such command {name!r}.{did_you_mean(name, COMMANDS)}")
 
 
-@click.group(cls=Commands, context_settings=CONTEXT)
+@click.group(cls=Commands, context_settings=CONTEXT, epilog=EXIT_CODES)
 @click.version_option(__version__, prog_name="coterie")
 def cli() -> None:
     """Make search logs safe to keep, share and publish.

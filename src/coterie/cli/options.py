@@ -109,7 +109,8 @@ prepare = click.option(
     default="default",
     metavar="STEPS",
     help="Steps before the method, or 'none'. 'default' is normalize,drop_empty; for access logs strip_query before "
-    "them. Others: events, sessions(minutes=30), scrub, names; for access logs drop_bots, drop_assets, visitors.",
+    "them. Others: events, sessions(minutes=30), scrub (a default where whole queries of single users are released), "
+    "names; for access logs drop_bots, drop_assets, visitors.",
 )
 output = click.option(
     "-o",
@@ -275,4 +276,5 @@ def param_options(params: Iterable[Any]) -> Iterator[click.Option]:
         metavar = "|".join((*param.rule.names, "FILE")) if isinstance(param.rule, File) else None
         if isinstance(param.rule, NumberOr | ShareOr):
             metavar = f"{param.rule.word}|NUMBER"
-        yield click.Option([flag], type=kind, is_flag=is_flag, default=param.default, metavar=metavar, help=param.doc)
+        flags = [flag, "-k"] if param.name == "k" else [flag]
+        yield click.Option(flags, type=kind, is_flag=is_flag, default=param.default, metavar=metavar, help=param.doc)

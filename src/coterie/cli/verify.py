@@ -15,7 +15,7 @@ from coterie.cli.console import conclusion, print_verdict, progress, say
 @click.argument("out")
 @opt.original
 @click.option("--promise", metavar="NAME", help="What to check, for a file without a sidecar.")
-@click.option("--k", type=int, help="Check this k instead of the promised one.")
+@click.option("--k", "-k", type=int, help="Check this k instead of the promised one.")
 @opt.reading
 @click.option("--original-format", metavar="NAME", help="Format of the original, where OUT has another one.")
 @click.option("--original-columns", metavar="user=A,query=B", help="Columns of the original, where OUT has others.")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import glob
+import gzip
 import io
 import os
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, cast
 
 from coterie.core.place import refuse_place
 from coterie.errors import InputError, MissingError, ParameterError
@@ -20,6 +22,8 @@ BOM = "\ufeff"
 HEAD_BYTES = 1 << 16
 _HEAD_LIMIT = 1 << 24  # how far to look for the end of the first line
 CHUNK = 1 << 22
+_GZIP_LEVEL, _ZSTD_LEVEL = 9, 1
+_PACKED = 1 << 12  # compressed bytes that are unpacked at once: a bomb makes at most some 100 MB of them
 LONGEST_LINE = 1 << 24
 """Bytes of a line; whatever has more of them is no log, and its lines would not fit into memory."""
 MOST_UNPACKED, MOST_TIMES = 1 << 30, 300
@@ -98,17 +102,73 @@ def first_bytes(path: Path) -> bytes:
 @contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """The uncompressed bytes of a file."""
-    import pyarrow as pa
-
     kind = compression(path)
-    codec = {None: None, "gz": "gzip", "zst": "zstd"}[kind]
-    try:
-        with pa.input_stream(str(path), compression=codec) as stream:
-            yield stream
-    except OSError as error:
-        if kind is None or error.errno is not None:
-            raise
-        raise InputError(f"{path.name}: the {kind} compression is damaged or cut off.") from None
+    with path.open("rb") as file:
+        if kind is None:
+            yield file
+            return
+        with gzip.GzipFile(fileobj=file) if kind == "gz" else io.BufferedReader(_Zstd(file), CHUNK) as stream:
+            try:
+                yield stream  # type: ignore[misc]
+            except (EOFError, OSError, zlib.error) as error:
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise
+                raise InputError(f"{path.name}: the {kind} compression is damaged or cut off.") from None
+
+
+COMPRESSIONS = ("gz", "zst")
+
+
+@contextmanager
+def compressed(file: IO[bytes], kind: str) -> Iterator[IO[bytes]]:
+    """A stream whose bytes get into an open file compressed; the same bytes give the same file."""
+    if kind == "gz":
+        with gzip.GzipFile("", "wb", compresslevel=_GZIP_LEVEL, fileobj=file, mtime=0) as stream:
+            yield cast(IO[bytes], stream)
+        return
+    import zstandard
+
+    with zstandard.ZstdCompressor(level=_ZSTD_LEVEL).stream_writer(file, closefd=False) as packed:
+        yield cast(IO[bytes], packed)
+
+
+class _Zstd(io.RawIOBase):
+    """The uncompressed bytes of frames of zstd, one after the other; EOFError where one is cut off."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._left, self._ready = file, b"", b""
+        self._frame: Any = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, at least in part, unless the file has ended."""
+        while not self._ready:
+            data = self._left or self._file.read(_PACKED)
+            self._left = b""
+            if not data:
+                if self._frame is not None:
+                    raise EOFError
+                return 0
+            self._ready = self._unpacked(data)
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def _unpacked(self, data: bytes) -> bytes:
+        import zstandard
+
+        if self._frame is None:
+            self._frame = zstandard.ZstdDecompressor().decompressobj()
+        try:
+            ready: bytes = self._frame.decompress(data)
+        except zstandard.ZstdError:
+            raise EOFError from None
+        if self._frame.eof:
+            self._left, self._frame = self._frame.unused_data, None
+        return ready
 
 
 def head(path: Path) -> list[str]:

@@ -7,9 +7,12 @@ file costs little. They are structs of Thrift's compact protocol (parquet-format
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
+_MAGIC = b"PAR1"
+_TAIL = 8  # bytes behind the description: its length, and the magic word
 _WINDOW = 1 << 14  # bytes in which nearly every header ends
 _LONGEST_HEADER = 1 << 24
 _MOST_PAGE = 1 << 30
@@ -24,24 +27,54 @@ class _CutError(Exception):
 
 def pages_agree(path: Path) -> bool:
     """Whether all page headers of a file are possible."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        metadata = pq.read_metadata(path)
-        size = path.stat().st_size
         with path.open("rb") as stream:
-            return all(
-                _chunk_agrees(stream, metadata.row_group(group).column(column), size)
-                for group in range(metadata.num_row_groups)
-                for column in range(metadata.num_columns)
-            )
-    except (pa.ArrowException, OSError, ValueError, OverflowError, _CutError):
+            size = path.stat().st_size
+            return all(_chunk_agrees(stream, chunk, size) for chunk in _chunks(stream, size))
+    except (OSError, ValueError, OverflowError, _CutError):
         return False
 
 
-def _chunk_agrees(stream: IO[bytes], chunk: Any, size: int) -> bool:
-    places = [chunk.data_page_offset, chunk.dictionary_page_offset if chunk.has_dictionary_page else None]
+class _Chunk(NamedTuple):
+    """What the description of a file tells of one column of one group of rows."""
+
+    num_values: int
+    total_compressed_size: int
+    data_page_offset: int
+    dictionary_page_offset: int
+
+
+def _chunks(stream: IO[bytes], size: int) -> Iterator[_Chunk]:
+    """The columns of all groups of rows, as the description at the end of the file lists them (`FileMetaData`)."""
+    if size < len(_MAGIC) * 3:
+        raise ValueError
+    stream.seek(size - _TAIL)
+    tail = stream.read(_TAIL)
+    length = int.from_bytes(tail[:4], "little")
+    if tail[4:] != _MAGIC or not 0 < length <= size - _TAIL - len(_MAGIC):
+        raise ValueError
+    stream.seek(size - _TAIL - length)
+    described, _ = _Compact(stream.read(length)).struct()
+    for group in _items(described.get(4)):
+        for column in _items(group.get(1)):
+            told = column.get(3)
+            if not isinstance(told, dict):  # in another file, or encrypted
+                raise ValueError("a column without a description")  # noqa: TRY004 (what a damaged file raises)
+            offset = _number(told, 11) if 11 in told else 0
+            yield _Chunk(_number(told, 5), _number(told, 7), _number(told, 9), offset)
+
+
+def _items(value: object) -> list[dict[int, Any]]:
+    """The structs of a list."""
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise ValueError
+    return value
+
+
+def _chunk_agrees(stream: IO[bytes], chunk: _Chunk, size: int) -> bool:
+    places = (chunk.data_page_offset, chunk.dictionary_page_offset)
+    if min(places) < 0 or chunk.total_compressed_size < 0:
+        return False
     at = min((place for place in places if place), default=0)
     end = at + chunk.total_compressed_size
     if not 0 <= at <= end <= size or chunk.num_values < 0:
@@ -125,11 +158,13 @@ class _Compact:
                 return self.struct(depth + 1)[0]
         raise ValueError
 
-    def _list(self, depth: int) -> None:
+    def _list(self, depth: int) -> list[Any]:
         byte = self._byte()
         size, kind = byte >> 4, byte & 15
-        for _ in range(self._varint() if size == 15 else size):
+        return [
             self._byte() if kind in (1, 2) else self._value(kind, depth + 1)
+            for _ in range(self._varint() if size == 15 else size)
+        ]
 
     def _skip(self, length: int) -> None:
         self.at += length

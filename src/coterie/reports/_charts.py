@@ -12,11 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
-import vl_convert
-
+from coterie.errors import MissingError
 from coterie.reports import ORIGINAL
 from coterie.reports.figures import shown
+
+try:
+    import altair as alt
+    import vl_convert
+except ImportError:
+    raise MissingError(
+        "Pictures need packages that are not installed: install coterie[charts]. Reports as .md and .json need none."
+    ) from None
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 INK, QUIET, LINE, GREY = "#1c2733", "#51606f", "#e3e7ec", "#98a3ae"

@@ -52,9 +52,9 @@ def place(n: int, lines: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
 
 def draw(network: Network, texts: Sequence[str], title: str, kind: str) -> bytes:
     """The picture as svg, png or html, with a text beside each point."""
-    import vl_convert
+    from coterie.reports._charts import spec_of  # which says what to do where pictures are not installed
 
-    from coterie.reports._charts import spec_of
+    import vl_convert  # isort: skip
 
     spec = spec_of(_chart(network, texts, title))
     if kind == "png":
@@ -68,9 +68,9 @@ def draw(network: Network, texts: Sequence[str], title: str, kind: str) -> bytes
 
 
 def _chart(network: Network, texts: Sequence[str], title: str) -> Any:
-    import altair as alt
-
     from coterie.reports._charts import FONT, GREY, INK, LINE
+
+    import altair as alt  # isort: skip
 
     at = np.round(place(len(network.points), network.lines), 4).tolist()
     points = [

@@ -11,14 +11,14 @@ instead. No row, word list or user of a real log went into them. There are four 
 The bytes depend on kind, users, seed and NumPy's random streams; never on batches or threads.
 """
 
-import gzip
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 import polars as pl
 
+from coterie.core.files import COMPRESSIONS, compressed
 from coterie.errors import ParameterError
 from coterie.synth import documents, people, topics, visits
 from coterie.synth._events import BLOCK_USERS, DAYS, LINES_MEAN, RANK_MAX
@@ -152,13 +152,6 @@ def _write(path: Path, header: bytes, parts: Iterator[pl.DataFrame], progress: C
 
 
 def _open(path: Path, stack: ExitStack) -> IO[bytes]:
-    if path.suffix == ".zst":
-        import pyarrow as pa  # slow to load, and only needed here
-
-        return cast(IO[bytes], stack.enter_context(pa.output_stream(path, compression="zstd")))
     file = stack.enter_context(path.open("wb"))
-    if path.suffix != ".gz":
-        return file
-    # No name and no date inside: equal logs are equal bytes.
-    packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0)
-    return cast(IO[bytes], stack.enter_context(packed))
+    kind = path.suffix.removeprefix(".")
+    return stack.enter_context(compressed(file, kind)) if kind in COMPRESSIONS else file

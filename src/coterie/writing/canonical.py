@@ -172,9 +172,13 @@ def _zstd_difference(path: Path) -> str:
 
 def _parquet_difference(path: Path, again: Path) -> str:
     """Another version of polars may pack a Parquet file otherwise; all that it says about itself must be the same."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        return (
+            "difference in a Parquet file; whether another version of polars made it can be told with coterie[pandas]"
+        )
     try:
         file, copy = pq.ParquetFile(path), pq.ParquetFile(again)
     except (pa.ArrowException, OSError):

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import polars as pl
 
+from coterie.core.files import COMPRESSIONS, compressed
 from coterie.core.log import Log, Record, Release
 from coterie.core.parts import Part, list_digest
 from coterie.core.plan import Draft
@@ -52,7 +53,6 @@ STDOUT = "-"
 KINDS = ("tsv", "csv", "parquet", "jsonl", "ubi")
 _SAME = {"ndjson": "jsonl"}
 _FOR_SPREADSHEETS = ("tsv", "csv")
-_COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
 _ROW_GROUP = 250_000  # fixed, so that the same rows give the same bytes
 _CHUNK = 1 << 22
 _SECONDS = "%Y-%m-%d %H:%M:%S"
@@ -65,7 +65,7 @@ def kind_of(path: str | Path, kind: str | None = None) -> tuple[str, str | None]
     suffixes = text.split(".") if kind else text.split(".")[1:]
     *_, stem, suffix = "", "", *suffixes
     compression = None
-    if suffix in _COMPRESSIONS:
+    if suffix in COMPRESSIONS:
         compression, suffix = suffix, stem
     suffix = _SAME.get(suffix, suffix)
     if suffix not in KINDS or (compression and suffix == "parquet"):
@@ -395,12 +395,9 @@ def _sink(
 
 
 def _compress(plain: Path, path: Path, compression: str) -> None:
-    """One stream in one thread, without a date: the same rows give the same bytes."""
-    import pyarrow as pa
-
-    with plain.open("rb") as source, pa.output_stream(str(path), compression=_COMPRESSIONS[compression]) as target:
-        while chunk := source.read(_CHUNK):
-            target.write(chunk)
+    """One stream in one thread, without a name or a date: the same rows give the same bytes."""
+    with plain.open("rb") as source, path.open("wb") as file, compressed(file, compression) as target:
+        shutil.copyfileobj(source, target, _CHUNK)
 
 
 def _compare(

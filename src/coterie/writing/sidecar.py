@@ -110,7 +110,7 @@ def sidecar_of(
     """The sidecar of a release whose file, list of `parts` or `table` has that digest."""
     from coterie import __version__
 
-    chosen = release.record is not None and release.record.run.get("seed_chosen")
+    chosen = release.record is not None and release.record.run.get("seed_chosen") and _names_anybody(release)
     return Sidecar(
         coterie=__version__,
         format=FORMAT,
@@ -132,6 +132,11 @@ def sidecar_of(
         changed=release.changed,
         left_out=left_out,
     )
+
+
+def _names_anybody(release: Release) -> bool:
+    """Whether there are pseudonyms that somebody could undo."""
+    return bool(release.log.shape.subject) and release.log.named
 
 
 def write_sidecar(sidecar: Sidecar, path: Path) -> None:

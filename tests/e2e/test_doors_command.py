@@ -1,0 +1,82 @@
+"""The first hour at the command line: own tables, kinds of output, default steps, exit codes."""
+
+import json
+
+import pytest
+
+from coterie import given
+from coterie.core import registry
+from coterie.writing.sidecar import REPRODUCIBLE
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A table with names of its own; one query looks like personal data."""
+    lines = ["cookie;search_term;ts"]
+    lines += [f"c{n % 6};{'tea' if n // 6 % 2 else 'pots of clay'};15807204{n:02}" for n in range(36)]
+    lines += [f"c{n};kim.lee@mail.example;1580720499" for n in range(6)]
+    (tmp_path / "own.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path / "own.csv"
+
+
+def _side(path):
+    return json.loads(path.with_name(path.name + ".json").read_text())
+
+
+def test_a_table_with_names_of_its_own_is_read_without_help(coterie, own, tmp_path):
+    done = coterie("anonymize", "suppress_rare", own, "-o", tmp_path / "safe.tsv", "-k", "3")
+    assert done.code == 0
+    assert "Columns were guessed: query = search_term, user = cookie, time = ts" in " ".join(done.err.split())
+    assert (tmp_path / "safe.tsv").read_text().startswith("time\tquery\trank\turl\n")
+    assert coterie("verify", tmp_path / "safe.tsv", "-O", own, "-k", "3").code == 0
+    assert coterie("measure", tmp_path / "safe.tsv", "-O", own, "mass").code == 0
+    assert coterie("inspect", own).code == 0
+
+
+@pytest.mark.parametrize("name", ["safe.ubi", "safe.ndjson", "safe.jsonl.gz"])
+def test_ubi_and_ndjson_are_written(coterie, own, tmp_path, name):
+    out = tmp_path / name
+    assert coterie("anonymize", "suppress_rare", own, "-o", out, "--k", "3").code == 0
+    assert coterie("verify", out, "-O", own).code == 0
+    if not name.endswith("gz"):
+        assert coterie("anonymize", "suppress_rare", own, "-o", out, "--to", "ubi", "-k", "4", "--force").code == 0
+        assert '"user_query":"tea"' in out.read_text()
+
+
+@pytest.mark.parametrize(("method", "scrubs"), [
+    ("microaggregate", True), ("semantic_microaggregate", True), ("suppress_rare", False), ("generalize_users", False),
+    ("concept_microaggregate", True),
+])  # fmt: skip
+def test_scrub_is_a_default_where_whole_queries_of_single_people_are_released(method, scrubs):
+    assert given.publishes_whole_queries(registry.method(method)(k=3)) == scrubs
+
+
+def test_scrub_can_be_left_out_and_the_sidecar_says_so(coterie, own, tmp_path):
+    by_default, without = tmp_path / "a.tsv", tmp_path / "b.tsv"
+    assert coterie("anonymize", "microaggregate", own, "-o", by_default, "-k", "3").code == 0
+    assert _side(by_default)["prepare"] == ["normalize", "drop_empty", "scrub"]
+    assert given.UNSCRUBBED not in _side(by_default)["warnings"]
+    assert "mail.example" not in by_default.read_text()
+    assert coterie("anonymize", "microaggregate", own, "-o", without, "-k", "3", "--prepare", "default").code == 0
+    assert _side(without)["prepare"] == ["normalize", "drop_empty"]
+    assert given.UNSCRUBBED in _side(without)["warnings"]
+    config = tmp_path / "c.toml"
+    config.write_text('prepare = "default"\nk = 3\n')
+    assert coterie("anonymize", "microaggregate", own, "-o", without, "--config", config, "--force").code == 0
+    assert _side(without)["prepare"] == ["normalize", "drop_empty"]
+
+
+def test_a_seed_is_warned_of_only_where_there_are_pseudonyms(coterie, own, tmp_path):
+    for users, warned in (("drop", False), ("pseudonym", True)):
+        out = tmp_path / f"{users}.parquet"
+        assert (
+            coterie("anonymize", "suppress_rare", own, "-o", out, "-k", "3", "--users", users, "--seed", "7").code == 0
+        )
+        assert (REPRODUCIBLE in _side(out)["warnings"]) == warned
+
+
+@pytest.mark.parametrize("command", [["--help"], ["anonymize", "suppress_rare", "--help"]])
+def test_exit_codes_stand_in_the_help(coterie, command):
+    told = " ".join(coterie(*command).out.split())
+    assert "Exit codes: 0 done; 1 the promise does not hold;" in told
+    assert "4 nothing to release tonight" in told

@@ -1,0 +1,63 @@
+"""What a core install can do: everything but pictures, and tables of pandas and Arrow."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coterie.synth import write_aol
+
+_WITHOUT = """
+import sys
+for name in ("pyarrow", "pandas", "altair", "vl_convert"):
+    sys.modules[name] = None  # what is not installed cannot be imported
+from coterie.cli.main import run
+sys.argv = ["coterie", *sys.argv[1:]]
+sys.exit(run())
+"""
+
+
+def _run(*arguments):
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT, *map(str, arguments)], capture_output=True, text=True, env=os.environ
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    path = tmp_path_factory.mktemp("log") / "log.tsv.zst"
+    write_aol(path, 40, 7)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["tsv.gz", "jsonl.zst", "parquet"])
+def test_logs_are_anonymized_and_verified(log, tmp_path, kind):
+    out = tmp_path / f"safe.{kind}"
+    code, said = _run("anonymize", "suppress_rare", log, "-o", out, "-k", "3")
+    assert code == 0, said
+    code, said = _run("verify", out, "-O", log)
+    assert code == 0, said
+    if kind == "parquet":
+        code, said = _run("inspect", out)
+        assert code == 0, said
+
+
+def test_reports_without_pictures(log, tmp_path):
+    out = tmp_path / "safe.tsv"
+    assert _run("anonymize", "suppress_rare", log, "-o", out, "-k", "3")[0] == 0
+    code, said = _run("report", out, "-O", log, "-o", tmp_path / "r.md")
+    assert code == 0, said
+    code, said = _run("report", out, "-O", log, "-o", tmp_path / "r.html")
+    assert code == 2, said
+    assert "install coterie[charts]" in " ".join(said.split())
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_the_core_is_small():
+    """Each large dependency was measured: docs/install.md. A new one of that size needs an extra."""
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    core = text[text.index("dependencies = [") : text.index("[project.optional-dependencies]")]
+    assert not [name for name in ("pyarrow", "pandas", "altair", "vl-convert", "scipy") if f'"{name}' in core]
