@@ -1,4 +1,4 @@
-"""Texts -> vectors of terms (SPEC 8.1), some million letters at a time.
+"""Texts -> vectors of terms, some million letters at a time.
 
 A term is a noun of WordNet in its base form, by the rules of the lexicon. Left out: English stop words, words of fewer
 letters than `min_length`, words with digits, words that are no noun. The weight of a term is its share of the words

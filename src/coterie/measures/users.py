@@ -1,4 +1,4 @@
-"""Users before and after a release, with everything that the distance of users looks at (SPEC 4.2).
+"""Users before and after a release, with everything that the distance of users looks at.
 
 For measures that compare users with the profiles they got. Such a release has one name for each user; where it was made
 of groups, a sample takes groups as a whole.

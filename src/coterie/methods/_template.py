@@ -3,7 +3,7 @@
 A method is one file: this docstring with its sections, and one frozen dataclass named after the file (`suppress_rare`
 holds `SuppressRare`). Nothing has to be registered. `coterie.testing.check_method` examines it.
 
-Paper: who described it, where, and which section of SPEC.
+Paper: who described it, and where.
 
 Symbols: k = smallest number of users behind a released query.
 

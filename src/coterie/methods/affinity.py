@@ -1,7 +1,7 @@
 """Release a rare query if enough other people asked nearly the same.
 
 Paper: C. Carpineto and G. Romano, "k_θ-affinity privacy: releasing infrequent query refinements safely", Information
-    Processing and Management 51 (2015); SPEC 6.
+    Processing and Management 51 (2015).
 
 Symbols: k = smallest number of users behind a released query and the released queries affine to it; θ = least cosine of
     affine queries; τ = number of users from which an n-gram is a concept; W = weight of a concept; U(q) = users of q;
@@ -13,12 +13,12 @@ Promise: behind every released query, taken together with the released queries a
     the query. The words are released as they were typed: see `docs/limits.md`.
 
 Differs:
-    - E-001-1: distinct users in the closed neighbourhood are counted, minus one.
-    - E-001-2, E-001-4: degree = core + 1.
-    - E-001-3: θ = 1 releases at least what `suppress_rare` does, not exactly the same.
-    - E-001-8, E-001-9: cores are found by peeling.
-    - E-001-11: n-grams of each order have totals of their own.
-    - E-001-14: queries with a word of fewer than `min_term_users` users keep the degree of `suppress_rare`, or 0 with
+    - Distinct users in the closed neighbourhood are counted, minus one.
+    - Degree = core + 1.
+    - Θ = 1 releases at least what `suppress_rare` does, not exactly the same.
+    - Cores are found by peeling.
+    - N-grams of each order have totals of their own.
+    - Queries with a word of fewer than `min_term_users` users keep the degree of `suppress_rare`, or 0 with
       `strict`, and cover no other query.
     - Degrees are exact for all queries, where the paper samples. Above `max_degree` they are lower bounds, never below
       the number of users.

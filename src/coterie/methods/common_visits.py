@@ -1,7 +1,7 @@
 """Release visits of a website as sequences of pages that enough visitors walked.
 
-Paper: none. It replaces the microaggregation of access logs by G. Navarro-Arribas and V. Torra (2009, 2010;
-    SPEC 9), whose clusters of k records are mostly records of one visitor.
+Paper: none. It replaces the microaggregation of access logs by G. Navarro-Arribas and V. Torra (2009, 2010),
+    whose clusters of k records are mostly records of one visitor.
 
 Symbols: k = smallest number of visitors behind a released sequence; a visit = what a visitor asked for without a pause
     of more than half an hour (or as the prepare step `sessions` says).

@@ -2,7 +2,7 @@
 
 Paper: B. Sirisha and N. Krishnaiah, "Dynamic approach for confidentiality protection in web search" (paper 002),
     section 4, an outline of M. Batet, A. Erola, D. Sánchez and J. Castellà-Roca, "Utility preserving query log
-    anonymization via semantic microaggregation" (2013), of which only the first pages were available; SPEC 3 and 11.
+    anonymization via semantic microaggregation" (2013), of which only the first pages were available.
 
 Symbols: k = smallest size of a group; A(c) = a concept and all above it in the taxonomy, without the root; d = distance
     of two concepts or queries, log2(1 + (|A1 u A2| - |A1 n A2|) / |A1 u A2|); D = distance of two users, the mean over
@@ -18,7 +18,7 @@ Promise: every released profile, that is everything published under one name, is
     word, in queries of at least `phrase_users` different users of the log.
 
 Differs:
-    - E-002-1: MDAV is that of SPEC 3.
+    - MDAV is that of `microaggregate`.
     - d is the group's usual measure. D, C and the choice of queries are reconstructions, as the outline has none.
     - A query may mean up to `categories` concepts: d takes the nearest ones, C the likeliest.
     - C has as many slots as the rounded mean of queries (half up). They go down the taxonomy by largest remainders

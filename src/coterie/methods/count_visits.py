@@ -1,7 +1,7 @@
 """Publish tables about an access log in place of its rows: pages, pairs of pages, referrers, hours, browsers.
 
-Paper: none. It complements the microaggregation of access logs by G. Navarro-Arribas and V. Torra (2009, 2010;
-    SPEC 9), whose indicators (clicks and visits by browser) are numbers that can be published as such.
+Paper: none. It complements the microaggregation of access logs by G. Navarro-Arribas and V. Torra (2009, 2010),
+    whose indicators (clicks and visits by browser) are numbers that can be published as such.
 
 Symbols: k = smallest number of visitors behind a number; a cell = one line of a table; a visit = what a visitor asks
     for without a pause of more than half an hour (or as the prepare step `sessions` says).

@@ -1,7 +1,7 @@
 """Release every query as one concept of a taxonomy that enough people's queries share.
 
 Paper: C. Carpineto and G. Romano, "k_θ-affinity privacy" (2015), section 4.4, WNGEN: k-anonymity under WordNet
-    generalization (He and Naughton 2009) at the level of single queries; SPEC 7.3.
+    generalization (He and Naughton 2009) at the level of single queries.
 
 Symbols: k = smallest number of users (`size = queries`: of distinct queries) behind a released concept; M(c) = queries
     whose way down the tree leads through concept c; left-over of c = members of M(c) that are released as nothing
@@ -12,11 +12,11 @@ Promise: every released concept stands for queries of at least k different users
     as k users share it with the concept. Rows without a user are not counted.
 
 Differs:
-    - E-001-6: users are counted, queries only if asked.
+    - Users are counted, queries only if asked.
     - Stop words are not terms, unless `paper_compat` ("in" is Indiana there).
     - Queries without a term of the taxonomy are left out, where the paper calls them `entity`.
     - A left-over of fewer than k rises alone to the next concept above, and is left out where even the root has too
-      few. Read to the letter, SPEC 7.3 keeps all members at that concept (`left_over = stay`): one person's `object`
+      few. Read to the letter.3 keeps all members at that concept (`left_over = stay`): one person's `object`
       then hides all objects.
     - The concept is released by its label, with a number where several concepts have that label.
     - User numbers are dropped unless asked (`users`). Of url, rank and day as much stays as k users share (`attrs`).

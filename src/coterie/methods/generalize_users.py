@@ -1,7 +1,7 @@
 """Release every user as a set of concepts that at least k users share.
 
 Paper: Y. He and J. F. Naughton, "Anonymization of set-valued data via top-down, local generalization" (2009), the user
-    level that Carpineto and Romano (2015), section 4.4, compare with; SPEC 7.2.
+    level that Carpineto and Romano (2015), section 4.4, compare with.
 
 Symbols: k = smallest number of users that share a released set; record = the set of concepts a user's words mean; cut =
     the concepts that cover all items of the records of one group; gain of a concept = its leaves x the items below it.

@@ -1,7 +1,7 @@
 """Release as much of each request of an access log as enough visitors share: page, referrer, browser and hour.
 
-Paper: none. It replaces the microaggregation of access logs by G. Navarro-Arribas and V. Torra (2009, 2010;
-    SPEC 9), whose k records are mostly those of one visitor.
+Paper: none. It replaces the microaggregation of access logs by G. Navarro-Arribas and V. Torra (2009, 2010),
+    whose k records are mostly those of one visitor.
 
 Symbols: k = smallest number of visitors behind a released row; a detail = what accompanies a page (`details`).
 

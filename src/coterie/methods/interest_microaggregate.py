@@ -1,7 +1,7 @@
 """Give every user the same published profile as at least k - 1 others who are interested in the same things.
 
 Paper: none; `docs/interests.md` explains the groups, `docs/phrases.md` the profiles, which are both our own. With
-    `publish = queries` profiles and promise are those of `microaggregate` (Navarro-Arribas et al. 2012, SPEC 4.3).
+    `publish = queries` profiles and promise are those of `microaggregate` (Navarro-Arribas et al. 2012).
     LSA: S. Deerwester et al., "Indexing by latent semantic analysis", JASIS 41 (1990). Trees: S. Dasgupta and
     Y. Freund, "Random projection trees and low dimensional manifolds", STOC 2008. Diverse groups:
     A. Machanavajjhala et al., "l-diversity", TKDD 1 (2007).
@@ -31,9 +31,10 @@ Differs:
     - All groups have k to 2k - 1 users, except those that had to be joined because of `sensitive`.
     - Stems and stop words are those of `language`, of English unless said. Text that is written without spaces is cut
       into pairs of letters in every language (`docs/languages.md`).
-    - With `choice = herding` each member gives as many queries as by SPEC 4.3, and those are chosen whose stems,
-      strings and hosts together are nearest to those of the whole group (Chen, Welling and Smola, "Super-samples from
-      kernel herding", UAI 2010). Groups with more than 17 million pairs of rows and chosen ones keep SPEC 4.3.
+    - With `choice = herding` each member gives as many queries as in `microaggregate`, and those are chosen whose
+      stems, strings and hosts together are nearest to those of the whole group (Chen, Welling and Smola, "Super-samples
+      from kernel herding", UAI 2010). Groups with more than 17 million pairs of rows and chosen ones keep those of
+      `microaggregate`.
 
 Cost: near linear in rows and users: counting words, LSA on 50,000 users, and for each user the comparison with about
     800 others. Memory: the distinct queries, eight bytes for each query of each user, the matrix of users and words,

@@ -1,7 +1,7 @@
 """Give every user the same published profile as at least k - 1 others.
 
 Paper: G. Navarro-Arribas, V. Torra, A. Erola and J. Castellà-Roca, "User k-anonymity for privacy preserving data mining
-    of query logs", Information Processing and Management 48 (2012); SPEC 3 and 4.
+    of query logs", Information Processing and Management 48 (2012).
 
 Symbols: k = smallest size of a group; φ = the events of a user; d = distance of two users; C = the common profile of
     several users; x̄ = C of the users that are not grouped yet; x_r, x_s = the users farthest from x̄ and from x_r.
@@ -14,15 +14,15 @@ Promise: every released profile, that is everything published under one name, is
     word, in queries of at least `phrase_users` different users of the log.
 
 Differs:
-    - E-000-1: differences are normalized by the minimum.
-    - E-000-2: the weights of domain labels sum to 1.
-    - E-000-3: with `eq1 = text` the words of two queries weigh twice as much as their number; `printed` is the formula
+    - Differences are normalized by the minimum.
+    - The weights of domain labels sum to 1.
+    - With `eq1 = text` the words of two queries weigh twice as much as their number; `printed` is the formula
       as printed.
-    - E-000-4: weights sum to 6.
-    - E-000-6: the size of C is the rounded mean.
-    - E-000-7: shares of query strings are filled by largest remainders.
-    - E-000-8: nothing is pruned by the triangle inequality.
-    - E-000-12: x̄ = C(X), never a medoid. It is always made with `attrs = nearest`.
+    - Weights sum to 6.
+    - The size of C is the rounded mean.
+    - Shares of query strings are filled by largest remainders.
+    - Nothing is pruned by the triangle inequality.
+    - X̄ = C(X), never a medoid. It is always made with `attrs = nearest`.
     - The paper does not say what times, ranks and pages are averaged over. Each event of the group counts for the
       chosen event nearest to it; of several, the first by user, query, time, rank and page.
     - A page or a rank that comes from one user alone is not released, whatever `attrs` is, even where others stand

@@ -2,7 +2,7 @@
 
 Paper: G. Navarro-Arribas and V. Torra, "New privacy-preserving data mining techniques", deliverable of the ARES project
     (2010), chapter 2, after D. Abril, G. Navarro-Arribas and V. Torra, "Towards semantic microaggregation of
-    categorical data for confidential documents", MDAI 2010 (SPEC 8).
+    categorical data for confidential documents", MDAI 2010.
     Its rules are `groups = wordnet, publish = subsumer`; the default is our own. LSA: S. Deerwester et al., "Indexing
     by latent semantic analysis", JASIS 41 (1990). Similarity of terms: Z. Wu and M. Palmer, "Verb semantics and lexical
     selection", ACL 1994.
@@ -17,14 +17,14 @@ Promise: every released vector is shared by at least k documents, and every term
     released of its documents, and they are counted.
 
 Differs:
-    - The paper groups documents by the meanings of their terms in WordNet (MDAV, SPEC 3) and releases what their terms
+    - The paper groups documents by the meanings of their terms in WordNet (MDAV) and releases what their terms
       have in common there. What documents are about is then hard to recognize. Here they are grouped by LSA, and the
       terms are released that at least half of the group share, as they are (docs/documents.md has the figures).
     - Half, or another `share`, is of the documents (or owners) that a group really has, which are up to 2k - 1: more
       than half of k.
     - Weights are means over all documents of the group, rounded to three digits, and none is below 0.001: exact means
       of two documents could be solved for what each of them has.
-    - The paper does not say how vectors are matched. Here partners are those of the best assignment (SPEC 8.2); terms
+    - The paper does not say how vectors are matched. Here partners are those of the best assignment; terms
       without a partner are dropped, and equal concepts of a vector become one with the sum of their weights.
     - Terms that WordNet does not know have no part in `wordnet` and `subsumer`. Only first hypernyms count (a tree).
     - In groups that were not built around a document, vectors are folded in the order of their distance to the first.

@@ -1,7 +1,7 @@
 """Put one record in place of k similar records of an access log.
 
 Paper: G. Navarro-Arribas and V. Torra, ARES deliverable (2010), section 3.1, after their "Towards microaggregation of
-    log files for Web usage mining in B2C e-commerce" (2009); SPEC 3 and 9.
+    log files for Web usage mining in B2C e-commerce" (2009).
 
 Symbols: k = smallest number of records in a group; d = distance of two records, the weighted mean of those of request,
     referrer, agent, address, time, method, status and size; x̄ = the average of the records that are not grouped yet;
@@ -13,7 +13,7 @@ Promise: every released record stands for records of at least k different visito
     records, each under a name of its own. Records without a visitor are not released.
 
 Differs:
-    - The papers that define the method were not available. Distances, averages and weights are those of SPEC 9.
+    - The papers that define the method were not available. Distances, averages and weights are our own choice.
     - `visitors`: a group is x_r (or x_s) and the nearest records of k - 1 other visitors, as long as records of k
       visitors are left; the paper counts records. The records left then belong to the visitors who have the most: each
       joins the group whose first record is nearest (`leftovers = nearest`), or is not released. Groups can then be

@@ -1,7 +1,7 @@
 """Give every user the same published profile as at least k - 1 others who search for the same kinds of things.
 
 Paper: A. Erola, J. Castellà-Roca, G. Navarro-Arribas and V. Torra, "Semantic microaggregation for the anonymization of
-    query logs using the open directory project", SORT special issue (2011); SPEC 5.
+    query logs using the open directory project", SORT special issue (2011).
 
 Symbols: k = smallest size of a group; L = `levels`, the depth down to which categories count; `categories` = how many
     categories of a term count; M_l(i, c) = how often the terms of user i have a category at or below category c of
@@ -16,11 +16,11 @@ Promise: every released profile, that is everything published under one name, is
     word, in queries of at least `phrase_users` different users of the log.
 
 Differs:
-    - E-003-1: similarity is the sum of the smaller counts.
-    - E-003-3: nobody is their own neighbour.
-    - E-003-4: groups are made while 2k users are left; the last has k to 2k - 1.
-    - E-003-5: quotas are whole numbers and are reached: after three passes the rest is drawn at random.
-    - E-003-6: a merged user has the sum of both rows.
+    - Similarity is the sum of the smaller counts.
+    - Nobody is their own neighbour.
+    - Groups are made while 2k users are left; the last has k to 2k - 1.
+    - Quotas are whole numbers and are reached: after three passes the rest is drawn at random.
+    - A merged user has the sum of both rows.
     - Categories come from a taxonomy in a file, WordNet's nouns unless another is given, in place of the Open
       Directory's search.
     - Times, ranks and pages, of which the paper says nothing, are dropped unless `attrs` asks for them; a time is cut

@@ -1,7 +1,7 @@
 """Release a query, or a page of an access log, only if enough different people asked for it.
 
 Paper: E. Adar, "User 4XXXXX9: anonymizing query logs" (2007), as the baseline EQ of Carpineto and Romano,
-    "k_θ-affinity privacy" (2015), section 4.1; SPEC 6.1.
+    "k_θ-affinity privacy" (2015), section 4.1.
 
 Symbols: k = smallest number of users behind a released query; degree(q) = number of distinct users who issued exactly
     q.

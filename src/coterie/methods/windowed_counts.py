@@ -1,7 +1,7 @@
 """Publish how often each query was asked within a window of time, if enough different people asked it there.
 
 Paper: none. It is what the gate (`coterie gate`, `coterie append`) gives in parts, computed at once; its rule is that
-    of `suppress_rare` (E. Adar, 2007; SPEC 6.1) within each window.
+    of `suppress_rare` (E. Adar, 2007) within each window.
 
 Symbols: k = smallest number of users behind a released query; a window = the rows of so many days, counted from
     1970-01-01 on, so that the windows of every log are the same.

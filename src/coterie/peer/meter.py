@@ -1,4 +1,4 @@
-"""The meter: how much a query points at its author, as SimAttack would see it (SPEC 13.6).
+"""The meter: how much a query points at its author, as SimAttack would see it.
 
 Queries are sets of keywords. For a query q and the author's earlier ones q_1 .. q_n:
 

@@ -1,4 +1,4 @@
-"""One exchange of UUP with its cryptography: ElGamal over the squares modulo a safe prime (SPEC 10.4).
+"""One exchange of UUP with its cryptography: ElGamal over the squares modulo a safe prime.
 
     keys      user i draws a_i and publishes y_i = g^a_i; the group's key is y = Π y_i
     queries   user i sends (g^r, m_i y^r)

@@ -1,4 +1,4 @@
-"""Turn lines into events (SPEC 1.1): one row for each (subject, item, time).
+"""Turn lines into events: one row for each (subject, item, time).
 
 Several clicks on one query are several lines; as an event they are one row, which keeps the click of the best
 rank (ties by url, never by the order of lines). Rows without a time cannot be told apart and are all kept.

@@ -1,4 +1,4 @@
-"""Write equal items equally (SPEC 1.2): NFKC, lower case, trimmed, runs of white space to one space.
+"""Write equal items equally: NFKC, lower case, trimmed, runs of white space to one space.
 
 Nothing else is stripped: `&`, digits, dots and hyphens are part of words. Paths of access logs keep their case,
 which matters to servers, and are only trimmed. Terms of a document that become equal are one term, with the sum of

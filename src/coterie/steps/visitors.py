@@ -1,4 +1,4 @@
-"""Who is one visitor of an access log: address, browser, system and their versions (the paper's rule, SPEC 9).
+"""Who is one visitor of an access log: address, browser, system and their versions (the paper's rule).
 
 Without this step, a visitor is the address and the agent as it is written, so that an update of the browser, or a
 toolbar, makes a new one. With it, `sessions` are those of the paper: address and parsed agent, until a pause of more

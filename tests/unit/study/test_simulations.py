@@ -84,7 +84,7 @@ def test_it_resumes(study, tmp_path):
 
 def test_a_broken_result_is_refused(study, tmp_path):
     run_study(load_study(study, folder=tmp_path / "out"))
-    for path in (tmp_path / "out").glob("*.json"):
+    for path in (tmp_path / "out" / "cells").glob("*.json"):
         path.write_text("{}")
     with pytest.raises(InputError, match="Delete it, and it is computed again"):
         run_study(load_study(study, folder=tmp_path / "out"))

@@ -1,7 +1,7 @@
 """SimAttack: somebody who knows what people searched earlier guesses who searched later.
 
-The attack of SPEC 13.6. Queries become sets of keywords, without stop words. For a query q and a user whose known
-queries are q_1 .. q_n:
+The attack of Petit et al. (2016). Queries become sets of keywords, without stop words. For a query q and a user whose
+known queries are q_1 .. q_n:
 
     s_i = |q ∩ q_i| / √(|q| |q_i|), in ascending order
     S = s_1, then S ← α s_i + (1 - α) S for i = 2 .. n, α = 0.6

@@ -19,7 +19,7 @@ from coterie.core.scores import Figure, Glance, Score
 from coterie.measures.comparison import Comparison, of_few_queries
 
 needs = frozenset({"record", "text"})
-THRESHOLD = 40  # paper 000 calls a user protected at or below this level (erratum E-000-9)
+THRESHOLD = 40  # paper 000 calls a user protected at or below this level
 figures = (
     Figure(
         section="privacy",

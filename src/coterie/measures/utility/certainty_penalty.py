@@ -1,7 +1,7 @@
 """Normalized certainty penalty (NCP): how much of the words of the log the release leaves uncertain.
 
 Each word of each row of the original costs between 0 and 1: 0 where it is released as it was typed, 1 where its query
-was left out (SPEC 2.6). NCP = sum of the costs / T, T = words of the original with repetitions, so 0 is a release of
+was left out. NCP = sum of the costs / T, T = words of the original with repetitions, so 0 is a release of
 everything and 1 of nothing. Rows are counted; with the prepare step `events`, searches are.
 
 Where concepts are released in place of queries, a word whose concept is at or below the released one (of several, the

@@ -1,12 +1,12 @@
-"""How much groups of documents lose, as paper 004 measures it (SPEC 2.8): L = 100 SSE / SST.
+"""How much groups of documents lose, as paper 004 measures it: L = 100 SSE / SST.
 
     sse    Σ d(x, c)², x a document, c what the documents of its group have in common
     ssa    Σ n d(c, c̄)² over groups of n documents, c̄ what all documents have in common
     sst    SSE + SSA
     loss   L, in percent
 
-d is the distance of vectors by the meanings of their terms in WordNet (Wu-Palmer, best assignment, SPEC 8.2), and what
-documents have in common are the concepts above their terms (SPEC 8.3), whatever was released: a measure of the groups.
+d is the distance of vectors by the meanings of their terms in WordNet (Wu-Palmer, best assignment), and what
+documents have in common are the concepts above their terms, whatever was released: a measure of the groups.
 A group is folded in the order of the distance to its first document, by name; all documents by name.
 
 More than 1,000 documents are a sample of whole groups. Terms that WordNet does not know have no part in it.

@@ -3,7 +3,7 @@
 Needs a file of labelled queries: `coterie measure ... f_beta --labels FILE`, or `labels = "FILE"` under [measure] of a
 study. It is a csv or tsv table with a header, the column `query` and one of `sensitive`, `label`, `is_pii` (yes, true,
 1, sensitive or maybe; no, false, 0 or harmless). With H the harmless labelled queries of the log and R the released
-labelled ones (SPEC 2.7):
+labelled ones:
 
     precision P = |H and R| / |R|      recall = |H and R| / |H|      F_β = (β² + 1) P recall / (β² P + recall)
 

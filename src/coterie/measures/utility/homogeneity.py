@@ -1,12 +1,12 @@
 """How similar are the users who got a common profile, compared with random groups?
 
-With d the distance of users of paper 000 (SPEC 4.2), c_i the profile that was released for group C_i and c̄ the common
+With d the distance of users of paper 000, c_i the profile that was released for group C_i and c̄ the common
 profile of all users:
 
     sse = Σ_i Σ_{x in C_i} d(x, c_i)²      mean_distance = mean of d(x, c_i) over users
     ssa = Σ_i |C_i| d(c_i, c̄)²             sst = sse + ssa             loss = 100 sse / sst
 
-`sse.random` and so on are the same for random groups of the same sizes, with common profiles of SPEC 4.3, without
+`sse.random` and so on are the same for random groups of the same sizes, with common profiles as in paper 000, without
 times, ranks and hosts where the release has none; `sse.ratio` and `mean_distance.ratio` compare the two. 1 means that
 the groups are no better than random ones; smaller is better.
 sst is not the same for all k, so compare losses of one k only.

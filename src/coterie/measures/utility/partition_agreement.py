@@ -1,6 +1,6 @@
 """Does a clustering of users find the same clusters in the release as in the original?
 
-κ-means with the distance of users and the common profile of paper 000 (SPEC 4.2, 4.3) runs on both logs, from the same
+κ-means with the distance of users and the common profile of paper 000 runs on both logs, from the same
 κ random users, for κ = 2, 5, 10 and 20 (or those of `--kappa`) as far as there are more users. Of all pairs of
 users, r are together in both, s only in the original, t only in the release, u in neither:
 

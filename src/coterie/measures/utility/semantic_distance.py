@@ -1,4 +1,4 @@
-"""How far in meaning is what users got from what they searched for (SPEC 11)?
+"""How far in meaning is what users got from what they searched for?
 
 Queries and released texts are mapped to concepts of WordNet, or of a taxonomy that is given, up to five each; d of two
 of them is 0 for the same concept and 1 where nothing is in common or one has no concept (and is another text). The

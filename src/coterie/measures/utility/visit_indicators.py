@@ -1,4 +1,4 @@
-"""The indicators of paper 004 (section 3.1, SPEC 9): clicks and sessions by browser, before and after a release.
+"""The indicators of paper 004 (section 3.1): clicks and sessions by browser, before and after a release.
 
     clicks.error        error of the shares of clicks by family of browsers: half the sum of their differences
     sessions.count      sessions in the release, and in the original (`sessions.count.original`)

@@ -4,9 +4,9 @@ Paper:   B. Sirisha and N. Krishnaiah, "Dynamic approach for confidentiality pro
          after A. Erola and others (2011) and A. Viejo and J. Castellà-Roca (2010).
 Symbols: N[u], a user and their friends; the rules are those of kernels/friends.py.
 Differs:
-    - The paper's forwarding function and its parameters are in no source at hand: SPEC 10.2 says what is done here.
+    - The paper's forwarding function and its parameters are in no source at hand: those here are our own choice.
     - In the choice a refusal counts like several submissions (`backoff`): else those who refuse are asked forever.
-    - A friend refuses who did `credit` more for somebody than they for them; a ratio, as in SPEC 10.2, would punish
+    - A friend refuses who did `credit` more for somebody than they for them; a ratio would punish
       honest people who search more than their friends.
     - `sticky_query`, `sticky_topic`, `similar` and `best_fit` are not the paper's. `similar` and `best_fit` need
       friends who publish their interests.
