@@ -69,6 +69,9 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
         f"  {program} verify {paths[0]} --original {log_path}",
         f"  {program} methods interest_microaggregate",
         f"  {program} anonymize suppress_rare YOUR-LOG -o safe.parquet --k 5",
+        "",
+        "The same in your browser:",
+        f"  {program} studio {log_path}",
     ]
 
 

@@ -1,4 +1,7 @@
-"""The studio in a real browser: every step on four kinds of logs, for everybody's eyes and hands, and under attack."""
+"""The studio in a real browser: every step on four kinds of logs, for everybody's eyes and hands, and under attack.
+
+Covers: cli/studio.py
+"""
 
 import re
 import time

@@ -52,5 +52,5 @@ def _has_screen() -> bool:
 def _needs_packages() -> None:
     from importlib.util import find_spec
 
-    if any(find_spec(name) is None for name in ("starlette", "uvicorn", "multipart")):
+    if any(find_spec(name) is None for name in ("starlette", "uvicorn", "python_multipart")):
         raise MissingError("The studio needs a small web server: python -m pip install 'coterie[studio]'")

@@ -23,18 +23,14 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from coterie.core import registry
-from coterie.studio import commands, pages, plain
+from coterie.studio import beside, commands, forms, pages, plain
 from coterie.studio.desk import COMPARED, Attempt, Desk, OpenLog
+from coterie.studio.forms import BadFormError
 from coterie.studio.guard import DOCUMENT_POLICY, TooMuchError
-from coterie.studio.picture import Point, draw
+from coterie.studio.picture import draw
 from coterie.studio.queue import Job
 
 MOST_SYNTHETIC = 100_000
-_READING = ("format", "query_param", "user_field", "date")
-
-
-class BadFormError(Exception):
-    """What was typed cannot be; the sentence says why."""
 
 
 class Studio:
@@ -174,8 +170,8 @@ class Studio:
             case "name":
                 source = self._named(form)
             case "synthetic":
-                users = _whole(form, "users", 2, MOST_SYNTHETIC)
-                kind = _text(form, "kind")
+                users = forms.whole_of(form, "users", 2, MOST_SYNTHETIC)
+                kind = forms.text_of(form, "kind")
                 source = plain.Source(paths=(f"synth:users={users},seed=7{f',kind={kind}' if kind else ''}",))
             case "drop":
                 source = await self._dropped(form)
@@ -184,18 +180,18 @@ class Studio:
         return self._to(f"/log/{self._desk.open(source).id}")
 
     def _named(self, form: FormData) -> plain.Source:
-        path = _text(form, "path")
+        path = forms.text_of(form, "path")
         if not path:
             raise BadFormError("Type where the log is: the path of a file, or a pattern such as logs/*.gz")
         if path == "-":
             raise BadFormError("A log cannot be typed here. Name a file.")
-        return plain.Source(paths=(str(Path(path).expanduser()),), reading=_reading(form))
+        return plain.Source(paths=(str(Path(path).expanduser()),), reading=forms.reading_of(form))
 
     async def _dropped(self, form: FormData) -> plain.Source:
         paths, names = await self._files(form)
         if not paths:
             raise BadFormError("No file came. Choose one, or drop it on the page.")
-        return plain.Source(paths=tuple(paths), shown=tuple(names), kept=False, reading=_reading(form))
+        return plain.Source(paths=tuple(paths), shown=tuple(names), kept=False, reading=forms.reading_of(form))
 
     async def _log(self, request: Request) -> Response:
         log, desk = self._log_of(request), self._desk
@@ -203,16 +199,18 @@ class Studio:
         names = log.names or (log.opened.names if log.opened is not None else ())
         return self._page(
             "log", "open", log, formats=registry.names("formats"), steps_there=registry.names("steps"),
-            command=commands.inspect(log.source), known=known or _SEARCHES, names=names,
+            command=commands.inspect(log.source), known=known or forms.SEARCHES, names=names,
         )  # fmt: skip
 
     async def _again(self, request: Request) -> Response:
         form, log = await self._form(request), self._log_of(request)
-        return self._to(f"/log/{self._desk.again(log, _reading(form), _text(form, 'prepare') or 'default').id}")
+        return self._to(
+            f"/log/{self._desk.again(log, forms.reading_of(form), forms.text_of(form, 'prepare') or 'default').id}"
+        )
 
     async def _show(self, request: Request) -> Response:
         form, log = await self._form(request), self._log_of(request)
-        self._desk.ask(log, "names" if _text(form, "what") == "names" else "rows")
+        self._desk.ask(log, "names" if forms.text_of(form, "what") == "names" else "rows")
         return self._to(f"/log/{log.id}")
 
     async def _hide(self, request: Request) -> Response:
@@ -240,7 +238,7 @@ class Studio:
         catalogue = desk.catalogue
         if catalogue is None or log.opened is None:
             return self._page("wait", "choose", log, job=desk.known if catalogue is None else log.job)
-        attempt = desk.attempts.get(_number(request.query_params.get("try")))
+        attempt = desk.attempts.get(forms.number_in(request.query_params.get("try")))
         groups = catalogue.groups.get(log.opened.shape, ())
         offered = [name for _, _, names in groups for name in names]
         name = attempt.method if attempt is not None else request.query_params.get("method", "")
@@ -248,7 +246,11 @@ class Studio:
             name = next(iter(offered), "")
         offer = catalogue.offers.get(name)
         typed = dict(attempt.typed) if attempt is not None else {}
-        command = "" if offer is None else commands.anonymize(log.source, offer, typed or {"k": _k(offer)}, "safe.tsv")
+        command = (
+            ""
+            if offer is None
+            else commands.anonymize(log.source, offer, typed or {"k": forms.k_of(offer)}, "safe.tsv")
+        )
         return self._page(
             "choose", "choose", log, groups=groups, offers=catalogue.offers, offer=offer, typed=typed, attempt=attempt,
             command=command, attacks=commands.measure(log.source, "safe.tsv"), tried=desk.tried(log),
@@ -257,10 +259,10 @@ class Studio:
     async def _try(self, request: Request) -> Response:
         form, log = await self._form(request), self._log_of(request)
         catalogue = self._desk.catalogue
-        offer = None if catalogue is None else catalogue.offers.get(_text(form, "method"))
+        offer = None if catalogue is None else catalogue.offers.get(forms.text_of(form, "method"))
         if offer is None or log.opened is None:
             raise BadFormError("Open a log and choose a method first.")
-        attempt = self._desk.attempt(log, offer.name, _typed(form, offer))
+        attempt = self._desk.attempt(log, offer.name, forms.parameters_of(form, offer))
         return self._to(f"/log/{log.id}/choose?try={attempt.id}#result")
 
     async def _attack(self, request: Request) -> Response:
@@ -276,20 +278,20 @@ class Studio:
     async def _compare(self, request: Request) -> Response:
         log, said = self._log_of(request), request.query_params
         tried = self._desk.tried(log)
-        chosen = [_number(each) for each in said.getlist("t")]
+        chosen = [forms.number_in(each) for each in said.getlist("t")]
         picked = [each for each in reversed(tried) if each.id in chosen] or list(reversed(tried[:COMPARED]))
         side = picked[:COMPARED]
-        risks, uses = _axes(side, ("attacks", "privacy")), _axes(side, ("utility",))
-        x, y = _picked_axis(risks, said.get("x")), _picked_axis(uses[::-1], said.get("y"))
-        most, least = _percent(said.get("most")), _percent(said.get("least"))
+        risks, uses = beside.axes(side, ("attacks", "privacy")), beside.axes(side, ("utility",))
+        x, y = beside.picked_axis(risks, said.get("x")), beside.picked_axis(uses[::-1], said.get("y"))
+        most, least = forms.percent_in(said.get("most")), forms.percent_in(said.get("least"))
         if "most" not in said and x is not None and x.section == "attacks":
-            most = _one_in_k(side)
-        points = [] if x is None or y is None else _points(side, x.id, y.id)
+            most = beside.one_in_k(side)
+        points = [] if x is None or y is None else beside.points(side, x.id, y.id)
         drawn = None if x is None or y is None else draw(points, (x.axis, y.axis), most, least)
         records = [f"record.{each.id}" for each in side]
         return self._page(
             "compare", "compare", log, tried=tried, side=side, risks=risks, uses=uses, x=x, y=y, most=most, least=least,
-            drawn=drawn, short=_in_short(side), rows=_side_by_side(side), compared=COMPARED,
+            drawn=drawn, short=beside.in_short(side), rows=beside.tables(side), compared=COMPARED,
             too_many=len(picked) > COMPARED,
             command=commands.report(log.source, [f"safe.{each.id}.tsv" for each in side], "report.html", records),
         )  # fmt: skip
@@ -299,7 +301,7 @@ class Studio:
     async def _decide_page(self, request: Request) -> Response:
         log, desk = self._log_of(request), self._desk
         tried = desk.tried(log)
-        attempt = desk.attempts.get(_number(request.query_params.get("try"))) or (tried[0] if tried else None)
+        attempt = desk.attempts.get(forms.number_in(request.query_params.get("try"))) or (tried[0] if tried else None)
         command = ""
         if attempt is not None and desk.catalogue is not None:
             offer = desk.catalogue.offers[attempt.method]
@@ -315,15 +317,15 @@ class Studio:
         form, attempt = await self._form(request), self._attempt_of(request)
         if attempt.tried is None or self._desk.catalogue is None:
             raise BadFormError("There is no release to decide about yet.")
-        kind = _text(form, "kind")
+        kind = forms.text_of(form, "kind")
         if kind not in self._desk.catalogue.kinds:
             raise BadFormError(f"A release is written as {', '.join(self._desk.catalogue.kinds)}.")
-        about: dict[str, Any] = {name: _text(form, name) for name, _ in self._desk.catalogue.questions}
-        about["thresholds"] = _thresholds(form, self._desk.catalogue.thresholds)
-        folder = _text(form, "folder")
+        about: dict[str, Any] = {name: forms.text_of(form, name) for name, _ in self._desk.catalogue.questions}
+        about["thresholds"] = forms.thresholds_of(form, self._desk.catalogue.thresholds)
+        folder = forms.text_of(form, "folder")
         if not folder:
             raise BadFormError("Say where to write: the name of a new folder.")
-        decision = self._desk.decide(attempt, folder, kind, about, keep_record=_text(form, "record") == "on")
+        decision = self._desk.decide(attempt, folder, kind, about, keep_record=forms.text_of(form, "record") == "on")
         return self._to(f"/decision/{decision.id}")
 
     async def _decision(self, request: Request) -> Response:
@@ -347,7 +349,7 @@ class Studio:
     # --- verify ----------------------------------------------------------------------------------------
 
     async def _verify_page(self, request: Request) -> Response:
-        log = self._desk.logs.get(_number(request.query_params.get("log")))
+        log = self._desk.logs.get(forms.number_in(request.query_params.get("log")))
         return self._page(
             "verify", "verify", log, logs=[each for each in self._desk.logs.values() if each.opened is not None],
             promises=registry.names("promises"), checks=list(reversed(self._desk.checks.values())), check=None,
@@ -356,20 +358,20 @@ class Studio:
     async def _verify(self, request: Request) -> Response:
         form = await self._form(request)
         paths, names = await self._files(form)
-        out = _text(form, "out")
+        out = forms.text_of(form, "out")
         if paths:
-            out, name = _release_among(paths, names)
+            out, name = forms.release_among(paths, names)
         elif out:
             out = str(Path(out).expanduser())
             name = Path(out).name
         else:
             raise BadFormError("Drop a release and its sidecar, or type where it is.")
-        log = self._desk.logs.get(_number(_text(form, "original")))
+        log = self._desk.logs.get(forms.number_in(forms.text_of(form, "original")))
         original = None if log is None else log.source
-        if original is None and (path := _text(form, "original_path")):
+        if original is None and (path := forms.text_of(form, "original_path")):
             original = plain.Source(paths=(str(Path(path).expanduser()),))
-        promise, record = _text(form, "promise"), _text(form, "record")
-        k = _whole(form, "k", 1, 10**9) if _text(form, "k") else None
+        promise, record = forms.text_of(form, "promise"), forms.text_of(form, "record")
+        k = forms.whole_of(form, "k", 1, 10**9) if forms.text_of(form, "k") else None
         command = commands.verify(name if paths else out, original, promise, k, record)
         check = self._desk.check(
             name,
@@ -414,7 +416,7 @@ class Studio:
         form = await self._form(request)
         job = self._job_of(request)
         await run_in_threadpool(self._desk.queue.stop, job)
-        back = _text(form, "back")
+        back = forms.text_of(form, "back")
         return self._to(back if back.startswith("/") and not back.startswith("//") else "/")
 
     async def _end(self, request: Request) -> Response:
@@ -422,148 +424,3 @@ class Studio:
         self._close()
         says = "The studio is closed. Everything it held is gone, but for the folders that you asked for."
         return self._page("closed", "", heading="Closed", says=says)
-
-
-# --- what was typed --------------------------------------------------------------------------------------
-
-_SEARCHES = (("user", ""), ("time", ""), ("query", ""), ("rank", ""), ("url", ""))
-"""Columns to ask for where it is not known yet what a file holds."""
-
-
-def _text(form: FormData, name: str) -> str:
-    value = form.get(name)
-    return value.strip()[:4000] if isinstance(value, str) else ""
-
-
-def _whole(form: FormData, name: str, least: int, most: int) -> int:
-    number = _number(_text(form, name), -1)
-    if not least <= number <= most:
-        raise BadFormError(f"{name} must be a whole number from {least:,} to {most:,}.")
-    return number
-
-
-def _number(text: str | None, otherwise: int = 0) -> int:
-    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 12 else otherwise
-
-
-def _percent(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return number if 0 <= number <= 1000 else None
-
-
-def _thresholds(form: FormData, risks: tuple[str, ...]) -> dict[str, float]:
-    """The thresholds that were typed."""
-    found = {}
-    for risk in risks:
-        text = _text(form, f"threshold.{risk}")
-        number = _percent(text)
-        if text and (number is None or number > 100):
-            raise BadFormError(f"The threshold for {risk.replace('_', ' ')} is a percentage from 0 to 100.")
-        if number is not None:
-            found[risk] = number
-    return found
-
-
-def _reading(form: FormData) -> dict[str, Any]:
-    """How to read a log, as far as a form says it."""
-    reading: dict[str, Any] = {name: text for name in _READING if (text := _text(form, name))}
-    columns = {name[7:]: text for name in form if name.startswith("column.") and (text := _text(form, name))}
-    for pair in _text(form, "columns").split(","):
-        ours, mark, theirs = pair.partition("=")
-        if mark and ours.strip() and theirs.strip():
-            columns[ours.strip()] = theirs.strip()
-    if columns:
-        reading["columns"] = columns
-    if _text(form, "allow_bad") == "on":
-        reading["allow_bad"] = True
-    return reading
-
-
-def _typed(form: FormData, offer: plain.Offer) -> dict[str, str]:
-    """What was typed for each parameter of a method."""
-    typed = {}
-    for field in offer.fields:
-        name = f"p.{field.name}"
-        if field.widget == "flag":
-            typed[field.name] = "on" if name in form else ""
-        elif field.widget == "several":
-            typed[field.name] = ",".join(str(each) for each in form.getlist(name)) or "none"
-        elif text := _text(form, name):
-            typed[field.name] = text
-    return typed
-
-
-def _k(offer: plain.Offer) -> str:
-    return next((field.default for field in offer.fields if field.name == "k"), "")
-
-
-def _release_among(paths: list[str], names: list[str]) -> tuple[str, str]:
-    """Which of the files that were dropped is the release: not the sidecar of another one."""
-    sidecars = {path for path in paths if path.removesuffix(".json") in paths and path.endswith(".json")}
-    place = next((i for i, path in enumerate(paths) if path not in sidecars), 0)
-    return paths[place], names[place]
-
-
-# --- side by side ----------------------------------------------------------------------------------------
-
-
-def _axes(side: list[Attempt], sections: tuple[str, ...]) -> list[plain.Shown]:
-    """The figures that can be an axis: those of the first release that all of them have, attacks first."""
-    if not side:
-        return []
-    common = set.intersection(*({each.id for each in attempt.figures} for attempt in side))
-    axes = [each for each in side[0].figures if each.axis and each.section in sections and each.id in common]
-    return sorted(axes, key=lambda each: sections.index(each.section))
-
-
-def _picked_axis(axes: list[plain.Shown], name: str | None) -> plain.Shown | None:
-    return next((each for each in axes if each.id == name), axes[0] if axes else None)
-
-
-def _one_in_k(side: list[Attempt]) -> float | None:
-    """What a report weighs attacks against unless told otherwise: one in the largest k."""
-    ks = [each.tried.k for each in side if each.tried is not None and each.tried.k is not None]
-    return round(100 / max(ks), 2) if ks else None
-
-
-def _points(side: list[Attempt], x: str, y: str) -> list[Point]:
-    points = []
-    for place, attempt in enumerate(side, 1):
-        figures = {each.id: each for each in attempt.figures}
-        label = attempt.tried.label if attempt.tried is not None else attempt.method
-        a, b = figures[x], figures[y]
-        if a.number is not None and b.number is not None:
-            points.append(Point(label=label, place=place, x=a.number, y=b.number))
-        if a.random_number is not None and b.random_number is not None:
-            points.append(Point(label=f"Random groups in place of {label}", place=place, x=a.random_number,
-                                y=b.random_number, random=True))  # fmt: skip
-    return points
-
-
-def _in_short(side: list[Attempt]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """What each release leaves of the three risks, and what can be an axis: a title, and a text with its reading."""
-    rows: dict[str, list[tuple[str, str]]] = {}
-    for place, attempt in enumerate(side):
-        found: dict[str, tuple[str, str]] = {}
-        for each in () if attempt.attacked is None else attempt.attacked.weighed:
-            found.setdefault(each.risk.capitalize(), (each.after, each.says))
-        found |= {each.title: (each.after, "") for each in attempt.figures if each.axis}
-        for title, text in found.items():
-            rows.setdefault(title, [("–", "")] * len(side))[place] = text
-    return list(rows.items())
-
-
-def _side_by_side(side: list[Attempt]) -> list[tuple[str, list[tuple[plain.Shown, list[plain.Shown | None]]]]]:
-    """Each section with its figures, and what each release has for them."""
-    sections = {"privacy": "Privacy", "attacks": "Attacks", "utility": "Use"}
-    tables = []
-    for section, title in sections.items():
-        rows: dict[str, plain.Shown] = {}
-        for attempt in side:
-            rows |= {each.id: each for each in attempt.figures if each.section == section and each.id not in rows}
-        by = [{each.id: each for each in attempt.figures} for attempt in side]
-        tables.append((title, [(figure, [own.get(name) for own in by]) for name, figure in rows.items()]))
-    return [(title, rows) for title, rows in tables if rows]

@@ -83,6 +83,8 @@ class Risk:
     numbers: tuple[RiskNumber, ...]
     personal: tuple[tuple[str, int], ...]
     """Kinds of personal data, and in how many rows."""
+    people: int
+    """How many people were attacked, which may be some of all."""
     left_out: tuple[tuple[str, str], ...] = ()
 
 

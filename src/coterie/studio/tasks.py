@@ -36,6 +36,8 @@ from coterie.writing.spending import spend
 Told = Callable[..., None]
 """Hears what is being done, and which share of the whole job is."""
 PREVIEW = 6
+ATTACKED = 1_000
+"""People whose rows are attacked before any protection; of a larger log as many are drawn."""
 STAGES = {
     "read": "Reading the log",
     "learn": "Learning what does not depend on k",
@@ -204,7 +206,8 @@ def risk(bench: Bench, tell: Told, source: Source) -> Risk:
     _, log = bench.read(source, tell)
     names = list(dict.fromkeys(each.measure for each in measures.weighed()))
     scores, left_out = score_table([]), dict[str, str]()
-    comparison = Comparison.of(log, _renamed(log), seed=_seed_of(log), show_values=False)
+    some, people = _some_people(log, bench.log_view(source).users)
+    comparison = Comparison.of(some, _renamed(some), seed=_seed_of(log), show_values=False)
     for place, name in enumerate(names):
         tell(f"Attacking the log as it is: {name.replace('_', ' ')}", (place + 0.5) / (len(names) + 1))
         scores = scores.vstack(_measured(comparison, name, left_out))
@@ -214,7 +217,21 @@ def risk(bench: Bench, tell: Told, source: Source) -> Risk:
         numbers=numbers_now(log, scores, bench.log_view(source)),
         personal=found,
         left_out=tuple(left_out.items()),
+        people=people,
     )
+
+
+def _some_people(log: Log, people: int) -> tuple[Log, int]:
+    """A log with the rows of at most so many people as attacks can be waited for, and how many they are.
+
+    Among fewer people somebody is found more easily, so the rates are rather too high than too low.
+    """
+    if people <= ATTACKED:
+        return log, people
+    subject = log.shape.subject
+    everybody = log.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject].sort()
+    drawn = everybody.sample(ATTACKED, seed=_seed_of(log)).to_frame().lazy()
+    return replace(log, frame=log.frame.join(drawn, on=subject, how="semi")), ATTACKED
 
 
 def _seed_of(log: Log) -> int:

@@ -1,10 +1,12 @@
 """Every step, with plain forms: what a page shows, what it must not show, and what happens to bad input.
 
-Covers: studio/app.py, studio/pages.py, studio/tasks.py, studio/figures.py, studio/decisions.py
+Covers: studio/pages.py, studio/tasks.py, studio/figures.py, studio/decisions.py, studio/forms.py, studio/beside.py,
+studio/server.py, studio/worker.py, studio/plain.py
 """
 
 import json
 import re
+import socket
 import subprocess
 import sys
 import tomllib
@@ -14,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from coterie.core import registry
-from coterie.studio import pages, tasks
+from coterie.errors import InputError
+from coterie.studio import beside, decisions, forms, pages, plain, server, tasks, worker
 from coterie.studio.figures import numbers_now
 from tests.helpers.studios import studio
 
@@ -176,6 +179,17 @@ def test_risk_is_what_reports_say_of_the_original(browser, opened):
     for says in set(now) & set(before):
         assert now[says] == before[says], says
     assert callable(numbers_now)
+
+
+def test_of_a_large_log_some_people_are_attacked_and_the_page_says_so(browser, opened, monkeypatch):
+    monkeypatch.setattr(tasks, "ATTACKED", 20)
+    log = browser.desk.logs[opened]
+    some = tasks.risk(tasks.Bench(browser.desk.folder), lambda *_: None, log.source)
+    assert some.people == 20
+    assert all(number.number is not None for number in some.numbers if number.risk != "linkability")
+    former, log.risk = log.risk, some
+    assert "20 of 60 users, drawn at random" in browser.get(f"/log/{opened}/risk").text
+    log.risk = former
 
 
 # --- choose ------------------------------------------------------------------------------------------
@@ -385,3 +399,23 @@ def test_closing_removes_everything(log_file):
         assert list((folder / "tried").iterdir())
         assert "closed" in browser.post("/close").text
     assert not folder.exists()
+
+
+def test_parts_that_pages_rest_on():
+    assert forms.percent_in("nan") is None
+    assert forms.percent_in("12.5") == 12.5
+    assert forms.number_in("٣") == 0
+    assert beside.axes([], ("utility",)) == []
+    assert plain.Source(paths=("a",)).key != plain.Source(paths=("a",), prepare="none").key
+    assert worker.sentence_of(MemoryError()).startswith("There was not enough memory")
+    assert "secret" not in worker.sentence_of(ValueError("secret"))
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot be used"):
+        server.prepare(port=taken.getsockname()[1])
+
+
+def test_a_page_on_paper(tmp_path, monkeypatch):
+    page, paper = tmp_path / "page.html", tmp_path / "page.pdf"
+    page.write_text("<h1>To sign</h1>")
+    monkeypatch.setattr(decisions.shutil, "which", lambda _name: None)
+    assert not decisions.printed(page, paper)
+    assert not paper.exists()
