@@ -558,7 +558,7 @@ def test_a_report_shows_random_groups_beside_a_grouping(coterie, tmp_path):
     assert set(tmp_path.rglob("*")) - before == {page}  # random groups are never written
     (release,) = json.loads(page.read_text())["releases"]
     assert release["random_groups"]["parameters"] == {**release["parameters"], "partition": "random"}
-    original = verbs.prepare(verbs.read(log))
+    original = verbs.prepare(verbs.read(log), "default,scrub")
     random = verbs.anonymize(original, Microaggregate(k=3, partition="random"), seed=5)
     expected = verbs.measure(original, random, seed=5, later=verbs.read(log), kappas=[2]).to_dicts()
     assert {"later_queries", "partition_agreement"} < {row["name"] for row in expected}

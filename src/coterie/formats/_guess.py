@@ -60,13 +60,16 @@ _NAMES: dict[Shape, dict[str, tuple[tuple[str, ...], ...]]] = {
     },
 }
 _KNOWN = {name for columns in _NAMES.values() for groups in columns.values() for group in groups for name in group}
+_ORDINARY = {"who", "what", "when", "id", "name", "number", "count", "type", "lang", "language", "country", "city", "page",
+             "site", "event", "action", "device", "browser", "os", "source", "results", "hits", "clicks", "score",
+             "version", "status", "title", "category", "index", "locale", "platform"}  # fmt: skip
+"""Other names that columns of tables have; a first line with none of these, nor of those above, may hold values."""
 _FIT = 0.9  # share of the values that are looked at which must be what the name says
 _MANY = 100  # values that are all different, and so are no names of people but numbers of rows
 LOOKED_AT = 1000
 """Rows that are looked at."""
 _MOST_LISTED = 30
 _NAME = re.compile(r"[^\W\d][\w.@$:()/ -]{0,60}|[@$]\w{1,60}")
-_WORD = re.compile(r"[@$]?[^\W\d][\w.@$-]{0,60}")
 
 
 class Guess(NamedTuple):
@@ -198,7 +201,7 @@ def _fits(column: str, name: str, shape: Shape, sample: pl.DataFrame) -> bool:
 
 def listed(names: Sequence[str], sample: pl.DataFrame) -> str:
     """A sentence with the names of the columns; a first line that may hold values instead of names is not shown."""
-    if not are_names(names, sample):
+    if not are_names(names):
         return "Its first line does not look like names of columns, which a table needs."
     # A header may be a line of another kind in part, and what stands below it is a value.
     values = {value for column in sample.select(pl.col(pl.String)).iter_columns() for value in column.to_list()}
@@ -207,24 +210,12 @@ def listed(names: Sequence[str], sample: pl.DataFrame) -> str:
     return f"Its columns are: {', '.join(shown[:_MOST_LISTED])}{f', and {more} more' if more else ''}."
 
 
-def are_names(names: Sequence[str], sample: pl.DataFrame) -> bool:
-    """Whether a first line holds names: one is known, or all are words above values that are of another kind."""
+def are_names(names: Sequence[str]) -> bool:
+    """Whether a first line holds names of columns: each could be one, and one of them is known to be."""
     filled = [name for name in names if name]  # the column of row numbers that pandas writes has none
     if not filled or any(not _NAME.fullmatch(name) for name in filled):
         return False
-    if any(map(is_known, filled)):
-        return True
-    if not all(_WORD.fullmatch(name) for name in filled):
-        return False
-    return any(
-        dtype != pl.String or _all_numbers(sample[name]) for name, dtype in sample.schema.items() if name in names
-    )
-
-
-def _all_numbers(values: pl.Series) -> bool:
-    filled = values.drop_nulls()
-    filled = filled.filter(filled != "")
-    return len(filled) > 0 and bool(filled.str.contains(r"^[0-9][0-9.,:/TZ+ -]*$").all())
+    return any(is_known(name) or _plain(name) in _ORDINARY for name in filled)
 
 
 def _plain(name: str) -> str:

@@ -146,7 +146,7 @@ def columns_listed(source: Source) -> str:
     """A sentence with the names of the columns, and a space; nothing where it may be no table."""
     kind = kind_of(source.head())
     names, rows = _sample(source, kind)
-    return f"{listed(names, rows)} " if len(names) > 1 and are_names(names, rows) else ""
+    return f"{listed(names, rows)} " if len(names) > 1 and are_names(names) else ""
 
 
 def _csv_sample(lines: list[str], mark: str) -> list[list[str]]:
