@@ -71,6 +71,7 @@ def test_what_it_says(written):
     path, data = written
     promise = QueryKAnonymity(k=3)
     keys = "coterie format method parameters promises limits warnings checks shape prepare reading sha256 csv_safe"
+    keys += " regime changed"
     assert list(data) == keys.split()
     assert data["format"] == FORMAT
     assert data["coterie"] == coterie.__version__
@@ -180,7 +181,8 @@ def test_mistakes(written, change, message):
 
 
 @pytest.mark.parametrize(
-    "key", [name for name in Sidecar.__annotations__ if name not in ("format", "reading", "csv_safe")]
+    "key",
+    [name for name in Sidecar.__annotations__ if name not in ("format", "reading", "csv_safe", "regime", "changed")],
 )
 def test_every_key_is_needed(written, key):
     path, data = written
