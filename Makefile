@@ -70,6 +70,7 @@ bench: setup ## Print the benchmark tables (36 million rows; some minutes, 10 GB
 	$(BIN)/python benchmarks/bench_gate.py --rows 20000000 --lines 2000000 --distinct 10000000
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python benchmarks/bench_affinity.py --users 650000
+	$(BIN)/python benchmarks/bench_allowlist.py
 	-$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,bench-private]'
 	$(BIN)/python benchmarks/bench_private.py --users 650000
 

@@ -98,7 +98,7 @@ def test_every_promise_is_found_by_its_name():
     ]
     for name in registry.names("promises"):
         assert promise_class(name).name == name
-        assert isinstance(promise_class(name)(**{_number(name): 3}), Promise)
+        assert isinstance(promise_class(name)(**({} if name == "none" else {_number(name): 3})), Promise)
     with pytest.raises(UnknownNameError, match="'query_k_anonymity'"):
         promise_class("query_k_anonimity")
 
@@ -126,7 +126,7 @@ def test_what_everybody_may_ask_of_a_promise(promise):
     assert promise.releases in ("text", "phrases", "concepts")
 
 
-@pytest.mark.parametrize("name", registry.names("promises"))
+@pytest.mark.parametrize("name", [name for name in registry.names("promises") if name != "none"])
 def test_every_field_has_its_range_and_its_sentence(name):
     cls = promise_class(name)
     params = {param.name: param.doc for param in params_of(cls)}
