@@ -32,7 +32,7 @@ COMMANDS = {
     "methods": ("lists", "List the methods, or explain one."),
     "peer": ("peer", "A local search address for you and your friends (experimental)."),
     "promises": ("lists", "List the promises, or explain one."),
-    "regimes": ("lists", "List the regimes under which search data are shared, or show one."),
+    "regimes": ("lists", "List the rules by which search data are shared, or show one."),
     "report": ("report", "One page about released files: promises, checks, figures."),
     "simulate": ("simulate", "What an engine sees if people protect themselves."),
     "studio": ("studio", "The same in your browser, on this machine only."),
