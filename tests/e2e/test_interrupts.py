@@ -1,7 +1,4 @@
-"""Ctrl-C: heard at once, and the end of the process, also where Python itself cannot react.
-
-Covers: cli/interrupts.py
-"""
+"""Ctrl-C: heard at once, and the end of the process, also where Python itself cannot react."""
 
 import signal
 import subprocess

@@ -60,9 +60,9 @@ _NAMES: dict[Shape, dict[str, tuple[tuple[str, ...], ...]]] = {
     },
 }
 _KNOWN = {name for columns in _NAMES.values() for groups in columns.values() for group in groups for name in group}
-_ORDINARY = {"who", "what", "when", "id", "name", "number", "count", "type", "lang", "language", "country", "city", "page",
-             "site", "event", "action", "device", "browser", "os", "source", "results", "hits", "clicks", "score",
-             "version", "status", "title", "category", "index", "locale", "platform"}  # fmt: skip
+_ORDINARY = {"who", "what", "when", "id", "name", "number", "count", "type", "lang", "language", "country", "city",
+             "page", "site", "event", "action", "device", "browser", "os", "source", "results", "hits", "clicks",
+             "score", "version", "status", "title", "category", "index", "locale", "platform"}  # fmt: skip
 """Other names that columns of tables have; a first line with none of these, nor of those above, may hold values."""
 _FIT = 0.9  # share of the values that are looked at which must be what the name says
 _MANY = 100  # values that are all different, and so are no names of people but numbers of rows

@@ -1,7 +1,4 @@
-"""Pieces of work that travel: versions, failures, and what never travels.
-
-Covers: testing/scattered.py
-"""
+"""Pieces of work that travel: versions, failures, and what never travels."""
 
 import copy
 

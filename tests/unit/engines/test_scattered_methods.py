@@ -1,4 +1,7 @@
-"""Methods that run anywhere give the same release, and the same checks, on rows that are scattered."""
+"""Methods that run anywhere give the same release, and the same checks, on rows that are scattered.
+
+Covers: testing/scattered.py
+"""
 
 import re
 from dataclasses import replace
