@@ -42,7 +42,7 @@ def as_method(method: Method | str, params: Mapping[str, Any]) -> Method:
     if isinstance(method, str):
         made: Method = registry.method_with(method, params)
         return made
-    if isinstance(method, type) or not all(hasattr(method, part) for part in ("accepts", "plan", "release")):
+    if isinstance(method, type) or not hasattr(method, "accepts"):
         known = ", ".join(registry.names("methods"))
         raise InputError(
             f"A method is expected, by its name or with its parameters, not {type(method).__name__}. For example "

@@ -16,6 +16,12 @@ def test_a_name_is_a_file_name():
     }
     assert set(registry.names("formats")) == {
         "aol",
+        "w3c",
+        "solr",
+        "matomo",
+        "elastic",
+        "caddy",
+        "algolia",
         "clf",
         "documents",
         "excite",

@@ -105,7 +105,7 @@ def test_an_unknown_format(write):
     path = write("x.tsv", lines("aol", 1))
     for name in ("aool", "_read", "", "AOL", "table.py"):
         if name:
-            with pytest.raises(UnknownNameError, match="Known: aol"):
+            with pytest.raises(UnknownNameError, match="Known: algolia, aol"):
                 coterie.read(path, format=name)
 
 

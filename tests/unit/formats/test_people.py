@@ -19,8 +19,23 @@ LINES = {
     "clf": '192.0.2.7 - {user} [03/Feb/2020:09:00:00 +0100] "GET /tea HTTP/1.1" 200 512\n',
     "table": '"{user}",2020-02-03 09:00:00,blue teapot\n',
     "ubi": '{{"query_id": "q{n}", "client_id": "{user}", "user_query": "blue teapot"}}\n',
+    "elastic": '{{"@timestamp": "2020-02-03T09:00:00Z", "event": {{"action": "search"}}, "user": {{"id": "{user}"}}, '
+    '"search": {{"query": "blue teapot"}}}}\n',
+    "algolia": '{{"query": "blue teapot", "userToken": "{user}", "queryID": "q{n}", "timestamp": 1580720400000}}\n',
+    "matomo": '{{"idVisit": {n}, "visitorId": "{user}", "actionDetails": [{{"type": "search", '
+    '"siteSearchKeyword": "blue teapot", "timestamp": 1580720400}}]}}\n',
+    "solr": "2020-02-03 09:00:00.123 INFO  (qtp7-16) [ x:shop] o.a.s.c.S.Request webapp=/solr path=/select "
+    "params={{q=blue+teapot&uid={user}}} hits=4 status=0 QTime=1\n",
+    "w3c": "2020-02-03\t09:00:00\tGET\t/tea\t{user}\t192.0.2.7\tBrowser/1\t200\n",
+    "caddy": '{{"level": "info", "ts": 1580720400, "logger": "http.log.access.log0", "request": {{"remote_ip": '
+    '"192.0.2.7", "method": "GET", "host": "h", "uri": "/tea", "headers": {{"User-Agent": ["B"]}}}}, '
+    '"user_id": "{user}", "status": 200, "size": 5}}\n',
 }
-HEADS = {"table": "user,time,query\n"}
+HEADS = {
+    "table": "user,time,query\n",
+    "w3c": "#Fields: date time cs-method cs-uri-stem cs-username c-ip cs(User-Agent) sc-status\n",
+}
+READING = {"solr": {"user_field": "uid"}}
 PADDED = ["7", "7 ", " 7", "  7  ", "7\u00a0", "\u30007"]
 
 
@@ -33,14 +48,14 @@ OF_USERS = [name for name in registry.names("formats") if registry.module("forma
 
 @pytest.mark.parametrize("name", OF_USERS)
 def test_names_are_trimmed_in_every_format(write, name):
-    log = coterie.read(write("log.txt", _log(name, [*PADDED, "8"])), format=name)
+    log = coterie.read(write("log.txt", _log(name, [*PADDED, "8"])), format=name, **READING.get(name, {}))
     assert sorted(log.to_polars()["user"].unique().to_list()) == ["7", "8"]
     assert log.history[0].notes == ()
 
 
-@pytest.mark.parametrize("name", sorted(set(LINES) - {"sogou", "clf"}))  # where a name has a character at least
+@pytest.mark.parametrize("name", sorted(set(LINES) - {"sogou", "clf", "w3c", "caddy"}))  # others have a character, or an address
 def test_a_name_of_spaces_is_none(write, name):
-    log = coterie.read(write("log.txt", _log(name, [" ", "\u00a0", "8"])), format=name)
+    log = coterie.read(write("log.txt", _log(name, [" ", "\u00a0", "8"])), format=name, **READING.get(name, {}))
     assert log.to_polars()["user"].to_list() == [None, None, "8"]
 
 

@@ -103,7 +103,7 @@ def test_what_a_browser_writes_is_read_back(text):
     )
     for written in (quote(text, safe=""), quote_plus(text)):
         decoded, legacy = _searches._decode(written)
-        cleaned = dict(_searches._decoded(pl.Series(["", written])).select("raw", "query").iter_rows())[written]
+        cleaned = dict(_searches.decoded(pl.Series(["", written])).select("raw", "query").iter_rows())[written]
         assert decoded == text
         assert not legacy
         assert cleaned.strip() == expected.strip()

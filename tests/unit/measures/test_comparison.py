@@ -58,7 +58,7 @@ def test_a_measure_of_the_release_alone_does_not_read_the_original(log, release,
     assert scores.rows() == [("theirs", "rows", 17.0, "rows")]
 
 
-@pytest.mark.parametrize("name", ["frequency", "uniqueness", "linkage", "witness"])
+@pytest.mark.parametrize("name", ["frequency", "uniqueness", "linkage"])
 def test_measures_that_can_do_without_do_not_hold_all_rows(name, log, release):
     comparison = Comparison.of(log, release, 1, False)
     assert scores_of(comparison, [name]).height
