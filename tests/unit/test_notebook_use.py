@@ -27,7 +27,7 @@ def test_methods_by_name():
 
 @pytest.mark.parametrize(("method", "params", "error", "said"), [
     ("supress_rare", {}, UnknownNameError, "Did you mean 'suppress_rare'"),
-    ("suppress_rare", {"kk": 3}, ParameterError, "has no parameter 'kk'.*Its parameters: k, users, attrs"),
+    ("suppress_rare", {"kk": 3}, ParameterError, "has no parameter 'kk'.*Its parameters: k, users, .*attrs"),
     ("suppress_rare", {"k": "3"}, ParameterError, "whole number of at least 2"),
     ("private_counts", {}, ParameterError, "private_counts needs|delta"),
     (SuppressRare(k=3), {"k": 4}, ParameterError, "Give k to the method itself"),

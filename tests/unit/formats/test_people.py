@@ -53,7 +53,8 @@ def test_names_are_trimmed_in_every_format(write, name):
     assert log.history[0].notes == ()
 
 
-@pytest.mark.parametrize("name", sorted(set(LINES) - {"sogou", "clf", "w3c", "caddy"}))  # others have a character, or an address
+# In the others a name has a character at least, or there is an address in its place.
+@pytest.mark.parametrize("name", sorted(set(LINES) - {"sogou", "clf", "w3c", "caddy"}))
 def test_a_name_of_spaces_is_none(write, name):
     log = coterie.read(write("log.txt", _log(name, [" ", "\u00a0", "8"])), format=name, **READING.get(name, {}))
     assert log.to_polars()["user"].to_list() == [None, None, "8"]

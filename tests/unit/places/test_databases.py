@@ -247,7 +247,7 @@ def _refused(work, kind=CoterieError):
 
 def test_bad_questions(database):
     name = f"log_{next(NUMBERS)}"
-    _do(database, f"CREATE TABLE {name} (q varchar)", f"INSERT INTO {name} VALUES ('qzqueryq')")
+    _do(database, f"CREATE TABLE {name} (x1 varchar)", f"INSERT INTO {name} VALUES ('qzqueryq')")
     read = coterie.read
     assert "there is no such table" in _refused(lambda: read(f"{database}#nowhere"), MissingError)
     assert "say which rows to read" in _refused(lambda: read(database), ParameterError)
@@ -258,10 +258,10 @@ def test_bad_questions(database):
     assert "none of them called 'query'" in _refused(lambda: read(f"{database}#{name}"), InputError)
     assert "no column of that name" in _refused(lambda: read(f"{database}#{name}", columns={"query": "x"}), InputError)
     assert "give it alone" in _refused(lambda: read([f"{database}#{name}", "log.tsv"]), ParameterError)
-    assert "qzqueryq" not in _refused(lambda: read(database, sql=f"SELECT CAST(q AS integer) + x FROM {name}"))
+    assert "qzqueryq" not in _refused(lambda: read(database, sql=f"SELECT CAST(x1 AS integer) + x FROM {name}"))
     for sql in (f"DROP TABLE {name}", f"DELETE FROM {name}"):
         _refused(lambda sql=sql: read(database, sql=sql))
-    assert read(f"{database}#{name}", columns={"query": "q"}).to_polars().height == 1
+    assert read(f"{database}#{name}", columns={"query": "x1"}).to_polars().height == 1
 
 
 def test_bad_targets(database, release, tmp_path):

@@ -130,6 +130,8 @@ NO_GUESS = {
     "excess.random": "itself a guess at random",
     "telling.three_terms.chance": "itself chance",
     "after.chance": "itself chance",
+    "after.control": "itself a control",
+    "after.one_query.control": "itself a control",
     "largest.median": "a share of a profile, and nobody guesses",
     "largest.max": "a share of a profile, and nobody guesses",
     "alone": "a share of a profile, and nobody guesses",

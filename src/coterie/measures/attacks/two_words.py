@@ -47,6 +47,7 @@ figures = (
         reading="Searches for which all released rows with two words of them, which somebody knows, are of one person, "
         "and the right one. In brackets the 95% interval over users. Lower is safer.",
         before="before.singled_out",
+        beside=(("control", "after.control"),),
     ),
     Figure(
         section="attacks",

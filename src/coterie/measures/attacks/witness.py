@@ -89,6 +89,7 @@ figures = (
         reading="Searches, any of them, that stand in one unit alone (what is under one name, or a row without one), "
         "mean over users. In brackets the 95% interval. Lower is safer.",
         before="before.one_query",
+        beside=(("control", "after.one_query.control"),),
     ),
     Figure(
         section="attacks",
@@ -105,6 +106,7 @@ figures = (
         title="Found by one search and its day",
         reading="The same for somebody who also knows the day.",
         before="before.query_and_day",
+        beside=(("control", "after.query_and_day.control"),),
     ),
     Figure(
         section="attacks",
@@ -113,6 +115,7 @@ figures = (
         title="Found by two searches",
         reading="The same for two different searches, one after the other.",
         before="before.two_queries",
+        beside=(("control", "after.two_queries.control"),),
     ),
 )
 findings = (
