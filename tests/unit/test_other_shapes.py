@@ -23,6 +23,8 @@ POINTS = {
 }
 CELLS = [("bread recipe", 4), ("maps", 4), ("weather", 9)]
 NUMBERS = {
+    "one_user_share",
+    "personal_data",
     "certainty_penalty",
     "completion",
     "f_beta",
@@ -116,6 +118,7 @@ def test_each_measure_gives_a_number_or_a_reason(name, with_record):
         release = replace(release, record=None)
     labels = pl.DataFrame({"query": ["weather", "maps", "lost rows"], "sensitive": ["no", "yes", "no"]})
     given = {"labels": labels, "later": log, "kappas": [2], "second": release, "second_record": release.record}
+    given["outsiders"] = log
     assert set(given) | {"taxonomy", "topics", "public"} == set(INPUTS)
     if name in NUMBERS:
         scores = coterie.measure(log, release, [name], seed=1, **given)
