@@ -60,9 +60,9 @@ class LimitActivity:
             first = pl.col("drawn").rank("ordinal").over("subject") <= self.d
             return drawn.filter(first).select("subject", "item").lazy()
 
-        kept = run.map(self.pairs(log), work, by=list(self.blocks_by))
+        kept = run.blocks(self.pairs(log), work, list(self.blocks_by))
         degrees = kept.group_by("item").len(name="degree").filter(pl.col("degree") >= self.k)
-        return Plan(table=run.collect(KEEP.check(degrees)))
+        return Plan(table=run.keep(KEEP.check(degrees)))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         return rename_subjects(without_details(keep_items(log, plan.table)), log, "drop", run)
