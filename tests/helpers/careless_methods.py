@@ -105,12 +105,12 @@ class DrawsWithoutTheSeed(SuppressRare):
 
     said: ClassVar[str] = "it is the whole decision|the same seed gives the same release"
 
-    times: ClassVar[Iterator[int]] = count()
+    turns: ClassVar[Iterator[int]] = count()
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         draft = super().release(log, plan, run)
         item = pl.col(log.shape.item)
-        lacks_one = next(self.times) % 3 > 0
+        lacks_one = next(self.turns) % 3 > 0
         return replace(draft, frame=draft.frame.filter(item != item.min()) if lacks_one else draft.frame)
 
 
@@ -206,7 +206,7 @@ class NamesThoughNobodyIsPromised(LimitActivity):
     said: ClassVar[str] = "does not keep its promise"
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
-        return rename_subjects(without_details(keep_items(log, plan.table)), log, "pseudonym", run)
+        return rename_subjects(without_details(keep_items(log, plan.table, run), run), log, "pseudonym", run)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +216,7 @@ class KeepsTimes(LimitActivity):
     said: ClassVar[str] = "does not keep its promise"
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
-        return rename_subjects(keep_items(log, plan.table), log, "drop", run)
+        return rename_subjects(keep_items(log, plan.table, run), log, "drop", run)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,10 +234,10 @@ class DrawsOnItsOwn(LimitActivity):
     """Randomness of its own, which no seed repeats: another draw each time, so that chance never hides it."""
 
     said: ClassVar[str] = "the same seed gives the same release|it is the whole decision"
-    times: ClassVar[Iterator[int]] = count()
+    turns: ClassVar[Iterator[int]] = count()
 
     def draw(self, pairs: pl.DataFrame, run: Run) -> pl.Series:  # noqa: ARG002
-        return pl.Series(np.random.default_rng(next(self.times)).permutation(pairs.height))
+        return pl.Series(np.random.default_rng(next(self.turns)).permutation(pairs.height))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,4 +65,4 @@ class LimitActivity:
         return Plan(table=run.keep(KEEP.check(degrees)))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
-        return rename_subjects(without_details(keep_items(log, plan.table)), log, "drop", run)
+        return rename_subjects(without_details(keep_items(log, plan.table, run), run), log, "drop", run)

@@ -10,6 +10,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log
 from coterie.writing.released import as_described, file_checks, is_one_file, released_rows
 from coterie.writing.sidecar import read_sidecar, sidecar_path
+from tests.helpers.old_releases import with_empty_names
 
 
 @pytest.fixture(params=[None, 3])
