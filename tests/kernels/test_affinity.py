@@ -184,7 +184,7 @@ def test_a_crowd_costs_nothing():
 def test_words_that_share_a_hash_slot_stay_apart():
     """Many words, so that tables grow and slots collide."""
     texts = [f"w{i} w{i * 7 % 50_000} {'é' * (i % 5)}" for i in range(60_000)]
-    text, start = affine_queries._bytes(pl.Series(texts))
+    text, start = affine_queries.bytes_of(pl.Series(texts))
     token_start, tokens, n_words = grams.words(text, start)
     split = [[word for word in one.split(" ") if word] for one in texts]
     assert np.diff(token_start).tolist() == [len(one) for one in split]
