@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie.core import randomness
-from coterie.measures.attacks.linkage import attack, draw
+from coterie.measures.attacks.linkage import KNOWLEDGE, attack, draw
 from coterie.measures.attacks.simattack import similarity
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
@@ -52,7 +52,7 @@ def test_linkage(original, released, seed):
     known = draw(original, original.select("subject").unique(), seed)
     found = attack(known, released, names)
     profiles = _sets(released)
-    for user, one, two, five, half in found.iter_rows():
+    for user, one, two, five, half in found.select("user", *KNOWLEDGE).iter_rows():
         learnt = known.filter(pl.col("user") == user).sort("position")["item"].to_list()
         own = set(names.filter(pl.col("original") == user)["released"])
         middle = (len(_sets(original)[user]) + 1) // 2
