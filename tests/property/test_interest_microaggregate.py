@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import measuring, verbs
 from coterie.errors import BrokenPromiseError, InternalError, ParameterError
 from coterie.kernels import diversity, grouping
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
@@ -177,7 +177,7 @@ def test_a_release_names_the_file_of_topics_and_not_its_folder(log, topics, tmp_
     alone, with_record = (coterie.verify(tmp_path / "out.tsv", log, record=r) for r in (None, tmp_path / "record"))
     assert [check.name for check in alone.unchecked] == ["people", "topics"]
     assert (alone.exit_code, with_record.exit_code) == (3, 0)
-    baseline = coterie.verbs._baseline(loaded)  # for reports, from the record
+    baseline = measuring._baseline(loaded)  # for reports, from the record
     assert baseline == InterestMicroaggregate(k=3, partition="random")
 
 

@@ -75,7 +75,7 @@ def test_witness(original, released, seed):
     found = witness(original.select("subject").unique(), original, released, names, seed)
     profiles, under = _sets(original), _sets(released)
     assert found["subject"].to_list() == sorted(profiles)
-    for user, others, unique, read in found.iter_rows():
+    for user, others, unique, read in found.select("subject", "others", "unique", "read").iter_rows():
         own = set(names.filter(pl.col("original") == user)["released"])
         assert others == len(profiles[user]) - 1
         assert (unique, pytest.approx(read)) in reference.witness(user, profiles, under, own)

@@ -225,7 +225,8 @@ def _has_the_shape_it_gives(log: Log, method: Any, release: Release) -> None:
     assert names, "a release promises something"
     assert set(names) <= set(registry.names("promises")), "promises whose judges are known"
     assert release.checks, "a release was verified"
-    assert all(check.status == "passed" for check in release.checks)
+    unchecked = ("not checked",) if method.status == YARDSTICK else ()  # nothing is promised, so nothing is checked
+    assert all(check.status in ("passed", *unchecked) for check in release.checks)
     assert release.record is not None
     subjects = release.record.subjects.collect()
     assert set(subjects.columns) == {"original", "released", "group"}
