@@ -29,7 +29,7 @@ from coterie.places import is_elsewhere
 from coterie.steps import StepLike
 from coterie.verbs import Progress
 from coterie.writing.elsewhere import bring_release
-from coterie.writing.files import STDOUT, kind_of, refuse_kind
+from coterie.writing.files import STDOUT
 from coterie.writing.groups import refuse_groups
 from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
@@ -188,7 +188,7 @@ def write_each(
     inputs = [*log.sources, *_files_of(methods), *_files_of_record(groups_of)]
     _refuse(to, inputs, force)
     for method, target in zip(methods, to, strict=False):
-        refuse_kind(kind_of(target.path, target.kind)[0], shape_given(method, log))
+        target.refuse_shape(shape_given(method, log))
     if history is not None:
         history.refuse([*inputs, *(path for target in to for path in target.files)])
     spend(log, methods, history, budget, seed)

@@ -9,6 +9,7 @@ import pytest
 import coterie
 from coterie import models
 from coterie.errors import NotApplicableError
+from coterie.measures import logistic
 from coterie.measures.attacks import attribution
 from coterie.measures.attacks._profiles import draw_known, find_groups, parts_of, profiles_of
 from coterie.measures.comparison import Comparison
@@ -154,12 +155,12 @@ def test_the_model_is_a_maximum():
         "best_rarity": rng.integers(0, 3, n) * 1_000_000, "day_weight": rng.integers(0, 3, n) * 1_000_000,
         "rare": rng.random(n), "often": rng.random(n), "length": rng.integers(1, 5, n), "theirs": rng.random(n) < 0.3,
     })  # fmt: skip
-    weights = attribution._fit(table)
+    columns, right = attribution._columns(table), table["theirs"].to_numpy()
+    weights = logistic.fit(columns, right.astype(float))
 
     def likely(some):
-        chance = 1 / (1 + np.exp(-attribution._apply(some, table)))
-        right = table["theirs"].to_numpy()
-        return np.log(np.where(right, chance, 1 - chance)).sum() - attribution._RIDGE / 2 * (some**2).sum()
+        chance = 1 / (1 + np.exp(-logistic.weighed(columns, some)))
+        return np.log(np.where(right, chance, 1 - chance)).sum() - logistic.RIDGE / 2 * (some**2).sum()
 
     for place in range(weights.size):
         for step in (-0.01, 0.01):

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
+from coterie.given import UNSCRUBBED
 from coterie.kernels.linkage import NOBODY, similarities, sum_linkage
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
@@ -160,6 +161,7 @@ def test_the_share_of_unmapped_queries_is_always_told():
     assert release.warnings == (
         "0.0 % of the rows (0.0 % of the different queries) have no category in the taxonomy wordnet and did not count "
         "in who is grouped with whom.",
+        UNSCRUBBED,
     )
     some = coterie.anonymize(
         _log([(u, q) for u in range(4) for q in ("dog", "qzx", "qzx")]), SemanticMicroaggregate(k=2)

@@ -159,6 +159,8 @@ class _Compact:
         raise ValueError
 
     def _list(self, depth: int) -> list[Any]:
+        if depth > _DEEPEST:
+            raise ValueError
         byte = self._byte()
         size, kind = byte >> 4, byte & 15
         return [

@@ -43,7 +43,7 @@ class LogView:
     """The names of the files that it was read from."""
     digest: str = ""
     """Ties the page to the log."""
-    period: tuple[str, str] = ("", "")
+    period: tuple[str, str] = field(default=("", ""), repr=False)
     """Its first and last day; empty where it has no times."""
 
 

@@ -10,9 +10,10 @@ from typing import Any
 from coterie import regimes
 from coterie.core.log import Release
 from coterie.core.place import place_of
+from coterie.core.shapes import Shape
 from coterie.errors import ParameterError
 from coterie.writing.elsewhere import refuse_place_to_write
-from coterie.writing.files import STDOUT, refuse_targets
+from coterie.writing.files import STDOUT, kind_of, refuse_kind, refuse_targets
 from coterie.writing.record import record_files
 from coterie.writing.sidecar import sidecar_path
 
@@ -65,6 +66,12 @@ class Target:
         """What people may read: a place without who logs in there."""
         place = place_of(self.path)
         return self.path if place is None else place.label
+
+    def refuse_shape(self, shape: Shape) -> None:
+        """Refuse a kind of file that cannot hold such rows; a table of a database holds any."""
+        place = place_of(self.path)
+        if place is None or not place.is_database:
+            refuse_kind(kind_of(self.path, self.kind)[0], shape)
 
     def named(self, release: Release, note: Callable[[str], None]) -> Release:
         """A release that names the regime whose settings it has; `note` hears which of them are others."""
