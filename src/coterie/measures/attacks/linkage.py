@@ -131,7 +131,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     if (most := bound(comparison.release)) is not None:
         yield Score("bound", most, "% of users")
     themselves = people.select(original="subject", released="subject")
-    key = (__name__, comparison.seed, spoken)
+    key = (__name__, comparison.seed, spoken, n)
     yield from _scores("before", comparison.of_log(key, lambda: attack(known, original, themselves, spoken)), n)
     yield Score("after.names", released["subject"].n_unique(), "names")
     if released.is_empty():
