@@ -52,7 +52,7 @@ def test_it_lies_beside_the_log_and_nobody_else_reads_it(log, tmp_path):
         "log": "log.tsv",
         "input_digest": coterie.read(log).digest,
         "method": "suppress_rare",
-        "parameters": {"k": 3, "users": "pseudonym", "attrs": "common"},
+        "parameters": asdict(SuppressRare(k=3, users="pseudonym")),
         "prepare": list(STEPS),
         "headline": "k = 3",
         "released_sha256": json.loads((tmp_path / "safe.tsv.json").read_text())["sha256"],
