@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+from dataclasses import asdict
 
 import pytest
 
