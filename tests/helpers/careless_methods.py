@@ -86,12 +86,12 @@ class ReadsTheLogInOrder(Template):
 class DrawsWithoutTheSeed(SuppressRare):
     """Queries that no seed chooses: two of three releases lack one, so that chance never hides the mistake."""
 
-    times: ClassVar[Iterator[int]] = count()
+    turns: ClassVar[Iterator[int]] = count()
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         draft = super().release(log, plan, run)
         item = pl.col(log.shape.item)
-        lacks_one = next(self.times) % 3 > 0
+        lacks_one = next(self.turns) % 3 > 0
         return replace(draft, frame=draft.frame.filter(item != item.min()) if lacks_one else draft.frame)
 
 
