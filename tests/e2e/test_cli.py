@@ -325,12 +325,15 @@ def test_a_promise_without_k_has_a_page(monkeypatch):
     assert example_of(Nothing) == Nothing()
 
 
+_NO_COMMANDS = {"__init__", "main", "errors", "options", "console", "interrupts"}
+
+
 def test_every_command_is_listed_with_one_line(coterie):
     from coterie.cli.main import COMMANDS, cli
 
     listed = coterie("--help").out
     files = {path.stem for path in Path(cli_folder.__file__).parent.glob("*.py")}
-    assert {file for file, _ in COMMANDS.values()} == files - {"__init__", "main", "errors", "options", "console"}
+    assert {file for file, _ in COMMANDS.values()} == files - _NO_COMMANDS
     for name, (_, line) in COMMANDS.items():
         assert f"{name:10}  {line}\n" in listed
         assert cli.get_command(click.Context(cli), name).name == name

@@ -58,20 +58,18 @@ class AllowsLong(Allowlist):
 class AllowsNobody(Allowlist):
     """Counts a missing user as one."""
 
-    def learn(self, log, run):
-        return super().learn(replace(log, frame=log.frame.with_columns(pl.col("user").fill_null("nobody"))), run)
+    def plan(self, learnt, log, run):
+        named = replace(log, frame=log.frame.with_columns(pl.col("user").fill_null("nobody")))
+        return super().plan(learnt, named, run)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AllowsAcross(Allowlist):
     """Counts words of one person together that were typed in two queries."""
 
-    def learn(self, log, run):
-        joined = log.frame.with_columns(pl.col("query").str.join(" ").over("user").alias("query"))
-        return super().learn(replace(log, frame=pl.concat([log.frame, joined])), run)
-
     def plan(self, learnt, log, run):
-        plan = super().plan(learnt, log, run)
+        joined = log.frame.with_columns(pl.col("query").str.join(" ").over("user").alias("query"))
+        plan = super().plan(learnt, replace(log, frame=pl.concat([log.frame, joined])), run)
         own = log.frame.select(pl.col("query").alias("item")).unique()
         return replace(plan, table=plan.table.join(own, on="item", how="semi"))
 
@@ -173,8 +171,8 @@ class AllowsEver(Allowlist):
 
     window: str = "2d"
 
-    def learn(self, log, run):
-        return Allowlist(k=self.k).learn(log, run)
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return _plan_of(Allowlist(k=self.k), log, run)
 
 
 @dataclass(frozen=True, kw_only=True)

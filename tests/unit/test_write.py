@@ -8,7 +8,7 @@ import os
 import stat
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import polars as pl
 import pytest
@@ -215,7 +215,7 @@ def test_the_sidecar_is_public(tmp_path):
     assert str(seed) not in text
     assert "weather" not in text
     assert sidecar["method"] == "suppress_rare"
-    assert sidecar["parameters"] == {"k": 3, "users": "pseudonym", "attrs": "common"}
+    assert sidecar["parameters"] == asdict(SuppressRare(k=3, users="pseudonym"))
     assert any("reproducible" in warning for warning in sidecar["warnings"])
     assert any("AOL" in warning for warning in sidecar["warnings"])
     coterie.write(coterie.anonymize(queries_log(), SuppressRare(k=3, attrs="drop")), tmp_path / "b.tsv")

@@ -39,7 +39,7 @@ Example: nobody else typed the last query, but each two of its words were typed 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import polars as pl
 
@@ -56,9 +56,6 @@ from coterie.core.shapes import KEEP, QUERIES, Shape
 from coterie.promises.word_k_anonymity import WordKAnonymity
 from coterie.steps.scrub import find
 from coterie.text.full_names import HELD_TOGETHER, names_joined
-
-if TYPE_CHECKING:
-    from coterie.models.word_sets import Typed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,19 +103,20 @@ class Allowlist:
         )
         return (promise,)
 
-    def learn(self, log: Log, run: Run) -> Typed:
-        """Step 1: the distinct queries, their words and who typed them, which serve every k."""
-        counted = within(log, self.window)
-        return models.word_sets.gather(counted, run, _with_entities if self.entities == "detect" else None)
+    def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (see step 1)
+        """Steps 1-3: the distinct queries, their words and who typed them; those stay of which m words have k users.
 
-    def plan(self, learnt: Typed, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt is enough)
-        """Steps 2-3: queries of which every m words have k users stay."""
-        allowed = models.word_sets.allowed(learnt, self.k, self.words, self.max_words)
-        columns = {"item": learnt.names, "degree": learnt.crowd}
+        That serves every k, but it is large and quick to make: it is gone when rows are released.
+        """
+        found = _with_entities if self.entities == "detect" else None
+        typed = models.word_sets.gather(within(log, self.window), run, found)
+        allowed = models.word_sets.allowed(typed, self.k, self.words, self.max_words)
+        columns = {"item": typed.names, "degree": typed.crowd}
         kept = pl.DataFrame(columns, schema_overrides={"degree": pl.UInt32}).filter(allowed)
+        kept = pl.DataFrame(kept.to_arrow(compat_level=pl.CompatLevel.oldest()))  # lets go of the text of the others
         evidence = {}
         if self.entities == "detect":
-            written = pl.DataFrame({"item": learnt.names, "written": learnt.written})
+            written = pl.DataFrame({"item": typed.names, "written": typed.written})
             evidence["entities"] = written.filter(pl.col("item") != pl.col("written")).sort("item").lazy()
         return Plan(table=KEEP.check(kept.lazy()), evidence=evidence, notes=self._typed_by_few(kept["degree"]))
 

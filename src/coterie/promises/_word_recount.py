@@ -7,6 +7,7 @@ have few users, are looked through for the sets that are still open.
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 
 import polars as pl
@@ -43,7 +44,7 @@ def proved(
     `released` has item and crowd. Where that is k or more, it need not be all of them. `written` (item, written) says
     how items are written of which several words count as one.
     """
-    released = _in_words(released, written)
+    released = _in_words(released.lazy(), written).collect(engine="streaming")
     alone = released.filter(pl.col("crowd") >= k).select("item", pl.col("crowd").alias("proved"))
     open_ = released.filter(pl.col("crowd") < k).select("item", "words").with_row_index("at")
     if open_.is_empty():
@@ -69,31 +70,28 @@ def proved(
     return pl.concat([alone.with_columns(pl.col("proved").cast(pl.UInt32)), found])
 
 
-def _in_words(items: pl.DataFrame, written: pl.DataFrame | None) -> pl.DataFrame:
+def _in_words(items: pl.LazyFrame, written: pl.DataFrame | None) -> pl.LazyFrame:
     """The table with the words of each item."""
     if written is None:
         return items.with_columns(words_in(pl.col("item")).alias("words"))
-    beside = items.join(written, on="item", how="left")
+    beside = items.join(written.lazy(), on="item", how="left")
     return beside.with_columns(words_in(pl.coalesce("written", "item")).alias("words")).drop("written")
 
 
 def _in_numbers(original: Log, words: pl.DataFrame, k: int, written: pl.DataFrame | None) -> _Original:
     """The queries of the original that have one of these words (number, word)."""
-    shape = original.shape
+    shape, key = original.shape, secrets.randbits(63)
+    # Queries and users become numbers under a key that nobody who made the log could know.
     rows = original.frame.select(pl.col(shape.item).alias("item"), pl.col(shape.subject).alias("who"))
-    pairs = rows.drop_nulls().unique().collect(engine="streaming")
-    queries = pairs.group_by("item").len("crowd").with_row_index("query")
-    apart = _in_words(queries, written).lazy().select("query", pl.col("words").alias("word"))
-    apart = apart.explode("word", empty_as_null=True)
-    numbers = apart.join(words.lazy(), on="word").select("query", pl.col("number").alias("word"))
-    known = numbers.unique().collect(engine="streaming")
-    having = queries.join(known.select("query").unique(), on="query", how="semi")
-    rare = having.filter(pl.col("crowd") < k).select("item", "query")
-    return _Original(
-        known=known,
-        crowds=having.select("query", "crowd"),
-        typed=pairs.lazy().join(rare.lazy(), on="item").select("query", pl.col("who").hash()),
-    )
+    query = pl.col("item").hash(key).alias("query")
+    pairs = rows.drop_nulls().select(query, pl.col("who").hash(key)).unique().collect(engine="streaming")
+    crowds = pairs.lazy().group_by("query").len("crowd")
+    apart = _in_words(rows.select("item").drop_nulls().unique(), written).select(query, pl.col("words").alias("word"))
+    numbers = apart.explode("word", empty_as_null=True).join(words.lazy(), on="word")
+    known = numbers.select("query", pl.col("number").alias("word")).unique().collect(engine="streaming")
+    having = crowds.join(known.lazy().select("query").unique(), on="query", how="semi").collect(engine="streaming")
+    rare = having.lazy().filter(pl.col("crowd") < k).select("query")
+    return _Original(known=known, crowds=having, typed=pairs.lazy().join(rare, on="query", how="semi"))
 
 
 def _pairs(words: pl.DataFrame, owner: str) -> pl.DataFrame:

@@ -18,8 +18,6 @@ import polars as pl
 
 from coterie.core.log import Log, Step
 from coterie.core.params import Choice, File, check_params
-from coterie.core.shapes import QUERIES
-from coterie.errors import InputError
 from coterie.steps._spelling import spelled
 from coterie.text.full_names import CENSUS, has_name, names_joined
 
@@ -44,8 +42,6 @@ class Names:
 
     def __call__(self, log: Log) -> Log:
         """The log after that; the step counts rows, queries, and says how many."""
-        if log.shape is not QUERIES:
-            raise InputError(f"The step names looks at queries of people, and this log is {log.shape.name}.")
         item = log.shape.item
         items = log.frame.group_by(item).len("rows").collect(engine="streaming")
         named = items.filter(has_name(items[item], self.listed))
@@ -58,9 +54,10 @@ class Names:
             frame = frame.drop("_joined")
         counts = {"queries": named.height, "rows": int(named["rows"].sum())}
         total = int(items["rows"].sum())
+        nouns = log.shape.item_nouns
         name = self.listed if self.listed == CENSUS else Path(self.listed).name
         note = (
-            f"names: {counts['rows']:,} of {total:,} rows ({counts['queries']:,} different queries) have a full name "
+            f"names: {counts['rows']:,} of {total:,} rows ({counts['queries']:,} different {nouns}) have a full name "
             f"by the list {name}, and {_BECAME[self.found]}. What is not on the list was not found (docs/prepare.md)."
         )
         return log.then(frame, Step(name=spelled(self), counts=counts, notes=(note,)))

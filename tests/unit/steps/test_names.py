@@ -123,6 +123,7 @@ def test_it_is_written_like_other_steps(own):
     assert coterie.prepare(log_of(TYPED), [Names(listed=own)]).steps[0].startswith("names(listed=")
 
 
-def test_access_logs_are_refused():
-    with pytest.raises(InputError, match="looks at queries of people"):
-        Names()(log_of([{"user": "a", "path": "/"}], VISITS))
+def test_paths_of_access_logs_have_hardly_any():
+    log = Names()(log_of([{"user": "a", "path": "/john smith"}, {"user": "a", "path": "/"}], VISITS))
+    assert log.to_polars()["path"].to_list() == ["/john smith", "/"]
+    assert "(0 different pages)" in log.history[-1].notes[0]
