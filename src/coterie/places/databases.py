@@ -87,12 +87,8 @@ def in_schema(table: str) -> tuple[str | None, str]:
 
 def write_batches(batches: Any, to: Path) -> None:
     """Arrow batches as a Parquet file."""
-    try:
-        import pyarrow.parquet as pq
-    except ImportError:
-        from coterie.places import needs_extra
+    import pyarrow.parquet as pq
 
-        raise needs_extra("pandas", "pyarrow", "A database") from None
     with pq.ParquetWriter(to, batches.schema, compression="lz4") as writer:
         for batch in batches:
             writer.write_batch(batch)
