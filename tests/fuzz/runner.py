@@ -69,7 +69,7 @@ def _without_names(message: str, path: Path) -> str:
     listed, _, rest = after.partition(". Say")
     text = path.read_bytes().decode("utf-8", "replace")
     first = text.partition("\n")[0]
-    names = listed.split(", ") if mark else []
+    names = re.sub(r", and \d+ more$", "", listed).split(", ") if mark else []
     known = all(name in first or re.search(rf'"{re.escape(name)}"\s*:', text) for name in names)
     return before + rest if mark and known else message
 

@@ -69,7 +69,7 @@ _MANY = 100  # values that are all different, and so are no names of people but 
 LOOKED_AT = 1000
 """Rows that are looked at."""
 _MOST_LISTED = 30
-_NAME = re.compile(r"[^\W\d][\w.@$:()/ -]{0,60}|[@$]\w{1,60}")
+_NAME = re.compile(r"(?!\w+:/)[^\W\d][\w.@$:()/ -]{0,60}|[@$]\w{1,60}")
 
 
 class Guess(NamedTuple):

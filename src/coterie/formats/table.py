@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import csv
 import glob
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -539,7 +540,13 @@ def _json_object(line: str | bytes) -> dict[str, Any] | None:
 
 def _json_text(value: Any) -> str | None:
     """A value as Polars writes it: whole numbers without a fraction."""
-    if value is None or isinstance(value, str):
-        return value
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if whole else orjson.dumps(value).decode()
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()  # halves of characters, which JSON can spell
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # a number of more than 64 bits
+        return json.dumps(value)
