@@ -1,4 +1,4 @@
-"""A hundred mutated files for each parser, 2,000 of them in CI (COTERIE_FUZZ); `make fuzz` tries 100,000.
+"""A hundred mutated files for each parser, more of them with COTERIE_FUZZ=2000; `make fuzz` tries 100,000.
 
 Where lines are parsed one by one, 200 of them are files of their own and the others stand twenty to a file.
 """
