@@ -19,6 +19,8 @@ from coterie.core import registry
 from coterie.errors import InputError
 from coterie.studio import beside, decisions, forms, pages, plain, server, tasks, worker
 from coterie.studio.figures import numbers_now
+from coterie.taxonomies import packed
+from coterie.taxonomies.build import build
 from tests.helpers.studios import studio
 
 CANARIES = ("zebra canary", "anna.canary@mail.example", "canary.example")
@@ -354,13 +356,33 @@ def test_a_job_as_numbers_and_stopping_one_that_is_over(browser, opened):
     assert job.state == "done"
 
 
-def test_taxonomy_labels_are_text():
-    """Whatever reaches a page is escaped, also what stands in figures and sentences of a worker."""
+def test_what_a_worker_says_is_text():
     page = pages.page(
         "message", base="/x", step="", log=None, token="t", before=len, upload=1, heading=SCRIPT, says=SCRIPT
     )
     assert SCRIPT not in page
     assert page.count("&lt;script&gt;") == 3
+
+
+def test_labels_of_a_taxonomy_are_text(browser, tmp_path):
+    """A tree of somebody else's with scripts for labels, in a release that is tried, decided, reported and verified."""
+    tree = tmp_path / "<script>tree.npz"
+    paths = ["kitchen", f"kitchen|{SCRIPT}", *(f"kitchen|{SCRIPT}|{word}" for word in ("teapot", "kettle"))]
+    (tmp_path / "tree.tsv").write_text("".join(f"{path}\n" for path in paths))
+    packed.write(build([tmp_path / "tree.tsv"], name="tree", separator="|").tree, tree)
+    log = tmp_path / "log.csv"
+    log.write_text("user,query\n" + "".join(f"{i},{('teapot', 'kettle')[i % 2]}\n" for i in range(12)))
+    opened = browser.open(log, columns="user=user,query=query", prepare="none")
+    attempt = _attempt(browser, opened, "generalize", taxonomy=str(tree), k="8")
+    folder = tmp_path / "decision"
+    where = browser.done(browser.post(f"/try/{attempt}/decide", {"folder": str(folder), "kind": "tsv"}))
+    assert SCRIPT in (folder / "release.tsv").read_text(), "it must be there, or nothing is tested"
+    assert SCRIPT not in (folder / "report.html").read_text()
+    checked = browser.done(browser.post("/verify", {"out": str(folder / "release.tsv"), "original": str(opened)}))
+    seen = [where, f"{where}/report", checked, *(f"/log/{opened}/{step}" for step in ("choose", "compare", "decide"))]
+    for page in (browser.get(path).text for path in seen):
+        assert "<script>tree" not in page
+        assert SCRIPT not in page
 
 
 def test_every_page_can_be_read_by_a_parser_and_has_labels(browser, opened):
