@@ -359,12 +359,12 @@ def test_completion_of_words(monkeypatch):
 
 def test_demo(coterie, tmp_path):
     folder = tmp_path / "demo"
-    done = coterie("demo", "-o", folder, "--users", "100")
+    done = coterie("demo", "-o", folder, "--users", "60")
     assert "report.html" in done.out
     assert (folder / "report.html").stat().st_size > 10_000
     assert "Interests kept against attribution excess" in (folder / "report.html").read_text()
     coterie("verify", folder / "suppress_rare.5.tsv", "--original", folder / "log.tsv")
-    coterie("demo", "-o", folder, "--users", "100", "-q")  # replaces its own folder
+    coterie("demo", "-o", folder, "--users", "20", "-q")  # replaces its own folder
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").touch()
     coterie("demo", "-o", tmp_path / "mine", code=2)

@@ -1,4 +1,4 @@
-"""A hundred mutated files for each parser, more of them with COTERIE_FUZZ=2000; `make fuzz` tries 100,000.
+"""Forty mutated files for each parser, more of them with COTERIE_FUZZ=2000; `make fuzz` tries 100,000.
 
 Where lines are parsed one by one, 200 of them are files of their own and the others stand twenty to a file.
 """
@@ -15,7 +15,7 @@ from tests.fuzz.mutations import mutated
 from tests.fuzz.parsers import CANARIES, PARSERS
 
 ROOT = Path(__file__).parents[2]
-COUNT = int(os.environ.get("COTERIE_FUZZ", "100"))
+COUNT = int(os.environ.get("COTERIE_FUZZ", "40"))
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 (thousands of folders are made and removed)
 IN_MEMORY = {"TMPDIR": str(SHARED_MEMORY)} if os.access(SHARED_MEMORY, os.W_OK) else {}
 

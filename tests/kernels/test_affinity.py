@@ -124,7 +124,7 @@ def _joined(start, features, mass, theta, split):
 
 
 @pytest.mark.parametrize("theta", [0.5, 0.8, 0.9, 1.0])
-@pytest.mark.parametrize(("n", "longest"), [(4000, 8), (300, 700)])
+@pytest.mark.parametrize(("n", "longest"), [(1500, 8), (300, 700)])
 def test_edges_are_those_of_a_matrix_product(theta, n, longest):
     sparse = pytest.importorskip("scipy.sparse")
     start, features, mass = _random_vectors(np.random.default_rng(5), n, 900, longest)
