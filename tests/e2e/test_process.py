@@ -24,11 +24,19 @@ def _environment(tmp_path):
     return {**os.environ, "TMPDIR": str(scratch), "NO_COLOR": "1"}, scratch
 
 
+@pytest.fixture(scope="module")
+def long_log(tmp_path_factory):
+    """A log that takes long enough to be interrupted."""
+    path = tmp_path_factory.mktemp("long") / "log.tsv.gz"
+    write_aol(path, 20_000, 7)
+    return path
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
-def test_a_signal_leaves_nothing(tmp_path, number):
+def test_a_signal_leaves_nothing(long_log, tmp_path, number):
     log = tmp_path / "log.tsv.gz"
-    write_aol(log, 20_000, 7)
+    os.link(long_log, log)
     env, scratch = _environment(tmp_path)
     command = [sys.executable, "-m", "coterie", "anonymize", "suppress_rare", log, "-o", tmp_path / "safe.tsv"]
     # A shell that runs the tests in the background makes them, and what they start, ignore the signal.
