@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from coterie import kernels
+
 PARTS = 1_000_000  # weights are whole millionths, so that equal sums are equal in whatever order they are added
 
 
@@ -18,10 +20,10 @@ class Clues:
     of_user: NDArray[np.int64]
     """Where the clues of each user begin in `position` and `text`."""
     position: NDArray[np.int64]
-    text: NDArray[np.uint32]
+    text: NDArray[np.int64]
     of_text: NDArray[np.int64]
     """Where the names that have a text begin in `name`."""
-    name: NDArray[np.uint32]
+    name: NDArray[np.int64]
     weight: NDArray[np.int64]
 
     @classmethod
@@ -37,9 +39,9 @@ class Clues:
         return cls(
             of_user=starts(clues["id"], users.height),
             position=clues["position"].to_numpy(),
-            text=clues["number"].to_numpy(),
+            text=clues["number"].to_numpy().astype(np.int64),
             of_text=of_text,
-            name=owned["name"].to_numpy(),
+            name=owned["name"].to_numpy().astype(np.int64),
             weight=np.rint(PARTS * np.log1p(n / owners)).astype(np.int64),
         )
 
@@ -47,8 +49,7 @@ class Clues:
         """Add the weights of what the user's clues above < position <= upto tell to the scores of names."""
         begin, end = self.of_user[user], self.of_user[user + 1]
         low, high = begin + np.searchsorted(self.position[begin:end], [above, upto], side="right")
-        for text in self.text[low:high]:
-            scores[self.name[self.of_text[text] : self.of_text[text + 1]]] += self.weight[text]
+        kernels.clues.add(self.text[low:high], self.of_text, self.name, self.weight, scores)
 
 
 def starts(ids: pl.Series, n: int) -> NDArray[np.int64]:
