@@ -21,7 +21,7 @@ from coterie.core.promise import to_dict
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import Z, interval
-from coterie.measures.attacks._clues import Clues
+from coterie.measures.attacks._clues import Clues, best_names
 from coterie.measures.comparison import Comparison
 from coterie.text.language import Language, language_in
 from coterie.text.words import JOINT, words_and_letters
@@ -331,19 +331,8 @@ def find_groups(
         clues.append(_dated_clues(profiles, known))
     size = np.zeros(profiles.groups, np.int64)
     np.add.at(size, own["group"].to_numpy(), 1)
-    amounts = known.users.select(keys).to_numpy()
-    chosen = np.zeros((len(clues), known.n, len(keys)), np.int64)
-    for user in range(known.n):
-        scores, learnt = np.zeros((len(clues), size.size), np.int64), 0
-        for column in np.argsort(amounts[user], kind="stable"):
-            for clue, score in zip(clues, scores, strict=True):
-                clue.add(user, learnt, amounts[user, column], score)
-            learnt = amounts[user, column]
-            total = scores.sum(axis=0)
-            for scoring, score in enumerate(scores):
-                best = np.flatnonzero(score == score.max())
-                best = best[total[best] == total[best].max()]
-                chosen[scoring, user, column] = best[np.argmin(size[best])]
+    amounts = known.users.select(pl.col(keys).cast(pl.Int64)).to_numpy()
+    chosen = best_names(clues, amounts, size)
     right = chosen == known.users["group"].to_numpy()[None, :, None]
     fold = known.users["fold"].to_numpy()
     groups = np.zeros((known.n, len(keys)), np.int64)

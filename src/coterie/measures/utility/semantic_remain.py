@@ -118,7 +118,9 @@ def _of_some(profiles: pl.DataFrame, times: pl.DataFrame, tree: Taxonomy) -> pl.
         levels.append(table.group_by("user", "node").agg(pl.col("before", "after").sum()).with_columns(level=level))
     table = pl.concat(levels).sort("user", "level", "node")  # so that sums of floats are taken in one order
     single = _shares(table, "user", "level").with_columns(pl.format("level_{}", "level").alias("levels"))
-    parts = [single.select("user", "levels", "remain", "relative").filter(pl.col("levels").is_in([*_names(tree.height)]))]
+    parts = [
+        single.select("user", "levels", "remain", "relative").filter(pl.col("levels").is_in([*_names(tree.height)]))
+    ]
     for name, level in _together(tree.height).items():
         shares = _shares(table.filter(pl.col("level") <= level), "user")
         parts.append(shares.select("user", pl.lit(name).alias("levels"), "remain", "relative"))
