@@ -86,7 +86,9 @@ def test_the_whole_log_is_100(monkeypatch):
     assert _scores(log, everything) == expected
     same = log.frame.group_by(pl.col("user").alias("subject"), pl.col("query").alias("item")).len("before")
     profiles = same.with_columns(pl.col("before").alias("after")).collect().sort("subject", "item")
-    shares = semantic_remain.remaining(profiles, semantic_remain.taxonomies.load("wordnet"), 5)
+    tree = semantic_remain.taxonomies.load("wordnet")
+    concepts = semantic_remain.concepts_of(profiles["item"].unique().sort(), tree)
+    shares = semantic_remain.remaining(profiles, tree, concepts)
     assert shares["remain"].to_list() == pytest.approx([100] * shares.height)
     assert shares["relative"].to_list() == pytest.approx([100] * shares.height)
 
@@ -96,7 +98,8 @@ def test_size_is_no_merit_of_the_relative_number():
     tree = semantic_remain.taxonomies.load("wordnet")
     rows = [("a", "dog", 1, 10), ("a", "piano", 1, 10), ("b", "dog", 1, 5), ("b", "piano", 0, 5)]
     profiles = pl.DataFrame(rows, schema=["subject", "item", "before", "after"], orient="row")
-    deep = semantic_remain.remaining(profiles, tree, 1).filter(pl.col("levels") == "level_8")
+    concepts = semantic_remain.concepts_of(pl.Series(["dog", "piano"]), tree).filter(pl.col("rank") == 0)
+    deep = semantic_remain.remaining(profiles, tree, concepts).filter(pl.col("levels") == "level_8")
     assert deep.select("remain", "relative").rows() == [(100, 100), (100, 50)]
 
 

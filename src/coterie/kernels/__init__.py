@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from coterie.kernels import (
         assignment,
         bags,
+        clues,
         concept_sets,
         cores,
         cosine_join,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "assignment",
     "bags",
+    "clues",
     "concept_sets",
     "cores",
     "cosine_join",

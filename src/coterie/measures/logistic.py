@@ -18,8 +18,13 @@ def fit(columns: Floats, right: Floats) -> Floats:
         chance = 1 / (1 + np.exp(-np.clip(weighed(columns, weights), -30, 30)))
         spread = chance * (1 - chance)
         slope = np.array([(column * (right - chance)).sum() for column in columns]) - RIDGE * weights
-        curve = np.array([[(columns[i] * columns[j] * spread).sum() for j in range(n)] for i in range(n)])
-        weights = weights + np.linalg.solve(curve + RIDGE * np.eye(n), slope)
+        curve = np.zeros((n, n))
+        for i in range(n):
+            for j in range(i + 1):
+                curve[i, j] = curve[j, i] = (columns[i] * columns[j] * spread).sum()
+        before, weights = weights, weights + np.linalg.solve(curve + RIDGE * np.eye(n), slope)
+        if np.array_equal(before, weights):
+            break
     return weights
 
 

@@ -14,6 +14,7 @@ unit. The original, under other names, is cut as the release was, so that both c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
@@ -37,8 +38,15 @@ class Units:
 
     kind: str
     """What the release links."""
-    before: pl.DataFrame
+    cut_by: tuple[str, int, int]
+    """What the units of the original depend on, besides the original."""
+    log: Log
     after: pl.DataFrame
+
+    @cached_property
+    def before(self) -> pl.DataFrame:
+        """The original in such units; it is cut when it is asked for."""
+        return cut(self.log, *self.cut_by)
 
 
 def units_of(comparison: Comparison) -> Units:
@@ -49,7 +57,7 @@ def units_of(comparison: Comparison) -> Units:
     comparison.refuse_without_rows()
     after = _released(comparison, shape)
     kind = kind_of(comparison)
-    return Units(kind=kind, before=cut(comparison.log, kind, *_mini(comparison)), after=after)
+    return Units(kind=kind, cut_by=(kind, *_mini(comparison)), log=comparison.log, after=after)
 
 
 def kind_of(comparison: Comparison) -> str:

@@ -66,7 +66,7 @@ def users_of(comparison: Comparison, most: int) -> Users:
         members=chosen.select("user", "group"),
         before=before.join(names, on="user", how="semi").collect(engine="streaming").sort("user", *events.EVENT_ORDER),
         after=renamed.select(columns).collect(engine="streaming").sort("user", *events.EVENT_ORDER),
-        scales_before=events.Scales.of(before),
+        scales_before=comparison.of_log("scales", lambda: events.Scales.of(before)),
         scales_after=events.Scales.of(after),
         total=everybody.height,
         seed=comparison.seed,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+from coterie import kernels
+from coterie.core.arrays import offsets
 
 PARTS = 1_000_000  # weights are whole millionths, so that equal sums are equal in whatever order they are added
 
@@ -18,10 +22,10 @@ class Clues:
     of_user: NDArray[np.int64]
     """Where the clues of each user begin in `position` and `text`."""
     position: NDArray[np.int64]
-    text: NDArray[np.uint32]
+    text: NDArray[np.int64]
     of_text: NDArray[np.int64]
     """Where the names that have a text begin in `name`."""
-    name: NDArray[np.uint32]
+    name: NDArray[np.int64]
     weight: NDArray[np.int64]
 
     @classmethod
@@ -36,19 +40,47 @@ class Clues:
         n = pairs.select(pl.col("name").n_unique()).collect(engine="streaming").item()
         return cls(
             of_user=starts(clues["id"], users.height),
-            position=clues["position"].to_numpy(),
-            text=clues["number"].to_numpy(),
+            position=clues["position"].to_numpy().astype(np.int64),
+            text=clues["number"].to_numpy().astype(np.int64),
             of_text=of_text,
-            name=owned["name"].to_numpy(),
+            name=owned["name"].to_numpy().astype(np.int64),
             weight=np.rint(PARTS * np.log1p(n / owners)).astype(np.int64),
         )
 
     def add(self, user: int, above: int, upto: int, scores: NDArray[np.int64]) -> None:
         """Add the weights of what the user's clues above < position <= upto tell to the scores of names."""
         begin, end = self.of_user[user], self.of_user[user + 1]
-        low, high = begin + np.searchsorted(self.position[begin:end], [above, upto], side="right")
-        for text in self.text[low:high]:
-            scores[self.name[self.of_text[text] : self.of_text[text + 1]]] += self.weight[text]
+        begin += np.searchsorted(self.position[begin:end], above, side="right")
+        kernels.clues.add(
+            begin, end, upto, self.position, self.text, self.of_text, self.name, self.weight, scores
+        )  # fmt: skip
+
+
+def _sizes(clues: Clues) -> tuple[int, int, int]:
+    return clues.position.size, clues.weight.size, clues.name.size
+
+
+def best_names(clues: Sequence[Clues], amounts: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each of several kinds of clues, each user and column of `amounts` the name that fits best.
+
+    That is the one with the highest score of that kind; among equals the one with the highest sum over all kinds, then
+    the smallest one, then the first.
+    """
+    in_order = np.argsort(amounts, axis=1, kind="stable")
+    clue, text, name = (offsets(np.array(sizes)) for sizes in zip(*map(_sizes, clues), strict=True))
+    chosen = kernels.clues.best_names(
+        np.stack([each.of_user + first for each, first in zip(clues, clue[:-1], strict=True)]),
+        np.concatenate([each.position for each in clues]),
+        np.concatenate([each.text + first for each, first in zip(clues, text[:-1], strict=True)]),
+        np.concatenate([each.of_text[:-1] + first for each, first in zip(clues, name[:-1], strict=True)] + [name[-1:]]),
+        np.concatenate([each.name for each in clues]),
+        np.concatenate([each.weight for each in clues]),
+        np.take_along_axis(amounts, in_order, axis=1),
+        size,
+    )
+    by_column = np.empty_like(chosen)
+    np.put_along_axis(by_column, np.broadcast_to(in_order, chosen.shape).copy(), chosen, axis=2)
+    return by_column
 
 
 def starts(ids: pl.Series, n: int) -> NDArray[np.int64]:

@@ -16,11 +16,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
+from coterie.core.arrays import offsets
 from coterie.core.promise import to_dict
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import Z, interval
-from coterie.measures.attacks._clues import Clues
+from coterie.measures.attacks._clues import Clues, best_names
 from coterie.measures.comparison import Comparison
 from coterie.text.language import Language, language_in
 from coterie.text.words import JOINT, words_and_letters
@@ -173,25 +174,95 @@ def draw_known(profiles: Profiles, seed: int, most: int) -> Known:
 def parts_of(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
     """part, whole: items of `parts` that stand in items of `wholes`, word for word and one after the other.
 
-    Both tables have item and text. A text stands in itself.
+    Both tables have item and text. A text stands in itself. Of parts with the same words the last one is meant.
+
+    The parts are a tree of words. From every place of every whole we walk down it, all places at once, one word further
+    in each round; few places are left after the first.
     """
-    numbers = {run: item for item, run in _runs(parts)}
-    lengths: dict[str, set[int]] = {}  # of the parts that begin with a word: few begin with it, and fewer fit
-    for part in numbers:
-        lengths.setdefault(part[0] if part else "", set()).add(len(part))
-    pairs: list[tuple[int, int]] = []
-    for whole, run in _runs(wholes):
-        words = run[:_MOST_WORDS]
-        found = {numbers[run]} if run in numbers else set()
-        for begin, word in enumerate(words):
-            first = word.removeprefix(JOINT)
-            for length in lengths.get(first, ()):
-                if begin + length <= len(words):
-                    item = numbers.get((first, *words[begin + 1 : begin + length]))
-                    if item is not None:
-                        found.add(item)
-        pairs += [(item, whole) for item in found]
-    return pl.DataFrame(pairs, schema={"part": pl.UInt32, "whole": pl.UInt32}, orient="row").sort("part", "whole")
+    shorter, longer = words_and_letters(parts["text"]), words_and_letters(wholes["text"])
+    tree = _WordTree.of(shorter, parts["item"].to_numpy())
+    number = np.arange(longer.len(), dtype=np.int64)
+    sizes = np.minimum(longer.list.len().to_numpy().astype(np.int64), _MOST_WORDS)
+    flat = longer.list.head(_MOST_WORDS).explode(empty_as_null=False)
+    word, first = tree.numbers(flat), tree.numbers(flat.str.strip_prefix(JOINT))
+    whole, last = np.repeat(number, sizes), np.repeat(offsets(sizes)[1:], sizes)
+    place, node = np.arange(flat.len()), np.zeros(flat.len(), np.int64)
+    found = []
+    for step in range(tree.depth):
+        child = tree.child(step, node, (word if step else first)[place])
+        there = child >= 0
+        place, node = place[there], child[there]
+        ends = tree.item[node] >= 0
+        found.append((tree.item[node[ends]], whole[place[ends]]))
+        goes_on = place + 1 < last[place]
+        place, node = place[goes_on] + 1, node[goes_on]
+    part, where = (np.concatenate([each[side] for each in found] or [number[:0]]) for side in (0, 1))
+    inside = pl.DataFrame({
+        "part": pl.Series(part, dtype=pl.UInt32), "whole": wholes["item"].gather(where).cast(pl.UInt32)
+    })  # fmt: skip
+    same = _spelled(parts, shorter).unique("words", keep="last").join(_spelled(wholes, longer), on="words")
+    same = same.select(part="item", whole="item_right")
+    return pl.concat([inside, same]).unique().sort("part", "whole")
+
+
+def _spelled(texts: pl.DataFrame, words: pl.Series) -> pl.DataFrame:
+    """item, words: all words of each text, however long."""
+    return pl.DataFrame({"item": texts["item"].cast(pl.UInt32), "words": words.list.join(" ")})
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class _WordTree:
+    """Texts as a tree: a node for each beginning that some of them have; 0 is the root."""
+
+    vocabulary: pl.DataFrame
+    """text, number: the words of all texts."""
+    steps: list[NDArray[np.int64]]
+    """For each length of beginnings, node * words + word of what leads one word further, sorted."""
+    begin: list[int]
+    """The node that the first of these leads to; the others follow."""
+    item: NDArray[np.int64]
+    """The text that ends at a node, or -1."""
+
+    @classmethod
+    def of(cls, texts: pl.Series, items: NDArray[np.uint32]) -> _WordTree:
+        """The tree of some texts, each given as a list of words."""
+        flat = texts.explode(empty_as_null=False).alias("text")
+        vocabulary = flat.unique().to_frame().with_row_index("number")
+        word = _numbers_in(vocabulary, flat)
+        sizes = texts.list.len().to_numpy().astype(np.int64)
+        start, alive, node = offsets(sizes)[:-1], np.flatnonzero(sizes), np.zeros(sizes.size, np.int64)
+        steps, begin, item, nodes = [], [], [np.full(1, -1, np.int64)], 1
+        for step in range(int(sizes.max(initial=0))):
+            keys, child = np.unique(node[alive] * vocabulary.height + word[start[alive] + step], return_inverse=True)
+            steps.append(keys)
+            begin.append(nodes)
+            node[alive] = nodes + child
+            ending, ends = alive[sizes[alive] == step + 1], np.full(keys.size, -1, np.int64)
+            ends[node[ending] - nodes] = items[ending]  # of several the last
+            item.append(ends)
+            nodes += keys.size
+            alive = alive[sizes[alive] > step + 1]
+        return cls(vocabulary=vocabulary, steps=steps, begin=begin, item=np.concatenate(item))
+
+    @property
+    def depth(self) -> int:
+        """Words of the longest text that can stand in another one."""
+        return min(len(self.steps), _MOST_WORDS)
+
+    def numbers(self, words: pl.Series) -> NDArray[np.int64]:
+        """The numbers of words; -1 for those of no text."""
+        return _numbers_in(self.vocabulary, words)
+
+    def child(self, step: int, node: NDArray[np.int64], word: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where words lead from nodes of this depth; -1 where they lead nowhere."""
+        keys, wanted = self.steps[step], node * self.vocabulary.height + word
+        place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+        return np.where((word >= 0) & (keys[place] == wanted), self.begin[step] + place, -1)
+
+
+def _numbers_in(vocabulary: pl.DataFrame, words: pl.Series) -> NDArray[np.int64]:
+    asked = words.alias("text").to_frame().join(vocabulary, on="text", how="left", maintain_order="left")
+    return asked["number"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
 def cut_into(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
@@ -260,19 +331,8 @@ def find_groups(
         clues.append(_dated_clues(profiles, known))
     size = np.zeros(profiles.groups, np.int64)
     np.add.at(size, own["group"].to_numpy(), 1)
-    amounts = known.users.select(keys).to_numpy()
-    chosen = np.zeros((len(clues), known.n, len(keys)), np.int64)
-    for user in range(known.n):
-        scores, learnt = np.zeros((len(clues), size.size), np.int64), 0
-        for column in np.argsort(amounts[user], kind="stable"):
-            for clue, score in zip(clues, scores, strict=True):
-                clue.add(user, learnt, amounts[user, column], score)
-            learnt = amounts[user, column]
-            total = scores.sum(axis=0)
-            for scoring, score in enumerate(scores):
-                best = np.flatnonzero(score == score.max())
-                best = best[total[best] == total[best].max()]
-                chosen[scoring, user, column] = best[np.argmin(size[best])]
+    amounts = known.users.select(pl.col(keys).cast(pl.Int64)).to_numpy()
+    chosen = best_names(clues, amounts, size)
     right = chosen == known.users["group"].to_numpy()[None, :, None]
     fold = known.users["fold"].to_numpy()
     groups = np.zeros((known.n, len(keys)), np.int64)

@@ -41,7 +41,7 @@ or with other knowledge of a person, finds more. It is about releases of common 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,6 +110,9 @@ findings = (
 )
 _DIGITS = 9  # of a score, so that equal strings are equally likely
 KINDS = ("all", "novel", "specific")
+DAYS = "days."
+ADVERSARIES = ("", DAYS)
+"""What the keys of their scores begin with; the second one also knows on which days queries were typed."""
 figures = (
     Figure(
         section="attacks",
@@ -179,26 +182,29 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     yield Score("users", known.n, "users attacked")
     if (most := bound(comparison.release)) is not None:
         yield Score("bound", most, "%")
-    for prefix, days in (("", False), ("days.", True)):
-        yield from _before(comparison, prefix, days)
-        if days and profiles.days.is_empty():
+    before = _before(comparison)
+    dated = not profiles.days.is_empty()
+    attack = Attack(profiles, known, comparison.seed, absent=True)
+    after = attack.outcomes(ADVERSARIES if dated else ADVERSARIES[:1])
+    for prefix in ADVERSARIES:
+        yield from before[prefix]
+        if prefix not in after:
             yield Score(f"{prefix}excess", None, "does not apply: no times in the release")
             return
-        attack = Attack(profiles, known, comparison.seed, days, absent=True)
-        outcomes = attack.outcomes()
-        yield from _successes(f"{prefix}after", outcomes)
-        yield from _excess(prefix, outcomes)
+        yield from _successes(f"{prefix}after", after[prefix])
+        yield from _excess(prefix, after[prefix])
 
 
-def _before(comparison: Comparison, prefix: str, days: bool) -> list[Score]:
+def _before(comparison: Comparison) -> dict[str, list[Score]]:
     """How often guesses are right in the original; worked out once for all releases of a log that are compared."""
 
-    def attack() -> list[Score]:
+    def attack() -> dict[str, list[Score]]:
         alone = everybody_alone(comparison)
         known = draw_known(alone, comparison.seed, ATTACKED)
-        return list(_successes(f"{prefix}before", Attack(alone, known, comparison.seed, days).outcomes()))
+        outcomes = Attack(alone, known, comparison.seed).outcomes(ADVERSARIES)
+        return {prefix: list(_successes(f"{prefix}before", each)) for prefix, each in outcomes.items()}
 
-    return comparison.of_log((__name__, comparison.seed, language_in(comparison.release.params), prefix), attack)
+    return comparison.of_log((__name__, comparison.seed, language_in(comparison.release.params)), attack)
 
 
 def _successes(moment: str, outcomes: Outcomes) -> Iterator[Score]:
@@ -228,23 +234,21 @@ Outcomes = dict[tuple[str, str, str], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attack:
-    """One adversary, with or without days, against some users of some profiles."""
+    """Adversaries, with and without days, against some users of some profiles; what they see is made once."""
 
     profiles: Profiles
     known: Known
     seed: int
-    days: bool = False
     absent: bool = False
     """Whether profiles without the person are attacked as well."""
 
-    def outcomes(self) -> Outcomes:
-        """How right the guesses about each user are."""
+    def outcomes(self, adversaries: Sequence[str]) -> dict[str, Outcomes]:
+        """How right the guesses of each of them about each user are."""
         users = self.known.users
-        groups = find_groups(self.profiles, self.known, list(KNOWLEDGE), self.days)
-        outcomes: Outcomes = {
-            ("group", key, "all"): (groups[key] == users["group"].to_numpy()).astype(float) for key in KNOWLEDGE
-        }
-        seen = pl.concat([users["group"], *(pl.Series("group", each, pl.UInt32) for each in groups.values())]).unique()
+        own = users["group"].to_numpy().astype(np.int64)
+        found = {each: find_groups(self.profiles, self.known, list(KNOWLEDGE), bool(each)) for each in adversaries}
+        looked_at = [groups for by_key in found.values() for groups in by_key.values()]
+        seen = pl.Series("group", np.concatenate([own, *looked_at]), pl.UInt32).unique()
         rows = self.profiles.rows.join(seen.to_frame(), on="group", how="semi").select(
             pl.col("group").cast(pl.Int64).alias("profile"), "item", pl.col("n").cast(pl.Float64)
         )
@@ -253,28 +257,39 @@ class Attack:
         if self.absent:
             without, without_days = _without(self.profiles, self.known, relations, self.seed)
             rows, days = pl.concat([rows, without]), pl.concat([days, without_days])
-        view = _View.of(self.profiles, rows, days if self.days else days.clear())
+        view = _View.of(self.profiles, rows, days if DAYS in adversaries else days.clear())
+        outcomes: dict[str, Outcomes] = {each: {} for each in adversaries}
         for key in KNOWLEDGE:
-            places = {"found": groups[key], "given": users["group"].to_numpy()}
-            if self.absent and key == FIVE:
-                places["absent"] = -1 - np.arange(users.height)
-            outcomes |= self._guesses(key, places, view, relations)
+            known, tables = self.known.by(key), dict[bytes, pl.DataFrame]()
+            for adversary in adversaries:
+                groups = found[adversary][key]
+                places = {"found": groups, "given": own}
+                if self.absent and key == FIVE:
+                    places["absent"] = -1 - np.arange(users.height)
+                for place in places.values():  # many are the same for all adversaries
+                    if place.tobytes() not in tables:
+                        tables[place.tobytes()] = self._candidates(known, place, view, relations)
+                seen_there = {
+                    name: self._with_days(tables[place.tobytes()], known, place, view if adversary == DAYS else None)
+                    for name, place in places.items()
+                }
+                outcomes[adversary]["group", key, "all"] = (groups == own).astype(float)
+                outcomes[adversary] |= self._guesses(key, seen_there)
         return outcomes
 
-    def _guesses(self, key: str, places: dict[str, NDArray[np.int64]], view: _View, relations: _Relations) -> Outcomes:
+    def _guesses(self, key: str, tables: dict[str, pl.DataFrame]) -> Outcomes:
         """Fit the model where the group is given, on one half of the users, and let it guess about the other half."""
-        known = self.known.by(key)
-        tables = {name: self._candidates(known, place, view, relations) for name, place in places.items()}
-        rehearsal = tables["given"]
+        rehearsal, models = tables["given"], []
+        for fold in (0, 1):
+            other = rehearsal.filter(pl.col("fold") != fold)
+            models.append(logistic.fit(_columns(other), other["theirs"].to_numpy().astype(float)))
         guesses: Outcomes = {}
         for name, table in tables.items():
             scores = np.zeros(table.height)
-            for fold in (0, 1):
-                other = rehearsal.filter(pl.col("fold") != fold)
-                model = logistic.fit(_columns(other), other["theirs"].to_numpy().astype(float))
+            for fold, model in enumerate(models):
                 here = (table["fold"] == fold).to_numpy()
                 scores[here] = logistic.weighed(_columns(table.filter(pl.col("fold") == fold)), model)
-            judged = table.with_columns(pl.Series("score", np.round(scores, _DIGITS)))
+            judged = table.select("id", "theirs", "novel", "specific", pl.Series("score", np.round(scores, _DIGITS)))
             for kind, eligible in zip(KINDS, (pl.lit(True), pl.col("novel"), pl.col("specific")), strict=True):
                 guesses[name, key, kind] = self._by_user(judged.filter(eligible), first=True)
             guesses[name, key, "random"] = self._by_user(judged, first=False)
@@ -291,8 +306,7 @@ class Attack:
         self, known: pl.DataFrame, place: NDArray[np.int64], view: _View, relations: _Relations
     ) -> pl.DataFrame:
         """Strings that may be guessed, with what the model looks at, and whether they are right."""
-        users = self.known.users.select("id", "user", "fold").with_columns(pl.Series("profile", place, pl.Int64))
-        pair = ["id", "item"]
+        users, pair = self._users_at(place), ["id", "item"]
         hints = known.join(relations.related, on="item").select("id", item="other").unique()
         theirs = relations.theirs.with_columns(theirs=pl.lit(True))
         table = users.join(view.strings, on="profile").join(hints, on=pair, how="anti")
@@ -306,19 +320,30 @@ class Attack:
             pl.col("rarity").max().alias("best_rarity"),
         )
         table = table.join(shared, on=pair, how="left")
-        if self.days:
-            on = self.profiles.typed_days.join(users, on="user").join(known, on=pair, how="semi")
-            on = on.select("id", "profile", "day").unique().join(view.days, on=["profile", "day"])
-            table = table.join(on.group_by(*pair).agg(pl.col("day_weight").max()), on=pair, how="left")
-        else:
-            table = table.with_columns(day_weight=pl.lit(0))
         table = table.with_columns(
-            pl.col("shared", "best", "shared_rarity", "best_rarity", "day_weight").fill_null(0),
-            pl.col("theirs").fill_null(False),
+            pl.col("shared", "best", "shared_rarity", "best_rarity").fill_null(0), pl.col("theirs").fill_null(False)
         )
         novel = pl.col("shared") == 0
         rare = pl.col("item").is_in(relations.specific.implode())
         return table.with_columns(novel=novel, specific=novel & rare).sort(*pair)
+
+    def _with_days(
+        self, table: pl.DataFrame, known: pl.DataFrame, place: NDArray[np.int64], view: _View | None
+    ) -> pl.DataFrame:
+        """Candidates with what the days tell of each; nothing for somebody who does not know the days."""
+        if view is None:
+            return table.with_columns(day_weight=pl.lit(0))
+        users, pair = self._users_at(place), ["id", "item"]
+        on = self.profiles.typed_days.join(users, on="user").join(known, on=pair, how="semi")
+        on = on.select("id", "profile", "day").unique().join(view.days, on=["profile", "day"])
+        weights = on.group_by(*pair).agg(pl.col("day_weight").max())
+        return table.join(weights, on=pair, how="left", maintain_order="left").with_columns(
+            pl.col("day_weight").fill_null(0)
+        )
+
+    def _users_at(self, place: NDArray[np.int64]) -> pl.DataFrame:
+        """id, user, fold, and the profile in which each is looked for."""
+        return self.known.users.select("id", "user", "fold").with_columns(pl.Series("profile", place, pl.Int64))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -112,7 +112,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         raise NotApplicableError("The release is empty: there is nothing to put together again.")
     spoken = language_in(comparison.release.params)
     noun = NOUNS[units.kind]
-    yield from _scores("before", units.before, spoken, comparison.seed, noun)
+    key = (__name__, comparison.seed, spoken, units.cut_by)
+    yield from comparison.of_log(key, lambda: list(_scores("before", units.before, spoken, comparison.seed, noun)))
     scores = {score.key: score for score in _scores("after", units.after, spoken, comparison.seed, noun)}
     yield from scores.values()
     right, chance = scores["after.hit"].value, scores["after.chance"].value

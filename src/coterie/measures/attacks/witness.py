@@ -138,7 +138,10 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     users = people[np.sort(drawn)]
     themselves = people.select(original="subject", released="subject")
     yield Score("users", users.height, "users attacked")
-    yield from _scores("before", witness(users, original, original, themselves, comparison.seed))
+    key = (__name__, comparison.seed)
+    yield from comparison.of_log(
+        key, lambda: list(_scores("before", witness(users, original, original, themselves, comparison.seed)))
+    )
     yield Score("after.names", released["subject"].n_unique(), "names")
     yield from _scores("after", witness(users, original, released, comparison.names, comparison.seed))
     yield from _by_unit(comparison, users)
@@ -176,17 +179,25 @@ def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
         yield Score("outsiders", others["subject"].n_unique(), "people who are not in the log")
     typed = comparison.original.select(person="subject", item="item").drop_nulls().unique()
     coarse = comparison.release.params.get("attrs") == "common"  # then a day may stand for a week or a month
-    for moment, rows, days in (("before", units.before, False), ("after", units.after, coarse)):
+    seed, known_of = comparison.seed, {kind: known(seen, kind) for kind in _KNOWLEDGE}
+
+    def told(moment: str, rows: pl.DataFrame, coarse: bool) -> Iterator[Score]:
         for kind in _KNOWLEDGE:
             key = f"{moment}.{kind}"
-            hits = fits(known(seen, kind), rows, kind, coarse=days)
+            hits = fits(known_of[kind], rows, kind, coarse=coarse)
             found = (pl.col("units") == 1) & (pl.col("person") == pl.col("subject"))
-            yield from scored(key, means(comparison.seed, _shares(hits, found)), "% of searches")
+            yield from scored(key, means(seed, _shares(hits, found)), "% of searches")
             yield Score(f"{key}.read", _read(hits.filter(found), rows, typed), "queries")
             if others is not None:
-                foreign = fits(known(others, kind), rows, kind, coarse=days)
-                values = means(comparison.seed, _shares(foreign, pl.col("units") == 1))
+                foreign = fits(known(others, kind), rows, kind, coarse=coarse)
+                values = means(seed, _shares(foreign, pl.col("units") == 1))
                 yield from scored(f"{key}.control", values, "% of searches")
+
+    if others is None:
+        yield from comparison.of_log((__name__, seed, units.cut_by), lambda: list(told("before", units.before, False)))
+    else:
+        yield from told("before", units.before, False)
+    yield from told("after", units.after, coarse)
 
 
 def known(rows: pl.DataFrame, kind: str) -> pl.DataFrame:

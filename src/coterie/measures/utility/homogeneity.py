@@ -27,6 +27,7 @@ from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.users import Users, users_of
+from coterie.text.words import digest_of
 
 needs = frozenset({"record", "text"})
 effort = 4
@@ -65,11 +66,18 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     eq1, attrs = params.get("eq1", "text"), params.get("attrs", "drop" if bare else "nearest")
     first = users.members.filter(pl.col("user") == pl.col("user").min().over("group"))
     released = users.after.join(first, on="user").select("group", *models.events.EVENT)
-    ours = sums(users, users.members, released, eq1, attrs)
-    shuffled = random_groups(users)
-    grouped = users.before.join(shuffled, on="user").sort("group", "user", *models.events.EVENT_ORDER)
-    profiles = models.profiles.centroids(grouped, users.scales_before, users.keys, eq1, attrs)
-    random = sums(users, shuffled, profiles, eq1, attrs)
+    # The same users, whatever the release: the middle of them all, and random groups of the same sizes.
+    asked = (__name__, comparison.seed, eq1, attrs, digest_of(users.members["user"]))
+    middle = comparison.of_log(asked, lambda: _middle(users, eq1, attrs))
+    ours = sums(users, users.members, released, middle, eq1)
+
+    def at_random() -> dict[str, float]:
+        shuffled = random_groups(users)
+        grouped = users.before.join(shuffled, on="user").sort("group", "user", *models.events.EVENT_ORDER)
+        profiles = models.profiles.centroids(grouped, users.scales_before, users.keys, eq1, attrs)
+        return sums(users, shuffled, profiles, middle, eq1)
+
+    random = comparison.of_log((*asked, groups.sort().to_numpy().tobytes()), at_random)
     yield Score("users", users.members.height, users.unit)
     yield Score("groups", groups.n_unique(), "groups")
     for key, value in ours.items():
@@ -87,13 +95,19 @@ def random_groups(users: Users) -> pl.DataFrame:
     return pl.DataFrame(columns).sort("user")
 
 
-def sums(users: Users, members: pl.DataFrame, profiles: pl.DataFrame, eq1: str, attrs: str) -> dict[str, float]:
-    """SSE, mean distance, SSA, SST and L for groups (user, group) and their profiles (group and EVENT)."""
+def _middle(users: Users, eq1: str, attrs: str) -> pl.DataFrame:
+    """The common profile of all users (group and EVENT)."""
+    everybody = users.before.select(pl.lit(0, pl.UInt32).alias("group"), "user", *models.events.EVENT)
+    return models.profiles.centroids(everybody, users.scales_before, users.keys, eq1, attrs)
+
+
+def sums(
+    users: Users, members: pl.DataFrame, profiles: pl.DataFrame, overall: pl.DataFrame, eq1: str
+) -> dict[str, float]:
+    """SSE, mean distance, SSA, SST and L for groups (user, group) and their profiles, and the one of all users."""
     n = members.height
     group = members["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
     sizes = np.bincount(group)
-    everybody = users.before.select(pl.lit(0, pl.UInt32).alias("group"), "user", *models.events.EVENT)
-    overall = models.profiles.centroids(everybody, users.scales_before, users.keys, eq1, attrs)
     numbered = [
         _numbered(users.before, "user", 0),
         _numbered(profiles.sort("group", *models.events.EVENT_ORDER), "group", n),

@@ -57,6 +57,7 @@ TOGETHER = (5, 8)
 """Levels up to which categories are also counted together."""
 CATEGORIES = (1, 5)
 _ROWS_AT_ONCE = 50_000  # of profiles; of no consequence for the result
+_KEPT = 500_000  # items of an original whose concepts stay in memory for its other releases
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
@@ -65,56 +66,84 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         raise NotApplicableError(f"It is about what queries mean, and this log is {comparison.log.shape.name}.")
     profiles = comparison.profiles
     tree = taxonomies.load(comparison.given("taxonomy"))
+    concepts = _concepts(comparison, tree)
     for categories in CATEGORIES:
-        shares = remaining(profiles, tree, categories)
+        shares = remaining(profiles, tree, concepts.filter(pl.col("rank") < categories))
         if categories == CATEGORIES[0]:
             yield Score("users", profiles["subject"].n_unique(), "users")
             yield Score("users.with_category", shares["subject"].n_unique(), "users")
-        means = shares.group_by("levels").agg(pl.col("remain", "relative").mean())
-        by_level = {levels: numbers for levels, *numbers in means.rows()}
+        means = shares.group_by("levels").agg(pl.col("remain", "relative"))
+        by_level = {levels: [float(np.mean(each)) for each in numbers] for levels, *numbers in means.rows()}
         for levels in _names(tree.height):
             remain, relative = by_level.get(levels, (None, None))
             yield Score(f"categories_{categories}.{levels}", remain, "%")
             yield Score(f"categories_{categories}.{levels}.relative", relative, "%")
 
 
-def remaining(profiles: pl.DataFrame, tree: Taxonomy, categories: int) -> pl.DataFrame:
-    """subject, levels, remain, relative; for users who have a category at these levels. `profiles` is sorted."""
-    items = profiles["item"].unique().sort()
-    terms = tree.classify(items, categories=categories).terms
-    concept = terms["concept"].to_numpy()
-    of_item = items.gather(terms["query"])
-    paths = [
-        pl.DataFrame({"item": of_item, "node": tree.ancestor_at(level)[concept]}).with_columns(level=pl.lit(level))
-        for level in LEVELS
+def _concepts(comparison: Comparison, tree: Taxonomy) -> pl.DataFrame:
+    """item, concept, rank of all items; those of the original are looked up once for all its releases."""
+    typed = comparison.profiles.filter(pl.col("before") > 0)["item"].unique().sort()
+    if typed.len() > _KEPT:
+        return concepts_of(comparison.profiles["item"].unique().sort(), tree)
+    known = comparison.of_log((__name__, comparison.given("taxonomy")), lambda: concepts_of(typed, tree))
+    other = comparison.profiles.filter(pl.col("before") == 0)["item"].unique()
+    other = other.filter(~other.is_in(typed.implode())).sort()
+    return known if other.is_empty() else pl.concat([known, concepts_of(other, tree)])
+
+
+def concepts_of(items: pl.Series, tree: Taxonomy) -> pl.DataFrame:
+    """item, concept, rank: up to five concepts of each term of distinct items, the likeliest first."""
+    terms = tree.classify(items, categories=max(CATEGORIES)).terms
+    return terms.select(items.gather(terms["query"]).alias("item"), "concept", "rank")
+
+
+def remaining(profiles: pl.DataFrame, tree: Taxonomy, concepts: pl.DataFrame) -> pl.DataFrame:
+    """subject, levels, remain, relative; for users who have a category at these levels. `profiles` is sorted.
+
+    `concepts`: item, concept, for each term.
+    """
+    times = concepts.group_by("item", "concept").len("times")
+    return pl.concat([_of_some(some, times, tree) for some in (profiles.clear(), *_slices(profiles))])
+
+
+def _of_some(profiles: pl.DataFrame, times: pl.DataFrame, tree: Taxonomy) -> pl.DataFrame:
+    """The shares of some users; `times` says how often an item has each concept."""
+    counts = [pl.col(name).cast(pl.Int64) * pl.col("times") for name in ("before", "after")]
+    numbered = profiles.select("item", "before", "after", user=pl.col("subject").rle_id())
+    of_concept = numbered.join(times, on="item").group_by("user", "concept").agg(count.sum() for count in counts)
+    levels = []
+    for level in LEVELS:
+        node = pl.Series("node", tree.ancestor_at(level)).gather(of_concept["concept"])
+        table = of_concept.select("user", node, "before", "after").filter(pl.col("node") >= 0)
+        levels.append(table.group_by("user", "node").agg(pl.col("before", "after").sum()).with_columns(level=level))
+    table = pl.concat(levels).sort("user", "level", "node")  # so that sums of floats are taken in one order
+    single = _shares(table, "user", "level").with_columns(pl.format("level_{}", "level").alias("levels"))
+    parts = [
+        single.select("user", "levels", "remain", "relative").filter(pl.col("levels").is_in([*_names(tree.height)]))
     ]
-    times = pl.concat(paths).filter(pl.col("node") >= 0).group_by("item", "level", "node").len("times")
-    return pl.concat([_of_some(some, times, tree.height) for some in (profiles.clear(), *_slices(profiles))])
+    for name, level in _together(tree.height).items():
+        shares = _shares(table.filter(pl.col("level") <= level), "user")
+        parts.append(shares.select("user", pl.lit(name).alias("levels"), "remain", "relative"))
+    subjects = profiles["subject"].rle().struct.field("value").alias("subject")
+    shares = pl.concat(parts)
+    return shares.select(subjects.gather(shares["user"]), "levels", "remain", "relative").sort("subject", "levels")
 
 
-def _of_some(profiles: pl.DataFrame, times: pl.DataFrame, height: int) -> pl.DataFrame:
-    """The shares of some users; `times` says how often an item has each category."""
-    counts = (pl.col(name).cast(pl.Int64) * pl.col("times") for name in ("before", "after"))
-    table = profiles.join(times, on="item").group_by("subject", "level", "node").agg(count.sum() for count in counts)
-    table = table.sort("subject", "level", "node")  # so that sums of floats are taken in one order
-    return pl.concat([_shares(table.filter(which), name) for name, which in _names(height).items()]).sort(
-        "subject", "levels"
-    )
+def _names(height: int) -> list[str]:
+    """What is counted together, by level and for several: no more levels than the tree has."""
+    return [*(f"level_{level}" for level in LEVELS if level <= height), *_together(height)]
 
 
-def _names(height: int) -> dict[str, pl.Expr]:
-    """What is counted together, and the levels it is made of: no more of them than the tree has."""
-    single = {f"level_{level}": pl.col("level") == level for level in LEVELS if level <= height}
-    together = [level for level, before in zip(TOGETHER, (0, *TOGETHER), strict=False) if before < height]
-    return single | {f"up_to_{level}": pl.col("level") <= level for level in together}
+def _together(height: int) -> dict[str, int]:
+    levels = [level for level, before in zip(TOGETHER, (0, *TOGETHER), strict=False) if before < height]
+    return {f"up_to_{level}": level for level in levels}
 
 
-def _shares(table: pl.DataFrame, name: str) -> pl.DataFrame:
+def _shares(table: pl.DataFrame, *by: str) -> pl.DataFrame:
     common = pl.min_horizontal("before", "after").sum() / pl.col("before").sum()
     part = [pl.col(column) / pl.col(column).sum() for column in ("before", "after")]
     relative = pl.min_horizontal(part).sum()
-    shares = table.group_by("subject", maintain_order=True).agg(
-        pl.lit(name).alias("levels"),
+    shares = table.group_by(by, maintain_order=True).agg(
         (100 * common).alias("remain"),
         pl.when(pl.col("after").sum() > 0).then(100 * relative).otherwise(0.0).alias("relative"),
         pl.col("before").sum(),
