@@ -247,6 +247,23 @@ def test_tables_in_python():
         _clean(str(error.value))
 
 
+def test_further_details(log_path, tmp_path, capsys, monkeypatch):
+    path, safe = tmp_path / "wide.csv", tmp_path / "safe.csv"
+    rows = coterie.read(log_path).to_polars().with_columns(device=pl.lit("qzqueryq device"))
+    rows.write_csv(path)
+    given = ["--details", "device", "--force"]
+    assert _run(capsys, monkeypatch, "anonymize", "suppress_rare", path, "-o", safe, "--k", "3", *given) == 0
+    _clean((tmp_path / "safe.csv.json").read_text())
+    assert "qzqueryq device" in safe.read_text()  # so many share it
+    safe.write_text(safe.read_text().replace("device", "devices"))
+    assert _run(capsys, monkeypatch, "verify", safe, "-O", path) in (1, 2)
+    for wrong in ("device=user", "device=query", "again=device,device", "other"):
+        assert _run(capsys, monkeypatch, "anonymize", "suppress_rare", path, "-o", safe, "--details", wrong) == 2
+    with pytest.raises(CoterieError) as error:
+        coterie.verify(safe, coterie.read(path))
+    _clean(str(error.value))
+
+
 def test_unexpected_errors_do_not_pass_on_their_message(log_path, tmp_path, capsys, monkeypatch):
     def fail(*args, **kwargs):
         raise RuntimeError("qzqueryq")

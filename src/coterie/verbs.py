@@ -61,6 +61,7 @@ def read(
     *,
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
+    details: str | Mapping[str, str] | Sequence[str] = (),
     user_field: str | None = None,
     date: str | None = None,
     query_param: str | None = None,
@@ -77,17 +78,20 @@ def read(
 
     It may be elsewhere: `s3://`, `gs://`, `az://`, `https://`, or a database, of which a table is read
     (`sqlite:log.db#queries`) or what `sql` asks for. `columns` says which columns of a table hold what. Those that it
-    does not name are guessed, unless it names the query, or `guess` is false: `formats/_guess.py` says how. Documents
+    does not name are guessed, unless it names the query, or `guess` is false: `formats/_guess.py` says how. `details`
+    names further columns of a table, such as `device,country`, that may accompany a query in a release. Documents
     are read from folders and archives too; `terms` and `min_length` say what becomes of them. With `query_param` an
     access log is read as the search log of its site: `formats/_searches.py` says how. With the `session` of a Spark
     cluster, its nodes read the files, and all work on rows runs there, in so many `parts`.
     """
-    paths = [source] if isinstance(source, (str, Path)) else list(source)
+    paths, further = [source] if isinstance(source, (str, Path)) else list(source), formats.details_of(details)
     if len(paths) == 1 and str(paths[0]).startswith("synth:") and session is None:
-        made_up = synthetic(str(paths[0]), formats.Options(terms=terms, min_length=min_length, words=words))
+        given = formats.Options(details=further, terms=terms, min_length=min_length, words=words)
+        made_up = synthetic(str(paths[0]), given)
         return made_up if query_param is None else formats.search_log(made_up, query_param)
     options = formats.Options(
         columns=columns or {},
+        details=further,
         user_field=user_field,
         date=date,
         query_param=query_param,
@@ -106,12 +110,22 @@ def read(
     return replace(log, resources=(*log.resources, brought), sources=() if brought.table else log.sources)
 
 
-def log(table: Any, columns: Mapping[str, str] | None = None, *, terms: int = 100, min_length: int = 3) -> Log:
+def log(
+    table: Any,
+    columns: Mapping[str, str] | None = None,
+    *,
+    details: str | Mapping[str, str] | Sequence[str] = (),
+    terms: int = 100,
+    min_length: int = 3,
+) -> Log:
     """A log from a polars, pandas or Arrow table; `columns` maps our names to the table's. Texts become vectors.
 
-    The rows of a Spark DataFrame stay on its cluster, and all work on them runs there.
+    `details` names further columns that may accompany a query in a release. The rows of a Spark DataFrame stay on its
+    cluster, and all work on them runs there.
     """
-    return formats.table_log(table, formats.Options(columns=columns or {}, terms=terms, min_length=min_length))
+    further = formats.details_of(details)
+    given = formats.Options(columns=columns or {}, details=further, terms=terms, min_length=min_length)
+    return formats.table_log(table, given)
 
 
 def prepare(log: LogLike, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
@@ -157,10 +171,15 @@ def learn(
         raise ParameterError("What is learnt serves methods that differ in k alone.")
     name = registry.name_of(first)
     refuse_seed(first, seed)
-    if log.shape not in first.accepts:
+    if log.shape.plain not in first.accepts:
         accepted = ", ".join(shape.name for shape in first.accepts)
         others = ", ".join(registry.methods_for(log.shape))
         raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}. Use one of: {others}.")
+    if log.shape.further and not getattr(first, "further_details", False):
+        raise InputError(
+            f"{name} releases no further details ({', '.join(log.shape.further)}). Leave out --details, or use a "
+            f"method that releases single queries: {', '.join(registry.methods_for(log.shape))}."
+        )
     engine = engine_for(log, first, blocks)
     if engine.here:
         facts = facts_of(log, engine)

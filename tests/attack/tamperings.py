@@ -122,6 +122,7 @@ class Forgery:
         (shutil.copytree if (made / name).is_dir() else shutil.copy)(made / name, self.path)
         shutil.copy(made / f"{name}.json", self._side)
         shutil.copytree(made / f"record.{name}", self.record)
+        self._details = json.loads(self._side.read_text())["reading"].get("details", ())
 
     @property
     def _side(self) -> Path:
@@ -131,7 +132,8 @@ class Forgery:
 
     @property
     def shape(self) -> Shape:
-        return RELEASED_SHAPES[json.loads(self._side.read_text())["shape"]]
+        data = json.loads(self._side.read_text())
+        return RELEASED_SHAPES[data["shape"]].with_details(data["details"])
 
     @property
     def rows(self) -> pl.DataFrame:
@@ -140,7 +142,7 @@ class Forgery:
 
     @cached_property
     def original(self) -> pl.DataFrame:
-        log = coterie.prepare(coterie.read(self.log))  # what it was read into goes with it
+        log = coterie.prepare(coterie.read(self.log, details=self._details))  # what it was read into goes with it
         return log.frame.collect()
 
     @property
@@ -255,7 +257,8 @@ class Forgery:
             self.edit_sidecar(lambda data: data.update(rows_sha256=rows))
 
     def verify(self, record: bool = True) -> coterie.Verdict:
-        return coterie.verify(self.path, coterie.read(self.log), record=self.record if record else None)
+        original = coterie.read(self.log, details=self._details)
+        return coterie.verify(self.path, original, record=self.record if record else None)
 
 
 def _number(user: str) -> int:

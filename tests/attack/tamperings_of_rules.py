@@ -14,7 +14,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.methods.unprotected import Unprotected
 from tests.attack.tamperings import SEED, Forgery, tampering, write_release
 
-LOG = "log.tsv"
+LOG, DEVICES = "log.tsv", "devices.tsv"
 _BESIDE = ("user", "time", "rank", "url")
 
 
@@ -28,9 +28,56 @@ def make_releases(folder: Path) -> None:
         ("days.tsv", SuppressRare(k=3, users="day", window="60d")),
     ):
         write_release(folder, name, coterie.anonymize(log, method, seed=SEED), LOG)
+    devices(folder / LOG, folder / DEVICES)
+    detailed = coterie.prepare(coterie.read(folder / DEVICES, details="device,country=land"))
+    write_release(
+        folder, "devices.csv", coterie.anonymize(detailed, SuppressRare(k=4, k_details=2), seed=SEED), DEVICES
+    )
     nothing = coterie.anonymize(log, Unprotected(users="day"), seed=SEED)
     coterie.write(nothing, folder / "nothing.tsv", record=folder / "record.nothing.tsv", promise="none")
     (folder / "nothing.tsv.log").write_text(LOG)
+
+
+def devices(log: Path, to: Path) -> None:
+    """The same log as a table with two columns more, in which people differ."""
+    rows = coterie.read(log).to_polars().with_row_index("at")
+    kind = pl.when(pl.col("at") % 3 == 0).then(pl.lit("phone")).otherwise(pl.lit("desk"))
+    land = pl.when(pl.col("user").hash(1) % 4 == 0).then(pl.lit("fr")).otherwise(pl.lit("de"))
+    rows.with_columns(kind.alias("device"), land.alias("land")).drop("at").write_csv(to, separator="\t")
+
+
+@tampering("devices.csv")
+def a_device_that_too_few_share(f: Forgery) -> None:
+    rows = f.rows
+    one = pl.int_range(pl.len()) == rows["device"].is_null().arg_true()[0]
+    f.put(rows.with_columns(pl.when(one).then(pl.lit("phone")).otherwise("device").alias("device")))
+
+
+@tampering("devices.csv")
+def countries_exchanged(f: Forgery) -> None:
+    f.put(f.rows.with_columns(pl.col("country").replace({"fr": "de", "de": "fr"})))
+
+
+@tampering("devices.csv")
+def details_that_the_sidecar_does_not_name(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: (data.update(details=[]), data["promises"][0].update(details="")))
+
+
+@tampering("devices.csv")
+def a_promise_that_is_silent_about_details(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: data["promises"][0].update(details=""))
+
+
+@tampering("devices.csv")
+def details_in_another_order(f: Forgery) -> None:
+    f.edit_sidecar(lambda data: (data["details"].reverse(), data["promises"][0].update(details="country,device")))
+
+
+@tampering("devices.csv")
+def a_name_of_a_person_as_a_detail(f: Forgery) -> None:
+    """The column of users under another name."""
+    f.edit_sidecar(lambda data: data["reading"].update(details=["device=user", "country=land"]))
+    f.put(f.rows.with_columns(device=pl.lit(f.original["user"][0])))
 
 
 def _of_one_person(f: Forgery) -> pl.DataFrame:

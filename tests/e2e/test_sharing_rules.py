@@ -2,6 +2,11 @@
 
 import json
 
+import polars as pl
+import pytest
+
+from coterie import read
+
 
 def test_allowlist_with_its_own_words(coterie, log, tmp_path):
     """`--words` is how documents are read elsewhere, and the method's parameter here."""
@@ -36,3 +41,52 @@ def test_what_promises_nothing_is_asked_for_as_such(coterie, log, tmp_path):
     assert "there is nothing that could hold" in verified.out
     refused = coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "safe.tsv", "--promise", "none", code=2)
     assert "leave out --promise" in refused.err
+
+
+@pytest.fixture(scope="module")
+def devices(tmp_path_factory, log):
+    """The log as a table with two columns more."""
+    path = tmp_path_factory.mktemp("devices") / "log.csv"
+    rows = read(log).to_polars()
+    place = pl.int_range(pl.len())
+    wide = rows.with_columns(
+        pl.when(place % 3 == 0).then(pl.lit("phone")).otherwise(pl.lit("desk")).alias("device"),
+        pl.when(place % 7 == 0).then(pl.lit("fr")).otherwise(pl.lit("de")).alias("land"),
+    )
+    wide.write_csv(path)
+    return path
+
+
+def test_further_details_from_the_log_to_the_report(coterie, devices, tmp_path):
+    """Thirty people for the query, five for what accompanies it with device and country, as Google has it."""
+    safe, record = tmp_path / "safe.csv", tmp_path / "record"
+    given = ["--details", "device,country=land", "--k", "30", "--record", record]
+    done = coterie("anonymize", "regime:google_2024", devices, "-o", safe, *given)
+    assert "device" in done.err
+    sidecar = json.loads((tmp_path / "safe.csv.json").read_text())
+    assert sidecar["details"] == ["device", "country"]
+    assert sidecar["reading"]["details"] == ["device", "country=land"]
+    assert "clicked page, rank, device, country and quarter" in sidecar["promises"][0]["sentence"]
+    rows = pl.read_csv(safe)
+    assert rows["device"].count()
+    assert rows["country"].count()
+    assert "The promise holds" in coterie("verify", safe, "-O", devices, "--record", record).out
+    assert "one_user_share" in coterie("measure", safe, "-O", devices, "--record", record, "one_user_share").out
+    coterie("report", safe, "-O", devices, "--record", record, "-o", tmp_path / "report.html")
+    refused = coterie("verify", safe, "-O", devices, "--details", "device=land", code=2)
+    assert "Read the original with the same ones" in refused.err
+
+
+def test_details_where_they_cannot_be(coterie, devices, log, tmp_path):
+    out = tmp_path / "safe.tsv"
+    refused = coterie("anonymize", "microaggregate", devices, "-o", out, "--details", "device", code=2)
+    assert "releases no further details (device)" in refused.err
+    assert "affinity, allowlist, generalize, suppress_rare, unprotected" in refused.err
+    refused = coterie("anonymize", "suppress_rare", devices, "-o", tmp_path / "safe.ubi", "--details", "device", code=2)
+    assert "QUERIES with device. Write another kind." in refused.err
+    refused = coterie("anonymize", "suppress_rare", log, "-o", out, "--details", "device", code=2)
+    assert "the table has no column of that name" in refused.err
+    kept = ["--state", tmp_path / "state", "-o", tmp_path / "parts"]
+    refused = coterie("append", "suppress_rare", devices, *kept, "--details", "device", code=2)
+    assert "Leave out --details" in refused.err
+    assert not out.exists()

@@ -183,6 +183,31 @@ class SaysOtherTimes(Unprotected):
         return Unprotected(times="hour").release(log, plan, run)
 
 
+@dataclass(frozen=True, kw_only=True)
+class FurtherDetailsKept(SuppressRare):
+    """Counts page, rank and day, and lets further details stay with them."""
+
+    def release(self, log, plan, run):
+        draft = super().release(log.plain, plan, run)
+        own = log.frame.select("row", *log.shape.further)
+        return replace(draft, frame=draft.frame.join(own, on="row", how="left").select("row", *log.shape.released))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FewerForFurtherDetails(Allowlist):
+    """Is content with two users for device, page, rank and day."""
+
+    def release(self, log, plan, run):
+        return Allowlist(k=self.k, k_details=2).release(log, plan, run)
+
+
+def devices_log():
+    """For k = 3: three people ask the same on one day, two with a phone."""
+    rows = [(user, "red tea", "2026-03-04 09:00:00", "desk" if user == "c" else "phone") for user in "abc"]
+    frame = pl.DataFrame(rows, schema=["user", "query", "time", "device"], orient="row")
+    return coterie.log(frame, details="device")
+
+
 def timed_log():
     """For k = 3: three people ask the same within an hour, on a Wednesday and the day after; two of them clicked."""
     day = datetime(2026, 3, 4, 9)
@@ -225,6 +250,10 @@ CAUGHT_BY = [
     (CountsEver, timed_log, "crowd.query"),
     (AllowsEver, timed_log, "crowd.words.query"),
     (SaysOtherTimes, timed_log, "tuples.query"),
+    (FurtherDetailsKept, devices_log, "tuples.query"),
+    (FurtherDetailsKept, devices_log, "crowd.query.url.rank.device.time"),
+    (FewerForFurtherDetails, devices_log, "tuples.query"),
+    (FewerForFurtherDetails, devices_log, "crowd.query.url.rank.device.time"),
     (AllowsLong, words_log, "length.query"),
     (AllowsTwice, words_log, "rows.query"),
 ]  # fmt: skip

@@ -75,6 +75,7 @@ def numbers_of(method: ReleasesItems, facts: Facts) -> dict[str, Any]:
         "times": method.times,
         "k_details": method.k_details,
         "session_minutes": facts.session_minutes,
+        "details": ",".join(facts.shape.further),
     }
 
 

@@ -84,6 +84,11 @@ def reading(command: F) -> F:
     options = (
         click.option("--format", "format", metavar="NAME", help="Log format; else it is sniffed."),
         click.option("--columns", metavar="user=A,query=B", help="Which column of a table holds what."),
+        click.option(
+            "--details",
+            metavar="A,B=COLUMN",
+            help="Further columns of a table that may accompany a query: device,country=geo.country.",
+        ),
         click.option("--user-field", metavar="NAME", help="Field that identifies a user (ubi)."),
         click.option("--date", metavar="YYYY-MM-DD", help="Day of times that have none (sogou)."),
         click.option("--terms", type=int, metavar="N", help="Most terms of a document, 100 unless said (documents)."),
@@ -170,7 +175,10 @@ sidecar_of_table = click.option("--sidecar", metavar="FILE", help="Sidecar of OU
 required_original = click.option(
     "--original", "-O", multiple=True, required=True, metavar="LOG", help="The log that was anonymized."
 )
-READING = ("format", "columns", "user_field", "date", "query_param", "terms", "min_length", "words", "allow_bad", "sql")
+READING = (
+    "format", "columns", "details", "user_field", "date", "query_param", "terms", "min_length", "words", "allow_bad",
+    "sql",
+)  # fmt: skip
 
 
 def measuring(command: F) -> F:
@@ -199,8 +207,11 @@ def given_to_measures(options: dict[str, Any]) -> dict[str, Any]:
 
 def reading_of(options: dict[str, Any]) -> dict[str, Any]:
     """The options that say how a log is to be read, as jobs take them."""
+    from coterie.formats import details_of
+
     given = {name: options[name] for name in READING if options[name] is not None}
-    return {**given, "columns": parse_columns(options["columns"])}
+    details = details_of(options["details"] or "")
+    return {**given, "columns": parse_columns(options["columns"]), "details": details}
 
 
 def parse_columns(text: str | None) -> dict[str, str]:

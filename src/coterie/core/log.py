@@ -54,7 +54,7 @@ class Log:
     """How they were read, where that was said: columns, user field, date, parameter."""
     engine: Engine | None = None
     """Where the rows live; None: on this machine."""
-    settings: Mapping[str, int | str | Mapping[str, str]] = field(default_factory=dict)
+    settings: Mapping[str, int | str | Mapping[str, str] | tuple[str, ...]] = field(default_factory=dict)
     """What of it everybody may know, and must say to read the same rows: columns, numbers, a parameter of addresses."""
     guessed: bool = False
     """Whether it was found out by looking at rows which of their columns hold what."""
@@ -78,6 +78,13 @@ class Log:
     def then(self, frame: pl.LazyFrame, step: Step) -> Log:
         """This log after one more step."""
         return replace(self, frame=frame, history=(*self.history, step))
+
+    @property
+    def plain(self) -> Log:
+        """This log without further details."""
+        if not self.shape.further:
+            return self
+        return replace(self, frame=self.frame.drop(self.shape.further, strict=False), shape=self.shape.plain)
 
     @cached_property
     def file_digests(self) -> tuple[str, ...]:

@@ -111,8 +111,10 @@ def method_with(name: str, params: Mapping[str, Any]) -> Any:
 
 
 def methods_for(shape: Any) -> list[str]:
-    """The built-in methods that accept tables of a shape."""
-    return [name for name in sorted(_built_in("methods")) if shape in method(name).accepts]
+    """The built-in methods that accept tables of a shape, with its further details where it has some."""
+    every = ((name, method(name)) for name in sorted(_built_in("methods")))
+    fitting = [(name, cls) for name, cls in every if shape.plain in cls.accepts]
+    return [name for name, cls in fitting if not shape.further or getattr(cls, "further_details", False)]
 
 
 def name_of(method: Any) -> str:

@@ -6,7 +6,10 @@ generated from this file. `Shape.check` is the border: types are enforced there,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -72,13 +75,28 @@ class Shape:
     """Those of them that are empty whatever is promised."""
     details: tuple[str, ...] = ()
     """What accompanies an item, besides the time. Where too few subjects share them all, the last one goes first."""
+    further: tuple[str, ...] = ()
+    """Those of them that are columns of the user's own, such as the device; all are text."""
 
     def __repr__(self) -> str:
         return f"Shape({self.name})"
 
     def __reduce__(self) -> Any:
         """A shape that has a name here is the same object wherever work runs."""
-        return (_named, (self.name,)) if SHAPES.get(self.name) is self else super().__reduce__()
+        known = SHAPES.get(self.name) is self.plain
+        return (_named, (self.name, self.further)) if known else super().__reduce__()
+
+    @property
+    def plain(self) -> Shape:
+        """The shape without further details."""
+        return SHAPES.get(self.name, self) if self.further else self
+
+    def with_details(self, names: Iterable[str]) -> Shape:
+        """The shape with further details, which come behind its own; the same object for the same names.
+
+        InputError where a name cannot be one.
+        """
+        return _detailed(self.plain, tuple(names))
 
     @property
     def subject_nouns(self) -> str:
@@ -309,6 +327,32 @@ SHAPES = {s.name: s for s in (QUERIES, VISITS, SEQUENCES, TERMS, GROUPS, KEEP, R
 RELEASED_SHAPES = {s.name: s for s in (QUERIES, VISITS, SEQUENCES, TERMS, COUNTS)}
 """Those a release can have; the others are plans."""
 
+MOST_FURTHER = 10
+_NAME_OF_DETAIL = r"[a-z][a-z0-9_]{0,39}"
+_TAKEN = {"bad", "remark", "line", "original", "released", "number", "rows", "name", "legacy", "text"}
+"""Names that columns have on the way, besides those of the shapes."""
 
-def _named(name: str) -> Shape:
-    return SHAPES[name]
+
+@cache
+def _detailed(shape: Shape, names: tuple[str, ...]) -> Shape:
+    if not names:
+        return shape
+    if shape is not QUERIES:
+        raise InputError(f"Further details (--details) are for logs of queries, and this table is {shape.name}.")
+    taken = _TAKEN.union(*(known.schema for known in SHAPES.values()))
+    for name in names:
+        if not re.fullmatch(_NAME_OF_DETAIL, name) or name in taken:
+            raise InputError(
+                f"A further detail cannot be called {name!r}: use small letters, digits and _, and no name that a "
+                f"column of Coterie has. Give it another name: --details OTHER={name}."
+            )
+    if len(set(names)) < len(names) or len(names) > MOST_FURTHER:
+        raise InputError(f"--details names up to {MOST_FURTHER} columns, each under a name of its own.")
+    own = [Column(name=name, dtype=pl.String, nullable=True, doc="a further detail") for name in names]
+    at = 1 + [column.name for column in shape.columns].index(shape.released[-1])
+    columns = (*shape.columns[:at], *own, *shape.columns[at:])
+    return replace(shape, columns=columns, details=(*shape.details, *names), further=names)
+
+
+def _named(name: str, further: tuple[str, ...] = ()) -> Shape:
+    return SHAPES[name].with_details(further)

@@ -94,6 +94,7 @@ def read_queries(path: Path) -> list[tuple[int, str]]:
 
 def explain_affinity(log: Log, method: Affinity, queries: Sequence[tuple[int, str]] = ()) -> Explanation:
     """What the method makes of some queries of a log, spelled as the log was prepared."""
+    log = log.plain
     if log.shape is not QUERIES:
         raise InputError(f"affinity works on {QUERIES.name}, and this log is {log.shape.name}: give a log of queries.")
     graph = method.learn(log, Run(seed=0, engine=Local()))

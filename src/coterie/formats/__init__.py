@@ -32,7 +32,7 @@ What this package exports helps to write one; `excite.py` is the smallest exampl
 """
 
 from coterie.core.files import expand
-from coterie.formats._options import Options
+from coterie.formats._options import Options, details_of
 from coterie.formats._read import format_of, read, read_release, released_kind, table_log
 from coterie.formats._searches import search_log, search_params
 from coterie.formats._source import Loaded, Source, blank_to_null, fields, reason, split_tabs, sureness
@@ -42,6 +42,7 @@ __all__ = [
     "Options",
     "Source",
     "blank_to_null",
+    "details_of",
     "expand",
     "fields",
     "format_of",

@@ -31,6 +31,7 @@ _ONLY_LINES = ("aol", "excite", "sogou", "clf", "table", "ubi")
 
 def spark_log(rows: Any, options: Options, parts: int | None = None) -> Log:
     """A log of a Spark DataFrame; `options.columns` says which columns hold what."""
+    _refuse_details(options)
     return _table_log(Spark(rows.sparkSession, parts), rows, options, ())
 
 
@@ -45,6 +46,7 @@ def read_on_spark(
 ) -> Log:
     """A log from files that the nodes of a cluster can read: Parquet, or text in one of the formats of lines."""
     options, places = options or Options(), [str(path) for path in paths]
+    _refuse_details(options)
     if options.query_param is not None:
         raise ParameterError("--query-param makes a search log of an access log on one machine; leave out --engine.")
     if any(place == "-" or place.startswith("synth:") for place in places):
@@ -66,6 +68,11 @@ def read_on_spark(
     frame = engine.each(engine.of(lines), parse)
     loaded = _loaded(name, options, head)
     return _finished(engine, frame, loaded, options, sources, allow_bad=allow_bad)
+
+
+def _refuse_details(options: Options) -> None:
+    if options.details:
+        raise ParameterError("Further details (--details) are read on one machine; leave out --engine, or --details.")
 
 
 def _parsed(name: str, options: Options, header: bytes, lines: pl.LazyFrame) -> pl.LazyFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -15,12 +15,29 @@ from coterie.formats._searches import names_of
 MOST_TERMS, MOST_LETTERS = 10_000, 50
 
 
+def details_of(given: str | Mapping[str, str] | Iterable[str]) -> dict[str, str]:
+    """Further details from `device,country=geo.country`, several such texts, or a table of our names to theirs."""
+    if isinstance(given, Mapping):
+        return {str(name): str(column) for name, column in given.items()}
+    texts = given.split(",") if isinstance(given, str) else list(given)
+    pairs = [(name.strip(), column.strip() if mark else name.strip()) for name, mark, column in _parted(texts)]
+    if any(not name or not column for name, column in pairs) or len(dict(pairs)) < len(pairs):
+        raise ParameterError("--details is written device,country=COLUMN: each name once, our name first.")
+    return dict(pairs)
+
+
+def _parted(texts: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    return (text.partition("=") for text in texts if text.strip())
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Reading options; each format uses those that concern it."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     """Column of the shape -> column of the file (format `table`)."""
+    details: Mapping[str, str] = field(default_factory=dict)
+    """Further detail -> column of the file, in the order in which details are kept (format `table`)."""
     user_field: str | None = None
     """The field that identifies a user (format `ubi`)."""
     date: str | None = None
@@ -38,10 +55,16 @@ class Options:
     shape: Shape | None = None
     """The shape of a release, which its sidecar tells (format `table`); else it follows from the columns."""
 
+    @property
+    def named_details(self) -> tuple[str, ...]:
+        """The further details as they are written: `device`, or `device=ua_class` under another name."""
+        return tuple(name if name == column else f"{name}={column}" for name, column in self.details.items())
+
     def said(self, settings: Mapping[str, int | str]) -> str:
         """What was said about how to read, as text, and the settings that rows depend on; empty where nothing was."""
         given = {
             "columns": dict(self.columns),
+            "details": list(self.details.items()),
             "user_field": self.user_field,
             "date": self.date,
             "query_param": self.query_param,

@@ -17,7 +17,7 @@ from coterie.core.log import Log, Step
 from coterie.core.parts import Part, listed_parts, refuse_other_parts
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import NORMAL, QUERIES, Shape
-from coterie.errors import CoterieError, InputError, NoRowsError
+from coterie.errors import CoterieError, InputError, NoRowsError, ParameterError
 from coterie.formats import documents, table, ubi
 from coterie.formats._options import Options
 from coterie.formats._searches import search_log
@@ -65,6 +65,11 @@ def read(
 
         return read_on_spark(patterns, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
     source, name = _source_of(expand(patterns, folders=True), format, options)
+    if options.details and name != "table":
+        raise ParameterError(
+            f"--details names columns of a table (csv, tsv, parquet, JSON), and {source.label} is read as {name}. "
+            f"Leave it out, or say --format table."
+        )
     module = registry.complete("formats", name, registry.module("formats", name))
     parsed = _settle(module, name, source, options)
     notes = _judge(parsed, module.expected, name, source, allow_bad)
@@ -209,9 +214,10 @@ def table_log(data: Any, options: Options | None = None) -> Log:
     return Log(frame=rows, shape=shape, history=(step,), settings=_settings(loaded, options), guessed=loaded.guessed)
 
 
-def _settings(loaded: Loaded, options: Options) -> dict[str, int | str | Mapping[str, str]]:
+def _settings(loaded: Loaded, options: Options) -> dict[str, int | str | Mapping[str, str] | tuple[str, ...]]:
     """What the rows depend on, and everybody may know."""
-    said = {"columns": dict(loaded.columns), "user_field": options.user_field, "date": options.date}
+    said: dict[str, Any] = {"columns": dict(loaded.columns), "details": options.named_details}
+    said |= {"user_field": options.user_field, "date": options.date}
     return {**loaded.settings, **{name: value for name, value in said.items() if value}}
 
 
@@ -259,7 +265,7 @@ def _as_polars(data: Any) -> pl.DataFrame:
 
 
 def _sniff(source: Source, options: Options, by_files: Mapping[str, float]) -> str:
-    if options.columns:
+    if options.columns or options.details:
         return "documents" if "text" in options.columns else "table"
     head = source.head()
     sure = {name: max(_sureness(name, head), by_files.get(name, 0)) for name in registry.names("formats")}

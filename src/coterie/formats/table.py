@@ -11,6 +11,10 @@ tsv has no quoting; csv is RFC 4180, with `,`, `;` or `|` between fields. JSON m
 `.ndjson`), an array, or hits of a search with `_source`; `search.query` names a field inside another
 one. Tabs and line breaks inside a value become spaces. Times may be text (ISO 8601, with or without
 a zone), dates, or seconds or milliseconds since 1970.
+
+`--details device,country=geo.country` keeps further columns of a search log, as text: methods that release
+single queries release them with a query as far as enough users share all that accompanies it. Other columns are
+never read.
 """
 
 from __future__ import annotations
@@ -324,6 +328,8 @@ def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[
         )
     if shape.item not in mapped:
         raise cannot_tell(names, pl.DataFrame(), "The table")
+    shape = shape.with_details(options.details) if options.details else shape
+    mapped |= options.details
     if not complete:
         mapped = {**{name: name for name in shape.released}, **mapped}
     picked = {name: mapped[name] for name in shape.readable if name in mapped}
@@ -333,6 +339,7 @@ def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[
                 f"A {shape.name} table needs the column {column.name!r} ({column.doc}). Say which one it is: "
                 f"--columns {column.name}=NAME (in Python: columns={{...}})"
             )
+    _check_details(names, options.details, picked)
     if any(names.count(column) > 1 for column in picked.values()):
         raise InputError("The header names a column twice. Give each column a name of its own.")
     return shape, picked
@@ -357,6 +364,16 @@ def _check_columns(names: list[str], columns: Mapping[str, str]) -> None:
             )
         if column not in names and column.split(".")[0] not in names:
             raise InputError(f"--columns {name}={column}: the table has no column of that name.")
+
+
+def _check_details(names: list[str], details: Mapping[str, str], picked: Mapping[str, str]) -> None:
+    for name, column in details.items():
+        if column not in names and column.split(".")[0] not in names:
+            raise InputError(f"--details {name}={column}: the table has no column of that name.")
+        if other := next((own for own, there in picked.items() if there == column and own != name), None):
+            raise InputError(
+                f"--details {name}={column}: that column is the {other} already. A detail needs one of its own."
+            )
 
 
 def _require_same_columns(source: Source, kind: str) -> None:

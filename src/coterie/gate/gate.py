@@ -106,6 +106,8 @@ class Gate:
             raise ParameterError(f"A gate counts up to k = {MOST_K:,}.")
         if rest not in ("window", "part"):
             raise ParameterError("rest must be 'window' or 'part'.")
+        if shape.further:
+            raise ParameterError(f"Parts have no further details ({', '.join(shape.further)}). Leave out --details.")
         self.schedule = Schedule.of(window, flush)
         self.k, self.rest, self.shape, self.arrival, self.share = k, rest, shape, arrival, shadow
         self._clicks = clicks and bool(shape.page)

@@ -91,7 +91,7 @@ def _fit_later(later: Log, original: Log) -> Any:
 
     from coterie.steps import prepare
 
-    shape = original.shape
+    shape, later = original.shape, later.plain
     if later.shape is not shape:
         raise InputError(f"The later log has the shape {later.shape.name}, the original {shape.name}.")
     rows = later if later.steps else prepare(later, original.steps)
@@ -107,7 +107,7 @@ def _fit_outsiders(outsiders: Log, original: Log) -> Any:
     from coterie.core.shapes import TIME
     from coterie.steps import prepare
 
-    shape = original.shape
+    shape, outsiders = original.shape, outsiders.plain
     if outsiders.shape is not shape:
         raise InputError(f"The log of outsiders has the shape {outsiders.shape.name}, the original {shape.name}.")
     rows = outsiders if outsiders.steps else prepare(outsiders, original.steps)

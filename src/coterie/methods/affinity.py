@@ -108,6 +108,7 @@ class Affinity:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
+    further_details: ClassVar[bool] = True
     anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -85,6 +85,7 @@ class Allowlist:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
+    further_details: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self, "allowlist")

@@ -85,6 +85,7 @@ class Generalize:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
+    further_details: ClassVar[bool] = True
     anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

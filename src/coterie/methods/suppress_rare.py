@@ -62,6 +62,7 @@ class SuppressRare:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
     status: ClassVar[str] = "stable"
+    further_details: ClassVar[bool] = True
     anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -59,6 +59,7 @@ class Unprotected:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = YARDSTICK
+    further_details: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self, "unprotected")
@@ -72,6 +73,7 @@ class Unprotected:
             attrs=self.attrs,
             times=self.times,
             session_minutes=facts.session_minutes,
+            details=",".join(facts.shape.further),
         )
         return (promise,)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 import polars as pl
 
@@ -19,7 +20,7 @@ from coterie.promises._checks import any_given, judged, not_checked, other_colum
 from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._names import is_known, names_of, names_of_labels
 from coterie.promises._units import with_owner
-from coterie.promises._wording import AMBIGUOUS, COARSER, MATCHED, filled, listed, pause, wording
+from coterie.promises._wording import AMBIGUOUS, COARSER, MATCHED, filled, kept_too, listed, pause, wording
 
 Users = Annotated[
     str,
@@ -41,6 +42,21 @@ Times = Annotated[
 KDetails = Annotated[
     int | str, NumberOr(2, "k"), "how many users share what accompanies a query, together with it; 'k': as many as k"
 ]
+
+
+class Names:
+    """Names of columns with commas between them; or nothing."""
+
+    def accepts(self, value: Any, kind: type) -> bool:  # noqa: ARG002 (same signature as other rules)
+        """Whether `value` consists of such names."""
+        return isinstance(value, str) and bool(re.fullmatch(r"(?:[a-z][a-z0-9_]*(?:,[a-z][a-z0-9_]*)*)?", value))
+
+    def describe(self, kind: type) -> str:  # noqa: ARG002 (same signature as other rules)
+        """The allowed values in words."""
+        return "names of columns with commas between them, or ''"
+
+
+Details = Annotated[str, Names(), "further columns that accompany a query; the last of them goes first"]
 SessionMinutes = Annotated[int, Range(1, 1440), "a session ends after more minutes than this without activity"]
 _BESIDE = {
     "common": "with only the details that {k} {subjects} share",
@@ -77,6 +93,8 @@ class AboutItems(Protocol):
     def times(self) -> str: ...
     @property
     def k_details(self) -> int | str: ...
+    @property
+    def details(self) -> str: ...
 
 
 def crowd_of_details(promise: AboutItems) -> int:
@@ -86,8 +104,10 @@ def crowd_of_details(promise: AboutItems) -> int:
 
 def attrs_sentence(promise: AboutItems, what: str = "", shape: str = QUERIES.name) -> str:
     """Which rows are released and what accompanies them, in plain words; `what` is released in place of items."""
+    further = promise.details.split(",") if promise.details else []
     words = f" All rows of a released {{item}} are there. {wording(shape).attrs[promise.attrs]}"
-    times = {"listed": listed(shape, promise.times), "coarser": COARSER[promise.times]}
+    words += kept_too(further) if promise.attrs == "keep" else ""
+    times = {"listed": listed(shape, promise.times, further), "coarser": COARSER[promise.times]}
     return filled(words, shape, k=crowd_of_details(promise), **times, **({"item": what} if what else {}))
 
 
@@ -206,6 +226,10 @@ def _made_with(case: Case, promise: AboutItems) -> AboutItems:
 def _in_themselves(case: Case, promise: AboutItems) -> Iterator[Check]:
     """What rows show without the original: no column that nobody counted, no time too fine, no name of too much."""
     shape, others, attrs = case.shape, other_columns(case.shape), promise.attrs
+    if promise.details or shape.further:
+        other = promise.details != ",".join(shape.further)  # their order says which of them goes first
+        said = f"the further details are those that the promise names ({', '.join(shape.further) or 'none'})"
+        yield judged("further", other, said, fault="list is another one", carries_promise=True)
     times = time_columns(shape)
     counted = {"drop": (), "common": (*shape.details, *times), "keep": others}[attrs]
     if others := tuple(name for name in others if name not in counted and name not in shape.identifying):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -149,10 +149,19 @@ def in_time(window: str) -> str:
     return "" if window == "all" else f" People are counted in the last {window} of the log."
 
 
-def listed(shape: str, times: str) -> str:
-    """What accompanies an item, with the finest time."""
-    *first, last = (*wording(shape).details, *([] if times == "drop" else [times]))
-    return f"{', '.join(first)} and {last}"
+def listed(shape: str, times: str, further: Sequence[str] = ()) -> str:
+    """What accompanies an item, with the user's own columns and the finest time."""
+    return _together((*wording(shape).details, *further, *([] if times == "drop" else [times])))
+
+
+def kept_too(further: Sequence[str]) -> str:
+    """That the user's own columns were kept as well, as a sentence; nothing where there are none."""
+    return f" The same goes for {_together(further)}." if further else ""
+
+
+def _together(words: Sequence[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def pause(session_minutes: int) -> str:

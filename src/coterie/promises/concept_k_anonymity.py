@@ -21,6 +21,7 @@ from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,
+    Details,
     KDetails,
     LinkMinutes,
     LinkQueries,
@@ -56,6 +57,7 @@ class ConceptKAnonymity:
     link_minutes: LinkMinutes = 30
     times: Times = "day"
     k_details: KDetails = "k"
+    details: Details = ""
 
     name: ClassVar[str] = "concept_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "items"

@@ -20,6 +20,7 @@ from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,
+    Details,
     KDetails,
     LinkMinutes,
     LinkQueries,
@@ -65,6 +66,7 @@ class KThetaAffinity:
     link_minutes: LinkMinutes = 30
     times: Times = "day"
     k_details: KDetails = "k"
+    details: Details = ""
 
     name: ClassVar[str] = "k_theta_affinity"
     about: ClassVar[Literal["items", "subjects"]] = "items"

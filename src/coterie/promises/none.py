@@ -12,6 +12,7 @@ from coterie.errors import ParameterError
 from coterie.promises import _rules
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
+    Details,
     LinkMinutes,
     LinkQueries,
     SessionMinutes,
@@ -20,6 +21,7 @@ from coterie.promises._single_queries import (
     accompaniment,
     users_sentence,
 )
+from coterie.promises._wording import kept_too
 
 _CUTS = {"drop": "", "quarter": "1q", "month": "1mo", "week": "1w", "day": "1d", "hour": "1h"}
 _TIMES = {"drop": " Times were removed."}
@@ -35,6 +37,7 @@ class None_:  # noqa: N801 (Python keeps None for itself)
     session_minutes: SessionMinutes = 30
     link_queries: LinkQueries = 3
     link_minutes: LinkMinutes = 30
+    details: Details = ""
 
     name: ClassVar[str] = NOTHING
     about: ClassVar[Literal["items", "subjects"]] = "items"
@@ -57,7 +60,9 @@ class None_:  # noqa: N801 (Python keeps None for itself)
     def sentence(self) -> str:
         """That nothing is promised, and what the file holds."""
         times = _TIMES.get(self.times, f" Times were cut to the {self.times}.")
-        beside = f" Clicked pages and ranks were kept.{times}" if self.attrs == "keep" else " Nothing accompanies them."
+        further = self.details.split(",") if self.details else []
+        pages = f" Clicked pages and ranks were kept.{kept_too(further)}{times}"
+        beside = pages if self.attrs == "keep" else " Nothing accompanies them."
         return (
             "Nothing is promised about the people in this file: queries were released as they were typed, whoever "
             f"typed them.{beside}{users_sentence(self)}"

@@ -17,6 +17,7 @@ from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,
+    Details,
     KDetails,
     LinkMinutes,
     LinkQueries,
@@ -45,6 +46,7 @@ class QueryKAnonymity:
     link_minutes: LinkMinutes = 30
     times: Times = "day"
     k_details: KDetails = "k"
+    details: Details = ""
     window: Window = ALL_OF_IT
     shape: ShapeName = QUERIES.name
 

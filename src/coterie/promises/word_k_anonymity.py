@@ -18,6 +18,7 @@ from coterie.promises._names import RECORD, seeded
 from coterie.promises._single_queries import (
     ALONE,
     Attrs,
+    Details,
     KDetails,
     LinkMinutes,
     LinkQueries,
@@ -67,6 +68,7 @@ class WordKAnonymity:
     link_minutes: LinkMinutes = 30
     times: Times = "day"
     k_details: KDetails = "k"
+    details: Details = ""
     window: Window = ALL_OF_IT
 
     name: ClassVar[str] = "word_k_anonymity"

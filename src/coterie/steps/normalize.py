@@ -27,7 +27,7 @@ class Normalize:
     def __call__(self, log: Log) -> Log:
         """The log with its items in one spelling."""
         item = pl.col(log.shape.item)
-        if log.shape is QUERIES:
+        if log.shape.plain is QUERIES:
             # Most lines need no work. Which ones is told where the log was read, if it is large.
             marked = NORMAL in log.frame.collect_schema()
             done = pl.when(pl.col(NORMAL) if marked else is_normal(item)).then(item).otherwise(spell(item))

@@ -36,6 +36,7 @@ class ReadTable(Declared, frozen=True, kw_only=True):
     source: Annotated[tuple[str, ...], Meta(min_length=1)] | str
     format: str | None = None
     columns: dict[str, str] = msgspec.field(default_factory=dict)
+    details: str = ""
     user_field: str | None = None
     date: str | None = None
     query_param: str | None = None

@@ -293,7 +293,10 @@ def refuse_targets(
 def refuse_kind(kind: str, shape: Shape) -> None:
     """Refuse a kind of file that cannot hold rows of a shape."""
     if kind == "ubi" and shape is not QUERIES:
-        raise ParameterError(f"UBI holds queries and clicks, and this release is {shape.name}. Write another kind.")
+        also = f" with {', '.join(shape.further)}" if shape.further else ""
+        raise ParameterError(
+            f"UBI holds queries and clicks, and this release is {shape.name}{also}. Write another kind."
+        )
 
 
 def unnamed(rows: pl.LazyFrame, shape: Shape, kind: str) -> tuple[str, ...]:
@@ -323,6 +326,12 @@ def sha256(path: Path) -> str:
 def refuse_other_shape(shape: Shape, original: Log | None) -> None:
     """Refuse to compare a release of some shape with a log that it cannot come from."""
     if original is not None and not shape.may_come_from(original.shape):
+        if shape.plain is original.shape.plain:
+            raise InputError(
+                f"The release has the further details {', '.join(shape.further) or 'none'}, the original "
+                f"{', '.join(original.shape.further) or 'none'}. Read the original with the same ones: --details "
+                f"{','.join(shape.further) or 'left out'} (in Python: details=...)."
+            )
         searches = ", or are its searches meant (--query-param NAME)" if original.shape is VISITS else ""
         raise InputError(
             f"The release has the shape {shape.name}, the original {original.shape.name}: is it another log{searches}?"

@@ -26,6 +26,7 @@ def verify_foreign(
             "There is no sidecar that says what is promised. Say what to check, for example "
             "--promise query_k_anonymity --k 5 (promises: " + ", ".join(registry.names("promises")) + ")."
         )
+    published, original = published.plain, None if original is None else original.plain
     rows = published if published.steps else prepare(published, DEFAULT if steps is None else steps)
     refuse_other_shape(rows.shape, original)
     if original is not None and not original.steps:

@@ -10,7 +10,7 @@ import polars as pl
 from coterie.core.parts import changed_parts, refuse_other_files, refuse_other_parts
 from coterie.core.promise import Check, Status
 from coterie.core.row_digest import digest_of_rows
-from coterie.core.shapes import SHAPES, Shape
+from coterie.core.shapes import Shape
 from coterie.errors import InputError
 from coterie.formats import read_release, released_kind
 from coterie.writing.canonical import canonical
@@ -22,7 +22,7 @@ def released_rows(path: Path, sidecar: Sidecar) -> tuple[pl.LazyFrame, Shape, li
     """The rows of a released file, or of a folder that has exactly the files that the sidecar names."""
     if sidecar.parts or path.is_dir():
         refuse_other_files(path, sidecar.parts)
-    return read_release(path, SHAPES[sidecar.shape], csv_safe=sidecar.csv_safe, parts=sidecar.parts)
+    return read_release(path, sidecar.released_shape, csv_safe=sidecar.csv_safe, parts=sidecar.parts)
 
 
 def as_described(path: Path, sidecar: Sidecar) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:

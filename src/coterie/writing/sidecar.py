@@ -33,7 +33,7 @@ from coterie.core.parts import sidecar_path as sidecar_path
 from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, to_dict
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
-from coterie.errors import CoterieError, ParameterError, UnknownNameError
+from coterie.errors import CoterieError, InputError, ParameterError, UnknownNameError
 from coterie.steps import PrepareStep, step_of
 
 FORMAT = 5
@@ -43,6 +43,7 @@ _WITH_EMPTY_NAMES = 4  # the last one whose text files had an empty column of na
 _WITHOUT_NOUNS = 3  # the last one whose words were those of search logs, whatever the shape
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
 _MANY = 1 << 62  # users and rows: enough for any k
+NameOfDetail = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,39}\Z")]
 ParamNames = Annotated[str, Meta(pattern=r"^[^\s,=&;?#\"]{1,100}(?:,[^\s,=&;?#\"]{1,100}){0,9}\Z")]
 
 
@@ -60,14 +61,17 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     checks: tuple[Check, ...]
     shape: str
+    details: tuple[NameOfDetail, ...] = ()
+    """Further details: the columns of the release that its shape does not have by itself."""
     prepare: tuple[str, ...]
     """The steps that the log was prepared with."""
     reading: dict[
-        Literal["terms", "min_length", "words", "query_param", "columns", "user_field", "date"],
-        int | ParamNames | dict[str, str],
+        Literal["terms", "min_length", "words", "query_param", "columns", "details", "user_field", "date"],
+        int | ParamNames | dict[str, str] | tuple[str, ...],
     ] = field(default_factory=dict)
-    """How the log was read, where that was said or guessed: columns of a table, the field of the user, the day, the
-    numbers that documents were made vectors by, the parameter that searches were read from; else empty."""
+    """How the log was read, where that was said or guessed: columns of a table, further details (`device`, or
+    `device=COLUMN`), the field of the user, the day, the numbers that documents were made vectors by, the parameter
+    that searches were read from; else empty."""
     sha256: Sha256
     """Of the released file; of a release of parts that of their list, as `sha256sum part-* | sha256sum` prints it."""
     rows_sha256: Annotated[str, Meta(pattern=r"^(?:[0-9a-f]{64})?\Z")] = ""
@@ -84,6 +88,11 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     """The settings among these that are not those of the regime."""
     left_out: tuple[str, ...] = ()
     """Columns of the shape that the file does not have, because nobody is named in it."""
+
+    @property
+    def released_shape(self) -> Shape:
+        """The shape of the released rows."""
+        return SHAPES[self.shape].with_details(self.details)
 
     @property
     def promised(self) -> tuple[Promise, ...]:
@@ -121,6 +130,7 @@ def sidecar_of(
         warnings=(*release.warnings, *([REPRODUCIBLE] if chosen else [])),
         checks=release.checks,
         shape=release.log.shape.name,
+        details=release.log.shape.further,
         prepare=release.log.steps,
         reading=dict(release.log.settings),  # type: ignore[arg-type]
         sha256=digest,
@@ -158,7 +168,11 @@ def read_sidecar(path: Path) -> Sidecar | None:
     sidecar = as_declared(data, Sidecar, file)
     if sidecar.shape not in RELEASED_SHAPES:
         raise file.error(f"'shape' must be one of {', '.join(RELEASED_SHAPES)}, the shapes of releases")
-    kinds = {"query_param": str, "words": str, "user_field": str, "date": str, "columns": dict}
+    try:
+        _ = sidecar.released_shape
+    except InputError:  # it repeats the names
+        raise file.error("'details' are not names of further columns of that shape") from None
+    kinds = {"query_param": str, "words": str, "user_field": str, "date": str, "columns": dict, "details": tuple}
     if any(not isinstance(value, kinds.get(name, int)) for name, value in sidecar.reading.items()):
         raise file.error("'reading' has a text in place of a number, or a number in place of a text")
     if sidecar.format > _WITHOUT_ROWS and not sidecar.rows_sha256:
@@ -285,8 +299,8 @@ def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Seque
     """The shape of the log that a release was made from; of numbers of no one person, what a promise says it was."""
     if sidecar.format <= _WITHOUT_NOUNS:
         return QUERIES
-    if SHAPES[sidecar.shape].subject:
-        return SHAPES[sidecar.shape]
+    if sidecar.released_shape.subject:
+        return sidecar.released_shape
     named = {to_dict(promise).get("shape") for promise in promises}
     return next((shape for shape in accepted if shape.name in named), accepted[0])
 

@@ -17,7 +17,7 @@ from coterie.core.log import Release
 from coterie.core.place import Place
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.scratch import Scratch
-from coterie.core.shapes import SHAPES, TIME, Shape
+from coterie.core.shapes import TIME, Shape
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.places.databases import Database, Kind, connect, quoted
 from coterie.writing.files import _compare, _sink
@@ -80,7 +80,7 @@ def bring_table(place: Place, sidecar: Sidecar, folder: Path) -> Path:
         raise ParameterError(f"{place.label}: say which table to read, behind #: {place.scheme}:...#TABLE.")
     if not sidecar.table:
         raise InputError(f"{place.label}: the sidecar that was given describes a file, not a table.")
-    shape, raw, target = SHAPES[sidecar.shape], folder / "raw.parquet", folder / f"{place.table}.parquet"
+    shape, raw, target = sidecar.released_shape, folder / "raw.parquet", folder / f"{place.table}.parquet"
     with connect(place) as database:
         if not database.has(place.table):
             raise MissingError(f"{place.label}: there is no such table.")

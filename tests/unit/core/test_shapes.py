@@ -1,3 +1,5 @@
+from copy import copy
+
 import polars as pl
 import pytest
 
@@ -42,3 +44,36 @@ def test_types_are_enforced_at_the_border():
     ):
         with pytest.raises(InputError, match=column):
             Log(frame=wrong, shape=QUERIES)
+
+
+def test_further_details_make_one_shape_wherever_they_are_named():
+    wide = QUERIES.with_details(["device", "country"])
+    assert wide is QUERIES.with_details(iter(("device", "country"))) is wide.with_details(["device", "country"])
+    assert wide is copy(wide)
+    assert wide is not QUERIES.with_details(["country", "device"])
+    assert wide.plain is QUERIES is QUERIES.plain is QUERIES.with_details(())
+    assert wide.name == QUERIES.name
+    assert wide.released == (*QUERIES.released, "device", "country")
+    assert wide.details == ("url", "rank", "device", "country")
+    assert not wide.may_come_from(QUERIES)
+    assert wide.private == QUERIES.private
+
+
+@pytest.mark.parametrize(
+    "names", [["user"], ["bad"], ["into"], ["Device"], ["a-b"], [""], ["a", "a"], [f"a{n}" for n in range(11)]]
+)
+def test_names_that_a_detail_cannot_have(names):
+    with pytest.raises(InputError, match="detail"):
+        QUERIES.with_details(names)
+
+
+def test_only_searches_have_further_details():
+    with pytest.raises(InputError, match="logs of queries, and this table is VISITS"):
+        VISITS.with_details(["device"])
+
+
+def test_a_log_without_its_further_details():
+    log = queries_log()
+    wide = Log(frame=log.frame.with_columns(device=pl.lit("x")), shape=QUERIES.with_details(["device"]))
+    assert wide.plain.to_polars().equals(log.to_polars())
+    assert log.plain is log

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import coterie
-from coterie.errors import InputError
+from coterie.errors import CoterieError, InputError
 
 TIME = datetime(2006, 3, 1, 10, 0, 5)
 NOON = "2006-03-01 12:00:00"
@@ -533,3 +533,61 @@ def test_gz_by_content_and_not_by_name(rows, tmp_path):
     path = tmp_path / "x.tsv"
     path.write_bytes(gzip.compress(b"user\tquery\nu\tx\n"))
     assert rows(coterie.read(path), "user", "query") == [("u", "x")]
+
+
+WIDE = "cookie,search_term,device class,geo\nu,x,phone,de\nv,x,,de\n"
+
+
+@pytest.mark.parametrize("details", ["device=device class,country=geo", ["device=device class", "country=geo"],
+                                     {"device": "device class", "country": "geo"}])  # fmt: skip
+def test_further_details_are_columns_of_ones_own(details, rows, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(WIDE)
+    log = coterie.read(path, details=details)
+    assert rows(log, "user", "query", "device", "country") == [("u", "x", "phone", "de"), ("v", "x", None, "de")]
+    assert log.shape.further == ("device", "country")
+    assert log.settings["details"] == ("device=device class", "country=geo")
+    assert log.digest != coterie.read(path).digest
+    assert log.digest != coterie.read(path, details="country=geo,device=device class").digest
+
+
+def test_further_details_of_every_kind_of_table(rows, tmp_path):
+    frame = pl.DataFrame({"user": ["u", "v"], "query": ["x", "y"], "device": ["phone", None], "app": [3, 4]})
+    frame.write_parquet(tmp_path / "x.parquet")
+    frame.write_csv(tmp_path / "x.tsv", separator="\t")
+    frame.write_ndjson(tmp_path / "x.jsonl")
+    (tmp_path / "n.jsonl").write_text(
+        '{"user": "u", "query": "x", "of": {"device": "phone"}, "app": 3}\n{"user": "v", "query": "y", "app": 4}\n'
+    )
+    expected = [("u", "x", "phone", "3"), ("v", "y", None, "4")]
+    for name in ("x.parquet", "x.tsv", "x.jsonl"):
+        log = coterie.read(tmp_path / name, details="device,app")
+        assert rows(log, "user", "query", "device", "app") == expected
+    log = coterie.read(tmp_path / "n.jsonl", details="device=of.device,app")
+    assert rows(log, "user", "query", "device", "app") == expected
+    assert rows(coterie.log(frame, details="device,app"), "user", "query", "device", "app") == expected
+
+
+@pytest.mark.parametrize(("details", "message"), [
+    ("nothing", "no column of that name"),
+    ("device=cookie", "that column is the user already"),
+    ("again=search_term", "that column is the query already"),
+    ("one=geo,two=geo", "that column is the (one|two) already"),
+    ("time=geo", "cannot be called 'time'"),
+    ("geo,geo", "each name once"),
+    ("=geo", "our name first"),
+])  # fmt: skip
+def test_further_details_that_cannot_be(details, message, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(WIDE)
+    with pytest.raises(CoterieError, match=message):
+        coterie.read(path, details=details)
+
+
+def test_further_details_are_of_searches_in_tables(tmp_path):
+    with pytest.raises(InputError, match="for logs of queries"):
+        coterie.log(pl.DataFrame({"user": ["u"], "path": ["/x"], "device": ["phone"]}), details="device")
+    path = tmp_path / "x.log"
+    path.write_text('1.2.3.4 - - [03/Feb/2020:09:00:00 +0000] "GET /x HTTP/1.1" 200 1\n')
+    with pytest.raises(CoterieError, match="--details names columns of a table"):
+        coterie.read(path, details="device", format="clf")

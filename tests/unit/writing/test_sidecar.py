@@ -71,7 +71,7 @@ def written(tmp_path):
 def test_what_it_says(written):
     path, data = written
     promise = QueryKAnonymity(k=3)
-    keys = "coterie format method parameters promises limits warnings checks shape prepare reading sha256"
+    keys = "coterie format method parameters promises limits warnings checks shape details prepare reading sha256"
     assert list(data) == [*keys.split(), "rows_sha256", "parts", "table", "csv_safe", "regime", "changed", "left_out"]
     assert data["format"] == FORMAT
     assert data["coterie"] == coterie.__version__
@@ -86,6 +86,7 @@ def test_what_it_says(written):
             "link_minutes": 30,
             "times": "day",
             "k_details": "k",
+            "details": "",
             "window": "all",
             "shape": "QUERIES",
             "sentence": promise.sentence,
@@ -206,7 +207,7 @@ def test_mistakes(written, change, message):
     [
         name
         for name in Sidecar.__annotations__
-        if name not in ("format", "reading", "parts", "table", "csv_safe", "regime", "changed", "left_out")
+        if name not in ("format", "details", "reading", "parts", "table", "csv_safe", "regime", "changed", "left_out")
     ],
 )
 def test_every_key_is_needed(written, key):
