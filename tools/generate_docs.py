@@ -1,16 +1,13 @@
 """Write the generated parts of README.md and docs/; with --check only say whether they are up to date.
 
-A generated part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`; whole pages are generated too.
+A generated part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`; whole pages are generated too. Tutorials
+and how-to pages have commands that are run: what stands below them is what they printed.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
-import tempfile
-import textwrap
 from functools import partial
 from inspect import cleandoc
 from pathlib import Path
@@ -28,6 +25,8 @@ from coterie.core.shapes import SHAPES, VISITS
 from coterie.formats import _searches
 from coterie.measures.inputs import INPUTS
 from coterie.steps.scrub import RECOGNIZERS
+from executed_pages import executed
+from reference_pages import python_page, sidecar_table
 
 ROOT = Path(__file__).parents[1]
 
@@ -40,6 +39,14 @@ def method_table() -> str:
         lines.append(
             f"| `{name}` | {accepts} | {_section(registry.module('methods', name), 'Promise')} | {method.status} |"
         )
+    return "\n".join(lines)
+
+
+def short_method_table() -> str:
+    """The same for a first look: who is hidden among how many others, in one sentence."""
+    lines = ["| method | what it promises |", "|---|---|"]
+    for name in registry.names("methods"):
+        lines.append(f"| `{name}` | {_section(registry.module('methods', name), 'Promise')} |")
     return "\n".join(lines)
 
 
@@ -241,37 +248,6 @@ def simulation_measures_part() -> str:
     return "\n\n".join(f"### {name}\n\n```text\n{cleandoc(text)}\n```" for name, text in texts.items())
 
 
-EXAMPLE = (
-    "coterie synth -o log.tsv.gz --users 1000",
-    "coterie inspect log.tsv.gz",
-    "coterie anonymize suppress_rare log.tsv.gz -o safe.tsv --k 5 --record record",
-    "coterie verify safe.tsv --original log.tsv.gz",
-    "coterie measure safe.tsv --original log.tsv.gz --record record release_share exposure",
-    "coterie report safe.tsv --original log.tsv.gz --record record -o report.html",
-)
-
-
-def example() -> str:
-    """The commands of the README with what they print."""
-    parts = []
-    with tempfile.TemporaryDirectory() as folder:
-        for command in EXAMPLE:
-            program, *arguments = command.split()
-            done = subprocess.run(
-                [sys.executable, "-m", program, *arguments],
-                cwd=folder,
-                env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=True,
-            )
-            told = [line for line in done.stdout.rstrip().splitlines() if not line.startswith("Compiling")]  # once only
-            lines = [textwrap.fill(line, 118, subsequent_indent="  ") for line in told]
-            parts.append("\n".join([f"$ {command}", *(line.rstrip() for line in lines)]))
-    return "```console\n" + "\n\n".join(parts) + "\n```"
-
-
 PAGES = {
     "docs/methods.md": methods_page,
     "docs/formats.md": formats_page,
@@ -280,11 +256,17 @@ PAGES = {
     "docs/shapes.md": shapes_page,
     "docs/promises.md": promises_page,
     "docs/cli.md": cli_page,
+    "docs/reference/python.md": python_page,
 }
 PARTS = {
-    "README.md": {"example": example, "methods": method_table, "measures": measure_table, "formats": format_table},
+    "README.md": {"methods": short_method_table},
+    "docs/how_to/choose_a_method.md": {"methods": method_table},
+    "docs/reference/README.md": {"formats": format_table, "measures": measure_table},
+    "docs/reference/sidecar.md": {"fields": sidecar_table},
     "docs/simulate.md": {"protocols": protocols_part, "measures": simulation_measures_part},
 }
+EXECUTED = ("README.md", *(f"docs/{folder}/*.md" for folder in ("tutorial", "how_to")))
+"""Pages whose commands are run, as patterns."""
 
 
 def _filled(text: str, found: re.Match[str]) -> str:
@@ -301,6 +283,8 @@ def generated() -> dict[Path, str]:
             pattern = rf"(<!-- begin {part} -->\n).*?(<!-- end {part} -->)"
             text = re.sub(pattern, partial(_filled, make()), text, flags=re.S)
         texts[ROOT / name] = text
+    for path in sorted(path for pattern in EXECUTED for path in ROOT.glob(pattern)):
+        texts[path] = executed(texts.get(path) or path.read_text(encoding="utf-8"))
     return texts
 
 
