@@ -15,7 +15,11 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ROOT_PAGES = {"ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+ROOT_PAGES = {
+    "ARCHITECTURE.md": "architecture.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
 """Pages that code hosts look for at the root, and their names on the site."""
 _LINK = re.compile(r"(?P<bang>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s]*)(?P<anchor>#[^)\s]*)?\)")
 
@@ -70,7 +74,9 @@ def _within(found: re.Match[str], up: str) -> str:
     """A link of a page of `docs` to one at the root, as it is on the site."""
     name = found["target"].rpartition("/")[2]
     if found["target"] == f"{up}../{name}":
-        return f"[{found['text']}]({up}{ROOT_PAGES[name]}{found['anchor'] or ''})" if name in ROOT_PAGES else found["text"]
+        return (
+            f"[{found['text']}]({up}{ROOT_PAGES[name]}{found['anchor'] or ''})" if name in ROOT_PAGES else found["text"]
+        )
     return found[0]
 
 

@@ -49,8 +49,8 @@ def _block(found: re.Match[str], folder: Path) -> str:
         return whole
     if found["language"] == "console":
         commands = re.findall(r"^\$ (.*(?:\\\n.*)*)", found["body"], re.M)
-        parts = [_console(command, folder) for command in commands]
-        return "```console\n" + "\n\n".join(parts) + "\n```\n" + printed
+        told = "\n".join(_console(command, folder) for command in commands)
+        return f"```console\n{told.rstrip()}\n```\n{printed}"
     if found["language"] == "python":
         told = _run([sys.executable, "-c", found["body"]], folder, found["body"], 0)
         return whole.removesuffix(printed) + (f"\n```text\n{told}\n```\n" if printed else "")
@@ -60,7 +60,7 @@ def _block(found: re.Match[str], folder: Path) -> str:
 def _console(command: str, folder: Path) -> str:
     fails = _FAILS.search(command)
     told = _run(["bash", "-c", _shell(command)], folder, command, int(fails[1]) if fails else 0)
-    return "\n".join(line for line in (f"$ {command}", told) if line)
+    return f"$ {command}\n{told}\n" if told else f"$ {command}"
 
 
 def _shell(command: str) -> str:
@@ -73,7 +73,7 @@ def _run(command: list[str], folder: Path, shown: str, code: int) -> str:
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "COTERIE_CACHE": "off"},
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "COTERIE_CACHE": str(folder / ".cache")},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

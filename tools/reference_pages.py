@@ -22,7 +22,10 @@ _NOUNS = (
     ("coterie.core.promise", "Verdict", "what `verify` gives"),
     ("coterie.core.promise", "Check", "one line of a verdict"),
 )
-_INNER = {"then", "resources", "engine", "settings", "reading", "guessed"}
+_INNER = {
+    *("then", "resources", "engine", "settings", "reading", "guessed"),
+    *("go_on_to", "tick", "end_part", "end_window", "mark_place", "waiting", "mark", "abandon", "abandoned"),
+}
 """Members that only Coterie itself uses."""
 _WIDTH = 100
 
@@ -34,7 +37,7 @@ def python_page() -> str:
         "# Python\n",
         "```python\nimport coterie\n```\n",
         "Everything below is public; other modules are not. Logs are tables of polars, pandas, Arrow or Spark, or what "
-        "`coterie.read` and `coterie.log` give. Methods are named (`\"suppress_rare\"`, with parameters behind it) or "
+        '`coterie.read` and `coterie.log` give. Methods are named (`"suppress_rare"`, with parameters behind it) or '
         "given as values (`SuppressRare(k=5)` of `coterie.methods.suppress_rare`). Parameters of methods: "
         "[methods.md](../methods.md).\n",
         "## Functions\n",
@@ -88,6 +91,9 @@ def _class(made: type, name: str, note: str) -> str:
         if isinstance(each, ast.FunctionDef) and not each.name.startswith("_") and each.name not in _INNER:
             spelled = each.name if each.decorator_list else f"{each.name}({', '.join(_names(each))})"
             lines.append(f"| `{spelled}` | {_one_line(ast.get_docstring(each) or '')} |")
+    made_by = next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+    if made_by is not None:
+        parts.append(f"```python\n{_signature(made_by, name)}\n```\n")
     parts.append("\n".join(["| member | what it is |", "|---|---|", *lines]) + "\n")
     return "\n".join(parts)
 
@@ -97,9 +103,7 @@ def _body(made: object) -> ast.ClassDef | ast.FunctionDef:
     made = inspect.unwrap(made)
     module = ast.parse(Path(inspect.getsourcefile(made)).read_text(encoding="utf-8"))
     return next(
-        node
-        for node in module.body
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == made.__name__
+        node for node in module.body if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == made.__name__
     )
 
 
@@ -114,13 +118,14 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
 def _signature(node: ast.FunctionDef, called: str) -> str:
     given = node.args
     positional = [*given.posonlyargs, *given.args]
-    texts = [_argument(*each) for each in zip(positional, _padded(given.defaults, positional), strict=True)]
+    pairs = zip(positional, _padded(given.defaults, positional), strict=True)
+    texts = [_argument(*each) for each in pairs if each[0].arg != "self"]
     if given.kwonlyargs:
         texts.append("*")
         texts += [_argument(*each) for each in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
     if given.kwarg:
         texts.append(f"**{_argument(given.kwarg, None)}")
-    back = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    back = "" if node.returns is None or node.name == "__init__" else f" -> {ast.unparse(node.returns)}"
     line = f"{called}({', '.join(texts)}){back}"
     return line if len(line) <= _WIDTH else f"{called}(\n" + "".join(f"    {text},\n" for text in texts) + f"){back}"
 
@@ -130,7 +135,7 @@ def _padded(defaults: list[ast.expr], arguments: list[ast.arg]) -> list[ast.expr
 
 
 def _argument(given: ast.arg, default: ast.expr | None) -> str:
-    kind = f": {ast.unparse(given.annotation)}" if given.annotation else ""
+    kind = f": {ast.unparse(given.annotation)}".replace("'", '"') if given.annotation else ""
     if default is None:
         return given.arg + kind
     value = ast.unparse(default).replace("'", '"')
