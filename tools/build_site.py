@@ -12,7 +12,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).parents[1]
 ROOT_PAGES = {
@@ -41,8 +43,41 @@ def build(into: Path) -> None:
         )
         if done.returncode != 0:
             raise SystemExit(done.stdout + "The site was not built.")
+        if wrong := faults(source / "site"):
+            raise SystemExit("\n".join([*wrong, "The site was not built."]))
         shutil.rmtree(into, ignore_errors=True)
         shutil.copytree(source / "site", into)
+
+
+def faults(site: Path) -> list[str]:
+    """What a reader without a network would miss: things loaded from elsewhere, and files that are not there."""
+    wrong = []
+    for page in sorted(site.rglob("*.html")):
+        found = _Addresses()
+        found.feed(page.read_text(encoding="utf-8"))
+        here = page.relative_to(site).as_posix()
+        for tag, address in found.addresses:
+            parts = urlsplit(address)
+            if parts.scheme or parts.netloc:
+                if tag != "a" and parts.scheme != "data":
+                    wrong.append(f"{here} loads {address}")
+            elif parts.path and page.name != "404.html" and not (page.parent / unquote(parts.path)).exists():
+                wrong.append(f"{here} points at {parts.path}, which is not there")
+    for style in sorted(site.rglob("*.css")):
+        if re.search(r"(@import|url\()\s*[\"']?(https?:)?//", style.read_text(encoding="utf-8")):
+            wrong.append(f"{style.relative_to(site).as_posix()} loads something from elsewhere")
+    return wrong
+
+
+class _Addresses(HTMLParser):
+    """What a page points at: (tag, address)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[tuple[str, str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.addresses += [(tag, value) for name, value in attrs if name in ("src", "href") and value]
 
 
 def stage(source: Path) -> None:

@@ -2,9 +2,9 @@
 
 The blocks of a page are worked through in order, in one empty folder.
 
-- A block of ```` ```console ```` has commands after `$ `, run by bash; what they print is put below them. A command ends with
+- A block of `console` has commands after `$ `, run by bash; what they print is put below them. A command ends with
   `# exit code 1` where it is to fail. `coterie` is the one of this environment.
-- A block of ```` ```python ```` is a program of its own. What it prints is put into the block of ```` ```text ```` below, if there is one.
+- A block of `python` is a program of its own. What it prints is put into the block of `text` below, if there is one.
 - A block after `<!-- file: NAME -->` is written to that file.
 
 All other blocks are left as they are.
@@ -34,11 +34,9 @@ class WrongCommandError(Exception):
     """A command of a page did not end as the page says."""
 
 
-def executed(text: str, *, before: tuple[str, ...] = ()) -> str:
-    """The page with what its commands print; `before` are commands that make what it takes for granted."""
+def executed(text: str) -> str:
+    """The page with what its commands print."""
     with tempfile.TemporaryDirectory() as folder:
-        for command in before:
-            _run(["bash", "-c", _shell(command)], Path(folder), command, 0)
         return _BLOCK.sub(lambda found: _block(found, Path(folder)), text)
 
 

@@ -14,6 +14,8 @@ from inspect import cleandoc
 from pathlib import Path
 
 import click
+from executed_pages import executed
+from reference_pages import python_page, sidecar_table
 
 from coterie import measures
 from coterie.cli import options
@@ -26,8 +28,6 @@ from coterie.core.shapes import SHAPES, VISITS
 from coterie.formats import _searches
 from coterie.measures.inputs import INPUTS
 from coterie.steps.scrub import RECOGNIZERS
-from executed_pages import executed
-from reference_pages import python_page, sidecar_table
 
 ROOT = Path(__file__).parents[1]
 

@@ -32,7 +32,8 @@ _WIDTH = 100
 
 def python_page() -> str:
     """The public names, from their docstrings."""
-    assert {*_VERBS, "Log", "Release"} == set(coterie.__all__)
+    if {*_VERBS, "Log", "Release"} != set(coterie.__all__):
+        raise SystemExit("A public name is missing in tools/reference_pages.py, or is none any more.")
     parts = [
         "# Python\n",
         "```python\nimport coterie\n```\n",
@@ -79,7 +80,6 @@ _SAID = {
 
 def _function(made: object, called: str) -> str:
     node = _body(made)
-    assert isinstance(node, ast.FunctionDef)
     return f"### {called}\n\n```python\n{_signature(node, called)}\n```\n\n{_prose(ast.get_docstring(node) or '')}\n"
 
 
