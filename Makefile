@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export COTERIE_DATA ?= $(wildcard ../shared/data)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-browser test-spark test-spark-part bench-spark coverage test-oldest check lint types format docs bench bench-small fuzz falsify mutants clean
+.PHONY: help setup demo test test-browser test-spark test-spark-part bench-spark coverage test-oldest check lint types format docs site bench bench-small fuzz falsify mutants clean
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,8 +71,15 @@ format: setup ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: setup ## Regenerate the generated parts of README.md and docs/
+docs: setup ## Regenerate the generated parts of README.md and docs/, and what commands in them print
 	$(BIN)/python tools/generate_docs.py
+
+$(VENV)/site: $(VENV)/installed
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,docs]'
+	@touch $@
+
+site: $(VENV)/site ## Build the documentation site: site/index.html, which needs no server and no network
+	$(BIN)/python tools/build_site.py site
 
 check: lint types test ## Format, lint, types, tests, docs: what CI runs
 
@@ -121,4 +128,4 @@ mutants: setup ## Change the code of promises, apply and randomness in many plac
 	$(BIN)/python tools/mutants.py
 
 clean: ## Remove what make made
-	rm -rf $(VENV) $(OLDEST) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) demo site .pytest_cache .mypy_cache .ruff_cache

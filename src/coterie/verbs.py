@@ -78,11 +78,11 @@ def read(
 
     It may be elsewhere: `s3://`, `gs://`, `az://`, `https://`, or a database, of which a table is read
     (`sqlite:log.db#queries`) or what `sql` asks for. `columns` says which columns of a table hold what. Those that it
-    does not name are guessed, unless it names the query, or `guess` is false: `formats/_guess.py` says how. `details`
-    names further columns of a table, such as `device,country`, that may accompany a query in a release. Documents
-    are read from folders and archives too; `terms` and `min_length` say what becomes of them. With `query_param` an
-    access log is read as the search log of its site: `formats/_searches.py` says how. With the `session` of a Spark
-    cluster, its nodes read the files, and all work on rows runs there, in so many `parts`.
+    does not name are guessed, unless it names the query, or `guess` is false. `details` names further columns of a
+    table, such as `device,country`, that may accompany a query in a release. Documents are read from folders and
+    archives too; `terms` and `min_length` say what becomes of them. With `query_param` an access log is read as the
+    search log of its site. `coterie formats` says more. With the `session` of a Spark cluster, its nodes read the
+    files, and all work on rows runs there, in so many `parts`.
     """
     paths, further = [source] if isinstance(source, (str, Path)) else list(source), formats.details_of(details)
     if len(paths) == 1 and str(paths[0]).startswith("synth:") and session is None:
