@@ -4,11 +4,11 @@
 
 The plain version (tests/helpers/reference.py) runs on a few users; its time for 1,000 users is extrapolated: it is
 taken to grow with the number of user distances, that is with the square of the users. (The average record grows a
-little less: x557 from 40 to 1,000 users where distances grow x601.) It is timed twice: as SPEC reads, and as the tests
-run it, where it remembers the distances of words. All versions must give the same groups on the few users. Judge by the
-ratios. Each job runs in a process of its own, so that its peak memory is its own. Kernels are compiled before the clock
-starts; the first line says how long that took, where they were not compiled before. Versions are compared by processor
-time, all on one core; blocks run on all cores.
+little less: x557 from 40 to 1,000 users where distances grow x601.) It is timed twice: as the paper reads, and as the
+tests run it, where it remembers the distances of words. All versions must give the same groups on the few users. Judge
+by the ratios. Each job runs in a process of its own, so that its peak memory is its own. Kernels are compiled before
+the clock starts; the first line says how long that took, where they were not compiled before. Versions are compared by
+processor time, all on one core; blocks run on all cores.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Worked examples of SPEC section 16 for paper 000: distances and MDAV, on the plain version and on the kernels."""
+"""Worked examples for paper 000: distances and MDAV, on the plain version and on the kernels."""
 
 from datetime import datetime, timedelta
 from functools import partial
@@ -35,7 +35,7 @@ def test_domain_distance(a, b, expected):
 
 def test_word_distance():
     assert reference.word_distance("flights", "flight") == pytest.approx(1 / 7)
-    # SPEC 3: normalised Levenshtein is not a metric, so nothing may be pruned with the triangle inequality.
+    # Normalised Levenshtein is not a metric, so nothing may be pruned with the triangle inequality.
     assert reference.word_distance("ab", "ba") > reference.word_distance("ab", "aba") + reference.word_distance(
         "aba", "ba"
     )
@@ -56,7 +56,7 @@ def test_mdav_on_numbers():
 
 
 def test_single_queries_weigh_one_one_one_three():
-    # Time 1, rank 1 and domain 1 apart, same words: (1 + 1 + 1 + 0) / 6 (E-000-4).
+    # Time 1, rank 1 and domain 1 apart, same words: (1 + 1 + 1 + 0) / 6.
     a, b = (0, "x", 1, "x.org"), (100, "x", 10, "y.com")
     assert reference.event_distance(a, b, SCALES) == pytest.approx(0.5)
     assert reference.user_distance([a], [b, a], SCALES) == pytest.approx((1 / 10 + 0.5) / 2)
@@ -85,7 +85,7 @@ def test_a_centroid():
 
 
 def arrays(*queries_and_urls, eq1="text"):
-    """One event each, at one time, with the scales of SPEC 16."""
+    """One event each, at one time, with scales chosen by hand."""
     rows = [("u", None, query, None, url) for query, url in queries_and_urls]
     frame = pl.DataFrame(rows, schema={name: QUERIES.schema[name] for name in QUERIES.released}, orient="row")
     scales = aggregate.Scales(time=100, rank=9, words=9, size=10)
@@ -107,7 +107,7 @@ def test_query_distance_of_the_kernels(eq1, expected):
 
 
 def test_mdav_of_the_kernels_on_numbers():
-    """SPEC 16 with numbers as times: users with one event each."""
+    """Numbers as times: users with one event each."""
     numbers = [1, 2, 3, 10, 11, 12, 20, 21, 22]
     times = [datetime(2006, 3, 1) + timedelta(seconds=n) for n in numbers]
     rows = [(f"u{i}", time, "x", None, None) for i, time in enumerate(times)]

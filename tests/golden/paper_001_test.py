@@ -1,11 +1,11 @@
-"""Worked examples of paper 001 and of SPEC sections 6 and 16, on the plain version."""
+"""Worked examples of paper 001, on the plain version."""
 
 import pytest
 
 from coterie.text.language import language
 from tests.helpers import affinity_reference as plain
 
-# SPEC 6.2, step 3, word by word: the list is what the plain version takes from the code.
+# Function words, word by word: the list is what the plain version takes from the code.
 SPEC_FUNCTION_WORDS = """
 a an the and or but nor so yet if of in on at to from by for with about as into over under after before between through
 during without within against upon off out up down is are was were be been being am do does did doing have has had

@@ -1,4 +1,4 @@
-"""Worked examples of paper 003 and of SPEC 5: copies of a query, quotas, and a partition by hand.
+"""Worked examples of paper 003: copies of a query, quotas, and a partition by hand.
 
 Covers: kernels/linkage.py, kernels/quotas.py
 """
@@ -34,7 +34,7 @@ def test_draws_are_numbers_of_splitmix64():
 
 @pytest.mark.parametrize("quota", range(5))
 def test_quotas_are_reached_and_nothing_is_taken_twice(quota):
-    """E-003-5: one pass expects 4 x 4 / 40 = 0.4 picks of this small user; her quota is reached all the same."""
+    """One pass expects 4 x 4 / 40 = 0.4 picks of this small user; her quota is reached all the same."""
     repetitions, priority = np.array([1, 2, 1]), np.array([9, 5, 2], dtype=np.uint64)
     copies = copies_of(quota, 4, 40, repetitions, priority)
     assert copies.sum() == quota
@@ -51,12 +51,12 @@ def test_a_partition_by_hand():
     assert number == 2
     assert group.tolist() == [0, 0, 0, -1, 1, 1, 1]
     assert most_similar_groups(similar, group, number).tolist() == [0, 0, 0, 0, 1, 1, 1]
-    merged, number = sum_linkage(similar, 3, 6)  # E-003-4: four users are left, and are the last group
+    merged, number = sum_linkage(similar, 3, 6)  # four users are left, and are the last group
     assert (merged.tolist(), number) == ([0, 0, 0, -1, -1, -1, -1], 1)
 
 
 def test_similarity_is_the_smaller_count():
-    """E-003-1: common categories, counted as often as both have them, at all levels."""
+    """Common categories, counted as often as both have them, at all levels."""
 
     def paths(query):
         return {"dog": [["animal", "dog"]], "cat": [["animal", "cat"]], "car": [["thing"]]}[query]

@@ -1,4 +1,4 @@
-"""Table 2.1 of paper 004, and the distances behind it (SPEC 8.3)."""
+"""Table 2.1 of paper 004, and the distances behind it."""
 
 import numpy as np
 import pytest

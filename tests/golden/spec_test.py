@@ -1,4 +1,4 @@
-"""Worked examples of SPEC section 16 that concern the measures built so far."""
+"""Worked examples of measures, computed by hand."""
 
 from collections import Counter
 
@@ -9,11 +9,11 @@ from coterie.measures.privacy.exposure import exposure_levels
 from tests.helpers import reference
 
 VECTORS = [
-    # SPEC 16: X = {a:2, b:1, c:1}, Y = {a:1, b:1, z:3}: H = 1.5, exposed 50 %, channel 66.7 %
+    # X = {a:2, b:1, c:1}, Y = {a:1, b:1, z:3}: H = 1.5, exposed 50 %, channel 66.7 %
     ({"a": 2, "b": 1, "c": 1}, {"a": 1, "b": 1, "z": 3}, 50.0, 200 / 3),
-    # SPEC 16: uniform thinning by 3: 33.33 % in both modes
+    # Uniform thinning by 3: 33.33 % in both modes
     ({"a": 3, "b": 6, "c": 9}, {"a": 1, "b": 2, "c": 3}, 100 / 3, 100 / 3),
-    # SPEC 2.2 (i) equal profiles, (ii) disjoint ones, and the edge cases below it
+    # (i) equal profiles, (ii) disjoint ones, and the edge cases below it
     ({"a": 2, "b": 1}, {"a": 2, "b": 1}, 100.0, 100.0),
     ({"a": 2, "b": 1}, {"z": 5}, 0.0, 0.0),
     ({"a": 4}, {"a": 1}, 25.0, 25.0),

@@ -1,4 +1,4 @@
-"""Plain Python of k_θ-affinity (SPEC 6), by definition: all pairs, cores by removing what does not fit.
+"""Plain Python of k_θ-affinity (paper 001), by definition: all pairs, cores by removing what does not fit.
 
 Rows are (user, time, query, ...). Slow and obvious on purpose: the oracle of coterie.affine_queries, of its kernels
 and of the verifier.

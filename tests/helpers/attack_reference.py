@@ -32,7 +32,7 @@ def linkage(learnt, profiles, own):
 
 
 def similarity(query, past, alpha=0.6):
-    """SPEC 13.6 for sets of keywords."""
+    """SimAttack's similarity for sets of keywords."""
     cosines = sorted(len(query & q) / sqrt(len(query) * len(q)) if query and q else 0.0 for q in past)
     smoothed = cosines[0]
     for s in cosines[1:]:

@@ -211,7 +211,7 @@ class AltersOneRow(Microaggregate):
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasesLeftovers(SemanticMicroaggregate):
-    """The paper's Algorithm 3 (E-003-4): fewer than k users are left over and become a group of their own."""
+    """The paper's Algorithm 3: fewer than k users are left over and become a group of their own."""
 
     def plan(self, learnt, log, run):  # noqa: ARG002
         names = log.frame.select(pl.col("user").alias("subject")).drop_nulls().unique()

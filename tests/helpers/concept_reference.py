@@ -1,4 +1,4 @@
-"""Plain Python version of SPEC 11: slow, obvious, and the oracle of the tests.
+"""Plain Python version of concept microaggregation (paper 002): slow, obvious, and the oracle of the tests.
 
 A user is a list of queries. `means[query]` is a tuple of names, the likeliest first: ("concept", number) for each of
 its concepts, or ("query", text) alone where it has none. `parent` are the parents of concepts, -1 for the root 0.
@@ -68,7 +68,7 @@ class Reference:
         return [c for part, found in parts.items() if given[part] for c in self._fill(found, given[part], level + 1)]
 
     def groups(self, users, k):
-        """MDAV (SPEC 3): lists of numbers of users, each led by the one it was built around."""
+        """MDAV: lists of numbers of users, each led by the one it was built around."""
         profiles = [[self.means[query] for query in queries] for queries in users]
         left = list(range(len(users)))
         found = []

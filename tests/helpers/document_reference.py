@@ -1,4 +1,4 @@
-"""Plain Python version of SPEC 8: slow, obvious, and the oracle of the tests.
+"""Plain Python version of microaggregated documents (paper 004): slow, obvious, and the oracle of the tests.
 
 A document is a list of (term, weight). `means[term]` are the concepts that a term can mean; what several documents have
 in common is a list of (concept, weight), and a concept means itself. `parent` are the parents of concepts, -1 for the
@@ -76,7 +76,7 @@ class Reference:
         return found
 
     def groups(self, documents, k, centre=0):
-        """MDAV (SPEC 3): lists of numbers of documents, each led by the one it was built around."""
+        """MDAV: lists of numbers of documents, each led by the one it was built around."""
         left, found = list(range(len(documents))), []
 
         def group_around(source):

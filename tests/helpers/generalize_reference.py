@@ -1,4 +1,4 @@
-"""Generalization as SPEC 7 has it, with sets and recursion: slow, obvious, the oracle of the fast versions.
+"""Generalization as paper 001 has it, with sets and recursion: slow, obvious, the oracle of the fast versions.
 
 A tree is a list of parents, -1 for the root; queries and records are sets of concepts.
 """

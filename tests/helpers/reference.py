@@ -1,4 +1,4 @@
-"""Plain Python versions, written from SPEC: slow, obvious, and the oracle of the tests."""
+"""Plain Python versions, written from the papers: slow, obvious, and the oracle of the tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def degrees(pairs):
 
 
 def suppress_rare(rows, k):
-    """SPEC 6.1 with users dropped and common details; rows are (user, time, query, rank, url)."""
+    """Query k-anonymity with users dropped and common details; rows are (user, time, query, rank, url)."""
     asked = degrees((user, query) for user, _, query, _, _ in rows)
     kept = [row for row in rows if asked.get(row[2], 0) >= k]
     shared = common_details([(user, query, (url, rank), time) for user, time, query, rank, url in kept], k)
@@ -87,7 +87,7 @@ def entropy(counts):
 
 
 def exposure(before, after):
-    """SPEC 2.2: (exposed, channel) in percent for two multisets."""
+    """Profile exposure level: (exposed, channel) in percent for two multisets."""
     before, after = Counter(before), Counter(after)
     n = sum(before.values())
     r = {q: min(1, after[q] / before[q]) for q in before}
@@ -103,7 +103,7 @@ def exposure(before, after):
 
 
 def information_loss(before, after):
-    """SPEC 2.3 for two multisets."""
+    """Information loss ratio of two multisets."""
     h0, h1 = entropy(Counter(before)), entropy(Counter(after))
     if h0 == 0:
         return 0.0 if h1 == 0 else 100.0
@@ -126,13 +126,13 @@ def singled_out(profiles):
     return one, two, whole
 
 
-# --- user microaggregation: SPEC 1.3, 3 and 4 ------------------------------------------------------
+# --- user microaggregation: paper 000 ------------------------------------------------------
 # An event is (time in whole seconds or None, query, rank or None, url or None). A user is (id, events), users in byte
 # order of their ids, events in the order of (time, query, rank, url) with nulls first.
 
 
 class Scales(NamedTuple):
-    """max - min of time, rank, words per query and events per user over the whole log (SPEC 1.3)."""
+    """max - min of time, rank, words per query and events per user over the whole log."""
 
     time: int
     rank: int
@@ -338,7 +338,7 @@ def month(seconds):
 def centroid(
     members, scale, priority, eq1="text", attrs="nearest", pairs=2**24, max_share=1, choice="shares", months=False
 ):
-    """SPEC 4.3: the events of C(members), and how many of them, or of their parts, come from fewer than two users.
+    """The events of C(members), and how many of them, or of their parts, come from fewer than two users.
 
     `priority(user, query)` breaks ties between queries of a user, `priority(user, None)` between users. With more than
     `pairs` events times chosen events, `same_string` takes the place of `nearest`. With `months`, as in a release, what
@@ -412,7 +412,7 @@ def common_suffix(hosts):
 
 
 def mdav(records, k, distance, aggregate):
-    """SPEC 3: clusters as lists of indices, each led by the record it was built around."""
+    """MDAV: clusters as lists of indices, each led by the record it was built around."""
     left, clusters = list(range(len(records))), []
 
     def farthest_from(record):
@@ -433,7 +433,7 @@ def mdav(records, k, distance, aggregate):
 
 
 def microaggregate(users, k, priority, eq1="text", pairs=2**24):
-    """The clusters of SPEC 3 on users, with x̄ = C(X)."""
+    """The clusters of MDAV on users, with x̄ = C(X)."""
     scale = scales(users)
     records = [(user, list(events)) for user, events in users]
     return mdav(
@@ -444,7 +444,7 @@ def microaggregate(users, k, priority, eq1="text", pairs=2**24):
     )
 
 
-# --- clusters of users: SPEC 2.4, 2.8 and 14 (A3) ---------------------------------------------------
+# --- clusters of users: papers 000 and 004 ---------------------------------------------------
 
 
 def kmeans(users, start, priority, rounds=30):

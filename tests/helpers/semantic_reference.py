@@ -1,4 +1,4 @@
-"""Semantic microaggregation (SPEC 5) and SRP (SPEC 2.5) in plain Python, written from the formulas: the oracle.
+"""Semantic microaggregation and SRP (paper 003) in plain Python, written from the formulas: the oracle.
 
 Users are (name, list of queries with repetitions). `paths(query)` gives the categories of the terms of a query, each as
 the list of nodes from below the root down to it.
@@ -26,12 +26,12 @@ def category_counts(queries, paths, levels):
 
 
 def similarity(a, b):
-    """ODPsim: the multiset intersection over all levels (E-003-1)."""
+    """ODPsim: the multiset intersection over all levels."""
     return sum(min(count, b[level][c]) for level in a for c, count in a[level].items() if c in b[level])
 
 
 def matrix(counts, normalize="none"):
-    """M': the similarity of each two users; nothing on the diagonal (E-003-3)."""
+    """M': the similarity of each two users; nothing on the diagonal."""
     total = [similarity(a, a) for a in counts]
     cells = {}
     for i in range(len(counts)):

@@ -1,4 +1,4 @@
-"""MDAV of visits as it is written in SPEC 3 and 9, slow and obvious: the oracle of the kernel.
+"""MDAV of visits as paper 004 has it, slow and obvious: the oracle of the kernel.
 
 A record is a dict: path and referrer (without query strings), agent (browser, version, system, version), address,
 method, status, time and size (scaled to whole parts of UNIT), session, visitor. None is what is missing. The average
@@ -49,7 +49,7 @@ def common(a, b):
 
 
 def path_distance(a, b):
-    """Cumulative mismatch, segment by segment from the left (SPEC 9): after the first difference all differ."""
+    """Cumulative mismatch, segment by segment from the left: after the first difference all differ."""
     a, b = path_parts(a), path_parts(b)
     longer, same = max(len(a), len(b)), common(a, b)
     if not longer:
@@ -69,7 +69,7 @@ def host_parts(host):
 
 
 def host_distance(a, b):
-    """Mismatch of labels from the right, not cumulative (SPEC 4.2)."""
+    """Mismatch of labels from the right, not cumulative."""
     a, b = host_parts(a), host_parts(b)
     longer = max(len(a), len(b))
     if not longer:

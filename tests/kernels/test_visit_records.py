@@ -1,4 +1,4 @@
-"""The kernel of visits against its plain version, and the vectors of SPEC 9."""
+"""The kernel of visits against its plain version, and the vectors of paper 004."""
 
 from dataclasses import replace
 

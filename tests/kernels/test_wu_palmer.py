@@ -54,7 +54,7 @@ def test_of_several_pairs_of_senses_the_deepest_then_the_smallest_number():
 
 
 def test_terms_of_wordnet():
-    """What SPEC 8.3 says of them."""
+    """What paper 004 says of them."""
     lexicon = lexicon_of(["computer", "laptop", "keyboard"])
     assert lexicon.best("laptop", "computer")[0] == Fraction(9, 11)
     assert lexicon.best("keyboard", "computer")[0] == Fraction(14, 17)

@@ -51,7 +51,7 @@ def test_the_indices_by_hand():
 
 
 def test_with_large_groups_jaccard_cannot_be_high():
-    """SPEC 14: 20 groups of 50 have 24,500 pairs together, 500 clusters of 2 only 500."""
+    """20 groups of 50 have 24,500 pairs together, 500 clusters of 2 only 500."""
     groups = np.repeat(np.arange(20), 50)
     rand, jaccard, _ = agreement((np.arange(1000) // 2).tolist(), groups.tolist())
     assert jaccard == pytest.approx(500 / 24_500)

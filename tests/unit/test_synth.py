@@ -23,14 +23,14 @@ from coterie.synth import topics
 
 SIZES = (1_000, 5_000, 20_000)
 
-# Quantity, target, tolerance. SPEC 1.4 unless noted; lengths are percentages of paper 001 Table 1.
+# Quantity, target, tolerance. From counts of the AOL log; lengths are percentages of paper 001, Table 1.
 TARGETS = [
     ("lines per user, mean", 55.7, 3.0),
     ("lines per user, median", 20.0, 1.5),
-    ("lines per event", 36.39 / 28.90, 0.02),  # SPEC 1.1
+    ("lines per event", 36.39 / 28.90, 0.02),  # rows and events of the whole AOL log
     ("single-user share", 0.90, 0.05),
     ("repeats by the user", 0.35, 0.05),
-    ("events with a click", 0.47, 0.05),  # AOL: 41 % of events, 53 % of lines (SPEC 1.1)
+    ("events with a click", 0.47, 0.05),  # AOL: 41 % of events, 53 % of lines
     ("top query", 0.010, 0.002),
     # A Zipf head is a straight line of log frequency over log rank; query logs are flatter than words.
     ("Zipf head, slope", -0.65, 0.1),

@@ -55,7 +55,7 @@ def common_terms(log: Log, groups: pl.DataFrame, share: float) -> pl.DataFrame:
 
 
 def subsumers(log: Log, groups: pl.DataFrame, seeds: pl.DataFrame, tree: Taxonomy, run: Run) -> pl.DataFrame:
-    """group, term, weight: the concepts that terms of all documents of a group have in common (SPEC 8.3).
+    """group, term, weight: the concepts that terms of all documents of a group have in common (paper 004).
 
     Documents are folded in the order of their distance to the one their group was built around, else to the first.
     """

@@ -86,7 +86,7 @@ def release_groups(
     max_share: float = 1.0,
     language: str = ENGLISH,
 ) -> Draft:
-    """The common profile of each group (SPEC 4.3), under a fresh name for each member.
+    """The common profile of each group (paper 000), under a fresh name for each member.
 
     `shares` chooses the queries of a profile, nobody giving more than `max_share` of it; with `choice` herding it only
     says how many each member gives. `language` is that of the stems by which queries are herded.

@@ -1,4 +1,4 @@
-"""One record in place of several visits (SPEC 9): what all of them have in common, the commonest values, and means.
+"""One record in place of several visits (paper 004): what all of them have in common, the commonest values, and means.
 
     path, referrer        the first segments that all have in common (`/a/b/*`), and the last labels of hosts
     method, status        the commonest value, the smallest of several

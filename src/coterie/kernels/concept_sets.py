@@ -1,4 +1,4 @@
-"""Users as sets of concepts: the distance of two users and the common concepts of several (SPEC 11).
+"""Users as sets of concepts: the distance of two users and the common concepts of several (paper 002).
 
 A concept is a node of a tree, A(a) the node and all above it but the root. With s = |A(a)| + |A(b)| and c the number of
 nodes in both
@@ -235,7 +235,7 @@ def _first(rest: Ints, place: Ints, wanted: int) -> Ints:
 
 
 def mdav(k: int, sets: ConceptSets) -> tuple[Ints, Ints]:
-    """Members of all groups and where each group starts (SPEC 3); each group is led by the user it was built around."""
+    """Members of all groups and where each group starts; each group is led by the user it was built around."""
     gap = np.empty(sets.user_start.size - 1, dtype=np.float64)
 
     def average(left: Ints) -> int:

@@ -1,4 +1,4 @@
-"""Generalized cores of a graph whose vertices have users (SPEC 6.4), and who covers whom inside a core.
+"""Generalized cores of a graph whose vertices have users (paper 001), and who covers whom inside a core.
 
     deg_S(v) = |U(v) ∪ ⋃ U(w), w ∈ N(v) ∩ S| - 1,   core(v) = max k such that v is in the largest S with deg_S >= k
 
@@ -154,7 +154,7 @@ def local_cores(
 ) -> Short:
     """The core number of each vertex within the first v_max vertices that breadth-first growth from it reaches.
 
-    `core` has the core numbers in the whole graph: where growth ends by itself they are the same (SPEC 6.5).
+    `core` has the core numbers in the whole graph: where growth ends by itself they are the same.
     """
     n = start.size - 1
     result = core.copy()

@@ -1,4 +1,4 @@
-"""Friends submit each other's queries: one pass over all queries in the order of time (SPEC 10.2 as corrected).
+"""Friends submit each other's queries: one pass over all queries in the order of time (paper 002, corrected).
 
     a searcher u has a query: u chooses among N[u], themselves and their friends
     a friend v who is asked refuses if they are selfish, or if they did `credit` more for u than u for them

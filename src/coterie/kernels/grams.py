@@ -1,4 +1,4 @@
-"""Words and n-grams of distinct queries as numbers, and how many users and events have them (SPEC 6.2).
+"""Words and n-grams of distinct queries as numbers, and how many users and events have them (paper 001).
 
 Queries are numbered 0..n-1. Their text is one array of UTF-8 bytes, `text[start[q]:start[q + 1]]`; their tokens stand
 side by side, `tokens[token_start[q]:token_start[q + 1]]`; an n-gram has the position of its first token. Numbers are

@@ -1,4 +1,4 @@
-"""Distances between words, queries, events and users (SPEC 4.2), all in [0, 1].
+"""Distances between words, queries, events and users (paper 000), all in [0, 1].
 
     words    lev(a, b) / max(|a|, |b|)
     queries  (wl·|words(p) - words(q)| / range + wh·H) / 3, H = Hausdorff distance of the sets of words

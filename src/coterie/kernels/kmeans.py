@@ -1,4 +1,4 @@
-"""κ-means of users with the distance of users (SPEC 4.2) and the common profile C (SPEC 4.3) as centre.
+"""κ-means of users with the distance of users and the common profile C of paper 000 as centre.
 
     centres = profiles of the starting users
     repeat:  each user to the nearest centre (ties to the lowest number); stop when that was so in an earlier round

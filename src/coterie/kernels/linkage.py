@@ -1,4 +1,4 @@
-"""Groups of users by what they have in common, with sum linkage (SPEC 5.1 and 5.2).
+"""Groups of users by what they have in common, with sum linkage (paper 003).
 
     sim(i, j) = Σ_c min(M(i, c), M(j, c))          M(i, c): how often user i has the category c, of all levels
 

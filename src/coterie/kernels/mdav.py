@@ -1,4 +1,4 @@
-"""The average of users (SPEC 4.3) and the partition of users into groups of similar ones, MDAV (SPEC 3).
+"""The average of users and the partition of users into groups of similar ones, MDAV (paper 000).
 
     while |X| >= 3k:  x̄ = C(X);  x_r = argmax d(x, x̄);  group x_r with its k - 1 nearest;
                       x_s = argmax d(x, x_r);            group x_s with its k - 1 nearest

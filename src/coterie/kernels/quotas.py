@@ -1,4 +1,4 @@
-"""The queries of a common profile, chosen by quotas (SPEC 5.3).
+"""The queries of a common profile, chosen by quotas (paper 003).
 
 Of a group of s users the profile has round(mean |Q|) queries (half up). User i gives |Q_i| / s of them (rounded by
 largest remainders, ties to the first by `user_place`), at most a share that may be set. Their distinct queries come by

@@ -1,4 +1,4 @@
-"""Which chosen event each event stands behind: the nearest one, by the distance of events (SPEC 4.2 and 4.3, step 4).
+"""Which chosen event each event stands behind: the nearest one, by the distance of events (paper 000).
 
 A word is compared with each word of the chosen events once, if at all. Ties go to the smallest index.
 """

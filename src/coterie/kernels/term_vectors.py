@@ -1,4 +1,4 @@
-"""Documents as vectors of weighted terms: their distance, what several have in common, and MDAV (SPEC 8, 3).
+"""Documents as vectors of weighted terms: their distance, what several have in common, and MDAV (paper 004).
 
     d(a, b) = (1/N) min over one-to-one assignments of Σ (1 - s(term, its partner)),   N = terms of the longer one
 

@@ -1,4 +1,4 @@
-"""Generalization in a tree of concepts: the walk of single queries and the splits of sets of users (SPEC 7).
+"""Generalization in a tree of concepts: the walk of single queries and the splits of sets of users (paper 001).
 
 Concepts are numbered by depth, parents before children, siblings in the order in which ties are broken.
 """
@@ -13,7 +13,7 @@ from coterie.kernels._jit import jit
 
 @jit
 def walk(start: Ints, concepts: Short, above: Short, depth: Short) -> Short:
-    """Where each query ends if all go down the tree together (SPEC 7.3); -1 for queries without a concept.
+    """Where each query ends if all go down the tree together; -1 for queries without a concept.
 
     The concepts of query q are concepts[start[q]:start[q + 1]]; above[l, c] is the ancestor of c, or c, at depth l.
     From a concept a query goes to a child that has one of its own concepts at or below: to the one of these where most
@@ -95,7 +95,7 @@ def split(
     child_start: Ints,
     child: Ints,
 ) -> tuple[int, Ints, Ints, Flags]:
-    """One partition of records, refined until it falls into groups (SPEC 7.2): (node, group, cut, closed).
+    """One partition of records, refined until it falls into groups (He and Naughton 2009): (node, group, cut, closed).
 
     Record r has items[start[r]:start[r + 1]], places of concepts in ascending order. All `records` are covered by the
     same nodes, the `cut`: concepts, and n + c for concept c without what is below it, n = the number of concepts. The

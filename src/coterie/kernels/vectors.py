@@ -1,4 +1,4 @@
-"""Queries as sets of weighted n-grams (SPEC 6.3): equal sets become one vertex with the users of all its queries."""
+"""Queries as sets of weighted n-grams (paper 001): equal sets become one vertex with the users of all its queries."""
 
 from __future__ import annotations
 

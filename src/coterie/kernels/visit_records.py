@@ -1,4 +1,4 @@
-"""MDAV of visits (SPEC 9): distances of records of an access log in whole numbers, and groups of similar records.
+"""MDAV of visits (paper 004): distances of records of an access log in whole numbers, and groups of similar records.
 
     path      (2^(m-c) - 1) / (2^m - 1), m = segments of the longer path, c = first segments that both have
     host      Σ 2^(m-i) / (2^(m+1) - 1) over the labels i, from the right, that differ; m + 1 = labels of the longer one
@@ -432,7 +432,7 @@ def _farthest(records: Short, n: int, distance: Ints) -> int:
 def partition(
     k: int, distinct: bool, join: bool, columns: Short, sizes: Ints, weights: Ints, tables: RecordTables
 ) -> Ints:  # fmt: skip
-    """The group of each record: MDAV (SPEC 3), groups numbered as they are made.
+    """The group of each record: MDAV, groups numbered as they are made.
 
     With `distinct` a group is k records of k different visitors, as long as records of k visitors are left; the others
     belong to the group whose first record is nearest (`join`), or to none: -1.

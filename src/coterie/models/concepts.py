@@ -1,4 +1,4 @@
-"""Users as sets of concepts: what rows of a log mean in a taxonomy, as arrays for `kernels.concept_sets` (SPEC 11).
+"""Users as sets of concepts: what rows of a log mean in a taxonomy, as arrays for `kernels.concept_sets` (paper 002).
 
 A query as a whole has up to `categories` concepts, the likeliest first; without stop words, and with words stripped
 from the left until the rest is known. A query that the taxonomy does not know is a category of its own below the root:

@@ -1,4 +1,4 @@
-"""Documents as arrays: what their terms mean in a tree (SPEC 8), what they are about (LSA), and groups of them.
+"""Documents as arrays: what their terms mean in a tree (paper 004), what they are about (LSA), and groups of them.
 
 Rows come with the column names of TERMS. A term means all senses that the tree has for it; of several words the longest
 end that is known counts. Terms without a meaning are left out, and counted.

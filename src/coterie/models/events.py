@@ -1,4 +1,4 @@
-"""Events of users as arrays for the kernels (SPEC 1.3, 4.2).
+"""Events of users as arrays for the kernels (paper 000).
 
 A user's profile is the list of their events (time, query, rank, page). `encode` turns sorted rows into arrays. Ties are
 broken by random keys of user and query string, so neither the order of rows nor the number of blocks or threads changes
@@ -34,7 +34,7 @@ _WEIGHTS = {"text": (1.0, 2.0), "printed": (2.0, 1.0)}
 
 @dataclass(frozen=True, kw_only=True)
 class Scales:
-    """max - min over the whole log of time (seconds), rank, words per query and events per user (SPEC 1.3)."""
+    """max - min over the whole log of time (seconds), rank, words per query and events per user (paper 000)."""
 
     time: int
     rank: int

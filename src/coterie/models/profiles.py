@@ -1,4 +1,4 @@
-"""The common profile C of several users (SPEC 4.3): what a group of users is released as.
+"""The common profile C of several users (paper 000): what a group of users is released as.
 
 A query that one member alone typed, or whose time, rank or host comes from one alone, has the month of its time and
 no more.

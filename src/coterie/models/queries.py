@@ -1,4 +1,4 @@
-"""Queries, the concepts in them, and which queries are affine (SPEC 6.2 to 6.5): from a log to anonymity degrees.
+"""Queries, the concepts in them, and which queries are affine (paper 001): from a log to anonymity degrees.
 
 The steps, each of which works on distinct queries only:
     1. gather: the distinct queries in byte order, with their users and their number of events.
@@ -106,7 +106,7 @@ class AffinitySettings:
     max_degree: int = 1000
     function_words: frozenset[str] = language(ENGLISH).function_words
     v_max: int | None = None
-    """With a number, the approximate procedure of SPEC 6.5 instead of exact cores."""
+    """With a number, the approximate procedure of paper 001, section 3.4, instead of exact cores."""
 
 
 def affinity(log: Log, run: Run, settings: AffinitySettings) -> AffinityGraph:

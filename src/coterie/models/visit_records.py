@@ -1,4 +1,4 @@
-"""Records of an access log as arrays for the kernel `visit_records` (SPEC 9).
+"""Records of an access log as arrays for the kernel `visit_records` (paper 004).
 
 A record is a visit, or a session: its first visit, with the number of its visits in place of the size of the answer.
 Distinct paths, referrers, agents and addresses are numbered once for the whole log. `clusters` cuts the records, sorted
@@ -210,7 +210,7 @@ def log_scale(sizes: pl.Series) -> pl.Series:
 
 
 def scaled(numbers: pl.Series) -> Ints:
-    """Numbers as parts of UNIT between the smallest and the largest (SPEC 1.3)."""
+    """Numbers as parts of UNIT between the smallest and the largest."""
     low, high = numbers.min(), numbers.max()
     width = 1 if low is None or low == high else high - low  # type: ignore[operator]
     return ((numbers - (low or 0)) * kernel.UNIT // width).fill_null(kernel.MISSING).cast(pl.Int64).to_numpy()

@@ -1,4 +1,4 @@
-"""Recount: weights of n-grams and affinity of queries from the original log, for the judge alone (SPEC 6.2, 6.3).
+"""Recount: weights of n-grams and affinity of queries from the original log, for the judge alone (paper 001).
 
 It shares no code with the model of affinity and its kernels: n-grams are strings in polars tables here, nothing is
 pruned, and weights are floating-point numbers. Only the n-grams of the queries in question are counted, which makes it

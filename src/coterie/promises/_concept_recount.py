@@ -1,4 +1,4 @@
-"""Recount: as which released concept each query of the original comes out, for the judge alone (SPEC 7.3).
+"""Recount: as which released concept each query of the original comes out, for the judge alone (paper 001).
 
 It shares no code with the model of concepts and its kernels: ways down the tree are lists in polars tables here, and
 what was released is taken from the release, not from rules about left-overs. The lexicon, from words to concepts, is

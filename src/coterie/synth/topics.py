@@ -13,7 +13,7 @@ Model
     A few personal queries look like personal data and are fake on their face: telephone numbers
     555-01xx, addresses at example.com, streets with made-up names.
 
-Calibration (SPEC 1.1 and 1.4; paper 001 Table 1); the tests hold the tolerances
+Calibration (published counts of the AOL log; paper 001, Table 1); the tests hold the tolerances
     lines per user        log-normal, mean 55.7, median 20
     lines per event       36.39 / 28.90; an event is a distinct (user, query, time)
     words, distinct       26.64 20.22 20.56 14.56 17.99 % of queries have 1, 2, 3, 4, 5+ words

@@ -1,4 +1,4 @@
-"""From the words of queries to the concepts of a taxonomy (SPEC 5.1, 7.1 and 11, step 1).
+"""From the words of queries to the concepts of a taxonomy (papers 001, 002 and 003).
 
 The steps, all on arrays:
     1. Queries are split into words, and words into pieces (`text.pieces`); what costs is done once per distinct word.

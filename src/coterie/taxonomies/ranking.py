@@ -1,4 +1,4 @@
-"""Which categories a word means, where nobody ranked them: an imitation of the Open Directory's search (SPEC 5).
+"""Which categories a word means, where nobody ranked them: an imitation of the Open Directory's search (paper 003).
 
 A category is a text: its label, and where they are known its description and the titles of its pages. Categories are
 ranked for a word by BM25, equal ones by their number of pages, those below them included. A label of several words

@@ -1,4 +1,4 @@
-"""WordNet 3.0's nouns as a tree (SPEC 7.1): each synset has its first hypernym as parent, the root is `entity`.
+"""WordNet 3.0's nouns as a tree (paper 001): each synset has its first hypernym as parent, the root is `entity`.
 
 The arrays in `data/wordnet.npz` are made by `tools/build_wordnet.py`; Princeton's licence stands beside them. A noun
 means its senses in WordNet's order, the most frequent first. Plurals are reduced as in WordNet: irregular ones by its

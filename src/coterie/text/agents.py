@@ -30,7 +30,7 @@ PARTS = {
 }
 """What is read from an agent: columns and types of `parse_agents`."""
 VISITOR_PARTS = ("browser", "browser_version", "system", "system_version")
-"""The parts that tell visitors of one address apart (SPEC 9)."""
+"""The parts that tell visitors of one address apart (paper 004)."""
 
 _LONGEST = 1_000  # characters that are looked at; agents of browsers have up to 500
 _PROGRAM = "Spider"

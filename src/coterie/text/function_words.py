@@ -1,8 +1,8 @@
 """Function words: articles, prepositions, conjunctions, pronouns and auxiliary verbs, which mean nothing by themselves.
 
-An n-gram made only of these is no concept (SPEC 6.2). The lists are short on purpose, shorter than lists of stop words:
-what is on them is released without having been compared. Promises name them, so a list never changes; a better one
-gets another name.
+An n-gram made only of these is no concept (paper 001). The lists are short on purpose, shorter than lists of stop
+words: what is on them is released without having been compared. Promises name them, so a list never changes; a better
+one gets another name.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _HAS_JOINED = re.compile(f"[{_JOINED}]")
 
 
 def spell_one(text: str) -> str:
-    """The one spelling of a text (SPEC 1.2): NFKC, lower case, trimmed, runs of white space to one space."""
+    """The one spelling of a text: NFKC, lower case, trimmed, runs of white space to one space."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
     return _BETWEEN_WORDS.sub(" ", folded).strip()
 

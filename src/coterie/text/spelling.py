@@ -1,4 +1,4 @@
-"""The one spelling of a text (SPEC 1.2): NFKC, lower case, trimmed, runs of white space to one space.
+"""The one spelling of a text: NFKC, lower case, trimmed, runs of white space to one space.
 
 Codes that Unicode keeps free of any meaning (U+FDD0 and others) count as white space: nobody can see them.
 """

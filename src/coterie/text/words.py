@@ -29,7 +29,7 @@ def name_of_topics(topics: pl.DataFrame) -> str:
 
 
 def words(text: pl.Expr) -> pl.Expr:
-    """The words of a normalized text: split at spaces and nothing else (SPEC 1.2)."""
+    """The words of a normalized text: split at spaces and nothing else."""
     return text.str.split(" ")
 
 

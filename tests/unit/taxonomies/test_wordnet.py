@@ -18,7 +18,7 @@ def concepts(query, **options):
 
 
 def test_the_counts():
-    # 82,115 noun synsets below one root; leaves are synsets without hyponyms (SPEC 7.1).
+    # 82,115 noun synsets below one root; leaves are synsets without hyponyms.
     assert len(TREE) == 82_115
     assert TREE.labels[0] == "entity"
     assert (TREE.parent < 0).sum() == 1
