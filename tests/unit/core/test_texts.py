@@ -1,5 +1,7 @@
 """Covers: core/texts.py"""
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 from hypothesis import given, settings
@@ -22,7 +24,7 @@ def test_the_bytes_of_texts(values, skipped, at_once):
     finally:
         texts._AT_ONCE = before
     expected = [(value or "").encode() for value in values]
-    assert [data[a:b].tobytes() for a, b in zip(start, start[1:], strict=False)] == expected
+    assert [data[a:b].tobytes() for a, b in pairwise(start)] == expected
     assert (start.dtype, data.dtype, data.size) == (np.int64, np.uint8, max(1, sum(map(len, expected))))
 
 
