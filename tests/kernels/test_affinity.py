@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coterie.core.texts import bytes_of
 from coterie.kernels import cores as kernels
 from coterie.kernels import cosine_join, grams
 from coterie.models import queries as affine_queries
@@ -184,7 +185,7 @@ def test_a_crowd_costs_nothing():
 def test_words_that_share_a_hash_slot_stay_apart():
     """Many words, so that tables grow and slots collide."""
     texts = [f"w{i} w{i * 7 % 50_000} {'é' * (i % 5)}" for i in range(60_000)]
-    text, start = affine_queries.bytes_of(pl.Series(texts))
+    text, start = bytes_of(pl.Series(texts))
     token_start, tokens, n_words = grams.words(text, start)
     split = [[word for word in one.split(" ") if word] for one in texts]
     assert np.diff(token_start).tolist() == [len(one) for one in split]

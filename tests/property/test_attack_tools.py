@@ -51,14 +51,15 @@ def test_texts_that_stand_in_others(parts, wholes):
 
 
 clue = st.tuples(st.integers(0, 2), st.integers(1, 4), st.integers(0, 3))  # user, position, text
+clues_of = st.lists(clue, max_size=12, unique_by=lambda each: (each[0], each[2]))
 pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=12)  # name, text
 
 
 @given(
-    st.lists(st.tuples(st.lists(clue, max_size=12, unique_by=lambda each: (each[0], each[2])), pairs), min_size=1, max_size=3),
+    st.lists(st.tuples(clues_of, pairs), min_size=1, max_size=3),
     st.lists(st.lists(st.integers(0, 4), min_size=2, max_size=2), min_size=3, max_size=3),
     st.lists(st.integers(1, 2), min_size=5, max_size=5),
-)  # fmt: skip
+)
 @settings(max_examples=150, deadline=None)
 def test_the_name_that_fits_best(kinds, amounts, size):
     users = pl.DataFrame({"id": [0, 1, 2]})
@@ -74,7 +75,7 @@ def test_the_name_that_fits_best(kinds, amounts, size):
             for each, score in zip(clues, scores, strict=True):
                 each.add(user, 0, amount, score)
             for kind, score in enumerate(scores):
-                best = max(range(5), key=lambda name: (score[name], scores[:, name].sum(), -size[name], -name))  # noqa: B023
+                best = max(range(5), key=lambda name: (score[name], scores[:, name].sum(), -size[name], -name))
                 assert found[kind, user, column] == best
     for each, (known, owned) in zip(clues, kinds, strict=True):
         score = np.zeros(5, np.int64)

@@ -11,7 +11,7 @@ from coterie.synth import write_aol
 
 _WITHOUT = """
 import sys
-for name in ("pandas", "altair", "vl_convert"):
+for name in ("pandas", "pyarrow", "altair", "vl_convert"):
     sys.modules[name] = None  # what is not installed cannot be imported
 from coterie.cli.main import run
 sys.argv = ["coterie", *sys.argv[1:]]
@@ -60,4 +60,4 @@ def test_the_core_is_small():
     """Each large dependency was measured: docs/install.md. A new one of that size needs an extra."""
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     core = text[text.index("dependencies = [") : text.index("[project.optional-dependencies]")]
-    assert not [name for name in ("pandas", "altair", "vl-convert", "scipy") if f'"{name}' in core]
+    assert not [name for name in ("pandas", "pyarrow", "altair", "vl-convert", "scipy") if f'"{name}' in core]

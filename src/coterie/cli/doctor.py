@@ -9,8 +9,8 @@ from coterie.cli import options as opt
 
 _ENGINES = "pyspark grpcio"
 _DEPENDENCIES = (
-    "polars numpy numba click rich orjson msgspec jinja2 zstandard python-stdnum phonenumbers altair vl-convert-python"
-    " PyStemmer ua-parser ua-parser-builtins pyarrow pandas aiohttp cryptography"
+    "polars numpy numba click rich orjson msgspec jinja2 zstandard python-stdnum phonenumberslite altair"
+    " vl-convert-python PyStemmer ua-parser ua-parser-builtins pyarrow pandas aiohttp cryptography"
 )
 
 

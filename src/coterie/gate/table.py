@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from coterie.core.texts import bytes_of
 from coterie.kernels import gate_table
 
 _LOAD = 0.85
@@ -36,14 +37,8 @@ class Texts:
     @classmethod
     def of(cls, series: pl.Series) -> Texts:
         """The texts of a column; a missing one is empty."""
-        filled = series.fill_null("") if series.null_count() else series
-        array = filled.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
-        if hasattr(array, "combine_chunks"):
-            array = array.combine_chunks()
-        _, offsets, data = array.buffers()
-        start = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
-        raw = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
-        return cls(np.ascontiguousarray(start), raw, series.is_not_null().to_numpy())
+        data, start = bytes_of(series)
+        return cls(start, data, series.is_not_null().to_numpy())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

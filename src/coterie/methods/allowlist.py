@@ -114,7 +114,7 @@ class Allowlist:
         allowed = models.word_sets.allowed(typed, self.k, self.words, self.max_words)
         columns = {"item": typed.names, "degree": typed.crowd}
         kept = pl.DataFrame(columns, schema_overrides={"degree": pl.UInt32}).filter(allowed)
-        kept = pl.DataFrame(kept.to_arrow(compat_level=pl.CompatLevel.oldest()))  # lets go of the text of the others
+        kept = kept.with_columns(pl.col("item") + "")  # written anew: lets go of the text of the others
         evidence = {}
         if self.entities == "detect":
             written = pl.DataFrame({"item": typed.names, "written": typed.written})

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from coterie.core.arrays import Flags, Floats, Ints, Short, offsets
 from coterie.core.log import Log
 from coterie.core.run import Run
+from coterie.core.texts import bytes_of
 from coterie.core.threads import in_threads
 from coterie.errors import InputError
 from coterie.kernels import cores, cosine_join, grams, vectors
@@ -346,12 +347,3 @@ def _any(flags: Flags, start: Ints) -> Flags:
 def _writable(numbers: pl.Series) -> NDArray[Any]:
     array = numbers.to_numpy()
     return array if array.flags.writeable else array.copy()
-
-
-def bytes_of(texts: pl.Series) -> tuple[NDArray[np.uint8], Ints]:
-    """The UTF-8 bytes of all texts side by side, and where each begins."""
-    array = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
-    _, ends, data = array.buffers()
-    start = np.frombuffer(ends, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
-    empty = np.zeros(1, dtype=np.uint8)
-    return (np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else empty), start

@@ -18,9 +18,9 @@ import polars as pl
 from coterie.core.arrays import Flags, Ints, Short, offsets
 from coterie.core.log import Log
 from coterie.core.run import Run
+from coterie.core.texts import bytes_of
 from coterie.errors import InputError
 from coterie.kernels import grams, word_sets
-from coterie.models.queries import bytes_of
 
 ALL = "all"
 """As many words as a query has."""

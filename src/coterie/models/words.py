@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Ints, Masks, Short, offsets
+from coterie.core.texts import bytes_of, numbered
 from coterie.kernels.bags import Parts
 from coterie.kernels.minhash import smallest_word_hashes
 from coterie.text.language import Language
@@ -24,19 +25,14 @@ class Stems(NamedTuple):
 
 def word_hashes(texts: pl.Series) -> pl.Series:
     """The smallest hash of the words of each text."""
-    arrow = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
-    start = np.frombuffer(arrow.buffers()[1], dtype=np.int64)[arrow.offset : arrow.offset + len(arrow) + 1]
-    data = np.frombuffer(arrow.buffers()[2] or b"", dtype=np.uint8)
+    data, start = bytes_of(texts)
     return pl.Series(texts.name, smallest_word_hashes(start, data))
 
 
 def numbered_words(lists: pl.Series) -> tuple[Ints, Short, pl.Series]:
     """Where the words of each list begin, the number of each word, and the distinct words by their numbers."""
-    coded = lists.explode(empty_as_null=False, keep_nulls=False).cast(pl.Categorical(pl.Categories.random()))
-    distinct = coded.unique()
-    table = pl.DataFrame({"number": distinct.to_physical(), "word": distinct.cast(pl.String)}).sort("number")
-    number = coded.to_physical().to_numpy().astype(np.int32)
-    return offsets(lists.list.len().to_numpy()), number, table["word"]
+    number, words = numbered(lists.explode(empty_as_null=False, keep_nulls=False))
+    return offsets(lists.list.len().to_numpy()), number, words.alias("word")
 
 
 def pieces_of(texts: pl.Series, spoken: Language) -> pl.DataFrame:

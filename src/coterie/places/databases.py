@@ -6,7 +6,7 @@ it writes, one transaction. What is not committed when it is closed never was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -92,6 +92,19 @@ def write_batches(batches: Any, to: Path) -> None:
     with pq.ParquetWriter(to, batches.schema, compression="lz4") as writer:
         for batch in batches:
             writer.write_batch(batch)
+
+
+def write_frames(frames: Iterable[pl.DataFrame], to: Path) -> None:
+    """Tables, of which there is at least one, as a Parquet file: one in memory at a time."""
+    parts: list[Path] = []
+    try:
+        for number, frame in enumerate(frames):
+            parts.append(to.with_name(f"{to.name}.{number}"))
+            frame.write_parquet(parts[-1], compression="lz4")
+        pl.scan_parquet(parts, glob=False).sink_parquet(to, compression="lz4")
+    finally:
+        for part in parts:
+            part.unlink(missing_ok=True)
 
 
 def arrow_rows(rows: Path, columns: Mapping[str, Kind]) -> Any:

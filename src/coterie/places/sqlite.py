@@ -14,7 +14,7 @@ import polars as pl
 
 from coterie.core.place import Place
 from coterie.errors import InputError, MissingError
-from coterie.places.databases import Kind, in_sentences, quoted, quoted_column, write_batches
+from coterie.places.databases import Kind, in_sentences, quoted, quoted_column, write_frames
 
 _BATCH = 50_000
 _TYPES: dict[Kind, str] = {"text": "TEXT", "whole": "INTEGER", "number": "REAL", "time": "TEXT"}
@@ -79,7 +79,7 @@ class SQLite:
             kinds = ", ".join(f"typeof({quoted_column(name)})" for name in names)
             seen = self._connection.execute(f"SELECT DISTINCT {kinds} FROM ({query})").fetchall()  # noqa: S608
             schema = {name: self._type(name, {row[at] for row in seen}) for at, name in enumerate(names)}
-            write_batches(_Batches(self._connection.execute(query), schema), to)
+            write_frames(_frames(self._connection.execute(query), schema), to)
 
     def _type(self, name: str, kinds: set[str]) -> Any:
         kinds = kinds - {"null"}
@@ -112,24 +112,18 @@ class SQLite:
         return in_sentences(self._place, (sqlite3.Error, OverflowError), _WORDS)
 
 
-class _Batches:
-    """The rows of a cursor as Arrow batches."""
-
-    def __init__(self, cursor: sqlite3.Cursor, schema: Mapping[str, Any]) -> None:
-        self._cursor, self._schema = cursor, schema
-        self.schema = self._frame([]).schema
-
-    def __iter__(self) -> Iterator[Any]:
-        while rows := self._cursor.fetchmany(_BATCH):
-            yield from self._frame(rows).to_batches()
-
-    def _frame(self, rows: list[tuple[Any, ...]]) -> Any:
-        columns = list(zip(*rows, strict=True)) or [()] * len(self._schema)
-        series = [
+def _frames(cursor: sqlite3.Cursor, schema: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
+    """The rows of a cursor, some at a time; a table without rows where there are none."""
+    rows = cursor.fetchmany(_BATCH)
+    while True:
+        columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+        yield pl.DataFrame([
             pl.Series(name, [_as_text(v) for v in values] if kind == pl.String else values, dtype=kind)
-            for (name, kind), values in zip(self._schema.items(), columns, strict=True)
-        ]
-        return pl.DataFrame(series).to_arrow(compat_level=pl.CompatLevel.oldest())
+            for (name, kind), values in zip(schema.items(), columns, strict=True)
+        ])  # fmt: skip
+        rows = cursor.fetchmany(_BATCH)
+        if not rows:
+            return
 
 
 def _as_text(value: Any) -> str | None:

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Flags, Ints, Short, offsets
+from coterie.core.texts import numbered
 from coterie.errors import ParameterError
 from coterie.text.language import ENGLISH, language
 from coterie.text.words import pieces
@@ -114,8 +115,7 @@ class Lexicon:
         split = queries.cast(pl.String).fill_null("").str.split(" ")
         n_words = split.list.len().to_numpy().astype(np.int64)
         word_start = offsets(n_words)
-        encoded = split.explode(empty_as_null=False).to_arrow().dictionary_encode()
-        vocabulary, number = pl.Series("word", encoded.dictionary).cast(pl.String), encoded.indices.to_numpy()
+        number, vocabulary = numbered(split.explode(empty_as_null=False))
         parts = pl.DataFrame({"word": np.arange(len(vocabulary), dtype=np.int32), "piece": vocabulary})
         parts = parts.with_columns(pieces(pl.col("piece"))).explode("piece", empty_as_null=False, keep_nulls=False)
         if stop_words:

@@ -176,9 +176,7 @@ def _parquet_difference(path: Path, again: Path) -> str:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        return (
-            "difference in a Parquet file; whether another version of polars made it can be told with coterie[pandas]"
-        )
+        return "difference in a Parquet file; whether another version of polars made it can be told with coterie[arrow]"
     try:
         file, copy = pq.ParquetFile(path), pq.ParquetFile(again)
     except (pa.ArrowException, OSError):
