@@ -334,7 +334,7 @@ def verify(
     if private is not None and original is not None:
         refuse_other_input(original, private)
     if original is not None and not original.steps:
-        original = prepare(original, prepare_steps(said, path) if steps is None else steps)
+        original = prepare(original, prepare_steps(said, path, private) if steps is None else steps)
     if private is not None and original is not None and steps is None:
         refuse_other_digest(original, private)
     extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
@@ -405,8 +405,8 @@ def load_release(path: str | Path, record: str | Path | None = None, *, sidecar:
             f"{path.name}.json, the sidecar of the release, is missing. `coterie anonymize` writes it beside a release."
         )
     frame, shape, _, resources = as_described(path, said)
-    history = tuple(Step(name=spelled(step)) for step in prepare_steps(said, path))
     private = read_record(Path(record)) if record is not None else None
+    history = tuple(Step(name=spelled(step)) for step in prepare_steps(said, path, private))
     digest = sha256(path) if is_one_file(said) else said.sha256  # parts and rows have been compared with it
     if private is not None and private.run.get("released_sha256") != digest:
         raise InputError(f"The run record in {record} belongs to another release than {path.name}.")

@@ -1,5 +1,6 @@
 """Regimes on the command line: listed, shown, run and changed; the sidecar says which one it was."""
 
+import html
 import json
 
 import pytest
@@ -54,3 +55,25 @@ def test_a_regime_that_promises_nothing_says_so(coterie, log, tmp_path):
     assert [promise["name"] for promise in sidecar["promises"]] == ["none"]
     assert sidecar["prepare"] == list(regimes.load("duckduckgo_2026").prepare)
     coterie("verify", out, "--original", log, code=3)
+
+
+def test_the_report_says_which_regime_it_is_and_how_often_pieces_are_put_together(coterie, log, tmp_path):
+    """The sheet has the sources, what is ours and what is unknown; the attacks have the rate of re-linking."""
+    safe, record = tmp_path / "safe.tsv", tmp_path / "record"
+    plain, linked = tmp_path / "plain.tsv", tmp_path / "linked"
+    coterie("anonymize", "regime:commission_2026", log, "-o", safe, "--k", "3", "--record", record, "--seed", "1")
+    coterie("anonymize", "suppress_rare", log, "-o", plain, "--k", "3", "--users", "day", "--record", linked)
+    both = ["report", safe, plain, "-O", log, "--record", record, "--record", linked, "--measures", "relink"]
+    regime = regimes.load("commission_2026")
+    for name in ("report.html", "report.md"):
+        coterie(*both, "-o", tmp_path / name)
+        text = html.unescape((tmp_path / name).read_text()).replace("<wbr>", "").replace("\\", "")
+        assert "Regime: European Commission, proposed measures in case DMA.100209" in text
+        assert regime.unknown[0] in text
+        assert regime.ours[0] in text
+        assert all(source.url in text for source in regime.sources)
+        assert "put together again" in text
+        assert text.count("has the settings of the file") == 1
+    coterie(*both, "-o", tmp_path / "report.json")
+    told = json.loads((tmp_path / "report.json").read_text())["releases"]
+    assert [each["regime"] for each in told] == [{"name": "commission_2026", "changed": ["k"]}, None]

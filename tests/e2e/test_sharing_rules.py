@@ -2,10 +2,12 @@
 
 import json
 
+import click
 import polars as pl
 import pytest
 
-from coterie import read
+from coterie import read, regimes
+from coterie.cli.anonymize import anonymize
 
 
 def test_allowlist_with_its_own_words(coterie, log, tmp_path):
@@ -90,3 +92,21 @@ def test_details_where_they_cannot_be(coterie, devices, log, tmp_path):
     refused = coterie("append", "suppress_rare", devices, *kept, "--details", "device", code=2)
     assert "Leave out --details" in refused.err
     assert not out.exists()
+
+
+def test_exact_times_and_a_finest_time_are_not_had_at_once(coterie, log, tmp_path):
+    """Also not where what is said is the default: nobody could tell that it was not heeded."""
+    for times in ("day", "month"):
+        refused = coterie(
+            "anonymize", "suppress_rare", log, "-o", tmp_path / "x.tsv", "--attrs", "keep", "--times", times, code=2
+        )
+        assert "keeps times as they were logged" in refused.err
+    coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "x.tsv", "--attrs", "keep")
+
+
+def test_a_shell_completes_regimes():
+    context = click.Context(anonymize)
+    offered = [item.value for item in anonymize.shell_complete(context, "regime:")]
+    assert offered == [f"regime:{name}" for name in regimes.names()]
+    assert "regime:mozilla" in [item.value for item in anonymize.shell_complete(context, "")]
+    assert "suppress_rare" in [item.value for item in anonymize.shell_complete(context, "s")]

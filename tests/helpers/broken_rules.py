@@ -9,7 +9,9 @@ import polars as pl
 
 import coterie
 from coterie.core.plan import learn
+from coterie.methods.affinity import Affinity
 from coterie.methods.allowlist import Allowlist
+from coterie.methods.generalize import Generalize
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.methods.unprotected import Unprotected
 
@@ -176,6 +178,26 @@ class AllowsEver(Allowlist):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CoversEver(Affinity):
+    """The same for queries that others cover."""
+
+    window: str = "2d"
+
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return _plan_of(Affinity(k=self.k), log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralizesEver(Generalize):
+    """The same for concepts."""
+
+    window: str = "2d"
+
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return _plan_of(Generalize(k=self.k), log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
 class SaysOtherTimes(Unprotected):
     """Promises nothing, and releases times that are finer than it says."""
 
@@ -221,6 +243,13 @@ def timed_log():
     return coterie.log(pl.DataFrame(rows, schema=["user", "query", "time", "url", "rank"], orient="row"))
 
 
+def old_log():
+    """For k = 3: three people asked for violins long ago; three others ask for something else today."""
+    day = datetime(2026, 3, 4)
+    rows = [(user, "violin", day - timedelta(days=40)) for user in "abc"] + [(user, "xyzzy", day) for user in "def"]
+    return coterie.log(pl.DataFrame(rows, schema=["user", "query", "time"], orient="row"))
+
+
 def words_log():
     """For k = 3: red, tea and cup in every pair with three users, the three together with one, and several traps."""
     parts = [
@@ -249,6 +278,8 @@ CAUGHT_BY = [
     (NamesDaysByHash, timed_log, "seeded"),
     (CountsEver, timed_log, "crowd.query"),
     (AllowsEver, timed_log, "crowd.words.query"),
+    (CoversEver, timed_log, "cover.query"),
+    (GeneralizesEver, old_log, "crowd.query"),
     (SaysOtherTimes, timed_log, "tuples.query"),
     (FurtherDetailsKept, devices_log, "tuples.query"),
     (FurtherDetailsKept, devices_log, "crowd.query.url.rank.device.time"),

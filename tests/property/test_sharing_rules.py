@@ -1,6 +1,7 @@
 """Laws of names for parts of a person, of times and of crowds for details, with every method for single queries."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import polars as pl
 from hypothesis import given, settings
@@ -25,8 +26,8 @@ RULES = {**LINKS, "k": st.integers(2, 3), "k_details": st.sampled_from(["k", 2, 
 METHODS = st.one_of(
     st.builds(SuppressRare, **RULES, window=st.sampled_from(["all", "1d"])),
     st.builds(Allowlist, **RULES, words=st.sampled_from([1, 2, "all"]), entities=st.sampled_from(["words", "detect"])),
-    st.builds(Affinity, **RULES),
-    st.builds(Generalize, **RULES),
+    st.builds(Affinity, **RULES, window=st.sampled_from(["all", "1d"])),
+    st.builds(Generalize, **RULES, window=st.sampled_from(["all", "1d"])),
     st.builds(Unprotected, **LINKS),
 )
 LOGS = logs(min_users=4).map(
@@ -77,3 +78,18 @@ def test_names_stand_for_the_plain_units(log, queries, minutes):
     pairs = {(unit, name) for unit, name in zip(units, names, strict=True) if unit is not None}
     assert len({unit for unit, _ in pairs}) == len({name for _, name in pairs}) == len(pairs)
     assert all(name is None for unit, name in zip(units, names, strict=True) if unit is None)
+
+
+@given(LOGS, st.integers(2, 3), st.sampled_from(["1d", "2d"]))
+def test_a_window_counts_people_as_if_older_rows_were_nobodys(log, k, window):
+    """Which queries and concepts are released is what it would be if nobody had typed the older rows."""
+    rows = log.frame.collect()
+    oldest = rows["time"].max() - timedelta(days=int(window[:-1]))
+    nobody = pl.when(pl.col("time") > oldest).then("user").alias("user")
+    forgotten = replace(log, frame=rows.with_columns(nobody).lazy())
+    if forgotten.frame.select(pl.col("user").n_unique()).collect().item() <= k:
+        return
+    for method in (Affinity(k=k, theta=0.7), Generalize(k=k), Allowlist(k=k), SuppressRare(k=k)):
+        released = coterie.anonymize(log, replace(method, window=window), seed=1).to_polars()["query"]
+        expected = coterie.anonymize(forgotten, method, seed=1).to_polars()["query"]
+        assert released.sort().equals(expected.sort())

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from coterie.cli import options as opt
 from coterie.cli.console import EXIT_CODES, print_summaries, print_summaries_as_json, progress
@@ -26,6 +27,14 @@ class Methods(click.Group):
         from coterie.core import registry
 
         return registry.names("methods")
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Methods, and regimes in place of them."""
+        from coterie import regimes
+
+        every = [CompletionItem(f"{regimes.PREFIX}{name}", help=regimes.load(name).title) for name in regimes.names()]
+        fitting = [item for item in every if str(item.value).startswith(incomplete)]
+        return [*super().shell_complete(ctx, incomplete), *fitting]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of one method."""
@@ -121,6 +130,12 @@ def _anonymize(
     if output == STDOUT and as_json:
         raise ParameterError("--json prints to standard output, which -o - uses for the rows.")
     params = {param.name: options[param.name] for param in opt.params(name)}
+    given = click.get_current_context().get_parameter_source("times")
+    if params.get("attrs") == "keep" and "k_details" in params and given not in (None, ParameterSource.DEFAULT):
+        raise ParameterError(
+            "--attrs keep keeps times as they were logged, so --times cannot be had with it. Use --attrs common, or "
+            "leave out --times."
+        )
     ks = sorted(params.pop("k", [None]))  # groups of the smallest k come first, and are joined for larger ones
     to = jobs.targets(
         ks,

@@ -38,7 +38,7 @@ from coterie.errors import InputError
 from coterie.formats._guess import LOOKED_AT, Guess, are_names, cannot_tell, guess, is_known, listed, may_be_log
 from coterie.formats._json import Document, documents, documents_in, is_lines, names_in, value_of
 from coterie.formats._json import sections as document_sections
-from coterie.formats._options import Options
+from coterie.formats._options import Options, check_details
 from coterie.formats._pages import pages_agree
 from coterie.formats._source import (
     DAMAGE,
@@ -339,7 +339,7 @@ def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[
                 f"A {shape.name} table needs the column {column.name!r} ({column.doc}). Say which one it is: "
                 f"--columns {column.name}=NAME (in Python: columns={{...}})"
             )
-    _check_details(names, options.details, picked)
+    check_details(names, options.details, picked)
     if any(names.count(column) > 1 for column in picked.values()):
         raise InputError("The header names a column twice. Give each column a name of its own.")
     return shape, picked
@@ -364,16 +364,6 @@ def _check_columns(names: list[str], columns: Mapping[str, str]) -> None:
             )
         if column not in names and column.split(".")[0] not in names:
             raise InputError(f"--columns {name}={column}: the table has no column of that name.")
-
-
-def _check_details(names: list[str], details: Mapping[str, str], picked: Mapping[str, str]) -> None:
-    for name, column in details.items():
-        if column not in names and column.split(".")[0] not in names:
-            raise InputError(f"--details {name}={column}: the table has no column of that name.")
-        if other := next((own for own, there in picked.items() if there == column and own != name), None):
-            raise InputError(
-                f"--details {name}={column}: that column is the {other} already. A detail needs one of its own."
-            )
 
 
 def _require_same_columns(source: Source, kind: str) -> None:

@@ -10,7 +10,8 @@ Symbols: k = smallest number of users behind a released query and the released q
 Promise: behind every released query, taken together with the released queries affine to it, are at least k different
     users. Two queries are affine if the cosine of their vectors of frequent words and phrases is at least θ. Rows
     without a user are not counted. With `attrs = common` (url, rank, day) is released as far as k users share it with
-    the query. The words are released as they were typed: see `docs/limits.md`.
+    the query. With `window` users, words and phrases are counted in the last days of the log only; of queries that are
+    released then, all rows are. The words are released as they were typed: see `docs/limits.md`.
 
 Differs:
     - Distinct users in the closed neighbourhood are counted, minus one.
@@ -54,6 +55,7 @@ from coterie import models
 from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_items
 from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
+from coterie.apply.windows import ALWAYS, Window, within
 from coterie.core.log import Log
 from coterie.core.params import File, Flag, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
@@ -105,6 +107,7 @@ class Affinity:
     attrs: Attrs = "common"
     times: Times = "day"
     k_details: KDetails = "k"
+    window: Window = ALWAYS
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
@@ -116,8 +119,8 @@ class Affinity:
         refuse_exact(self.attrs, self.times)
 
     def refuse_elsewhere(self) -> None:
-        """Names for a few queries or a day are given on one machine."""
-        refuse_units("affinity", self.users)
+        """Names for a few queries or a day, and windows, are found on one machine."""
+        refuse_units("affinity", self.users, self.window)
 
     def promises(self, facts: Facts) -> tuple[KThetaAffinity, ...]:
         """At least k users behind each released query and the released queries affine to it."""
@@ -129,13 +132,14 @@ class Affinity:
             min_term_users=self.min_term_users,
             strict=self.strict,
             function_words=name_of_words(self._function_words),
+            window=self.window,
             **numbers_of(self, facts),
         )
         return (promise,)
 
     def learn(self, log: Log, run: Run) -> AffinityGraph:
         """Steps 1-4: the anonymity degree of every query, which serves every k up to max_degree."""
-        return models.queries.affinity(log, run, self.settings)
+        return models.queries.affinity(within(log, self.window), run, self.settings)
 
     def plan(self, learnt: AffinityGraph, log: Log, run: Run) -> Plan:
         """Step 5: queries of degree k and more stay; and who covers the rare ones among them, for the judge."""

@@ -45,12 +45,14 @@ from coterie import kernels, taxonomies
 from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_replaced
 from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
+from coterie.apply.windows import ALWAYS, Window, within
 from coterie.core.arrays import Ints, Short, offsets
 from coterie.core.log import Log
 from coterie.core.params import Choice, File, Flag, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, REPLACE, Shape
+from coterie.errors import ParameterError
 from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.taxonomies import WORDNET, Taxonomy
 
@@ -82,6 +84,7 @@ class Generalize:
     attrs: Attrs = "common"
     times: Times = "day"
     k_details: KDetails = "k"
+    window: Window = ALWAYS
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
@@ -91,10 +94,12 @@ class Generalize:
     def __post_init__(self) -> None:
         check_params(self, "generalize")
         refuse_exact(self.attrs, self.times)
+        if self.size == "queries" and self.window != ALWAYS:
+            raise ParameterError("A window is one in which users are counted. Use size = users, or leave out window.")
 
     def refuse_elsewhere(self) -> None:
-        """Names for a few queries or a day are given on one machine."""
-        refuse_units("generalize", self.users)
+        """Names for a few queries or a day, and windows, are found on one machine."""
+        refuse_units("generalize", self.users, self.window)
 
     def promises(self, facts: Facts) -> tuple[ConceptKAnonymity, ...]:
         """At least k users, or queries, behind each released concept."""
@@ -104,13 +109,14 @@ class Generalize:
             size=self.size,
             taxonomy=taxonomies.public_name(self.taxonomy),
             paper_compat=self.paper_compat,
+            window=self.window,
             **numbers_of(self, facts),
         )
         return (promise,)
 
     def learn(self, log: Log, run: Run) -> Walked:  # noqa: ARG002 (nothing is drawn at random)
         """Step 1: all queries walk down the tree, which serves every k."""
-        return _walk(log, self._tree, self.paper_compat)
+        return _walk(within(log, self.window), self._tree, self.paper_compat)
 
     def plan(self, learnt: Walked, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt is enough)
         """Steps 2-3: the concepts with k users; the deepest of them on each way."""

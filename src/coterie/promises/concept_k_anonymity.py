@@ -15,7 +15,7 @@ from coterie.errors import ParameterError
 from coterie.promises import _rules
 from coterie.promises._checks import judged, not_checked, strange_items
 from coterie.promises._concept_recount import generalized
-from coterie.promises._crowds import crowds
+from coterie.promises._crowds import ALL_OF_IT, Window, crowds, recent
 from coterie.promises._digests import NameOrDigest
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
@@ -33,7 +33,7 @@ from coterie.promises._single_queries import (
     costs,
     users_sentence,
 )
-from coterie.promises._wording import TELLING, accounts
+from coterie.promises._wording import TELLING, accounts, in_time
 from coterie.taxonomies import Taxonomy
 
 _TAXONOMY = "the taxonomy's file, whose path is in the run record (--record DIR)"
@@ -58,6 +58,7 @@ class ConceptKAnonymity:
     times: Times = "day"
     k_details: KDetails = "k"
     details: Details = ""
+    window: Window = ALL_OF_IT
 
     name: ClassVar[str] = "concept_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "items"
@@ -83,7 +84,7 @@ class ConceptKAnonymity:
             "from one user.",
         }
         details = attrs_sentence(self, "concept")
-        return crowd[self.size] + details + users_sentence(self)
+        return crowd[self.size] + in_time(self.window) + details + users_sentence(self)
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -130,9 +131,10 @@ class ConceptKAnonymity:
         case = _with_concepts(case, concept_of)
         if of_concepts:
             yield from seeded(case, self.users, self)
-        named = self.users == "pseudonym"
+        named = self.users == "pseudonym" and self.window == ALL_OF_IT
         if self.size == "users":
-            yield from crowds(case, (case.shape.item,), self.k, named=named, needs=needs)
+            counted = case if case.original is None else replace(case, original=recent(case.original, self.window))
+            yield from crowds(counted, (case.shape.item,), self.k, named=named, needs=needs)
         else:
             yield self._queries(case, concept_of, needs)
         yield from accompaniment(case, self, needs=needs, name="meaning", detail=_MEANING)

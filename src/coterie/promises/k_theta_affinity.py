@@ -14,7 +14,7 @@ from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
 from coterie.promises._affinity_recount import Recount, covered_by_all, proved, recount
 from coterie.promises._checks import judged, not_checked
-from coterie.promises._crowds import sizes, with_owner
+from coterie.promises._crowds import ALL_OF_IT, Window, recent, sizes, with_owner
 from coterie.promises._digests import NameOrDigest
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
@@ -33,7 +33,7 @@ from coterie.promises._single_queries import (
     nothing_else_was_looked_for,
     users_sentence,
 )
-from coterie.promises._wording import accounts
+from coterie.promises._wording import accounts, in_time
 from coterie.text.function_words import FUNCTION_LISTS, name_of_words
 
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
@@ -67,6 +67,7 @@ class KThetaAffinity:
     times: Times = "day"
     k_details: KDetails = "k"
     details: Details = ""
+    window: Window = ALL_OF_IT
 
     name: ClassVar[str] = "k_theta_affinity"
     about: ClassVar[Literal["items", "subjects"]] = "items"
@@ -89,7 +90,7 @@ class KThetaAffinity:
         cover = (
             f"Behind every released query, taken together with the released queries whose words and phrases are nearly "
             f"the same (affinity of at least {self.theta:g}), are at least {self.k} different users; the query itself "
-            f"may come from one user alone."
+            f"may come from one user alone.{in_time(self.window)}"
         )
         words = f" No released query has a word of fewer than {self.min_term_users} users." if self.strict else ""
         return cover + words + attrs_sentence(self) + users_sentence(self)
@@ -143,13 +144,14 @@ class KThetaAffinity:
             yield not_checked(f"cover.{item}", self._cover(item), carries_promise=True)
             yield not_checked(f"rows.{item}", no_more)
         else:
-            table = _released(case, case.original)
+            original = recent(case.original, self.window)
+            table = _released(case, original)
             invented = table.filter(pl.col("released") > pl.col("rows")).height
             yield judged(
                 f"rows.{item}", invented, no_more,
                 fault="have invented rows", looked_at=table.height, needs_original=True,
             )  # fmt: skip
-            yield from self._words_and_cover(case, case.original, table)
+            yield from self._words_and_cover(case, original, table)
         if not case.foreign:
             yield from accompaniment(case, self)
 

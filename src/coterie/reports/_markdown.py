@@ -98,6 +98,7 @@ def _release_data(release: ReleaseView, figures: Figures) -> dict[str, Any]:
         "label": release.label,
         "method": release.method,
         "parameters": dict(release.params),
+        "regime": {"name": release.regime, "changed": list(release.changed)} if release.regime else None,
         "promises": [{**to_dict(each), "limits": list(each.limits)} for each in release.promises],
         "verdict": state(release),
         "summary": verdict(release, figures),
@@ -230,7 +231,14 @@ def _sheet(page: Page) -> Iterator[str]:
         if not weighing.personal:
             yield "- It was not counted how many rows look like personal data."
         yield ""
-    yield from (_plain(sheet.can_and_cannot), "", "### Mitigation", "")
+    yield from (_plain(sheet.can_and_cannot), "")
+    for rule in sheet.rules:
+        yield from (f"### Regime: {_plain(rule.title)}", "")
+        yield from (f"{_plain(rule.label)} has the settings of the file `{rule.regime}`.", "")
+        yield from _known(rule.said)
+        yield from (f"- Source: {_plain(f'{s.title} ({s.date}), {s.url}: {s.says}')}" for s in rule.sources)
+        yield ""
+    yield from ("### Mitigation", "")
     if sheet.weighings:
         yield from (
             f"**{'Not recommended' if sheet.recommended is None else 'Recommended'}.** {_plain(sheet.advice)}",

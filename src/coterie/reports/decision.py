@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from coterie import __version__, measures
+from coterie import __version__, measures, regimes
 from coterie.core.nouns import in_words_of
 from coterie.core.promise import to_dict
 from coterie.core.scores import Risk, Weighed
 from coterie.core.shapes import SHAPES
+from coterie.regimes import Source
 from coterie.reports import LogView, ReleaseView, short_labels, state
 from coterie.reports.about import About, Thresholds
 from coterie.reports.figures import NONE, RISKS, Figures, number, number_before, shown, value
@@ -120,6 +121,18 @@ class Weighing:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rule:
+    """The regime that a release follows, by its file: what of it is known, from where, and what is not."""
+
+    label: str
+    regime: str
+    title: str
+    said: tuple[tuple[str, str], ...]
+    """What, and what is said of it."""
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sheet:
     """All that the first page says besides what people wrote (`about`)."""
 
@@ -132,6 +145,8 @@ class Sheet:
     can_and_cannot: str
     facts: tuple[tuple[str, str], ...]
     """The log: what, and what it is."""
+    rules: tuple[Rule, ...] = ()
+    """The regimes whose settings releases have."""
 
     @property
     def shown(self) -> int:
@@ -182,7 +197,20 @@ def decide(
         advice=advice,
         can_and_cannot="" if shown_one is None else _can_and_cannot(shown_one, weighings[recommended or 0]),
         facts=tuple(_facts(log, about, edition)),
+        rules=tuple(_rule(r, n) for r, n in zip(releases, names, strict=True) if r.regime in regimes.names()),
     )
+
+
+def _rule(release: ReleaseView, name: str) -> Rule:
+    """The regime of a release."""
+    regime = regimes.load(release.regime)
+    said = (
+        ("What it is", f"{regime.about} Status: {regime.status}."),
+        ("Changed here", ", ".join(release.changed) or "nothing"),
+        ("Chosen by us, because it is not public", " ".join(regime.ours) or "nothing"),
+        ("Unknown, or not in these settings", " ".join(regime.unknown) or "nothing"),
+    )
+    return Rule(label=name, regime=release.regime, title=regime.title, said=said, sources=regime.sources)
 
 
 # --- the three lines -------------------------------------------------------------------------------

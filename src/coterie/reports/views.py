@@ -18,6 +18,7 @@ from coterie.measures.comparison import Comparison, Samples, not_applicable, sco
 from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.measures.resampling import ratio
 from coterie.measures.store import Store
+from coterie.steps import public_text
 
 _FILES = 4  # names that there is room for
 ScoreRow = tuple[str, str, float | None, str]
@@ -60,6 +61,9 @@ class ReleaseView:
     scores: pl.DataFrame = field(repr=False)
     """name, key, value, unit and, where values may be shown, label."""
     largest_k: int | None
+    regime: str = ""
+    """The regime whose settings were used, and in `changed` those that are not the regime's."""
+    changed: tuple[str, ...] = ()
     sha256: str = ""
     """Ties the page to a file; empty for a release that was not written."""
     baseline: ReleaseView | None = field(default=None, repr=False)
@@ -95,7 +99,7 @@ def log_view(log: Log) -> LogView:
         queries=int(numbers["queries"] or 0),
         days=None if numbers["days"] is None else int(numbers["days"]),
         bad_lines=sum(step.counts.get("bad", 0) for step in log.history if step.name == "read"),
-        steps=log.steps,
+        steps=tuple(map(public_text, log.steps)),
         shape=log.shape.name,
         synthetic=log.synthetic,
         exposure=score_table(singled_out(log, "before.")),
@@ -149,6 +153,8 @@ def release_view(
         warnings=release.warnings,
         scores=scores_of(comparison, names, left_out.__setitem__, samples, strict=False, store=store, tell=tell),
         largest_k=release.verdict.largest_k,
+        regime=release.regime,
+        changed=release.changed,
         sha256=release.sha256,
         left_out=left_out,
         samples=samples,

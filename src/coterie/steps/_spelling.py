@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from coterie.core import registry
 from coterie.core.log import Log
 from coterie.core.nearest import did_you_mean
-from coterie.core.params import Param, params_of
+from coterie.core.params import Choice, File, Param, params_of
 from coterie.errors import ParameterError
 
 
@@ -31,6 +32,7 @@ StepLike: TypeAlias = str | Mapping[str, Any] | PrepareStep
 _CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\((.*)\))?\s*", re.S)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[(),"]|[^(),"]+', re.S)  # a quoted text, a mark, or what is between them
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_TEXT = Param("", str, Choice(), None, "")
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
 _KINDS: dict[type, Callable[[str], Any]] = {int: int, float: float, bool: lambda text: _WORDS[text.lower()]}
 
@@ -44,6 +46,23 @@ def spelled(step: PrepareStep) -> str:
     ]
     name = registry.name_of(step)
     return f"{name}({', '.join(changed)})" if changed else name
+
+
+def public_text(text: str, folder: Path | None = None) -> str:
+    """The text of a step as everybody may see it: of files only the last part of the name, not where they are.
+
+    With a `folder`, files are those of that name there.
+    """
+    name, settings = _parsed(text)
+    files = {
+        param.name: param.rule for param in params_of(registry.member("steps", name)) if isinstance(param.rule, File)
+    }
+    for key, value in settings.items():
+        path = str(_value(value, _TEXT))
+        if key in files and path not in files[key].names:
+            shown = Path(path).name if folder is None else str(folder / Path(path).name)
+            settings[key] = _value_text(shown)
+    return f"{name}({', '.join(f'{key}={value}' for key, value in settings.items())})" if settings else name
 
 
 def step_of(given: StepLike) -> PrepareStep:

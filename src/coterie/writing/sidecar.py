@@ -9,6 +9,7 @@ files had a column of names that was empty where nobody is named. All are still 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,7 +27,7 @@ from coterie.core.declared import (
     json_object,
     keys_of,
 )
-from coterie.core.log import Release
+from coterie.core.log import Record, Release
 from coterie.core.params import File, params_of
 from coterie.core.parts import Part, Sha256, list_digest
 from coterie.core.parts import sidecar_path as sidecar_path
@@ -34,7 +35,7 @@ from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, to_dict
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, InputError, ParameterError, UnknownNameError
-from coterie.steps import PrepareStep, step_of
+from coterie.steps import PrepareStep, public_text, step_of
 
 FORMAT = 5
 _WITHOUT_WORDS = 2  # the last format whose words were never compared
@@ -131,7 +132,7 @@ def sidecar_of(
         checks=release.checks,
         shape=release.log.shape.name,
         details=release.log.shape.further,
-        prepare=release.log.steps,
+        prepare=tuple(map(public_text, release.log.steps)),
         reading=dict(release.log.settings),  # type: ignore[arg-type]
         sha256=digest,
         rows_sha256=release.verified,
@@ -305,19 +306,39 @@ def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Seque
     return next((shape for shape in accepted if shape.name in named), accepted[0])
 
 
-def prepare_steps(sidecar: Sidecar, path: Path) -> tuple[PrepareStep, ...]:
-    """The steps that the log of a released file was prepared with; InputError where one of them is not known here."""
-    return tuple(_steps(sidecar.prepare, _file(path)))
+def prepare_steps(sidecar: Sidecar, path: Path, record: Record | None = None) -> tuple[PrepareStep, ...]:
+    """The steps that the log of a released file was prepared with; InputError where one of them is not known here.
+
+    A sidecar does not say where a file is that a step reads. It is looked for where the private record says, then
+    beside the release, then here.
+    """
+    done = [] if record is None else [step["name"] for step in record.run.get("history", ())]
+    private = [name for name in done if name not in ("read", "synth")]
+    return tuple(_steps(sidecar.prepare, path, private))
 
 
-def _steps(texts: tuple[str, ...], file: DeclaredFile) -> Iterator[PrepareStep]:
+def _steps(texts: tuple[str, ...], path: Path, private: Sequence[str]) -> Iterator[PrepareStep]:
     known = ", ".join(registry.names("steps"))
     for number, text in enumerate(texts, 1):
-        try:
-            yield step_of(text)
-        except CoterieError:  # it repeats the text
+        found = _first_step(text, path, private[number - 1 : number])
+        if found is None:
             fault = f"'prepare' (item {number}) is not a step that is known here ({known}), or its parameters are wrong"
-            raise file.error(fault) from None
+            if "(" in text:
+                fault += "; a file that it names must lie beside the release, or be named anew (verify --prepare)"
+            raise _file(path).error(fault)
+        yield found
+
+
+def _first_step(text: str, path: Path, private: Sequence[str]) -> PrepareStep | None:
+    """The step of a text, with its file as the record has it, beside the release, or here."""
+    try:
+        spelled_so = [each for each in private if public_text(each) == text]
+        for candidate in (*spelled_so, public_text(text, path.absolute().parent), text):
+            with suppress(CoterieError):  # it repeats the text
+                return step_of(candidate)
+    except CoterieError:
+        return None
+    return None
 
 
 def _file(path: Path) -> DeclaredFile:

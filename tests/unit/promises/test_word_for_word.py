@@ -57,6 +57,8 @@ PROMISES = [
     QueryKAnonymity(k=30, k_details=5, details="device,country", times="drop"),
     QueryKAnonymity(k=5, attrs="keep", details="device"),
     WordKAnonymity(k=5, details="device"),
+    KThetaAffinity(k=5, window="390d"),
+    ConceptKAnonymity(k=5, window="390d"),
     None_(details="device,country"),
     QueryKAnonymity(k=5, users="mini", link_queries=2, link_minutes=7, times="quarter", shape="VISITS"),
     QueryKAnonymity(k=5, users="day", times="week"),

@@ -3,6 +3,9 @@
 Covers: text/full_names.py.
 """
 
+import json
+from datetime import datetime
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -11,11 +14,14 @@ from hypothesis import strategies as st
 import coterie
 from coterie.core.shapes import VISITS
 from coterie.errors import InputError, ParameterError
+from coterie.methods.suppress_rare import SuppressRare
+from coterie.steps import public_text
 from coterie.steps.names import Names
 from coterie.text import full_names
 from coterie.text.full_names import has_name, names_joined
 from tests.helpers.hand_made import log_of
 
+DAY = datetime(2020, 2, 3)
 JOINED = {
     "john smith": "john_smith",
     "john f kennedy photos": "john_f_kennedy photos",
@@ -127,3 +133,31 @@ def test_paths_of_access_logs_have_hardly_any():
     log = Names()(log_of([{"user": "a", "path": "/john smith"}, {"user": "a", "path": "/"}], VISITS))
     assert log.to_polars()["path"].to_list() == ["/john smith", "/"]
     assert "(0 different pages)" in log.history[-1].notes[0]
+
+
+def test_where_a_list_of_ones_own_lies_is_not_told(tmp_path, monkeypatch):
+    """The sidecar has the name of the file; verify finds it beside the release, here, or where the record says."""
+    home, out, record = tmp_path / "qz home", tmp_path / "out", tmp_path / "record"
+    home.mkdir()
+    out.mkdir()
+    own = home / "own list.txt"
+    own.write_text("kim lee\n")
+    raw = log_of([{"user": user, "query": query, "time": DAY} for user in "abc" for query in ("tea", "kim lee shop")])
+    log = coterie.prepare(raw, ["normalize", Names(listed=str(own))])
+    coterie.write(coterie.anonymize(log, SuppressRare(k=3, users="day"), seed=1), out / "safe.tsv", record=record)
+    told = json.loads((out / "safe.tsv.json").read_text())
+    assert told["prepare"] == ["normalize", 'names(listed="own list.txt")']
+    assert "qz home" not in (out / "safe.tsv.json").read_text()
+    assert coterie.verify(out / "safe.tsv", raw, record=record).exit_code == 0
+    assert coterie.load_release(out / "safe.tsv", record).log.steps == log.steps
+    with pytest.raises(InputError, match="must lie beside the release"):
+        coterie.verify(out / "safe.tsv", raw)
+    monkeypatch.chdir(home)
+    assert coterie.verify(out / "safe.tsv", raw).exit_code == 3  # names need the record
+    monkeypatch.chdir(tmp_path)
+    (out / own.name).write_bytes(own.read_bytes())
+    assert not coterie.verify(out / "safe.tsv", raw).broken
+    (out / own.name).write_text("somebody else\n")
+    assert coterie.verify(out / "safe.tsv", raw).exit_code in (1, 3)
+    assert public_text("names(found=join)") == "names(found=join)"
+    assert public_text("normalize") == "normalize"
