@@ -15,13 +15,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from coterie.core.shapes import TIME
 from coterie.errors import InternalError
+
+if TYPE_CHECKING:
+    from coterie.core.run import Engine
 
 BLOCK = 1 << 16
 """Rows of a block; part of the definition."""
@@ -34,6 +37,22 @@ def digest_of_rows(frame: pl.LazyFrame) -> str:
     for rows in frame.collect_batches(chunk_size=BLOCK, maintain_order=True, engine="streaming"):
         digest.add(rows)
     return digest.hexdigest()
+
+
+def digest_elsewhere(engine: Engine, rows: pl.LazyFrame, place: str) -> str:
+    """The same of rows that are elsewhere and have their places in a column; each block is hashed where it is."""
+
+    def of_blocks(some: pl.LazyFrame) -> pl.LazyFrame:
+        whole = some.sort(place).drop(place).collect()
+        numbers = whole["_block"].unique().sort()
+        found = [(at, block_digest(whole.filter(pl.col("_block") == at).drop("_block"))) for at in numbers]
+        return pl.LazyFrame(found, schema={"block": pl.UInt32, "digest": pl.Binary}, orient="row")
+
+    cut = engine.each(rows, lambda some: some.with_columns((pl.col(place) // BLOCK).alias("_block")))
+    height = int(engine.total(rows, lambda some: some.select(pl.len().cast(pl.Int64))).item())
+    blocks = engine.small(engine.blocks(cut, of_blocks, ["_block"])).sort("block")["digest"]
+    columns = {name: dtype for name, dtype in rows.collect_schema().items() if name != place}
+    return digest_of_blocks(blocks, height, columns)
 
 
 class RowDigest:
