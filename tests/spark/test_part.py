@@ -75,3 +75,18 @@ def test_no_value_is_in_the_events(environment, files):
     logged = [path.read_text(errors="replace") for path in Path(environment["EVENTS"]).rglob("*") if path.is_file()]
     assert logged
     assert not any(CANARY in text for text in logged)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "tsv"])
+def test_a_written_release_is_verified_there(session, files, tmp_path, kind):
+    """Nodes read parts of Parquet themselves; text is sent to them."""
+    method = SuppressRare(k=5, users="session")
+    release = coterie.anonymize(coterie.prepare(coterie.read(files)), method, seed=5)
+    path = tmp_path / f"safe.{kind}"
+    coterie.write(release, path, record=tmp_path / "record", parts=3)
+    log = coterie.read(files, session=session, parts=3)
+    here, there = (coterie.verify(path, each, record=tmp_path / "record") for each in (coterie.read(files), log))
+    assert there.checks == here.checks
+    assert there.exit_code == 0
+    assert log.engine.came == 0, "no row of the log came to the driver"
+    assert coterie.verify(path, log, record=tmp_path / "record", k=40).exit_code == 1

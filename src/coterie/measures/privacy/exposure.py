@@ -19,6 +19,7 @@ from coterie.core.scores import Figure, Glance, Score
 from coterie.measures.comparison import Comparison, of_few_queries
 
 needs = frozenset({"record", "text"})
+anywhere = True
 THRESHOLD = 40  # paper 000 calls a user protected at or below this level
 figures = (
     Figure(
@@ -67,8 +68,8 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Mean, quantiles and the share of users above the threshold, in both modes."""
-    levels = exposure_levels(comparison.profiles)
-    few = exposure_levels(of_few_queries(comparison.profiles))
+    levels = comparison.of_subjects(_of_users)
+    few = levels.filter("few")
     yield Score("users", levels.height, "users")
     yield Score("few_queries.users", few.height, "users")
     for mode in ("exposed", "channel"):
@@ -83,6 +84,12 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         )
         for name, value in summary.row(0, named=True).items():
             yield Score(f"{mode}.{name}", value, "% of users" if name.startswith("above") else "%")
+
+
+def _of_users(profiles: pl.DataFrame) -> pl.DataFrame:
+    """subject, exposed, channel, few: the levels, and whether a user has few queries."""
+    few = profiles.group_by("subject").agg(of_few_queries().alias("few"))
+    return exposure_levels(profiles).join(few, on="subject", maintain_order="left")
 
 
 def exposure_levels(profiles: pl.DataFrame) -> pl.DataFrame:

@@ -29,6 +29,7 @@ from coterie.measures.comparison import Comparison
 from coterie.measures.users import Users, users_of
 
 needs = frozenset({"record", "text"})
+anywhere = True
 effort = 4
 figures = (
     Figure(
