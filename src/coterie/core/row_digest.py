@@ -42,11 +42,14 @@ def digest_of_rows(frame: pl.LazyFrame) -> str:
 def digest_elsewhere(engine: Engine, rows: pl.LazyFrame, place: str) -> str:
     """The same of rows that are elsewhere and have their places in a column; each block is hashed where it is."""
 
+    found = {"block": pl.UInt32, "digest": pl.Binary}
+
+    def hashed(whole: pl.DataFrame) -> pl.DataFrame:
+        blocks = whole.sort(place).drop(place).partition_by("_block", as_dict=True, include_key=False)
+        return pl.DataFrame([(at, block_digest(rows)) for (at,), rows in blocks.items()], schema=found, orient="row")
+
     def of_blocks(some: pl.LazyFrame) -> pl.LazyFrame:
-        whole = some.sort(place).drop(place).collect()
-        numbers = whole["_block"].unique().sort()
-        found = [(at, block_digest(whole.filter(pl.col("_block") == at).drop("_block"))) for at in numbers]
-        return pl.LazyFrame(found, schema={"block": pl.UInt32, "digest": pl.Binary}, orient="row")
+        return some.map_batches(hashed, schema=found)
 
     cut = engine.each(rows, lambda some: some.with_columns((pl.col(place) // BLOCK).alias("_block")))
     height = int(engine.total(rows, lambda some: some.select(pl.len().cast(pl.Int64))).item())

@@ -169,7 +169,7 @@ class Comparison:
     def items(self) -> pl.LazyFrame:
         """item, before, after: how often each item stands in the original and in the release, each item once."""
         if self.engine.here:
-            return _both(self.items_before.lazy(), self.items_after.lazy()).collect(engine="streaming").lazy()
+            return self.engine.keep(_both(self.items_before.lazy(), self.items_after.lazy()))
         # Counted where rows are, before they move: no item is too frequent.
         count = pl.len().cast(pl.Int64).alias("n")
         before = self.engine.each(self._rows_before, lambda rows: rows.group_by("item").agg(count))
@@ -293,7 +293,7 @@ class Comparison:
     def of_subjects(self, work: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
         """What `work` makes of `profiles`, each subject by itself, in the order of a column `subject`."""
         if self.engine.here:
-            return work(self.profiles)
+            return work(self.profiles).rechunk()
         engine, shape = self.engine, self.release.log.shape
         if shape.count:
             raise NotApplicableError(_COUNTS)
@@ -309,7 +309,7 @@ class Comparison:
         def of_block(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
             return work(_profiles(before, after).collect()).lazy()
 
-        return engine.small(engine.blocks(self._rows_before, of_block, ["subject"], became)).sort("subject")
+        return engine.small(engine.blocks(self._rows_before, of_block, ["subject"], became)).sort("subject").rechunk()
 
 
 def scores_of(

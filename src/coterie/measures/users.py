@@ -65,10 +65,9 @@ def users_of(comparison: Comparison, most: int) -> Users:
         before, after = engine.keep(before), engine.keep(after)
     everybody = _with_groups(_names(comparison, before, after))
     chosen = _sample(everybody, most, comparison.seed)
-    names, released = chosen.select("user").lazy(), chosen.select("user", "released").lazy()
-    run = Run(engine=engine)
-    profiles = engine.small(engine.join(after, released.select(user="released"), ["user"], "semi"))
-    renamed = profiles.rename({"user": "released"}).join(released.collect(), on="released").select(columns)
+    run, names, theirs = Run(engine=engine), chosen.select("user").lazy(), chosen.select(user="released").lazy()
+    profiles = engine.small(engine.join(after, theirs, ["user"], "semi")).rename({"user": "released"})
+    renamed = profiles.join(chosen.select("user", "released"), on="released").select(columns)
     return Users(
         members=chosen.select("user", "group"),
         before=engine.small(engine.join(before, names, ["user"], "semi")).sort("user", *events.EVENT_ORDER),

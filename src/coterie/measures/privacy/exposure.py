@@ -99,20 +99,22 @@ def exposure_levels(profiles: pl.DataFrame) -> pl.DataFrame:
     r = (pl.col("after") / pl.col("before")).clip(upper_bound=1.0)
     terms = profiles.lazy().filter(pl.col("before") > 0).select("subject", p.alias("p"), r.alias("r"))
     lost = pl.col("p") * (1 - pl.col("r"))
-    # Not `over`, which adds the parts of a subject in an order that changes from run to run.
-    erased = terms.group_by("subject", maintain_order=True).agg(lost.sum().alias("erased"))
+    # Sums of lists: others add up by chunks of a table, so that the last digit would depend on who is in it.
+    of_user = terms.group_by("subject", maintain_order=True)
+    erased = of_user.agg(lost.alias("erased")).with_columns(pl.col("erased").list.sum())
     absent = pl.when(lost > 0).then(lost * ((1 - pl.col("r")) / pl.col("erased")).log(2)).otherwise(0.0)
     sums = (
         terms.join(erased, on="subject", how="left", maintain_order="left")
         .with_columns(absent.alias("absent"))
         .group_by("subject", maintain_order=True)
         .agg(
-            (-pl.col("p") * pl.col("p").log(2)).sum().alias("entropy"),
-            (-pl.col("p") * pl.col("r") * pl.col("p").log(2)).sum().alias("shown"),
-            pl.col("absent").sum(),
+            (-pl.col("p") * pl.col("p").log(2)).alias("entropy"),
+            (-pl.col("p") * pl.col("r") * pl.col("p").log(2)).alias("shown"),
+            pl.col("absent"),
             pl.col("r").first(),
             pl.len().alias("distinct"),
         )
+        .with_columns(pl.col("entropy", "shown", "absent").list.sum())
     )
     single = pl.col("distinct") == 1
     exposed = pl.when(single).then(pl.col("r")).otherwise(pl.col("shown") / pl.col("entropy"))

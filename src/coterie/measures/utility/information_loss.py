@@ -68,11 +68,12 @@ def per_user_loss(profiles: pl.DataFrame) -> pl.Series:
 
 def _of_users(profiles: pl.DataFrame) -> pl.DataFrame:
     """subject, loss, few: the ratio of each user that has queries in the original, and whether these are few."""
-    entropies = profiles.group_by("subject", maintain_order=True).agg(
-        pl.col("before").sum().alias("n"),
-        of_few_queries().alias("few"),
-        _h("before").alias("h0"),
-        _h("after").alias("h1"),
+    entropies = (
+        profiles.with_columns(_part("before").alias("h0"), _part("after").alias("h1"))
+        .group_by("subject", maintain_order=True)
+        .agg(pl.col("before").sum().alias("n"), of_few_queries().alias("few"), pl.col("h0"), pl.col("h1"))
+        # Sums of lists: others add up by chunks of a table, so that the last digit would depend on who is in it.
+        .with_columns(pl.col("h0", "h1").list.sum())
     )
     same = (pl.col("h1") == 0).cast(pl.Float64)
     ratio = pl.when(pl.col("h0") == 0).then(100 * (1 - same)).otherwise(
@@ -81,11 +82,10 @@ def _of_users(profiles: pl.DataFrame) -> pl.DataFrame:
     return entropies.filter(pl.col("n") > 0).select("subject", ratio.alias("loss"), "few")
 
 
-def _h(count: str) -> pl.Expr:
-    """Entropy in bits of counts; a multiset with one distinct element or none has exactly 0."""
-    used = pl.col(count).filter(pl.col(count) > 0)
-    p = used / used.sum()
-    return pl.when(used.len() > 1).then(-(p * p.log(2)).sum()).otherwise(0.0)
+def _part(count: str) -> pl.Expr:
+    """What an item adds to the entropy in bits of its user's counts; exactly 0 where the user has no other item."""
+    p = pl.col(count) / pl.col(count).sum().over("subject")
+    return pl.when((pl.col(count) > 0) & (p < 1)).then(-p * p.log(2)).otherwise(0.0)
 
 
 def _entropy(comparison: Comparison, side: str) -> float:
