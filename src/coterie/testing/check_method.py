@@ -74,7 +74,6 @@ def check_method(
             _has_drawn_all_noise_in_its_plan(log, method)
             _depends_on_nothing_but_values_before_noise(log, method)
             continue
-        _gives_the_same_elsewhere(log, method, release)
         _leaves_the_input_alone(log, method)
         _has_decided_all_in_its_plan(log, method, release)
         _depends_on_nothing_but_values(log, method, release)
@@ -82,6 +81,7 @@ def check_method(
         _learns_what_serves_every_late_value(log, method, release)
         _has_a_baseline_like_itself(log, method, release)
         _keeps_groups_together(log, method, release)
+        _gives_the_same_elsewhere(log, method, release)
     if vary and is_seeded(cls(**given)):
         _keeps_its_word_with_other_parameters(cls, given, without_effect)
 
