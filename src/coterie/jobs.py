@@ -326,26 +326,36 @@ def verify_file(
     k: int | None = None,
     record: Path | None = None,
     sidecar: str | None = None,
+    engine: str | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> Verdict:
     """Check a released file again; one without a sidecar, which Coterie did not make, is read like any log.
 
     `reading` says how to read such a file; for a release, which needs none, it describes the original. What
-    `original_reading` gives counts for the original alone.
+    `original_reading` gives counts for the original alone. `engine` is the address of a Spark cluster that reads the
+    original and looks at rows.
     """
+    if engine is not None and not original:
+        raise ParameterError(
+            "A cluster compares a release with its original: give --original LOG, or leave out --engine."
+        )
     progress("read")
     near = bring_release(out, sidecar)
     out = str(near.path)
     foreign = not sidecar_path(near.path).exists()
+    if engine is not None and foreign:
+        raise ParameterError("A file without a sidecar is verified on one machine; leave out --engine.")
     own = {name: value for name, value in (original_reading or {}).items() if value}
     shared = dict(reading or {})
     if foreign:  # its format and columns say nothing about the original, and searches are read from that alone
         shared = {name: value for name, value in shared.items() if name not in ("format", "columns")}
-    log = read_logs(original, reading_like(out, {**shared, **own}), note=note) if original else None
-    rows = read_logs([out], {**(reading or {}), "query_param": None, "sql": None}, note=note) if foreign else out
-    progress("verify")
-    return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record)
+    with session_for(engine) as session:
+        there = {} if session is None else {"session": session}
+        log = read_logs(original, reading_like(out, {**shared, **own, **there}), note=note) if original else None
+        rows = read_logs([out], {**(reading or {}), "query_param": None, "sql": None}, note=note) if foreign else out
+        progress("verify")
+        return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record)
 
 
 # --- other files -----------------------------------------------------------------------------------

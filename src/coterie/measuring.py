@@ -20,10 +20,11 @@ from coterie.core.log import Log, Release
 from coterie.core.nouns import scores_in_words_of
 from coterie.core.place import label_of, place_of
 from coterie.core.plan import Method, baseline_of
+from coterie.engines.spark import session_for
 from coterie.errors import ParameterError, UnknownNameError
 from coterie.given import LogLike, as_log, as_release
 from coterie.jobs import Note, Reading, files_of_paths, read_logs
-from coterie.measures import names_of_all, needing, on_sheet
+from coterie.measures import names_of_all, needing, on_sheet, runs_anywhere
 from coterie.measures.inputs import INPUTS
 from coterie.measures.store import Store
 from coterie.reports import RANDOM, render, report_kind
@@ -185,37 +186,48 @@ def measure_file(
     sidecar: str | None = None,
     for_people: bool = False,
     store: Store | None = None,
+    engine: str | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> pl.DataFrame:
     """Scores of a released file; `note` hears which measures were left out, and why.
+
+    `engine` is the address of a Spark cluster, which reads the original and counts there.
 
     `given` is what some measures need besides: see `verbs.measure`. Logs in it (`later`) are paths here. Keys are
     in the words of the log where they are `for_people`.
     """
     for name in names:
         registry.module("measures", name)
+        if engine is not None and not runs_anywhere(name):
+            raise ParameterError(f"The measure {name!r} runs on one machine; leave out --engine.")
     progress("read")
     near = bring_release(out, sidecar)
     release = verbs.load_release(near.path, record)
-    log = read_logs(original, reading_like(near.path, reading), note=note)
-    loaded = _loaded(given or {}, reading, note)
-    progress("measure")
     no_meaning: list[str] = []
-    scores = verbs.measure(
-        log,
-        release,
-        list(names) or None,
-        seed=_seed_for(log) if seed is None else seed,
-        show_values=show_values,
-        left_out=no_meaning.append,
-        store=store,
-        progress=progress,
-        **loaded,
-    )
+    with session_for(engine) as session:
+        reading_there = reading if session is None else {**(reading or {}), "session": session}
+        log = read_logs(original, reading_like(near.path, reading_there), note=note)
+        loaded = _loaded(given or {}, reading, note)
+        progress("measure")
+        scores = verbs.measure(
+            log,
+            release,
+            list(names) or None,
+            seed=_seed_for(log) if seed is None else seed,
+            show_values=show_values,
+            left_out=no_meaning.append,
+            store=store if session is None else None,  # what a cluster leaves out must not be missing elsewhere
+            progress=progress,
+            **loaded,
+        )
+    taken = [name for name in names_of_all() if engine is None or runs_anywhere(name)]
     if not names and record is None:
-        left_out = [name for name in names_of_all() if name in needing("record")]
+        left_out = [name for name in taken if name in needing("record")]
         note(f"Left out, because they need --record DIR: {', '.join(left_out)}.")
+    if not names and len(taken) < len(names_of_all()):
+        others = [name for name in names_of_all() if name not in taken]
+        note(f"Left out, because they run on one machine, without --engine: {', '.join(others)}.")
     for text in (*(f"Left out: {reason}" for reason in no_meaning), *headlines(scores, findings_of(log.shape))):
         note(text)
     return scores_in_words_of(log.shape, scores) if for_people else scores

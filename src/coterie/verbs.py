@@ -18,7 +18,7 @@ from coterie.core.params import early_params, public_params
 from coterie.core.place import place_of
 from coterie.core.plan import Facts, Method, holds_rows, refuse_seed, shape_given
 from coterie.core.plan import learn as learn_by
-from coterie.core.promise import Case, Verdict, promise_nothing, with_k
+from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_elsewhere, with_k
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
@@ -46,7 +46,7 @@ from coterie.writing.files import (
 from coterie.writing.foreign import verify_foreign
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.record import is_record_of, read_record
-from coterie.writing.released import as_described, file_checks, is_one_file, released_rows
+from coterie.writing.released import as_described, bring_rows, file_checks, is_one_file, released_rows
 from coterie.writing.sidecar import prepare_steps, read_sidecar
 
 Progress = Callable[..., None]
@@ -338,14 +338,22 @@ def verify(
     if private is not None and original is not None and steps is None:
         refuse_other_digest(original, private)
     extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
-    rows = frame.drop("bad")
+    rows = frame.drop("bad").with_columns(extra)
+    engine = None if original is None else original.engine
+    if extra:
+        engine = None  # these columns are all that is looked at
+    if original is not None and engine is not None and not engine.here:
+        refuse_judging_elsewhere(promises)
+        original = replace(original, frame=engine.keep(original.frame))
+        rows = bring_rows(engine, path, rows, shape, said)
     case = Case(
-        rows=rows.with_columns(extra),
+        rows=rows,
         shape=shape,
         original=original,
         evidence={} if private is None else private.evidence,
         run={} if private is None else private.run,
         promised=promises,
+        engine=engine,
     )
     verdict = judge(case, promises if k is None else with_k(promises, k))
     of_file = file_checks(path, frame, shape, said)
@@ -353,6 +361,9 @@ def verify(
 
 
 def _verify_release(release: Release, original: Log | None, k: int | None) -> Verdict:
+    engine = None if original is None or original.engine is not release.log.engine else original.engine
+    if engine is not None and not engine.here:
+        refuse_judging_elsewhere(release.promises)
     case = Case(
         rows=release.log.frame,
         shape=release.log.shape,
@@ -360,6 +371,7 @@ def _verify_release(release: Release, original: Log | None, k: int | None) -> Ve
         evidence={} if release.record is None else release.record.evidence,
         run={} if release.record is None else release.record.run,
         promised=release.promises,
+        engine=engine,
     )
     return judge(case, release.promises if k is None else with_k(release.promises, k))
 

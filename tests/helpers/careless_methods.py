@@ -304,3 +304,19 @@ class IgnoresItsParameter(LimitActivity):
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:
         limit = max(self.d, 10_000)
         return LimitActivity(k=self.k, d=limit).plan(learnt, log, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountsWhatArrivesTogether(SuppressRare):
+    """Counts users among the rows that it sees at once, which are all rows on one machine only."""
+
+    said: ClassVar[str] = "where rows are never changes the answer|does not keep its promise"
+
+    def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002
+        user, query, k = log.shape.subject, log.shape.item, self.k
+
+        def counted(rows: pl.LazyFrame) -> pl.LazyFrame:
+            degrees = rows.drop_nulls(user).group_by(item=query).agg(pl.col(user).n_unique().alias("degree"))
+            return degrees.filter(pl.col("degree") >= k)
+
+        return Plan(table=run.keep(run.each(log.frame, counted)))

@@ -75,3 +75,34 @@ def test_no_value_is_in_the_events(environment, files):
     logged = [path.read_text(errors="replace") for path in Path(environment["EVENTS"]).rglob("*") if path.is_file()]
     assert logged
     assert not any(CANARY in text for text in logged)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "tsv"])
+def test_a_written_release_is_verified_there(session, files, tmp_path, kind):
+    """Nodes read parts of Parquet themselves; text is sent to them."""
+    method = SuppressRare(k=5, users="session")
+    release = coterie.anonymize(coterie.prepare(coterie.read(files)), method, seed=5)
+    path = tmp_path / f"safe.{kind}"
+    coterie.write(release, path, record=tmp_path / "record", parts=3)
+    log = coterie.read(files, session=session, parts=3)
+    here, there = (coterie.verify(path, each, record=tmp_path / "record") for each in (coterie.read(files), log))
+    assert there.checks == here.checks
+    assert there.exit_code == 0
+    assert log.engine.came == 0, "no row of the log came to the driver"
+    assert coterie.verify(path, log, record=tmp_path / "record", k=40).exit_code == 1
+
+
+def test_a_written_release_is_measured_there(session, files, tmp_path):
+    method = SuppressRare(k=5, users="session")
+    here = coterie.read(files)
+    release = coterie.anonymize(coterie.prepare(here), method, seed=5)
+    coterie.write(release, tmp_path / "safe.parquet", record=tmp_path / "record", parts=2)
+    names = ["release_share", "exposure", "information_loss", "frequency"]
+    log = coterie.read(files, session=session, parts=3)
+    of_rows = pl.col("key").is_in(["events", "users"]) & (pl.col("name") == "release_share")
+    found = []
+    for original in (here, log):
+        loaded = coterie.load_release(tmp_path / "safe.parquet", tmp_path / "record")
+        found.append(coterie.measure(original, loaded, names, seed=3).filter(~of_rows))
+    assert found[1].equals(found[0])
+    assert log.engine.came == 0, "no row of the log came to the driver"

@@ -133,6 +133,11 @@ promise = click.option(
 record = click.option(
     "--record", type=click.Path(path_type=Path), metavar="DIR", help="The private run record: who became whom."
 )
+engine = click.option(
+    "--engine",
+    metavar="ADDRESS",
+    help="Work on a Spark cluster: spark://HOST:PORT, sc://HOST:PORT, yarn, or spark under spark-submit.",
+)
 streams = (
     click.option("--to", metavar="KIND", help="What to write, where OUT does not say: tsv, csv, parquet, jsonl, ubi."),
     click.option("--sidecar", metavar="FILE", help="Where to put the sidecar, with -o - or a table."),
@@ -141,11 +146,7 @@ streams = (
         "--parts", type=click.IntRange(1, 100_000), metavar="N", help="Write a folder of N files of even size."
     ),
     click.option("--blocks", type=click.IntRange(1), help="Work in this many blocks on disk; by default size decides."),
-    click.option(
-        "--engine",
-        metavar="ADDRESS",
-        help="Work on a Spark cluster: spark://HOST:PORT, sc://HOST:PORT, yarn, or spark under spark-submit.",
-    ),
+    engine,
 )
 history = (
     click.option(

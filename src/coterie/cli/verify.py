@@ -22,6 +22,7 @@ from coterie.cli.console import conclusion, print_verdict, progress, say
 @click.option("--prepare", metavar="STEPS", help="Steps for the original; else those of the sidecar.")
 @opt.record
 @opt.sidecar_of_table
+@opt.engine
 @opt.as_json
 @opt.quiet
 @opt.config
@@ -36,6 +37,7 @@ def verify(
     prepare: str | None,
     record: Path | None,
     sidecar: str | None,
+    engine: str | None,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -60,6 +62,7 @@ def verify(
             k=k,
             record=record,
             sidecar=sidecar,
+            engine=engine,
             progress=step,
             note=note,
         )

@@ -124,8 +124,11 @@ class Log:
     @property
     def named(self) -> bool:
         """Whether any row says whose it is."""
-        subject = pl.col(self.shape.subject)
-        return self.frame.select(subject).drop_nulls().head(1).collect(engine="streaming").height > 0
+        name = self.shape.subject
+        if self.engine is None or self.engine.here:
+            return self.frame.select(name).drop_nulls().head(1).collect(engine="streaming").height > 0
+        one_each = self.engine.each(self.frame, lambda rows: rows.select(name).drop_nulls().head(1))
+        return any(part.height for part in self.engine.parts(one_each))  # which come only until one is there
 
     @property
     def rows_read(self) -> int:

@@ -187,6 +187,13 @@ def from_dict(data: Mapping[str, Any]) -> Promise:
         raise InputError(f"The promise {name!r} has a number too many, or lacks one.") from None
 
 
+def refuse_judging_elsewhere(promises: Iterable[Promise]) -> None:
+    """ParameterError where rows are elsewhere and the judge of a promise looks at them on one machine only."""
+    for promise in promises:
+        if not getattr(promise, "anywhere", False):
+            raise ParameterError(f"This {promise.name} is judged on one machine; leave out --engine.")
+
+
 def promise_nothing(promises: Iterable[Promise]) -> bool:
     """Whether nothing is promised, in so many words."""
     names = {promise.name for promise in promises}

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -71,6 +72,9 @@ class Engine(Protocol):
 
     def parts(self, table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         """The rows here, one part after the other, in order: a release that is written, for instance."""
+
+    def bring(self, rows: pl.LazyFrame, files: Sequence[Path], name: str) -> pl.LazyFrame:
+        """Rows of files, as they are read here, where those of logs are, in order, with places (UInt32) in front."""
 
 
 def sums(rows: pl.LazyFrame) -> pl.LazyFrame:

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import cast
 
 import polars as pl
@@ -157,6 +158,15 @@ class Remote(ABC):
     def parts(self, table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         """The rows here, one part after the other, in order."""
         return self.table(table).parts()
+
+    def bring(self, rows: pl.LazyFrame, files: Sequence[Path], name: str) -> pl.LazyFrame:  # noqa: ARG002 (see Spark)
+        """Rows of files, sent from here, up to the limit."""
+        if rows.select(pl.len()).collect(engine="streaming").item() > self.limit:
+            raise InputError(
+                f"The release has more than {self.limit:,} rows, and this machine would have to send them to the "
+                f"cluster. Write it as Parquet, which its nodes read themselves."
+            )
+        return self.sort(rows.with_row_index(name), [name])
 
     # --- tables and frames -------------------------------------------------------------------------
 

@@ -16,11 +16,13 @@ import shutil
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
 from coterie.core.run import SMALL, How
+from coterie.engines.arrow import physical, to_arrow, to_polars, typed
 from coterie.engines.remote import Piece, Remote, Schema, Table, refuse_versions, said, versions
 from coterie.errors import CoterieError, InputError, InternalError, MissingError, ParameterError
 
@@ -144,7 +146,7 @@ def _sentence(message: str, kind: str, error: BaseException) -> CoterieError:
             "The workers of the cluster have another version of Python than this machine. Use the same minor version "
             "(set PYSPARK_PYTHON, or send an environment along: docs/spark.md, packaging)."
         )
-    if "PATH_NOT_FOUND" in message:
+    if "PATH_NOT_FOUND" in message or "FILE_NOT_EXIST" in message:
         return InputError("The cluster finds no file at the path of the log. It must be one that all nodes can read.")
     condition = getattr(error, "getCondition", lambda: None)() or kind
     return InternalError(
@@ -208,7 +210,7 @@ class Spark(Remote):
     def of(self, rows: DataFrame) -> pl.LazyFrame:
         """The frame that stands for a DataFrame as it is."""
         with _translated():
-            schema = dict(_polars(rows.limit(0).toArrow()).schema)
+            schema = dict(to_polars(rows.limit(0).toArrow()).schema)
         return self.frame(SparkTable(rows, schema))
 
     def numbered_rows(self, rows: DataFrame, name: str) -> DataFrame:
@@ -231,6 +233,30 @@ class Spark(Remote):
         with _translated():
             return self.session.read.parquet(*paths)
 
+    def bring(self, rows: pl.LazyFrame, files: Sequence[Path], name: str) -> pl.LazyFrame:
+        """Rows of files: nodes read those of Parquet themselves, others are sent from here."""
+        if any(file.suffix != ".parquet" for file in files):
+            return super().bring(rows, files, name)
+        from pyspark.sql import functions
+
+        wanted, names = dict(rows.collect_schema()), [file.name for file in files]
+        place = [
+            functions.col("_metadata.file_name").alias("_file"),
+            functions.col("_metadata.row_index").alias("_row"),
+        ]
+        read = self.parquet([f"file:{file.absolute()}" for file in files])
+        with _translated():
+            given = self.of(read.select(*(_column(each) for each in read.columns if each in wanted), *place))
+
+        def completed(some: pl.LazyFrame) -> pl.LazyFrame:
+            have = some.collect_schema()
+            columns = [(pl.col(n) if n in have else pl.lit(None)).cast(kind).alias(n) for n, kind in wanted.items()]
+            number = pl.col("_file").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+            return some.select(*columns, number.alias("_file"), "_row")
+
+        placed = self.numbered(self.each(given, completed), ["_file", "_row"], name)
+        return self.each(placed, lambda some: some.drop("_file", "_row"))
+
     def first(self, rows: DataFrame, count: int) -> list[bytes]:
         """The first values of a table of one column of bytes."""
         with _translated():
@@ -242,7 +268,7 @@ class Spark(Remote):
         """A table of rows that are here."""
         schema = dict(rows.schema)
         with _translated():
-            return SparkTable(self.session.createDataFrame(_arrow(rows, schema), _spark(schema)), schema)
+            return SparkTable(self.session.createDataFrame(to_arrow(rows, schema), _spark(schema)), schema)
 
     def run_each(self, table: Table, piece: Piece) -> Table:
         """A piece of work on rows as they come, some at a time."""
@@ -407,7 +433,7 @@ def _whole_blocks(piece: Piece, given: Sequence[Schema], by: Sequence[str]) -> F
 def _encoded(frames: Frames, schema: Schema) -> Batches:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for rows in frames(batches):
-            yield from _arrow(rows, schema).to_batches()
+            yield from to_arrow(rows, schema).to_batches()
 
     return run
 
@@ -436,7 +462,7 @@ def _sides(batches: Iterator[pa.RecordBatch], given: Sequence[Schema], by: Seque
     for at, schema in enumerate(given):
         names = {name: name if name in by else f"_{at}_{name}" for name in schema}
         rows = whole.filter(pl.col("_of") == at).select(pl.col(there).alias(name) for name, there in names.items())
-        tables.append(_typed(rows, schema))
+        tables.append(typed(rows, schema))
     return tables
 
 
@@ -462,76 +488,18 @@ def _gathered(batches: Iterator[pa.RecordBatch], schema: Schema, about: int | No
         waiting.append(batch)
         height += batch.num_rows
         if about is not None and height >= about:
-            yield _typed(_polars(waiting), schema)
+            yield typed(to_polars(waiting), schema)
             waiting, height = [], 0
     if waiting:
-        yield _typed(_polars(waiting), schema)
+        yield typed(to_polars(waiting), schema)
 
 
 def _concat(batches: Iterator[pa.RecordBatch]) -> pl.DataFrame | None:
     some = [batch for batch in batches if batch.num_rows]
-    return _polars(some) if some else None
+    return to_polars(some) if some else None
 
 
 # --- types ------------------------------------------------------------------------------------------
-# Spark has no unsigned numbers: they travel as the next larger signed ones, those of 64 bits bit by bit.
-
-_SIGNED = {pl.UInt8: pl.Int16, pl.UInt16: pl.Int32, pl.UInt32: pl.Int64, pl.UInt64: pl.Int64}
-
-
-def _polars(table: Any) -> pl.DataFrame:
-    """Arrow as a frame."""
-    import pyarrow as pa
-
-    whole = table if isinstance(table, pa.Table) else pa.Table.from_batches(table)
-    frame = pl.from_arrow(whole)
-    return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
-
-
-def _typed(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """Rows as they were before they went through Spark."""
-    return rows.select(_cast(name, rows.schema[name], dtype) for name, dtype in schema.items())
-
-
-def _cast(name: str, now: pl.DataType, dtype: pl.DataType) -> pl.Expr:
-    column = pl.col(name)
-    if now == dtype:
-        return column
-    return column.reinterpret(signed=False) if dtype == pl.UInt64 and now == pl.Int64 else column.cast(dtype)
-
-
-def _physical(dtype: pl.DataType) -> pl.DataType:
-    """The type as which values travel."""
-    if isinstance(dtype, pl.List):
-        return pl.List(_physical(cast(pl.DataType, dtype.inner)))
-    if isinstance(dtype, (pl.Categorical, pl.Enum)):
-        return pl.String()
-    return next((signed() for plain, signed in _SIGNED.items() if dtype == plain), dtype)
-
-
-def _arrow(rows: pl.DataFrame, schema: Schema) -> pa.Table:
-    """A frame as Arrow, with types that Spark has."""
-    import pyarrow as pa
-
-    travelling = rows.select(
-        pl.col(name).reinterpret(signed=True) if dtype == pl.UInt64 else pl.col(name).cast(_physical(dtype))
-        for name, dtype in schema.items()
-    )
-    table = travelling.to_arrow(compat_level=pl.CompatLevel.oldest())
-    plain = pa.schema([pa.field(field.name, _without_large(field.type)) for field in table.schema])
-    return table.cast(plain)
-
-
-def _without_large(kind: Any) -> Any:
-    import pyarrow as pa
-
-    if pa.types.is_large_string(kind):
-        return pa.string()
-    if pa.types.is_large_binary(kind):
-        return pa.binary()
-    if pa.types.is_large_list(kind) or pa.types.is_list(kind):
-        return pa.list_(_without_large(kind.value_type))
-    return kind
 
 
 def _spark(schema: Schema) -> Any:
@@ -544,7 +512,7 @@ def _spark(schema: Schema) -> Any:
 def _type(dtype: pl.DataType) -> DataType:
     from pyspark.sql import types
 
-    plain = _physical(dtype)
+    plain = physical(dtype)
     if isinstance(plain, pl.List):
         return cast("DataType", types.ArrayType(_type(cast(pl.DataType, plain.inner))))
     names = {

@@ -1,12 +1,15 @@
 """Comparison: what measures look at. Everything is computed when a measure first asks for it, and once.
 
-    items_before, items_after    item, n: how often each item stands in the log; in a release of counts, the counts
+    items                        item, before, after: how often each item stands in both logs, or is counted there
+    items_before, items_after    item, n: the same of each log by itself
     pairs_before, pairs_after    subject, item: who has which item, each pair once
     original, released           all rows, in memory: for measures that look at single rows
     names, rows, profiles        who became whom, what became of rows, and both logs by original subject
     given(name)                  an input of measures/inputs.py
 
-A measure that asks for the first two alone can be taken of a log that is larger than memory.
+A measure that asks for items alone can be taken of a log that is larger than memory. One that asks for `items` by the
+verbs of `engine`, and for profiles by `of_subjects` alone, says `anywhere = True`: the rows of the original may then be
+on a cluster, and the released ones are brought there.
 """
 
 from __future__ import annotations
@@ -22,9 +25,12 @@ import polars as pl
 from coterie import measures
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import in_words_of
+from coterie.core.parts import listed_parts
+from coterie.core.run import Engine, Work
 from coterie.core.scores import Score, score_table
 from coterie.core.shapes import TIME, Shape
-from coterie.errors import InputError, MissingError, NotApplicableError
+from coterie.engines.local import Local
+from coterie.errors import InputError, MissingError, NotApplicableError, ParameterError
 from coterie.measures.inputs import INPUTS, read_inputs
 from coterie.measures.store import Store
 from coterie.steps import prepare
@@ -36,6 +42,9 @@ LeftOut = Callable[[str, str], None]
 Samples = dict[tuple[str, str], tuple[float, ...]]
 """What scores, by measure and key, are in samples of users drawn anew."""
 _OF_LOGS: WeakKeyDictionary[Log, dict[Any, Any]] = WeakKeyDictionary()
+_HERE = Local()
+_PLACE = "released_row"
+_COUNTS = "The release has counts in place of rows, so single rows cannot be looked at."
 _WHO_BECAME_WHOM = "must know who became whom. Give the run record: --record DIR."
 
 
@@ -67,21 +76,23 @@ class Comparison:
             refuse_other_input(original, release.record)
         if not original.steps:
             original = prepare(original, release.log.steps)
+        if original.engine is not None and not original.engine.here and release.record is not None:
+            # Rows that are elsewhere have no numbers that anybody could look them up by.
+            release = replace(release, record=replace(release.record, rows=None))
         return cls(log=original, release=release, seed=seed, show_values=show_values, inputs=read_inputs(inputs or {}))
 
     def refuse_other_log(self) -> None:
         """Raise InputError where the release cannot come from this log. With a record its digests have told already."""
         if self.release.record is not None or any(promise.releases != "text" for promise in self.release.promises):
             return
-        before = self.items_before.rename({"n": "before"})
-        both = self.items_after.join(before, on="item", how="left", nulls_equal=True).with_columns(
-            pl.col("before").fill_null(0)
-        )
+        released, before = pl.col("after") > 0, pl.col("before")
         # Rows are left out and none is added; profiles may repeat a query, but invent none.
-        foreign = pl.col("before") == 0 if self.about_subjects else pl.col("n") > pl.col("before")
-        if strangers := both.filter(foreign).height:
+        foreign = released & (before == 0 if self.about_subjects else pl.col("after") > before)
+        numbers = foreign.sum().cast(pl.Int64).alias("strangers"), released.sum().cast(pl.Int64).alias("items")
+        strangers, items = self.engine.total(self.items, lambda rows: rows.select(numbers)).row(0)
+        if strangers:
             raise InputError(
-                f"{strangers:,} of the {both.height:,} different values of {self.log.shape.item!r} in the release are "
+                f"{strangers:,} of the {items:,} different values of {self.log.shape.item!r} in the release are "
                 f"not in the original, or not as often: the release was made from another log, or prepared otherwise "
                 f"({', '.join(self.release.log.steps) or 'no steps'}). Give the log that it was made from."
             )
@@ -151,6 +162,54 @@ class Comparison:
 
     # --- rows ----------------------------------------------------------------------------------------
 
+    @property
+    def engine(self) -> Engine:
+        """Where the rows are that measures with `anywhere` look at."""
+        return self.log.engine or _HERE
+
+    @cached_property
+    def items(self) -> pl.LazyFrame:
+        """item, before, after: how often each item stands in the original and in the release, each item once."""
+        if self.engine.here:
+            return self.engine.keep(_both(self.items_before.lazy(), self.items_after.lazy()))
+        # Counted where rows are, before they move: no item is too frequent.
+        count = pl.len().cast(pl.Int64).alias("n")
+        before = self.engine.each(self._rows_before, lambda rows: rows.group_by("item").agg(count))
+        counted = _counted(self.release.log.shape, self.log.shape)
+        after = self.engine.each(self.rows_after, counted)
+        return self.engine.keep(self.engine.blocks(before, _both, ["item"], after))
+
+    @cached_property
+    def item_counts(self) -> Mapping[str, int]:
+        """rows_before, rows_after, items_before, items_kept: sums over items."""
+        before, after = pl.col("before"), pl.col("after")
+        kept = (before > 0) & (after > 0) & pl.col("item").is_not_null()
+        numbers = [
+            each.sum().cast(pl.Int64).alias(name)
+            for name, each in (
+                ("rows_before", before), ("rows_after", after), ("items_before", before > 0), ("items_kept", kept)
+            )
+        ]  # fmt: skip
+        return self.engine.total(self.items, lambda rows: rows.select(numbers)).row(0, named=True)
+
+    @cached_property
+    def rows_after(self) -> pl.LazyFrame:
+        """The released rows, brought to where those of the original are; all released columns."""
+        released, engine = self.release.log, self.engine
+        if engine.here or released.engine is engine:
+            return released.frame
+        path = self.release.path
+        files = [] if path is None else [path / part.name for part in listed_parts(path)] or [path]
+        columns = list(released.shape.released)
+        placed = engine.bring(released.frame.select(columns), files, _PLACE)
+        return engine.each(placed, lambda rows: rows.drop(_PLACE))
+
+    @cached_property
+    def _rows_before(self) -> pl.LazyFrame:
+        """subject, item, time of the original, where its rows are."""
+        columns = _columns(self.log.shape)
+        return self.engine.keep(self.engine.each(self.log.frame, lambda rows: rows.select(columns)))
+
     @cached_property
     def items_before(self) -> pl.DataFrame:
         """item, n: how often each item stands in the original."""
@@ -160,12 +219,8 @@ class Comparison:
     @cached_property
     def items_after(self) -> pl.DataFrame:
         """item, n: how often each item stands in the release, or is counted there, in the table of items."""
-        shape, rows = self.release.log.shape, self.release.log.frame
-        if shape.lead:
-            rows = rows.filter(pl.col(shape.lead).is_null() | (pl.col(shape.lead) == self.log.shape.item_nouns))
-        times = pl.col(shape.count).sum() if shape.count else pl.len()
-        items = rows.group_by(pl.col(shape.item).alias("item")).agg(times.cast(pl.Int64).alias("n"))
-        return items.collect(engine="streaming")
+        counted = _counted(self.release.log.shape, self.log.shape)
+        return counted(self.release.log.frame).collect(engine="streaming")
 
     @cached_property
     def pairs_before(self) -> pl.DataFrame:
@@ -189,7 +244,7 @@ class Comparison:
         """subject, item, time: all rows."""
         shape = self.release.log.shape
         if shape.count:
-            raise NotApplicableError("The release has counts in place of rows, so single rows cannot be looked at.")
+            raise NotApplicableError(_COUNTS)
         return self.release.log.frame.select(_columns(shape)).collect(engine="streaming")
 
     def _before(self) -> pl.LazyFrame:
@@ -226,23 +281,37 @@ class Comparison:
 
         After: in the rows that came from the subject, or in what was released under its new name.
         """
-        key = ["subject", "item"]
         released = self.released
-        before = self.original.group_by(key).len("before")
         if self.record.rows is not None:
             became = self.original.select("row", "subject").join(self.rows, on="row")
             items = released.select("item").with_row_index("released_row")
-            after = became.join(items, on="released_row").group_by(key).len("after")
+            after = became.join(items, on="released_row")
         else:
-            after = (
-                released.join(self.names.rename({"released": "subject"}), on="subject")
-                .group_by("original", "item")
-                .len("after")
-                .rename({"original": "subject"})
-            )
-        both = before.join(after, on=key, how="full", coalesce=True)
-        # Sorted, so that sums of floats are taken in one order and come out the same to the last bit.
-        return both.drop_nulls("subject").with_columns(pl.col("before", "after").fill_null(0)).sort(key)
+            _refuse_nameless(released.height, released["subject"].count())
+            after = released.join(self.names.select("original", subject="released"), on="subject")
+            after = after.select("item", subject="original")
+        return _profiles(self.original.lazy(), after.lazy()).collect()
+
+    def of_subjects(self, work: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
+        """What `work` makes of `profiles`, each subject by itself, in the order of a column `subject`."""
+        if self.engine.here:
+            return work(self.profiles).rechunk()
+        engine, shape = self.engine, self.release.log.shape
+        if shape.count:
+            raise NotApplicableError(_COUNTS)
+        self.refuse_without_rows()
+        columns = _columns(shape)[:2]
+        after = engine.each(self.rows_after, lambda rows: rows.select(columns))
+        _refuse_nameless(*engine.total(after, lambda rows: rows.select(pl.len(), pl.col("subject").count())).row(0))
+        names = engine.keep(self.names.select("original", subject="released").lazy())
+        became = engine.each(
+            engine.join(after, names, ["subject"]), lambda rows: rows.select("item", subject="original")
+        )
+
+        def of_block(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
+            return work(_profiles(before, after).collect()).lazy()
+
+        return engine.small(engine.blocks(self._rows_before, of_block, ["subject"], became)).sort("subject").rechunk()
 
 
 def scores_of(
@@ -269,6 +338,10 @@ def scores_of(
     for place, name in enumerate(taken):
         tell(sum(efforts[:place]) / sum(efforts))
         module = measures.load(name)
+        if not (comparison.engine.here or measures.runs_anywhere(name)):
+            if names is None:
+                continue
+            raise ParameterError(f"The measure {name!r} runs on one machine; leave out --engine.")
         if "record" in module.needs and comparison.release.record is None:
             if names is None:
                 continue
@@ -311,9 +384,41 @@ def _reason(text: str, shape: Shape) -> str:
     return text if shape.name in text else in_words_of(shape, text)
 
 
-def of_few_queries(profiles: pl.DataFrame) -> pl.DataFrame:
-    """The profiles of users with one or two queries (rows), who have the least to hide in."""
-    return profiles.filter(pl.col("before").sum().over("subject").is_between(1, 2))
+def of_few_queries() -> pl.Expr:
+    """Whether a user (whose profile this is) has one or two queries (rows), and so the least to hide in."""
+    return pl.col("before").sum().is_between(1, 2)
+
+
+def _counted(shape: Shape, before: Shape) -> Work:
+    """What counts the items of released rows: item, n."""
+    own = pl.col(shape.lead).is_null() | (pl.col(shape.lead) == before.item_nouns) if shape.lead else pl.lit(True)
+    times = (pl.col(shape.count).sum() if shape.count else pl.len()).cast(pl.Int64).alias("n")
+    item = pl.col(shape.item).alias("item")
+    return lambda rows: rows.filter(own).group_by(item).agg(times)
+
+
+def _both(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
+    """item, before, after: of two tables (item, n) in which an item may stand several times."""
+    sides = (
+        side.group_by("item").agg(pl.col("n").sum().alias(name))
+        for name, side in (("before", before), ("after", after))
+    )
+    joined = next(sides).join(next(sides), on="item", how="full", coalesce=True, nulls_equal=True)
+    return joined.with_columns(pl.col("before", "after").fill_null(0))
+
+
+def _profiles(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
+    """subject, item, before, after: how often each item of a subject stands among two tables of rows."""
+    key = ["subject", "item"]
+    both = before.group_by(key).len("before").join(after.group_by(key).len("after"), on=key, how="full", coalesce=True)
+    # Sorted, so that sums of floats are taken in one order and come out the same to the last bit.
+    return both.drop_nulls("subject").with_columns(pl.col("before", "after").fill_null(0)).sort(key)
+
+
+def _refuse_nameless(rows: int, named: int) -> None:
+    """Raise NotApplicableError where rows have no names and nobody knows what became of single rows."""
+    if rows and not named:
+        raise NotApplicableError("Its rows have no names, and the run record does not tell whose they are.")
 
 
 def _columns(shape: Shape) -> list[pl.Expr]:

@@ -14,6 +14,7 @@ CamelCase of it. A promise is a frozen keyword-only dataclass whose fields are i
     check(case)       its judge: yields Checks
     of_foreign(...)   what to check of rows without a sidecar, or a ParameterError where that makes no sense
     foreign_sentence  (optional) the sentence for such rows, where `sentence` would say too much
+    anywhere          (optional) whether its judge asks the engine of a case, which may be a cluster; else it is refused
     covers            (optional) class attribute: the identifying columns that its judge answers for, so that they need
                       not be empty. Never a number of the promise: a sidecar could say it
 

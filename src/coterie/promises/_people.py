@@ -152,7 +152,7 @@ def _typed(case: Case, untyped: int, rows: int, how: str = "") -> Check:
 
 def _names_alone(case: Case, names: int) -> Check:
     if case.original is not None:
-        users = count(case.original.frame.select(pl.col(case.original.shape.subject).drop_nulls().n_unique()))
+        users = _people_of(case, case.original).len()
         if names > users:
             return judged(
                 "people",

@@ -151,6 +151,10 @@ def accompaniment(
     yield from _accompaniment(case, promise, needs=needs, name=name, detail=detail, users=users, cut=cut)
 
 
+ANYWHERE = ("drop", "session", "pseudonym")
+"""What names may link where rows are on a cluster."""
+
+
 def links(case: Case, promise: AboutItems) -> Iterator[Check]:
     """Where rows are elsewhere: what names link, which parts of a case could not tell."""
     if case.engine is None or case.engine.here or case.original is None or not case.shape.subject:
@@ -322,21 +326,22 @@ def _links(case: Case, before: pl.LazyFrame, after: pl.LazyFrame, owner: list[st
 
 
 def _links_elsewhere(case: Case, engine: Engine, original: Log, promise: AboutItems) -> Check:
-    """The same for rows that are elsewhere: names are functions of owners, and sums over items are added up by name.
+    """The same for rows that are elsewhere: sums over items are added up by name, then names with equal sums counted.
 
-    The run of the release is known, because its seed is needed for the names.
+    With the run record names are functions of owners; without it owners keep their labels.
     """
     shape, attrs, made_with = case.shape, promise.attrs, _made_with(case, promise)
     of_log, history, run = original.shape, original.history, dict(case.run)
     share, times = crowd_of_details(made_with), made_with.times
     key, seeds, row, subject = secrets.randbits(63), secret_seeds(), [TUPLE, WHEN], case.shape.subject
+    known = is_known(case)
 
     def named(rows: pl.LazyFrame) -> pl.LazyFrame:
         log = Log(frame=rows, shape=of_log, history=history)
         owner, owned = with_owner(log, shape, promise, None)
         label = pl.concat_str(owner, separator="\0")
-        name = label.map_batches(partial(names_of_labels, run), pl.String).alias(_NAME)
-        return owned.with_columns(name).drop(owner)
+        name = label.map_batches(partial(names_of_labels, run), pl.String) if known else label
+        return owned.with_columns(name.alias(_NAME)).drop(owner)
 
     def sums(rows: pl.LazyFrame, released: pl.LazyFrame) -> pl.LazyFrame:
         rows = rows.join(released.select(shape.item).unique(), on=shape.item, how="semi")
@@ -346,21 +351,27 @@ def _links_elsewhere(case: Case, engine: Engine, original: Log, promise: AboutIt
         sides = [multisets(side, [_NAME], row, seeds) for side in (before, after)]
         return pl.concat([side.with_columns(pl.lit(at).alias("side")) for at, side in enumerate(sides)])
 
-    def compared(parts: pl.LazyFrame) -> pl.LazyFrame:
+    def added_up(parts: pl.LazyFrame) -> pl.LazyFrame:
         whole = parts.group_by(_NAME, "side").sum()
-        before, after = (whole.filter(pl.col("side") == at).drop("side") for at in (0, 1))
-        other = after.join(before, on=before.collect_schema().names(), how="anti")
-        return pl.concat(
-            [table.select(pl.lit(of).alias("of"), pl.len()) for of, table in (("broken", other), ("names", after))]
+        return whole if known else whole.drop(_NAME)
+
+    def compared(whole: pl.LazyFrame) -> pl.LazyFrame:
+        alike = whole.group_by(pl.exclude("side")).agg(
+            (pl.col("side") == 0).sum().cast(pl.Int64).alias("before"),
+            (pl.col("side") == 1).sum().cast(pl.Int64).alias("after"),
         )
+        excess = (pl.col("after") - pl.col("before")).clip(lower_bound=0)
+        return alike.select(excess.sum().alias("excess"), pl.col("after").sum().alias("names"))
 
     owned = engine.blocks(original.frame, named, [of_log.subject])
     parts = engine.blocks(owned, sums, [shape.item], case.rows)
-    counts = dict(engine.small(engine.blocks(parts, compared, [_NAME])).group_by("of").sum().select("of", "len").rows())
+    whole = engine.blocks(parts, added_up, [_NAME])
+    alike = [name for name in whole.collect_schema() if name != "side"]
+    broken, names = engine.small(engine.blocks(whole, compared, alike)).sum().row(0)
     detail = _sentence_of_links(case, promise, promise.users)
     return judged(
-        "links", counts.get("broken", 0), detail, fault="names do not", looked_at=counts.get("names", 0),
-        how="the one that the run's seed gives it to", needs_original=True, carries_promise=True,
+        "links", int(broken), detail, fault="names do not", looked_at=int(names),
+        how="the one that the run's seed gives it to" if known else "", needs_original=True, carries_promise=True,
     )  # fmt: skip
 
 

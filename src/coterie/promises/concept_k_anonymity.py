@@ -20,6 +20,7 @@ from coterie.promises._digests import NameOrDigest
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ALONE,
+    ANYWHERE,
     Attrs,
     Details,
     KDetails,
@@ -69,6 +70,11 @@ class ConceptKAnonymity:
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether rows may be on a cluster: units of a few queries or a day are found on one machine."""
+        return self.users in ANYWHERE
 
     @property
     def headline(self) -> str:

@@ -46,6 +46,8 @@ class DifferentialPrivacy:
     mechanism: Annotated[str, Choice("table", "wgm", "sips", "korolova"), "how items are chosen"] = "table"
 
     name: ClassVar[str] = "differential_privacy"
+    anywhere: ClassVar[bool] = True
+    """Its judge reads a cluster's rows as a stream, a few columns of them."""
     about: ClassVar[Literal["items", "subjects"]] = "items"
 
     def __post_init__(self) -> None:

@@ -16,6 +16,7 @@ from coterie.promises._divided import divided
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ALONE,
+    ANYWHERE,
     Attrs,
     Details,
     KDetails,
@@ -61,6 +62,11 @@ class QueryKAnonymity:
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether rows may be on a cluster: windows, days and units of a few queries need one machine."""
+        return self.users in ANYWHERE and self.window == ALL_OF_IT
 
     @property
     def headline(self) -> str:

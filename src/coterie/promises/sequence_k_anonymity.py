@@ -36,6 +36,8 @@ class SequenceKAnonymity:
     session_minutes: SessionMinutes = 30
 
     name: ClassVar[str] = "sequence_k_anonymity"
+    anywhere: ClassVar[bool] = True
+    """Its judge reads a cluster's rows as a stream, a few columns of them."""
     about: ClassVar[Literal["items", "subjects"]] = "items"
     linkage_bound: ClassVar[float | None] = None
     """None: names stand for walks, not for visitors."""

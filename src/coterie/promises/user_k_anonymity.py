@@ -77,6 +77,11 @@ class UserKAnonymity:
         check_params(self, self.name)
 
     @property
+    def anywhere(self) -> bool:
+        """Whether rows may be on a cluster: phrases are counted on one machine."""
+        return not self.phrases
+
+    @property
     def headline(self) -> str:
         """The number people ask for."""
         return f"k = {self.k}"

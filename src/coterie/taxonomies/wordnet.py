@@ -7,11 +7,12 @@ list, others by their endings.
 
 from __future__ import annotations
 
-from pathlib import Path
+from importlib.resources import as_file, files
 
 from coterie.taxonomies import Taxonomy, packed
 
 
 def load() -> Taxonomy:
-    """The tree of WordNet 3.0's nouns."""
-    return packed.read(Path(__file__).parent / "data" / "wordnet.npz")
+    """The tree of WordNet 3.0's nouns; the package may lie in a zip, as on some workers of a cluster."""
+    with as_file(files(__package__) / "data" / "wordnet.npz") as path:
+        return packed.read(path)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -17,15 +18,25 @@ from coterie import verbs
 from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.params import Choice, Range, Rule, params_of
-from coterie.core.plan import YARDSTICK, Plan, baseline_of, can_regroup, is_seeded, learn, shape_given
+from coterie.core.plan import (
+    YARDSTICK,
+    Plan,
+    baseline_of,
+    can_regroup,
+    is_seeded,
+    learn,
+    refuse_engine,
+    shape_given,
+)
 from coterie.core.promise import promise_nothing
-from coterie.core.run import Run
+from coterie.core.run import Engine, Run
 from coterie.core.shapes import QUERIES, TERMS, VISITS
 from coterie.engines.local import Local
 from coterie.errors import BrokenPromiseError, CoterieError, ParameterError
 from coterie.testing._larger import larger_log
 from coterie.testing._logs import queries_log, terms_log, visits_log
 from coterie.testing._variations import variations
+from coterie.testing.scattered import Scattered
 
 SECTIONS = ("Paper:", "Symbols:", "Promise:", "Differs:", "Cost:")
 _LOGS: dict[str, Callable[[], Log]] = {
@@ -44,6 +55,7 @@ def check_method(
 
     Besides, unless `vary` is false, larger random logs are released with several values of each parameter, as its
     annotation allows them. Each parameter must change a release, but for those `without_effect` on logs of that size.
+    A method that says `anywhere` is also tried on rows that are scattered over processes, where cloudpickle is there.
     """
     _is_well_formed(cls)
     has_k = any(param.name == _K for param in params_of(cls))
@@ -69,6 +81,7 @@ def check_method(
         _learns_what_serves_every_late_value(log, method, release)
         _has_a_baseline_like_itself(log, method, release)
         _keeps_groups_together(log, method, release)
+        _gives_the_same_elsewhere(log, method, release)
     if vary and is_seeded(cls(**given)):
         _keeps_its_word_with_other_parameters(cls, given, without_effect)
 
@@ -264,6 +277,31 @@ def _depends_on_nothing_but_values(log: Log, method: Any, release: Release) -> N
     assert rows(shuffled.lazy()).equals(expected), "the order of rows never changes the answer"
 
 
+def _can_run_elsewhere(method: Any) -> bool:
+    """Whether a method runs anywhere with these parameters, and this can be tried here."""
+    try:
+        refuse_engine(method)
+    except ParameterError:  # it says that it runs on one machine
+        return False
+    return find_spec("cloudpickle") is not None
+
+
+def _gives_the_same_elsewhere(log: Log, method: Any, release: Release) -> None:
+    """Rows that are scattered, shuffled and cut at random give the same release, record and checks."""
+    if not _can_run_elsewhere(method) or release.record is None:
+        return
+    for cut in (1, 2):
+        engine = Scattered(cut)
+        there = verbs.anonymize(replace(log, frame=engine.keep(log.frame), engine=engine), method, seed=_SEED)
+        assert there.to_polars().equals(release.to_polars()), "where rows are never changes the answer"
+        assert [check.text for check in there.checks] == [check.text for check in release.checks], (
+            "where rows are never changes what judges see"
+        )
+        assert there.record is not None
+        subjects = (each.subjects.collect().sort("original", "released") for each in (there.record, release.record))
+        assert next(subjects).equals(next(subjects)), "where rows are never changes who becomes whom"
+
+
 def _takes_no_seed(log: Log, method: Any) -> None:
     try:
         verbs.anonymize(log, method, seed=_SEED)
@@ -291,10 +329,10 @@ def _has_drawn_all_noise_in_its_plan(log: Log, method: Any) -> None:
 def _depends_on_nothing_but_values_before_noise(log: Log, method: Any) -> None:
     shape = shape_given(method, log)
 
-    def rows(frame: pl.LazyFrame, blocks: int = 1) -> pl.DataFrame:
+    def rows(frame: pl.LazyFrame, blocks: int = 1, engine: Engine | None = None) -> pl.DataFrame:
         words = np.random.default_rng(_SEED)  # the same words for every run, as only tests can have them
-        run = Run(engine=Local(blocks), words=lambda count: words.integers(0, 2**64, count, dtype=np.uint64))
-        given = replace(log, frame=frame)
+        run = Run(engine=engine or Local(blocks), words=lambda count: words.integers(0, 2**64, count, dtype=np.uint64))
+        given = replace(log, frame=frame, engine=engine)
         plan = method.plan(learn(method, given, run), given, run)
         table: pl.DataFrame = plan.table.select(shape.released).sort(shape.order).collect()
         return table
@@ -303,6 +341,9 @@ def _depends_on_nothing_but_values_before_noise(log: Log, method: Any) -> None:
     assert rows(log.frame, blocks=7).equals(expected), "engine blocks never change the weights"
     shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=1)
     assert rows(shuffled.lazy()).equals(expected), "the order of rows never changes the weights"
+    if _can_run_elsewhere(method):
+        engine = Scattered(_SEED)
+        assert rows(engine.keep(log.frame), engine=engine).equals(expected), "where rows are never changes the weights"
 
 
 def _has_decided_all_in_its_plan(log: Log, method: Any, release: Release) -> None:

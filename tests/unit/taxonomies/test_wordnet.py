@@ -1,6 +1,9 @@
 """WordNet 3.0 as a tree: known facts, and what queries map to."""
 
 import gzip
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -109,3 +112,18 @@ def test_a_real_log(real_data):
     at = TREE.coverage(found)["terms"]
     assert 0.5 < at[5] < 0.7
     assert 0.2 < found.unmapped_share() < 0.4
+
+
+def test_the_package_may_lie_in_a_zip(tmp_path):
+    """As it does on workers of a cluster that were sent one."""
+    package = Path(taxonomies.__file__).parents[1]
+    with zipfile.ZipFile(tmp_path / "coterie.zip", "w") as file:
+        for path in package.rglob("*"):
+            if path.suffix in (".py", ".npz"):
+                file.write(path, Path("coterie") / path.relative_to(package))
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'coterie.zip')!r}); import coterie; "
+        "from coterie import taxonomies; print('.zip' in coterie.__file__, len(taxonomies.load('wordnet')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"True {len(TREE)}\n"

@@ -19,6 +19,7 @@ from coterie.core.scores import Figure, Glance, Score
 from coterie.measures.comparison import Comparison, of_few_queries
 
 needs = frozenset({"record", "text"})
+anywhere = True
 THRESHOLD = 40  # paper 000 calls a user protected at or below this level
 figures = (
     Figure(
@@ -67,8 +68,8 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Mean, quantiles and the share of users above the threshold, in both modes."""
-    levels = exposure_levels(comparison.profiles)
-    few = exposure_levels(of_few_queries(comparison.profiles))
+    levels = comparison.of_subjects(_of_users)
+    few = levels.filter("few")
     yield Score("users", levels.height, "users")
     yield Score("few_queries.users", few.height, "users")
     for mode in ("exposed", "channel"):
@@ -85,6 +86,12 @@ def measure(comparison: Comparison) -> Iterator[Score]:
             yield Score(f"{mode}.{name}", value, "% of users" if name.startswith("above") else "%")
 
 
+def _of_users(profiles: pl.DataFrame) -> pl.DataFrame:
+    """subject, exposed, channel, few: the levels, and whether a user has few queries."""
+    few = profiles.group_by("subject").agg(of_few_queries().alias("few"))
+    return exposure_levels(profiles).join(few, on="subject", maintain_order="left")
+
+
 def exposure_levels(profiles: pl.DataFrame) -> pl.DataFrame:
     """subject, exposed, channel for each subject with a profile."""
     n = pl.col("before").sum().over("subject")
@@ -92,20 +99,22 @@ def exposure_levels(profiles: pl.DataFrame) -> pl.DataFrame:
     r = (pl.col("after") / pl.col("before")).clip(upper_bound=1.0)
     terms = profiles.lazy().filter(pl.col("before") > 0).select("subject", p.alias("p"), r.alias("r"))
     lost = pl.col("p") * (1 - pl.col("r"))
-    # Not `over`, which adds the parts of a subject in an order that changes from run to run.
-    erased = terms.group_by("subject", maintain_order=True).agg(lost.sum().alias("erased"))
+    # Sums of lists: others add up by chunks of a table, so that the last digit would depend on who is in it.
+    of_user = terms.group_by("subject", maintain_order=True)
+    erased = of_user.agg(lost.alias("erased")).with_columns(pl.col("erased").list.sum())
     absent = pl.when(lost > 0).then(lost * ((1 - pl.col("r")) / pl.col("erased")).log(2)).otherwise(0.0)
     sums = (
         terms.join(erased, on="subject", how="left", maintain_order="left")
         .with_columns(absent.alias("absent"))
         .group_by("subject", maintain_order=True)
         .agg(
-            (-pl.col("p") * pl.col("p").log(2)).sum().alias("entropy"),
-            (-pl.col("p") * pl.col("r") * pl.col("p").log(2)).sum().alias("shown"),
-            pl.col("absent").sum(),
+            (-pl.col("p") * pl.col("p").log(2)).alias("entropy"),
+            (-pl.col("p") * pl.col("r") * pl.col("p").log(2)).alias("shown"),
+            pl.col("absent"),
             pl.col("r").first(),
             pl.len().alias("distinct"),
         )
+        .with_columns(pl.col("entropy", "shown", "absent").list.sum())
     )
     single = pl.col("distinct") == 1
     exposed = pl.when(single).then(pl.col("r")).otherwise(pl.col("shown") / pl.col("entropy"))

@@ -18,6 +18,7 @@ from coterie.text.language import language_in
 from coterie.text.words import words
 
 needs = frozenset({"text"})
+anywhere = True
 TOP = 10
 _RANKING = Picture(
     kind="ranking",
@@ -53,30 +54,45 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Relative frequencies of the ten most frequent queries and words, before and after."""
-    telling_words = partial(_words, stop_words=language_in(comparison.release.params).stop_words)
-    for kind, count in (("query", _queries), ("word", telling_words)):
-        before, after = count(comparison.items_before), count(comparison.items_after)
-        top = before.head(TOP).join(after, on="text", how="left", suffix="_after", maintain_order="left")
-        for rank, (text, share, share_after) in enumerate(top.iter_rows(), start=1):
+    engine, stop_words = comparison.engine, list(language_in(comparison.release.params).stop_words)
+    queries = engine.each(comparison.items, lambda items: items.rename({"item": "text"}))
+    split = engine.each(comparison.items, partial(_words, stop_words=stop_words))
+    for kind, texts in (("query", queries), ("word", engine.blocks(split, _summed, ["text"]))):
+        sizes = engine.total(texts, _sizes).row(0, named=True)
+        found = engine.total(texts, _most_frequent, _most_frequent)
+        before, after = _top(found, "before"), _top(found, "after")
+        for rank, (text, n, n_after) in enumerate(before.iter_rows(), start=1):
             label = text if comparison.show_values else None
-            yield Score(f"{kind}.{rank}", share_after or 0.0, "%", label)
-            yield Score(f"{kind}.{rank}.original", share, "%", label)
-        kept = before.head(TOP).join(after.head(TOP), on="text", how="semi").height
-        yield Score(f"{kind}.overlap", kept, f"of {min(TOP, before.height)}")
+            yield Score(f"{kind}.{rank}", 100 * n_after / sizes["after"] if n_after else 0.0, "%", label)
+            yield Score(f"{kind}.{rank}.original", 100 * n / sizes["before"], "%", label)
+        kept = before.join(after, on="text", how="semi").height
+        yield Score(f"{kind}.overlap", kept, f"of {min(TOP, sizes['texts'])}")
 
 
-def _queries(items: pl.DataFrame) -> pl.DataFrame:
-    return _ordered(items.lazy().rename({"item": "text"}))
+def _words(items: pl.LazyFrame, stop_words: Collection[str]) -> pl.LazyFrame:
+    """text, before, after: words of distinct queries, weighted by how often the query occurs."""
+    split = items.select(words(pl.col("item")).alias("text"), "before", "after").explode("text")
+    return _summed(split.filter(~pl.col("text").is_in(list(stop_words)) & (pl.col("text") != "")))
 
 
-def _words(items: pl.DataFrame, stop_words: Collection[str]) -> pl.DataFrame:
-    """Words of distinct queries, weighted by how often the query occurs."""
-    split = items.lazy().select(words(pl.col("item")).alias("text"), "n").explode("text")
-    telling = split.filter(~pl.col("text").is_in(list(stop_words)) & (pl.col("text") != ""))
-    return _ordered(telling.group_by("text").agg(pl.col("n").sum()))
+def _summed(texts: pl.LazyFrame) -> pl.LazyFrame:
+    return texts.group_by("text").agg(pl.col("before", "after").sum())
 
 
-def _ordered(counts: pl.LazyFrame) -> pl.DataFrame:
-    share = 100 * pl.col("n") / pl.col("n").sum()
-    ordered = counts.select("text", share.alias("share")).sort("share", "text", descending=[True, False])
-    return ordered.collect(engine="streaming")
+def _sizes(texts: pl.LazyFrame) -> pl.LazyFrame:
+    """All occurrences before and after, and how many different texts there were."""
+    return texts.select(pl.col("before", "after").sum(), (pl.col("before") > 0).sum().cast(pl.Int64).alias("texts"))
+
+
+def _most_frequent(texts: pl.LazyFrame) -> pl.LazyFrame:
+    """The most frequent of either side; those of all parts are among those of each."""
+    return pl.concat([_ordered(texts, side) for side in ("before", "after")]).unique()
+
+
+def _ordered(texts: pl.LazyFrame, side: str) -> pl.LazyFrame:
+    there = texts.filter(pl.col(side) > 0)
+    return there.sort(side, "text", descending=[True, False]).head(TOP)
+
+
+def _top(found: pl.DataFrame, side: str) -> pl.DataFrame:
+    return _ordered(found.lazy(), side).select("text", "before", "after").collect()

@@ -17,6 +17,7 @@ from coterie.core.scores import Figure, Score
 from coterie.measures.comparison import Comparison, of_few_queries
 
 needs = frozenset({"record", "text"})
+anywhere = True
 figures = (
     Figure(
         section="utility",
@@ -43,14 +44,14 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The mean over users, plain and capped, and the ratio of the whole log."""
-    ratios = per_user_loss(comparison.profiles)
+    losses = comparison.of_subjects(_of_users)
+    ratios, few = losses["loss"], losses.filter("few")["loss"]
     yield Score("per_user.mean", ratios.mean(), "%")  # type: ignore[arg-type]
     yield Score("per_user_capped.mean", ratios.clip(upper_bound=100).mean(), "%")  # type: ignore[arg-type]
     yield Score("per_user_capped.median", ratios.clip(upper_bound=100).median(), "%")  # type: ignore[arg-type]
-    few = per_user_loss(of_few_queries(comparison.profiles))
     yield Score("per_user_capped.few_queries", few.clip(upper_bound=100).mean(), "%")  # type: ignore[arg-type]
-    whole = loss(_entropy(comparison.items_before), _entropy(comparison.items_after))
-    yield Score("whole_log", whole, "%")
+    before, after = (_entropy(comparison, side) for side in ("before", "after"))
+    yield Score("whole_log", loss(before, after), "%")
 
 
 def loss(before: float, after: float) -> float:
@@ -62,23 +63,41 @@ def loss(before: float, after: float) -> float:
 
 def per_user_loss(profiles: pl.DataFrame) -> pl.Series:
     """The ratio of each user that has queries in the original."""
-    entropies = profiles.group_by("subject", maintain_order=True).agg(
-        pl.col("before").sum().alias("n"), _h("before").alias("h0"), _h("after").alias("h1")
+    return _of_users(profiles)["loss"]
+
+
+def _of_users(profiles: pl.DataFrame) -> pl.DataFrame:
+    """subject, loss, few: the ratio of each user that has queries in the original, and whether these are few."""
+    entropies = (
+        profiles.with_columns(_part("before").alias("h0"), _part("after").alias("h1"))
+        .group_by("subject", maintain_order=True)
+        .agg(pl.col("before").sum().alias("n"), of_few_queries().alias("few"), pl.col("h0"), pl.col("h1"))
+        # Sums of lists: others add up by chunks of a table, so that the last digit would depend on who is in it.
+        .with_columns(pl.col("h0", "h1").list.sum())
     )
     same = (pl.col("h1") == 0).cast(pl.Float64)
     ratio = pl.when(pl.col("h0") == 0).then(100 * (1 - same)).otherwise(
         100 * (pl.col("h0") - pl.col("h1")).abs() / pl.col("h0")
     )  # fmt: skip
-    return entropies.filter(pl.col("n") > 0).select(ratio.alias("loss"))["loss"]
+    return entropies.filter(pl.col("n") > 0).select("subject", ratio.alias("loss"), "few")
 
 
-def _h(count: str) -> pl.Expr:
-    """Entropy in bits of counts; a multiset with one distinct element or none has exactly 0."""
-    used = pl.col(count).filter(pl.col(count) > 0)
-    p = used / used.sum()
-    return pl.when(used.len() > 1).then(-(p * p.log(2)).sum()).otherwise(0.0)
+def _part(count: str) -> pl.Expr:
+    """What an item adds to the entropy in bits of its user's counts; exactly 0 where the user has no other item."""
+    p = pl.col(count) / pl.col(count).sum().over("subject")
+    return pl.when((pl.col(count) > 0) & (p < 1)).then(-p * p.log(2)).otherwise(0.0)
 
 
-def _entropy(items: pl.DataFrame) -> float:
-    value: float = items.sort("n").select(_h("n")).item()
-    return value
+def _entropy(comparison: Comparison, side: str) -> float:
+    """Entropy in bits of the items of a log, from how many of them stand there how often."""
+
+    def frequencies(items: pl.LazyFrame) -> pl.LazyFrame:
+        return items.filter(pl.col(side) > 0).group_by(n=side).agg(pl.len().cast(pl.Int64).alias("items"))
+
+    def added(parts: pl.LazyFrame) -> pl.LazyFrame:
+        return parts.group_by("n").agg(pl.col("items").sum()).sort("n")
+
+    found = comparison.engine.total(comparison.items, frequencies, added)
+    p = pl.col("n") / (pl.col("n") * pl.col("items")).sum()
+    bits = pl.when(pl.col("items").sum() > 1).then(-(pl.col("items") * p * p.log(2)).sum()).otherwise(0.0)
+    return float(found.select(bits).item())

@@ -17,6 +17,7 @@ from coterie.core.scores import Figure, Glance, Score
 from coterie.measures.comparison import Comparison
 
 needs: frozenset[str] = frozenset()
+anywhere = True
 figures = (
     Figure(
         section="verdict",
@@ -88,20 +89,20 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Shares of the original that the release keeps."""
-    before, after = comparison.items_before, comparison.items_after
-    lines, lines_after = int(before["n"].sum()), int(after["n"].sum())
+    counts = comparison.item_counts
     record, rows = comparison.release.record, None
     if record is not None and record.rows is not None:
         rows = comparison.original.join(comparison.rows, on="row", how="semi")
-    released = rows if comparison.has_concepts else after
-    kept = None if released is None else before.join(released, on="item", how="semi")
+    kept: int | None = counts["items_kept"]
+    if comparison.has_concepts:
+        kept = None if rows is None else comparison.items_before.join(rows, on="item", how="semi").height
     if not comparison.about_subjects:
-        yield Score("rows", _percent(lines_after, lines), "%")
+        yield Score("rows", _percent(counts["rows_after"], counts["rows_before"]), "%")
     if kept is not None:
-        yield Score("queries", _percent(kept.height, before.height), "%")
-    yield Score("rows.count", lines_after, "rows")
+        yield Score("queries", _percent(kept, counts["items_before"]), "%")
+    yield Score("rows.count", counts["rows_after"], "rows")
     if kept is not None:
-        yield Score("queries.count", kept.height, "queries")
+        yield Score("queries.count", kept, "queries")
     if rows is None:
         return
     for key, columns in (("events", ["subject", "item", "time"]), ("users", ["subject"])):

@@ -26,6 +26,7 @@ from coterie.measures.comparison import Comparison
 from coterie.measures.users import users_of
 
 needs = frozenset({"record", "taxonomy"})
+anywhere = True
 effort = 3
 figures: tuple[Figure, ...] = ()
 MOST_USERS = 1_000
