@@ -7,7 +7,6 @@ import socket
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import uvicorn
 
@@ -18,6 +17,7 @@ from coterie.studio.desk import Desk
 from coterie.studio.guard import SMALL, Guard
 from coterie.studio.plain import Source
 from coterie.studio.queue import Queue, Start, start_process
+from coterie.studio.sources import whole_path
 
 UPLOAD = 2 << 30
 """Bytes that may be dropped at once."""
@@ -104,8 +104,7 @@ def serve(
     )  # what is being dropped goes there, too: this process does nothing else
     try:
         if log is not None:
-            path = log if log.startswith("synth:") else str(Path(log).expanduser())
-            running.desk.open(Source(paths=(path,)))
+            running.desk.open(Source(paths=(whole_path(log),)))
         ready(running)
         running.run()
     except KeyboardInterrupt:
