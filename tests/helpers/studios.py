@@ -136,7 +136,7 @@ def pasted(lines, folder) -> subprocess.CompletedProcess:
 @contextmanager
 def studio(upload=1 << 20, start=ThreadHand):
     """A studio that answers at a port of its own, with its worker in a thread."""
-    running = prepare(upload=upload, start=start)
+    running = prepare(upload=upload, start=start, patience=0)
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
     try:

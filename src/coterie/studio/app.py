@@ -25,6 +25,7 @@ from starlette.routing import Route
 
 from coterie.core import registry
 from coterie.core.columns import columns_as_text
+from coterie.core.scratch import disk_is_full
 from coterie.errors import CoterieError
 from coterie.studio import beside, commands, forms, pages, plain
 from coterie.studio.desk import COMPARED, Attempt, Desk, OpenLog
@@ -35,6 +36,8 @@ from coterie.studio.queue import Job
 from coterie.studio.sources import whole_path
 
 MOST_SYNTHETIC = 100_000
+MOST_FILES = 50
+"""Files that can be dropped at once."""
 
 
 class Studio:
@@ -76,6 +79,7 @@ class Studio:
             HTTPException: self._http_error,
             BadFormError: self._bad_form,
             CoterieError: self._bad_form,
+            OSError: self._system,
             TooMuchError: self._too_much,
             Exception: self._ours,
         }
@@ -103,7 +107,7 @@ class Studio:
 
     async def _form(self, request: Request) -> FormData:
         """What was sent, if a page of ours sent it."""
-        form = await request.form(max_files=50, max_fields=400)
+        form = await request.form(max_files=MOST_FILES, max_fields=400)
         token = form.get("token")
         if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self._desk.token.encode()):
             await form.close()
@@ -141,6 +145,7 @@ class Studio:
         says = {
             403: "This form is not from a page of this studio, or the studio was started anew. Reload the page.",
             404: "There is nothing at this address. The studio keeps nothing once it was closed.",
+            400: f"That could not be read. At most {MOST_FILES} files can be dropped at once; else name them.",
         }.get(status, "This address does not work that way.")
         return self._page("message", "", status=status, heading="That did not work", says=says)
 
@@ -150,6 +155,12 @@ class Studio:
     async def _too_much(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (the same)
         says = "That is larger than the studio takes, so nothing was kept. Go back, and type where the file is instead."
         return self._page("message", "", status=413, heading="Too large", says=says)
+
+    async def _system(self, request: Request, error: Exception) -> Response:
+        if not disk_is_full(error):
+            return await self._ours(request, error)
+        says = "The disk is full, so nothing was kept. Make room and try again, or type where the file is instead."
+        return self._page("message", "", status=507, heading="No room", says=says)
 
     async def _ours(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (the same)
         # Whatever it is: its message may hold what was typed, and is neither shown nor logged.
@@ -268,6 +279,7 @@ class Studio:
         return self._page(
             "choose", "choose", log, groups=groups, offers=catalogue.offers, offer=offer, typed=typed, attempt=attempt,
             command=command, attacks=commands.measure(log.shown, out, record), tried=desk.tried(log),
+            gone=attempt is None and "try" in request.query_params,
         )  # fmt: skip
 
     async def _try(self, request: Request) -> Response:

@@ -56,9 +56,9 @@ def numbers_now(log: Log, scores: pl.DataFrame, view: LogView) -> tuple[RiskNumb
         for each in rates:
             value, unit = _look(scores, each.measure, each.before)
             if each.risk == risk and value is not None:
-                control, control_unit = _look(scores, each.measure, each.control)
+                control, _ = _look(scores, each.measure, each.control)
                 says = in_words_of(log.shape, each.attacker)
-                found.append((value, report.shown(value, unit), says, report.shown(control, control_unit)))
+                found.append((value, report.shown(value, unit), says, report.shown(control, "%")))  # as on the sheet
         first = found[0] if found else (None, report.NONE, "", report.NONE)
         others = [(says[0].upper() + says[1:], text) for _, text, says, _ in found[1:]]
         if risk == "singling out":

@@ -21,6 +21,8 @@ from coterie.studio.sources import whole_path
 
 UPLOAD = 2 << 30
 """Bytes that may be dropped at once."""
+PATIENCE = 1.0
+"""Seconds that work waits for the first page: on a busy machine the two would slow each other down."""
 _WITH_FILES = ("/open", "/verify")
 
 
@@ -59,7 +61,7 @@ class Running:
         self.scratch.remove()
 
 
-def prepare(port: int = 0, upload: int = UPLOAD, start: Start = start_process) -> Running:
+def prepare(port: int = 0, upload: int = UPLOAD, start: Start = start_process, patience: float = PATIENCE) -> Running:
     """A studio at a port of this machine, any unless said, which nobody else can reach."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -71,7 +73,7 @@ def prepare(port: int = 0, upload: int = UPLOAD, start: Start = start_process) -
         raise InputError(f"Port {port} cannot be used ({error.strerror}). Leave out --port to take any.") from None
     scratch = Scratch()
     secret, once = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
-    desk = Desk(scratch.path, Queue(scratch.path, start))
+    desk = Desk(scratch.path, Queue(scratch.path, start, patience))
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     running: list[Running] = []
     app = Studio(desk, f"/{secret}", upload, close=lambda: running[0].stop()).app()

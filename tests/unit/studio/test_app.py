@@ -4,6 +4,8 @@ Covers: studio/pages.py, studio/tasks.py, studio/figures.py, studio/decisions.py
 studio/server.py, studio/worker.py, studio/plain.py
 """
 
+import errno
+import io
 import json
 import re
 import socket
@@ -82,6 +84,8 @@ def test_a_dropped_log_is_copied_and_called_by_its_name(browser, log_file):
         ({"how": "name", "path": "-"}, "Name a file"),
         ({"how": "synthetic", "users": "1"}, "whole number from 2"),
         ({"how": "synthetic", "users": "many"}, "whole number from 2"),
+        ({"how": "synthetic", "users": "9", "kind": "topics,users=9"}, "no such kind"),
+        ({"how": "name", "path": "x", "columns": "user"}, "ours first"),
         ({"how": "drop"}, "No file came"),
         ({}, "Name a file, drop one"),
     ],
@@ -124,7 +128,8 @@ def test_columns_are_mapped_by_menus(browser, tmp_path):
         browser.post(f"/log/{first}/again", {"column.user": "cookie", "column.query": "q", "prepare": "none"})
     ).text
     assert "--prepare none" in second
-    assert "30" in second
+    assert "<dt>Rows</dt><dd>30</dd>" in second
+    assert "<dt>Users</dt><dd>6</dd>" in second
 
 
 def test_bad_lines_are_counted_and_values_are_masked(browser, canaries):
@@ -282,6 +287,7 @@ def test_a_decision_is_a_folder_that_verifies(browser, opened, log_file, tmp_pat
     ("form", "says"),
     [
         ({"kind": "tsv", "folder": ""}, "Say where to write"),
+        ({"kind": "tsv", "folder": "~nosuchuser/x"}, "no user of the name"),
         ({"kind": "exe", "folder": "x"}, "A release is written as"),
         ({"kind": "tsv", "folder": "x", "threshold.inference": "many"}, "percentage from 0 to 100"),
     ],
@@ -295,7 +301,7 @@ def test_bad_decisions(browser, opened, form, says):
 
 def test_a_folder_that_cannot_be(browser, opened, log_file):
     attempt = browser.attempt(opened, "suppress_rare", k="3")
-    for folder in ("/no/such/place/here", str(log_file)):
+    for folder in ("/no/such/place/here", str(log_file), f"{log_file.parent}/nothing\0here"):
         page = browser.follow(browser.post(f"/try/{attempt}/decide", {"kind": "tsv", "folder": folder})).text
         assert "that did not work" in page
 
@@ -312,6 +318,38 @@ def test_a_forged_release_is_broken_and_one_of_others_is_judged(browser, opened,
     assert "no sidecar that says what is promised" in without
     assert browser.post("/verify", {}).status_code == 400
     assert browser.post("/verify", {"out": "x", "k": "-1"}).status_code == 400
+
+
+def test_a_release_of_a_long_name_keeps_its_sidecar(browser, opened, tmp_path):
+    attempt = browser.attempt(opened, "suppress_rare", k="3")
+    tried = browser.desk.folder / "tried" / f"{attempt}.parquet"
+    name = f"{'x' * 76}ease.parquet"
+    files = [(name, tried.read_bytes()), (f"{name}.json", Path(f"{tried}.json").read_bytes())]
+    page = browser.follow(browser.post("/verify", {"original": str(opened)}, files=[("files", each) for each in files]))
+    assert "All " in page.text
+    assert "is-kept" in page.text
+
+
+def test_too_many_files_and_a_full_disk_are_told(browser, monkeypatch):
+    many = [("files", (f"{i}.tsv", b"x")) for i in range(60)]
+    answer = browser.post("/open", {"how": "drop"}, files=many)
+    assert answer.status_code == 400
+    assert "At most 50 files" in answer.text
+
+    def full(_files):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(browser.desk, "keep", full)
+    answer = browser.post("/open", {"how": "drop"}, files={"files": ("a.tsv", b"x")})
+    assert answer.status_code == 507
+    assert "The disk is full" in answer.text
+
+
+def test_what_is_dropped_is_private(browser):
+    browser.desk.keep([("a.tsv", io.BytesIO(b"1"))])
+    for path in (browser.desk.folder / "dropped").rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0
+    assert (browser.desk.folder / "dropped").stat().st_mode & 0o077 == 0
 
 
 # --- the rest ----------------------------------------------------------------------------------------
