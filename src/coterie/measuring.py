@@ -29,7 +29,8 @@ from coterie.measures.inputs import INPUTS
 from coterie.measures.store import Store
 from coterie.reports import RANDOM, render, report_kind
 from coterie.reports.about import About, read_about, today
-from coterie.reports.figures import findings_of, headlines
+from coterie.reports.decision import Sheet, decide
+from coterie.reports.figures import Figures, findings_of, headlines
 from coterie.reports.views import log_view, refuse_idle, release_view, with_baseline
 from coterie.verbs import Progress
 from coterie.writing.elsewhere import Near, bring_release
@@ -78,7 +79,7 @@ def verified_again(release: Release, original: Log) -> Release:
     return replace(release, checks=verbs.verify(release.path, original, record=release.record).checks)
 
 
-def _seed_for(log: Log) -> int:
+def seed_for(log: Log) -> int:
     """Whom attacks are tried on, where no seed is given: it follows from the log, so that a page can be made again.
 
     Names in releases never depend on it.
@@ -117,13 +118,17 @@ def report_verified(
     seed: int | None = None,
     force: bool = False,
     tell: Callable[[str], None] = _silent,
+    weighed: Callable[[Sheet], None] | None = None,
     store: Store | None = None,
     progress: Progress = _silent,
     **given: Any,
 ) -> Path:
-    """The same for releases whose checks were made just now; `tell` hears what they cost, in a sentence."""
+    """The same for releases whose checks were made just now; `tell` hears what they cost, in a sentence.
+
+    `weighed` hears what the first page says, before the page is there.
+    """
     about = read_about(about) if isinstance(about, (str, Path)) else about
-    seed = _seed_for(original) if seed is None else seed  # the same draws for what stands side by side
+    seed = seed_for(original) if seed is None else seed  # the same draws for what stands side by side
     path = Path(to)
     kind = report_kind(path)
     if not releases:
@@ -148,7 +153,10 @@ def report_verified(
         views.append(view)
     refuse_idle(views, given.get("names"))
     progress("draw")
-    page = render(log_view(original), views, kind, about=about, edition=edition, date=today())
+    of_log = log_view(original)
+    if weighed is not None:
+        weighed(decide(of_log, views, Figures.collect(original.shape), about, edition))
+    page = render(of_log, views, kind, about=about, edition=edition, date=today())
     with placed(path, force, inputs) as part:
         part.write_text(page, encoding="utf-8")
     for view in views:
@@ -214,7 +222,7 @@ def measure_file(
             log,
             release,
             list(names) or None,
-            seed=_seed_for(log) if seed is None else seed,
+            seed=seed_for(log) if seed is None else seed,
             show_values=show_values,
             left_out=no_meaning.append,
             store=store if session is None else None,  # what a cluster leaves out must not be missing elsewhere
@@ -258,13 +266,14 @@ def report_files(
     sidecars: Sequence[str] = (),
     force: bool = False,
     store: Store | None = None,
+    weighed: Callable[[Sheet], None] | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[str]:
     """Write a report about released files, each verified again; returns those whose promise is broken.
 
     `sidecars` are those of tables of databases, one for each of them. `names` are the measures to take, in place of
-    all; what the first page cannot do without is always counted.
+    all; what the first page cannot do without is always counted. `weighed`: see `report_verified`.
     """
     for name in names:
         registry.module("measures", name)
@@ -301,6 +310,7 @@ def report_files(
         seed=seed,
         force=force,
         tell=note,
+        weighed=weighed,
         store=store,
         progress=progress,
         **also,

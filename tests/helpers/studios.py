@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import re
+import shlex
+import socket
+import subprocess
+import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 
 import httpx
 
 from coterie.studio.desk import Desk
+from coterie.studio.queue import start_process
 from coterie.studio.server import Running, prepare
 from coterie.studio.worker import serve
 
 
 class ThreadHand:
-    """A worker in a thread. It cannot be killed: it ends when its connection is closed."""
+    """A worker in a thread. It cannot be killed: it is cut off, and ends when it wants to say something."""
 
-    def __init__(self, connection, folder):
-        self._thread = threading.Thread(target=serve, args=(connection, folder), daemon=True)
+    def __init__(self, connection, folder, work=serve):
+        self._line = socket.socket(fileno=os.dup(connection.fileno()))
+        self._thread = threading.Thread(target=work, args=(connection, folder), daemon=True)
         self._thread.start()
 
+    def is_alive(self):
+        return self._thread.is_alive()
+
     def kill(self):
-        pass
+        with suppress(OSError):  # it was before
+            self._line.shutdown(socket.SHUT_RDWR)
 
     def join(self, timeout=None):
         self._thread.join(timeout)
+        self._line.close()
 
 
 def misbehaving(connection, folder):
@@ -40,6 +51,13 @@ def misbehaving(connection, folder):
         task, arguments = connection.recv()
         if task == "die":
             os._exit(3)
+        if task == "nonsense":
+            connection.send(7)
+            continue
+        if task == "child":
+            child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+            connection.send(("progress", str(child.pid), 0.25))
+            time.sleep(600)
         if task == "sleep":
             import tempfile
 
@@ -52,10 +70,7 @@ def misbehaving(connection, folder):
 
 
 def start_misbehaving(connection, folder):
-    process = multiprocessing.get_context("spawn").Process(target=misbehaving, args=(connection, folder), daemon=True)
-    process.start()
-    connection.close()
-    return process
+    return start_process(connection, folder, misbehaving)
 
 
 @dataclass
@@ -100,11 +115,28 @@ class Browser:
         where = self.done(self.post("/open", {"how": "name", "path": str(path), **more}))
         return int(re.fullmatch(r"/log/(\d+)", where)[1])
 
+    def attempt(self, log: int, method: str, **typed) -> int:
+        """The number of a release that was tried."""
+        form = {"method": method, **{f"p.{name}": value for name, value in typed.items()}}
+        return int(re.search(r"try=(\d+)", self.done(self.post(f"/log/{log}/try", form)))[1])
+
+
+def commands_on(page: str) -> list[str]:
+    """The command lines that a page shows, in the order in which they are to be pasted: a release before its scores."""
+    blocks = [unescape(text) for text in re.findall(r'<pre tabindex="0"><code>(.*?)</code>', page, re.S)]
+    return sorted("\n".join(blocks).splitlines(), key=lambda line: line.split()[1] == "measure")
+
+
+def pasted(lines, folder) -> subprocess.CompletedProcess:
+    """What a shell makes of command lines, up to the first that fails."""
+    script = f'set -e\ncoterie() {{ {shlex.quote(sys.executable)} -m coterie "$@"; }}\n' + "\n".join(lines)
+    return subprocess.run(["sh", "-c", script], cwd=folder, capture_output=True, text=True)
+
 
 @contextmanager
-def studio(upload=1 << 20):
+def studio(upload=1 << 20, start=ThreadHand):
     """A studio that answers at a port of its own, with its worker in a thread."""
-    running = prepare(upload=upload, start=ThreadHand)
+    running = prepare(upload=upload, start=start, patience=0)
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
     try:

@@ -15,8 +15,11 @@ from coterie.errors import CoterieError, InputError, InternalError
 _STOPS = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU")  # what ends a process unless it says otherwise
 
 
-class _StoppedError(BaseException):
+class StoppedError(BaseException):
     """The process was asked to end; what it holds on disk is cleaned up on the way out."""
+
+    says = "Stopped. Nothing was written."
+    """What whoever asked is told; a command that may have written something says otherwise on the way out."""
 
 
 class Signals:
@@ -43,7 +46,7 @@ class Signals:
         """What happens when a signal comes."""
         signal.signal(number, signal.SIG_IGN)  # once is enough
         self.received = number
-        raise _StoppedError
+        raise StoppedError
 
 
 def exit_code(invoke: Callable[[], object], signals: Signals) -> int:
@@ -54,7 +57,7 @@ def exit_code(invoke: Callable[[], object], signals: Signals) -> int:
         raise
     except BaseException as error:
         if signals.received is not None:  # also where a library wrapped the stop in an error of its own
-            return _fail("Stopped. Nothing was written.", 128 + signals.received)
+            return _fail(getattr(error, "says", StoppedError.says), 128 + signals.received)
         return _code_of(error)
     return result if isinstance(result, int) else 0
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from coterie.cli import console
+from coterie.core.columns import columns_as_text, columns_in
 from coterie.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _as_given(option: click.Parameter, item: Any) -> Any:
     if isinstance(item, list) and option.nargs == 1:
         return ",".join(map(str, item))
     if isinstance(item, dict):
-        return ",".join(f"{name}={column}" for name, column in item.items())
+        return columns_as_text(item)
     return item
 
 
@@ -217,10 +218,10 @@ def reading_of(options: dict[str, Any]) -> dict[str, Any]:
 
 def parse_columns(text: str | None) -> dict[str, str]:
     """`user=A,query=B` as a table from our names to those of the log."""
-    pairs = [part.partition("=") for part in (text or "").split(",") if part]
-    if any(not (name and mark and column) for name, mark, column in pairs):
-        raise ParameterError("--columns is written user=NAME,query=NAME, our name first.")
-    return {name.strip(): column.strip() for name, _, column in pairs}
+    try:
+        return columns_in(text or "")
+    except ValueError:
+        raise ParameterError("--columns is written user=NAME,query=NAME, our name first.") from None
 
 
 def collected(*decorators: Callable[[Any], Any]) -> list[click.Parameter]:

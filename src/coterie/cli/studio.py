@@ -10,6 +10,7 @@ import click
 
 from coterie.cli import options as opt
 from coterie.cli.console import say
+from coterie.cli.errors import StoppedError
 from coterie.errors import MissingError
 
 
@@ -39,8 +40,13 @@ def studio(log: str | None, port: int, upload_limit: int, browser: bool | None) 
             # Its arguments can be seen by others on this machine, so it is told an address that works once.
             threading.Thread(target=webbrowser.open, args=(running.once,), daemon=True).start()
 
-    serve(log, ready, port=port, upload=upload_limit << 20)
-    say("Closed. Nothing was kept.")
+    closed = "Closed. Nothing is left but the folders that you asked for and that were complete."
+    try:
+        serve(log, ready, port=port, upload=upload_limit << 20)
+    except StoppedError as stop:
+        stop.says = closed
+        raise
+    say(closed)
 
 
 def _has_screen() -> bool:

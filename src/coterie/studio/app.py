@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
@@ -23,14 +24,20 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from coterie.core import registry
+from coterie.core.columns import columns_as_text
+from coterie.core.scratch import disk_is_full
+from coterie.errors import CoterieError
 from coterie.studio import beside, commands, forms, pages, plain
 from coterie.studio.desk import COMPARED, Attempt, Desk, OpenLog
 from coterie.studio.forms import BadFormError
 from coterie.studio.guard import DOCUMENT_POLICY, TooMuchError
 from coterie.studio.picture import draw
 from coterie.studio.queue import Job
+from coterie.studio.sources import whole_path
 
 MOST_SYNTHETIC = 100_000
+MOST_FILES = 50
+"""Files that can be dropped at once."""
 
 
 class Studio:
@@ -71,6 +78,8 @@ class Studio:
         handlers: dict[Any, Any] = {
             HTTPException: self._http_error,
             BadFormError: self._bad_form,
+            CoterieError: self._bad_form,
+            OSError: self._system,
             TooMuchError: self._too_much,
             Exception: self._ours,
         }
@@ -90,14 +99,15 @@ class Studio:
             upload=self._upload,
             **parts,
         )
-        return HTMLResponse(text, status)
+        # Whoever waits for their first page is served first; then work may start.
+        return HTMLResponse(text, status, background=BackgroundTask(desk.queue.begin))
 
     def _to(self, path: str) -> RedirectResponse:
         return RedirectResponse(f"{self._base}{path}", 303)
 
     async def _form(self, request: Request) -> FormData:
         """What was sent, if a page of ours sent it."""
-        form = await request.form(max_files=50, max_fields=400)
+        form = await request.form(max_files=MOST_FILES, max_fields=400)
         token = form.get("token")
         if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self._desk.token.encode()):
             await form.close()
@@ -125,11 +135,17 @@ class Studio:
             raise HTTPException(404)
         return attempt
 
+    def _asked_for(self, request: Request, log: OpenLog) -> Attempt | None:
+        """The release of this log that an address names; None where it names none, or one of another log."""
+        attempt = self._desk.attempts.get(forms.number_in(request.query_params.get("try")))
+        return attempt if attempt is not None and attempt.log == log.id else None
+
     async def _http_error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (Starlette's signature)
         status = error.status_code if isinstance(error, HTTPException) else 500
         says = {
             403: "This form is not from a page of this studio, or the studio was started anew. Reload the page.",
             404: "There is nothing at this address. The studio keeps nothing once it was closed.",
+            400: f"That could not be read. At most {MOST_FILES} files can be dropped at once; else name them.",
         }.get(status, "This address does not work that way.")
         return self._page("message", "", status=status, heading="That did not work", says=says)
 
@@ -139,6 +155,12 @@ class Studio:
     async def _too_much(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (the same)
         says = "That is larger than the studio takes, so nothing was kept. Go back, and type where the file is instead."
         return self._page("message", "", status=413, heading="Too large", says=says)
+
+    async def _system(self, request: Request, error: Exception) -> Response:
+        if not disk_is_full(error):
+            return await self._ours(request, error)
+        says = "The disk is full, so nothing was kept. Make room and try again, or type where the file is instead."
+        return self._page("message", "", status=507, heading="No room", says=says)
 
     async def _ours(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (the same)
         # Whatever it is: its message may hold what was typed, and is neither shown nor logged.
@@ -172,6 +194,8 @@ class Studio:
             case "synthetic":
                 users = forms.whole_of(form, "users", 2, MOST_SYNTHETIC)
                 kind = forms.text_of(form, "kind")
+                if kind and (self._desk.catalogue is None or kind not in self._desk.catalogue.synthetic):
+                    raise BadFormError("There is no such kind of made-up log.")
                 source = plain.Source(paths=(f"synth:users={users},seed=7{f',kind={kind}' if kind else ''}",))
             case "drop":
                 source = await self._dropped(form)
@@ -185,7 +209,7 @@ class Studio:
             raise BadFormError("Type where the log is: the path of a file, or a pattern such as logs/*.gz")
         if path == "-":
             raise BadFormError("A log cannot be typed here. Name a file.")
-        return plain.Source(paths=(str(Path(path).expanduser()),), reading=forms.reading_of(form))
+        return plain.Source(paths=(whole_path(path),), reading=forms.reading_of(form))
 
     async def _dropped(self, form: FormData) -> plain.Source:
         paths, names = await self._files(form)
@@ -196,17 +220,19 @@ class Studio:
     async def _log(self, request: Request) -> Response:
         log, desk = self._log_of(request), self._desk
         known = None if desk.catalogue is None or log.opened is None else desk.catalogue.columns.get(log.opened.shape)
-        names = log.names or (log.opened.names if log.opened is not None else ())
+        names = () if log.hides else log.names or (log.opened.names if log.opened is not None else ())
         return self._page(
             "log", "open", log, formats=registry.names("formats"), steps_there=registry.names("steps"),
-            command=commands.inspect(log.source), known=known or forms.SEARCHES, names=names,
+            command=commands.inspect(log.shown), columns=columns_as_text(log.shown.reading.get("columns", {})),
+            known=known or forms.SEARCHES, names=names,
         )  # fmt: skip
 
     async def _again(self, request: Request) -> Response:
         form, log = await self._form(request), self._log_of(request)
-        return self._to(
-            f"/log/{self._desk.again(log, forms.reading_of(form), forms.text_of(form, 'prepare') or 'default').id}"
-        )
+        reading = forms.reading_of(form)
+        if log.hides and "columns" not in reading:  # the page does not name them
+            reading["columns"] = log.source.reading["columns"]
+        return self._to(f"/log/{self._desk.again(log, reading, forms.text_of(form, 'prepare') or 'default').id}")
 
     async def _show(self, request: Request) -> Response:
         form, log = await self._form(request), self._log_of(request)
@@ -223,7 +249,7 @@ class Studio:
 
     async def _risk_page(self, request: Request) -> Response:
         log = self._log_of(request)
-        return self._page("risk", "risk", log, command=commands.inspect(log.source))
+        return self._page("risk", "risk", log, command=commands.inspect(log.shown))
 
     async def _risk(self, request: Request) -> Response:
         await self._form(request)
@@ -238,7 +264,7 @@ class Studio:
         catalogue = desk.catalogue
         if catalogue is None or log.opened is None:
             return self._page("wait", "choose", log, job=desk.known if catalogue is None else log.job)
-        attempt = desk.attempts.get(forms.number_in(request.query_params.get("try")))
+        attempt = self._asked_for(request, log)
         groups = catalogue.groups.get(log.opened.shape, ())
         offered = [name for _, _, names in groups for name in names]
         name = attempt.method if attempt is not None else request.query_params.get("method", "")
@@ -246,14 +272,14 @@ class Studio:
             name = next(iter(offered), "")
         offer = catalogue.offers.get(name)
         typed = dict(attempt.typed) if attempt is not None else {}
-        command = (
-            ""
-            if offer is None
-            else commands.anonymize(log.source, offer, typed or {"k": forms.k_of(offer)}, "safe.tsv")
-        )
+        number = "" if attempt is None else f".{attempt.id}"
+        out, record = f"safe{number}.tsv", f"record{number}"
+        values = typed or ({} if offer is None else {"k": forms.k_of(offer)})
+        command = "" if offer is None else commands.anonymize(log.shown, offer, values, out, record)
         return self._page(
             "choose", "choose", log, groups=groups, offers=catalogue.offers, offer=offer, typed=typed, attempt=attempt,
-            command=command, attacks=commands.measure(log.source, "safe.tsv"), tried=desk.tried(log),
+            command=command, attacks=commands.measure(log.shown, out, record), tried=desk.tried(log),
+            gone=attempt is None and "try" in request.query_params,
         )  # fmt: skip
 
     async def _try(self, request: Request) -> Response:
@@ -288,29 +314,39 @@ class Studio:
             most = beside.one_in_k(side)
         points = [] if x is None or y is None else beside.points(side, x.id, y.id)
         drawn = None if x is None or y is None else draw(points, (x.axis, y.axis), most, least)
-        records = [f"record.{each.id}" for each in side]
+        outs = [(each, f"compare.{each.id}.tsv", f"compare.{each.id}.record") for each in side]
+        made = [self._anonymize(log, *out) for out in outs]
+        page = commands.report(log.shown, [out for _, out, _ in outs], "compare.html", [kept for _, _, kept in outs])
         return self._page(
             "compare", "compare", log, tried=tried, side=side, risks=risks, uses=uses, x=x, y=y, most=most, least=least,
             drawn=drawn, short=beside.in_short(side), rows=beside.tables(side), compared=COMPARED,
             too_many=len(picked) > COMPARED,
-            command=commands.report(log.source, [f"safe.{each.id}.tsv" for each in side], "report.html", records),
+            command="\n".join([*made, page]),
         )  # fmt: skip
+
+    def _anonymize(self, log: OpenLog, attempt: Attempt, out: str, record: str) -> str:
+        """What to type for a release that was tried."""
+        catalogue = self._desk.catalogue
+        if catalogue is None:
+            return ""
+        return commands.anonymize(log.shown, catalogue.offers[attempt.method], attempt.typed, out, record)
 
     # --- decide ----------------------------------------------------------------------------------------
 
     async def _decide_page(self, request: Request) -> Response:
         log, desk = self._log_of(request), self._desk
         tried = desk.tried(log)
-        attempt = desk.attempts.get(forms.number_in(request.query_params.get("try"))) or (tried[0] if tried else None)
+        attempt = self._asked_for(request, log) or (tried[0] if tried else None)
         command = ""
-        if attempt is not None and desk.catalogue is not None:
-            offer = desk.catalogue.offers[attempt.method]
-            command = commands.anonymize(log.source, offer, attempt.typed, "release.tsv", "private-record")
-        done = [each for each in desk.decisions.values() if desk.attempts[each.attempt].log == log.id]
+        if attempt is not None:
+            out, record = "release.tsv", "private-record"
+            page = commands.report(log.shown, [out], "report.html", [record])
+            command = "\n".join([self._anonymize(log, attempt, out, record), page])
+        done = [each for each in desk.decisions.values() if each.log == log.id]
         return self._page(
             "decide", "decide", log, tried=tried, attempt=attempt, done=done, command=command,
             there=desk.catalogue, typed=desk.about,
-            folder=desk.about.get("folder") or str(Path.cwd() / "decision"),
+            folder=desk.about.get("folder") or str(Path.cwd() / "decision"), record=desk.keeps_record(attempt),
         )  # fmt: skip
 
     async def _decide(self, request: Request) -> Response:
@@ -332,8 +368,7 @@ class Studio:
         decision = self._desk.decisions.get(request.path_params["decision"])
         if decision is None:
             raise HTTPException(404)
-        attempt = self._desk.attempts[decision.attempt]
-        return self._page("decision", "decide", self._desk.logs[attempt.log], decision=decision, attempt=attempt)
+        return self._page("decision", "decide", self._desk.logs[decision.log], decision=decision)
 
     async def _report(self, request: Request) -> Response:
         """The report as it was written, in a sandbox: it has a style of its own and no way back to us."""
@@ -362,17 +397,19 @@ class Studio:
         if paths:
             out, name = forms.release_among(paths, names)
         elif out:
-            out = str(Path(out).expanduser())
-            name = Path(out).name
+            out = whole_path(out)
+            name = out.rpartition("/")[2]
         else:
             raise BadFormError("Drop a release and its sidecar, or type where it is.")
         log = self._desk.logs.get(forms.number_in(forms.text_of(form, "original")))
         original = None if log is None else log.source
         if original is None and (path := forms.text_of(form, "original_path")):
-            original = plain.Source(paths=(str(Path(path).expanduser()),))
+            original = plain.Source(paths=(whole_path(path),))
         promise, record = forms.text_of(form, "promise"), forms.text_of(form, "record")
+        record = whole_path(record) if record else ""
         k = forms.whole_of(form, "k", 1, 10**9) if forms.text_of(form, "k") else None
-        command = commands.verify(name if paths else out, original, promise, k, record)
+        shown = original if log is None else log.shown
+        command = commands.verify(name if paths else out, shown, promise, k, record)
         check = self._desk.check(
             name,
             command,

@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from coterie.core.columns import columns_as_text
+from coterie.core.place import place_of
 from coterie.studio.plain import Field, Offer, Source
+
+_OUT = "OUT"  # where a name goes that the shell makes
 
 
 def spelled(words: Sequence[str]) -> str:
@@ -17,36 +22,47 @@ def spelled(words: Sequence[str]) -> str:
 
 def inspect(source: Source) -> str:
     """Look at a log."""
-    return spelled(["coterie", "inspect", *source.names, *_reading(source), *_prepare(source)])
+    prepare = [] if source.prepare == "default" else ["--prepare", source.prepare]
+    return spelled(["coterie", "inspect", *_names(source), *_reading(source), *prepare])
 
 
 def anonymize(source: Source, offer: Offer, typed: Mapping[str, str], out: str, record: str = "") -> str:
     """Release a log."""
     kept = ["--record", record] if record else []
-    words = ["coterie", "anonymize", offer.name, *source.names, "-o", out, *_parameters(offer, typed)]
-    return spelled([*words, *_reading(source), *_prepare(source), *kept])
+    # Said even where it is the default, as some methods have more steps unless they are told.
+    settings = [*_parameters(offer, typed), *_reading(source), "--prepare", source.prepare]
+    return spelled([*_anonymize(source, offer, out), *settings, *kept])
 
 
-def measure(source: Source, out: str, record: str = "record") -> str:
+def anonymize_by(source: Source, offer: Offer, out: str, config: str) -> str:
+    """Release a log with the settings in a file."""
+    return spelled([*_anonymize(source, offer, out), "--config", config])
+
+
+def nightly(source: Source, offer: Offer, folder: Path, ending: str, config: str) -> str:
+    """A line for a crontab, in which % would end the line."""
+    words = [*_anonymize(source, offer, _OUT), "--config", config, "--quiet"]
+    dated = " ".join(f'"night.$(date +%F).{ending}"' if word is _OUT else shlex.quote(word) for word in words)
+    return "0 2 * * *  " + f"{spelled(['cd', str(folder)])} && {dated}".replace("%", "\\%")
+
+
+def measure(source: Source, out: str, record: str) -> str:
     """Attack and measure a release."""
-    originals = [word for name in source.names for word in ("--original", name)]
-    return spelled(["coterie", "measure", out, *originals, *_reading(source), "--record", record])
+    return spelled(["coterie", "measure", out, *_originals(source), *_reading(source), "--record", record])
 
 
 def report(source: Source, outs: Sequence[str], to: str, records: Sequence[str] = (), about: str = "") -> str:
     """One page about releases."""
-    originals = [word for name in source.names for word in ("--original", name)]
     kept = [word for record in records for word in ("--record", record)]
     signed = ["--about", about] if about else []
-    return spelled(["coterie", "report", *outs, *originals, *_reading(source), *kept, *signed, "-o", to])
+    return spelled(["coterie", "report", *outs, *_originals(source), *_reading(source), *kept, *signed, "-o", to])
 
 
 def verify(out: str, source: Source | None, promise: str = "", k: int | None = None, record: str = "") -> str:
     """Check a release again."""
-    originals = [] if source is None else [word for name in source.names for word in ("--original", name)]
-    reading = [] if source is None else _reading(source)
+    original = [] if source is None else [*_originals(source), *_reading(source)]
     asked = [*(["--promise", promise] if promise else []), *(["--k", str(k)] if k else [])]
-    return spelled(["coterie", "verify", out, *originals, *reading, *asked, *(["--record", record] if record else [])])
+    return spelled(["coterie", "verify", _name(out), *original, *asked, *(["--record", record] if record else [])])
 
 
 def settings(source: Source, offer: Offer, typed: Mapping[str, str]) -> str:
@@ -59,6 +75,26 @@ def settings(source: Source, offer: Offer, typed: Mapping[str, str]) -> str:
     for name, value in source.reading.items():
         values[name.replace("_", "-")] = value
     return toml(values)
+
+
+def _anonymize(source: Source, offer: Offer, out: str) -> list[str]:
+    """Without settings; what is elsewhere has no place beside it for the list of its releases."""
+    elsewhere = source.kept and any(place_of(path) is not None for path in source.paths)
+    unlisted = ["--history", "none"] if elsewhere else []
+    return ["coterie", "anonymize", offer.name, *_names(source), "-o", out, *unlisted]
+
+
+def _names(source: Source) -> list[str]:
+    return [_name(name) for name in source.names]
+
+
+def _name(name: str) -> str:
+    """The name of a file; one that looks like an option says that it is none."""
+    return f"./{name}" if name.startswith("-") else name
+
+
+def _originals(source: Source) -> list[str]:
+    return [word for name in _names(source) for word in ("--original", name)]
 
 
 def _parameters(offer: Offer, typed: Mapping[str, str]) -> list[str]:
@@ -109,11 +145,7 @@ def _reading(source: Source) -> list[str]:
         if value is True:
             words.append(option)
         elif isinstance(value, Mapping):
-            words += [option, ",".join(f"{ours}={theirs}" for ours, theirs in value.items())]
+            words += [option, columns_as_text(value)]
         else:
             words += [option, str(value)]
     return words
-
-
-def _prepare(source: Source) -> list[str]:
-    return [] if source.prepare == "default" else ["--prepare", source.prepare]

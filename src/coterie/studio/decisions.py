@@ -1,30 +1,39 @@
 """Decide: one folder with the release, its sidecar, the report to sign, and what repeats it every night.
 
-The release is made anew from the log by the job that the command line calls, and checked before it is written; the
-report attacks what was written. The private run record says who became whom: it stays in the studio, and goes with it,
-unless its owner asks for it.
+The release is the one that was tried, checked again from its file before it is written: the figures that were weighed
+are those of what is signed. The report attacks what was written, with the seed of every report on this log. All of it
+is made in a hidden folder beside the one that was asked for, and gets its name when it is complete: a decision that was
+stopped leaves nothing. The private run record says who became whom: it goes, unless its owner asks for it.
 """
 
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from coterie import jobs
+from coterie import jobs, verbs
+from coterie.core.log import Log, Release
+from coterie.core.row_digest import digest_of_rows
 from coterie.core.scratch import Scratch
-from coterie.errors import InputError, MissingError
+from coterie.errors import BrokenPromiseError, InputError, MissingError
 from coterie.measuring import report_files
+from coterie.places import is_elsewhere
 from coterie.reports.about import read_about
-from coterie.steps import parse_steps
+from coterie.reports.decision import Sheet
 from coterie.studio import commands
-from coterie.studio.fields import method_of
+from coterie.studio.figures import lines_of
 from coterie.studio.plain import Offer, Source, Written
+from coterie.studio.sources import MADE_UP
+from coterie.writing.history import History
+from coterie.writing.record import warned
+from coterie.writing.spending import for_the_operator
 
 if TYPE_CHECKING:
     from coterie.studio.tasks import Bench
@@ -32,12 +41,14 @@ if TYPE_CHECKING:
 RELEASE, REPORT, PAPER, ABOUT, SETTINGS, COMMANDS, RECORD = (
     "release", "report.html", "report.pdf", "about.toml", "settings.toml", "commands.txt", "private-record"
 )  # fmt: skip
+Paper = Literal["printed", "no browser", "failed"]
 
 
 def decide(
     bench: Bench,
     tell: Callable[..., None],
     source: Source,
+    number: int,
     offer: Offer,
     typed: Mapping[str, str],
     folder: str,
@@ -46,62 +57,44 @@ def decide(
     keep_record: bool,
 ) -> Written:
     """Write everything that a decision needs into a new folder."""
-    method = method_of(offer.name, typed)
-    place = _new_folder(folder)
-    out = place / f"{RELEASE}.{kind}"
-    record = place / RECORD if keep_record else bench.folder / "decided" / f"{abs(hash(str(place)))}.record"
-    record.parent.mkdir(mode=0o700, exist_ok=True)
-    notes: list[str] = []
-    made_up = source.paths[0].startswith("synth:")
-
-    def progress(step: str, share: float | None = None) -> None:
-        order = ("read", "learn", "plan", "release", "verify", "write", "report")
-        at = order.index(step) if step in order else 0
-        tell(_SAID.get(step, step), 0.5 if step == "report" else 0.5 * (at + (share or 0)) / (len(order) - 1))
-
-    place.mkdir(exist_ok=True)
-    done = jobs.anonymize_files(
-        source.paths,
-        [method],
-        [jobs.Target(path=str(out), record=record)],
-        reading=source.reading,
-        steps=parse_steps(source.prepare),
-        history=None if source.kept and not made_up else "none",
-        progress=progress,
-        note=notes.append,
-    )[0]
-    notes += done.warnings
-    progress("report")
-    (place / ABOUT).write_text(_about(about), encoding="utf-8")
-    broken = report_files(
-        [str(out)],
-        source.paths,
-        place / REPORT,
-        records=[record],
-        reading=source.reading,
-        about=read_about(place / ABOUT),
-        note=notes.append,
-    )
-    if broken:
-        raise InputError("The log changed while the release was made from it. Decide again.")
-    tell("Printing the report", 0.95)
-    pdf = printed(place / REPORT, place / PAPER)
-    (place / SETTINGS).write_text(commands.settings(source, offer, typed), encoding="utf-8")
-    (place / COMMANDS).write_text(_commands(source, offer, out.name, keep_record), encoding="utf-8")
-    files = [
-        (out.name, "the release, which may leave the house"),
-        (f"{out.name}.json", "its sidecar: the promise, the checks and the digest; give it along"),
-        (REPORT, "the page to read and sign"),
-        *([(PAPER, "the same on paper")] if pdf else []),
-        (ABOUT, "what you wrote: purpose, recipient, reason"),
-        (SETTINGS, "the settings, for a nightly job"),
-        (COMMANDS, "the same from the command line"),
-        *([(RECORD, "who became whom: it undoes the release, so keep it to yourself")] if keep_record else []),
-    ]
+    place = new_folder(folder)
+    _, log = bench.read(source, tell)
+    tell(_SAID["verify"], 0.02)
+    release = _checked_again(bench, number, log)
+    book = book_of(source, needed=False)
+    hidden = Scratch(beside=place.parent)
+    try:
+        made = hidden.path / "decision"
+        made.mkdir()
+        out, record = made / f"{RELEASE}.{kind}", (made if keep_record else hidden.path) / RECORD
+        tell(_SAID["write"], 0.1)
+        warning = "" if book is None else book.warning(release, log.digest)
+        digest = verbs.write(warned(release, warning), out, record=record)
+        notes = [*release.warnings, *filter(None, [warning]), *for_the_operator(release)]
+        (made / ABOUT).write_text(_about(about), encoding="utf-8")
+        sheet = _report(source, made, out, record, tell, notes)
+        tell("Printing the report", 0.95)
+        paper = printed(made / REPORT, made / PAPER)
+        (made / SETTINGS).write_text(commands.settings(source, offer, typed), encoding="utf-8")
+        needs = needs_record(release)
+        (made / COMMANDS).write_text(_commands(source, offer, place, out.name, keep_record, needs), encoding="utf-8")
+        made.rename(place)
+        if book is not None:
+            book.add(release, log.digest, digest)
+    finally:
+        hidden.remove()
     return Written(
-        folder=str(place), files=tuple(files), sentence=done.sentence, sha256=_digest(out), notes=tuple(notes),
-        report=str(place / REPORT), pdf=pdf,
-    )  # fmt: skip
+        folder=str(place),
+        files=tuple(_files(out.name, sheet.recommended is not None, paper == "printed", keep_record, needs)),
+        sentence=release.verdict.sentence,
+        sha256=digest,
+        notes=tuple(dict.fromkeys(notes)),
+        report=str(place / REPORT),
+        paper=paper,
+        advice=sheet.advice,
+        recommended=sheet.recommended is not None,
+        weighed=lines_of(sheet),
+    )
 
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -110,27 +103,85 @@ _FLAGS = (
     "--disable-component-update", "--disable-sync", "--disable-extensions", "--no-pdf-header-footer",
 )  # fmt: skip
 _PATIENCE = 120  # seconds
+_SHORT = 56  # letters of a folder in which Chromium can have a socket: the system allows 107 for its whole path
+_SYSTEM = Path("/tmp")  # noqa: S108 (folders in it are private)
 _SAID = {
-    "read": "Reading the log",
-    "learn": "Learning what does not depend on k",
-    "plan": "Deciding",
-    "release": "Applying the decision",
-    "verify": "Checking the promise with other code",
+    "read": "Reading the log again",
+    "verify": "Checking the release that was tried once more",
     "write": "Writing the release",
-    "report": "Attacking what was written, and writing the report",
+    "measure": "Attacking what was written",
+    "draw": "Writing the report",
 }
 
 
-def _new_folder(text: str) -> Path:
+def new_folder(text: str) -> Path:
     """A folder that is not there yet, or is empty."""
-    place = Path(text.strip()).expanduser().absolute()
-    if not text.strip():
+    if not text.strip() or "\0" in text:
         raise InputError("Say where to write: the name of a new folder.")
+    try:
+        place = Path(text.strip()).expanduser().resolve()
+    except RuntimeError:
+        raise InputError("There is no user of the name behind ~. Type the whole path of the folder.") from None
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise InputError(f"{place} is there already. Choose another folder.")
     if not place.parent.is_dir():
         raise MissingError(f"The folder {place.parent} does not exist. Make it first.")
     return place
+
+
+def needs_record(release: Release) -> bool:
+    """Whether its promise can be checked only by who has its private record."""
+    return any(promise.evidence for promise in release.promises)
+
+
+def book_of(source: Source, *, needed: bool) -> History | None:
+    """The list of a log's releases, which lies beside the log; none for logs that have no place beside them."""
+    if source.paths[0].startswith(MADE_UP):
+        return None
+    if source.kept and not is_elsewhere(source.paths):
+        return History.of(jobs.files_of_paths(source.paths), None, None, needed=needed)
+    if needed:
+        raise InputError(
+            "What such a release spends has to be listed beside the log, and there is no place beside this one: it was "
+            "dropped into the studio, which keeps nothing, or it is no file of this machine. Open a file by its name."
+        )
+    return None
+
+
+def _checked_again(bench: Bench, number: int, log: Log) -> Release:
+    """The release that was tried, as it lies on disk, once its rows and its promise were checked anew."""
+    path, record = bench.tried(number)
+    release = verbs.load_release(path, record)
+    verdict = verbs.verify(path, log, record=release.record)
+    if verdict.exit_code:
+        raise BrokenPromiseError("The release that was tried does not keep its promise, so nothing was written.")
+    shape = release.log.shape
+    rows = release.log.frame.select(shape.released)
+    same = replace(log, frame=rows, shape=shape, resources=(log.resources, release.log.resources))
+    return replace(release, log=same, path=None, sha256="", verified=digest_of_rows(rows))
+
+
+def _report(source: Source, made: Path, out: Path, record: Path, tell: Callable[..., None], notes: list[str]) -> Sheet:
+    """Write the page to sign; what it recommends."""
+    sheets: list[Sheet] = []
+
+    def progress(step: str, share: float | None = None) -> None:
+        tell(_SAID.get(step, step), 0.15 if step in ("read", "verify") else 0.15 + 0.8 * (share or 0.0))
+
+    broken = report_files(
+        [str(out)],
+        source.paths,
+        made / REPORT,
+        records=[record],
+        reading=source.reading,
+        about=read_about(made / ABOUT),
+        weighed=sheets.append,
+        progress=progress,
+        note=notes.append,
+    )
+    if broken:
+        raise InputError("The log changed while the release was checked. Open it again, and try once more.")
+    return sheets[0]
 
 
 def _about(about: Mapping[str, Any]) -> str:
@@ -140,45 +191,76 @@ def _about(about: Mapping[str, Any]) -> str:
     return commands.toml(said) + (f"\n[thresholds]\n{commands.toml(limits)}" if limits else "")
 
 
-def printed(page: Path, to: Path) -> bool:
-    """A page as PDF, where there is a Chromium; whether there is one now."""
+def printed(page: Path, to: Path) -> Paper:
+    """A page as PDF, where there is a Chromium that can."""
     chromium = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if chromium is None:
-        return False
+        return "no browser"
     profile, alone = Scratch(), [] if os.getuid() else ["--no-sandbox"]  # which cannot be for root
+    usual = Path(tempfile.gettempdir())
+    elsewhere = Scratch(beside=_SYSTEM) if len(str(usual)) > _SHORT else None
+    sockets = usual if elsewhere is None else elsewhere.path
     part = profile.path / to.name
     command = [chromium, *_FLAGS, *alone, f"--user-data-dir={profile.path}", f"--print-to-pdf={part}", page.as_uri()]
+    surroundings = {**os.environ, "TMPDIR": str(sockets)}
     with suppress(OSError, subprocess.TimeoutExpired):
-        subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)  # noqa: S603 (found, not typed)
+        subprocess.run(  # noqa: S603 (found, not typed)
+            command, capture_output=True, timeout=_PATIENCE, check=False, env=surroundings
+        )
     if not part.is_file() or not part.read_bytes().startswith(b"%PDF"):
-        return False
+        return "failed"
     shutil.copyfile(part, to)
-    return True
+    return "printed"
 
 
-def _digest(path: Path) -> str:
-    from coterie.writing.files import sha256
-
-    return sha256(path)
-
-
-def _commands(source: Source, offer: Offer, out: str, keep_record: bool) -> str:
-    names = shlex.join(source.names)
-    record = RECORD if keep_record else ""
-    nightly = f"coterie anonymize {offer.name} {names} -o NIGHT.{out.partition('.')[2]} --config {SETTINGS} --quiet"
-    lines = [
-        "# The same release, checked before it is written:",
-        f"coterie anonymize {offer.name} {names} -o {out} --config {SETTINGS}",
-        "",
-        "# Check it again, as anybody can who has the log:",
-        commands.verify(out, source),
-        "",
-        "# The page to sign:",
-        commands.report(source, [out], REPORT, [record] if record else [], ABOUT),
-        "",
-        "# Every night at two, in a crontab. It ends with 0 if written, 1 if the promise would be broken, else 2:",
-        f"0 2 * * *  cd FOLDER && {nightly}",
-        "",
-        "# Two releases of one log can be laid side by side. For a log that grows, use: coterie append",
+def _files(out: str, recommended: bool, paper: bool, keep_record: bool, needs: bool) -> list[tuple[str, str]]:
+    """What is in the folder, and what each file is."""
+    release = (
+        "the release; as the report weighs it, it may be shared under the conditions that you wrote"
+        if recommended
+        else "the release, which the report does not recommend to share: read why before anybody gets it"
+    )
+    check = "; its promise cannot be checked without it" if needs else ""
+    return [
+        (out, release),
+        (f"{out}.json", "its sidecar: the promise, the checks and the digest; it goes with the release"),
+        (REPORT, "the page to read and sign"),
+        *([(PAPER, "the same on paper")] if paper else []),
+        (ABOUT, "what you wrote: purpose, recipient, reason"),
+        (SETTINGS, "the settings, for a nightly job"),
+        (COMMANDS, "the same from the command line"),
+        *([(RECORD, f"who became whom: it undoes the release, so keep it to yourself{check}")] if keep_record else []),
     ]
-    return "\n".join(lines) + "\n"
+
+
+def _commands(source: Source, offer: Offer, place: Path, out: str, kept: bool, needs: bool) -> str:
+    """What to type for the same, from the top: all of it works in a shell as it stands."""
+    again, record = f"again.{out.partition('.')[2]}", RECORD if kept else ""
+    dropped = [] if source.kept else ["# The log was dropped into the studio: type where your own copy is.", ""]
+    checked = "# Check the release again, as anybody can who has the log:"
+    if needs:
+        checked = "# Check the release again, which takes the log and the private record:"
+    check = [checked, commands.verify(out, source, record=record if needs else "")]
+    if needs and not kept:
+        check = ["# The release can be checked only with its private record, which was not kept."]
+    page = "# The page to sign once more:" if kept else "# A page without attacks; these need the private record:"
+    return "\n".join(
+        [
+            commands.spelled(["cd", str(place)]),
+            "",
+            *dropped,
+            "# Another release with the same settings, checked before it is written. What is drawn at random differs:",
+            commands.anonymize_by(source, offer, again, SETTINGS),
+            "",
+            *check,
+            "",
+            page,
+            commands.report(source, [out], "again.html", [record] if record else [], ABOUT),
+            "",
+            "# Every night at two, in a crontab. It ends with 0 if written, 1 if the promise would be broken, else 2:",
+            commands.nightly(source, offer, place, again.partition(".")[2], SETTINGS),
+            "",
+            "# Two releases of one log can be laid side by side. For a log that grows, use: coterie append",
+            "",
+        ]
+    )

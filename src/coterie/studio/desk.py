@@ -14,14 +14,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
+from coterie.core.place import place_of
 from coterie.studio import plain
 from coterie.studio.queue import Job, Queue
+from coterie.studio.sources import MADE_UP, stamp_of, whole_path
 
 COMPARED = 4
 """Releases that stand side by side at most."""
 TRIED = 200
 """Releases that are kept at most."""
+HIDDEN = "…"
+"""Stands for a name that may be a value."""
+SIDECAR = ".json"
 _SAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST, _SAFE_LONGEST = 255, 75
 
 
 @dataclass(kw_only=True)
@@ -38,15 +44,31 @@ class OpenLog:
     """Values of the log: only where the owner asked for them, until they hide them."""
     names: tuple[str, ...] | None = None
     """What stands in the first line of a file that could not be read: only where the owner asked."""
+    of_values: bool = False
+    """Whether its columns were chosen from such a line, which may hold values: they are shown as long as it is."""
     asked: Job | None = None
+
+    @property
+    def hides(self) -> bool:
+        """Whether the names of its columns may be values, and nobody asked to see them."""
+        return self.of_values and self.names is None
+
+    @property
+    def shown(self) -> plain.Source:
+        """The log as pages may spell it: without names of columns that may be values."""
+        columns = self.source.reading.get("columns")
+        if not self.hides or columns is None:
+            return self.source
+        return replace(self.source, reading={**self.source.reading, "columns": dict.fromkeys(columns, HIDDEN)})
 
     @property
     def name(self) -> str:
         """What people call it."""
         shown = self.source.names
-        if shown[0].startswith("synth:"):
-            return f"Made-up log ({shown[0].removeprefix('synth:').replace(',', ', ')})"
-        first = Path(shown[0]).name
+        if shown[0].startswith(MADE_UP):
+            return f"Made-up log ({shown[0].removeprefix(MADE_UP).replace(',', ', ')})"
+        place = place_of(shown[0])
+        first = Path(shown[0]).name if place is None else place.label
         return first if len(shown) == 1 else f"{first} and {len(shown) - 1} more"
 
 
@@ -76,10 +98,16 @@ class Decision:
     """A folder that was asked for."""
 
     id: int
+    log: int
     attempt: int
     job: Job
     folder: str
     written: plain.Written | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the folder got its name all the same, in the moment in which the job was stopped."""
+        return bool(self.job.began) and Path(self.folder).is_dir()
 
 
 @dataclass(kw_only=True)
@@ -121,7 +149,8 @@ class Desk:
     # --- logs ------------------------------------------------------------------------------------------
 
     def open(self, source: plain.Source) -> OpenLog:
-        """Open a log; the same one, read in the same way, is opened once."""
+        """Open a log; the same one, read in the same way, is opened once, unless its files have changed."""
+        source = replace(source, stamp=stamp_of(source.paths))
         for log in self.logs.values():
             if log.source.key == source.key and not (log.job is not None and log.job.state in ("failed", "stopped")):
                 return log
@@ -134,7 +163,11 @@ class Desk:
 
     def again(self, log: OpenLog, reading: Mapping[str, object], prepare: str) -> OpenLog:
         """The same files, read in another way: another log."""
-        return self.open(replace(log.source, reading=reading, prepare=prepare))
+        other = self.open(replace(log.source, reading=reading, prepare=prepare))
+        if reading.get("columns") and (log.names is not None or log.of_values):
+            other.of_values = True
+            other.names = other.names or log.names
+        return other
 
     def ask(self, log: OpenLog, what: str) -> None:
         """Show values of a log: `rows`, or the `names` in the first line."""
@@ -168,10 +201,10 @@ class Desk:
         return self.attempts[number]
 
     def _forget(self) -> None:
-        """Forget the oldest attempts where there are too many, and those that came to nothing."""
-        over = [a for a in self.attempts.values() if a.job.state == "stopped"]
-        over += list(self.attempts.values())[: max(0, len(self.attempts) - TRIED)]
-        for attempt in over:
+        """Forget the oldest attempts where there are too many; not those that somebody decided about or waits for."""
+        decided = {decision.attempt for decision in self.decisions.values()}
+        free = [each for each in self.attempts.values() if each.job.over and each.id not in decided]
+        for attempt in free[: max(0, len(self.attempts) - TRIED)]:
             self.attempts.pop(attempt.id, None)
             for ending in ("parquet", "parquet.json", "record"):
                 path = self.folder / "tried" / f"{attempt.id}.{ending}"
@@ -193,15 +226,21 @@ class Desk:
         """Write a folder."""
         if self.catalogue is None:
             raise LookupError(attempt.method)
+        folder = whole_path(folder)
         self.about = {**about, "folder": folder}
         number = next(self._numbers)
         job = self.queue.submit(
             f"Writing {folder}", "decide", lambda it: _set(self.decisions[number], "written", it),
-            source=self.logs[attempt.log].source, offer=self.catalogue.offers[attempt.method], typed=attempt.typed,
+            beside=Path(folder).parent, source=self.logs[attempt.log].source, number=attempt.id,
+            offer=self.catalogue.offers[attempt.method], typed=attempt.typed,
             folder=folder, kind=kind, about=dict(about), keep_record=keep_record,
         )  # fmt: skip
-        self.decisions[number] = Decision(id=number, attempt=attempt.id, job=job, folder=folder)
+        self.decisions[number] = Decision(id=number, log=attempt.log, attempt=attempt.id, job=job, folder=folder)
         return self.decisions[number]
+
+    def keeps_record(self, attempt: Attempt | None) -> bool:
+        """Whether the private record is kept unless its owner says otherwise: where nothing can be checked without."""
+        return attempt is not None and attempt.tried is not None and attempt.tried.needs_record
 
     def check(self, name: str, command: str, log: int | None, **asked: Any) -> Checked:
         """Check a release; `asked` is what the task takes."""
@@ -220,7 +259,8 @@ class Desk:
         Nothing of the name but letters, digits, dots and dashes of its last part becomes part of a path.
         """
         place = self.folder / "dropped" / secrets.token_hex(8)
-        place.mkdir(mode=0o700, parents=True)
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        place.mkdir(mode=0o700)
         paths, names = list[str](), list[str]()
         for given, stream in files:
             name = last_part(given)
@@ -237,12 +277,16 @@ class Desk:
 
 def last_part(name: str) -> str:
     """The last part of a name of a file, whatever system it is from."""
-    return re.split(r"[/\\]", name)[-1].strip().replace("\0", "")[:200]
+    return re.split(r"[/\\]", name)[-1].strip().replace("\0", "")[-_LONGEST:]
 
 
 def safe_name(name: str) -> str:
-    """A name without anything that could mean more than a name; what it ends in stays, as it tells what the file is."""
-    return _SAFE.sub("_", name).lstrip(".")[-80:]
+    """A name without anything that could mean more than a name; what it ends in stays, as it tells what the file is.
+
+    A sidecar is still called as its release is, however long their names are.
+    """
+    ending = SIDECAR if name.endswith(SIDECAR) else ""
+    return _SAFE.sub("_", name.removesuffix(ending)).lstrip(".")[-_SAFE_LONGEST:] + ending
 
 
 def _set(target: object, name: str, value: object) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from coterie.core import registry
 from coterie.core.params import Above, Choice, File, Flag, Param, Range, Several, params_of
 from coterie.core.plan import Facts
+from coterie.core.promise import promise_nothing
 from coterie.core.shapes import SHAPES
 from coterie.errors import CoterieError, ParameterError
 from coterie.studio.plain import Field, Offer
@@ -41,7 +42,7 @@ def offers() -> tuple[Offer, ...]:
 
 def _offer(name: str) -> Offer:
     method = registry.method(name)
-    publishes, about = _kind(method)
+    publishes, about, promises = _kind(method)
     return Offer(
         name=name,
         doc=" ".join((method.__doc__ or name).split()),
@@ -51,17 +52,21 @@ def _offer(name: str) -> Offer:
         about=about,
         fields=tuple(_field(param) for param in params_of(method)),
         spends=hasattr(method, "spends"),
+        promises=promises,
     )
 
 
-def _kind(method: Any) -> tuple[str, str]:
-    """What it publishes unless told otherwise; of a method that needs to be told something, by the shape it gives."""
+def _kind(method: Any) -> tuple[str, str, bool]:
+    """What it publishes unless told otherwise, about what, and whether it promises anything.
+
+    Of a method that needs to be told something, by the shape it gives.
+    """
     counts = getattr(getattr(method, "gives", None), "count", "")
     try:
         promises = method().promises(Facts(subjects=10**6, rows=10**7, owners=None, shape=method.accepts[0]))
-        return promises[0].releases, promises[0].about
+        return promises[0].releases, promises[0].about, not promise_nothing(promises)
     except (CoterieError, IndexError, TypeError):
-        return ("counts", "items") if counts else ("text", "items")
+        return ("counts", "items", True) if counts else ("text", "items", True)
 
 
 def _field(param: Param) -> Field:
@@ -101,7 +106,11 @@ def _field(param: Param) -> Field:
 
 
 def groups_for(shape: str, every: tuple[Offer, ...]) -> list[tuple[str, str, list[Offer]]]:
-    """The methods for a log of that shape by what one wants to publish: heading, reading, methods."""
+    """The methods for a log of that shape by what one wants to publish: heading, reading, methods.
+
+    A yardstick, which promises nothing, is not among them.
+    """
+    every = tuple(each for each in every if each.promises)
     of_shape = SHAPES[shape]
     nouns = {"items": of_shape.item_nouns, "subject": of_shape.subject_noun}
     found: dict[tuple[str, str], list[Offer]] = {}

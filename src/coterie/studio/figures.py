@@ -13,7 +13,7 @@ from coterie.core.log import Log
 from coterie.core.nouns import in_words_of
 from coterie.core.shapes import Shape
 from coterie.reports import figures as report
-from coterie.reports.decision import decide
+from coterie.reports.decision import Sheet, decide
 from coterie.reports.views import LogView, ReleaseView
 from coterie.studio.plain import RiskNumber, Shown, Weighing
 
@@ -56,9 +56,9 @@ def numbers_now(log: Log, scores: pl.DataFrame, view: LogView) -> tuple[RiskNumb
         for each in rates:
             value, unit = _look(scores, each.measure, each.before)
             if each.risk == risk and value is not None:
-                control, control_unit = _look(scores, each.measure, each.control)
+                control, _ = _look(scores, each.measure, each.control)
                 says = in_words_of(log.shape, each.attacker)
-                found.append((value, report.shown(value, unit), says, report.shown(control, control_unit)))
+                found.append((value, report.shown(value, unit), says, report.shown(control, "%")))  # as on the sheet
         first = found[0] if found else (None, report.NONE, "", report.NONE)
         others = [(says[0].upper() + says[1:], text) for _, text, says, _ in found[1:]]
         if risk == "singling out":
@@ -88,7 +88,12 @@ def _alone(view: LogView, shape: Shape) -> list[tuple[str, str]]:
 def weighed_in(log: LogView, view: ReleaseView, shape: Shape) -> tuple[tuple[Weighing, ...], str]:
     """The three lines of the first page of a report about this release alone, and what it would recommend."""
     sheet = decide(log, [view], report.Figures.collect(shape), None, "internal")
-    found = [
+    return lines_of(sheet), sheet.advice
+
+
+def lines_of(sheet: Sheet) -> tuple[Weighing, ...]:
+    """The three lines of the first page of a report about one release."""
+    return tuple(
         Weighing(
             risk=line.risk,
             before=report.shown(line.before, "%"),
@@ -101,8 +106,7 @@ def weighed_in(log: LogView, view: ReleaseView, shape: Shape) -> tuple[tuple[Wei
         )
         for weighing in sheet.weighings
         for line in weighing.lines
-    ]
-    return tuple(found), sheet.advice
+    )
 
 
 def findings_in(view: ReleaseView, shape: Shape) -> tuple[tuple[str, tuple[str, ...]], ...]:

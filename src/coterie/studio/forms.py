@@ -6,6 +6,7 @@ from typing import Any
 
 from starlette.datastructures import FormData
 
+from coterie.core.columns import columns_in
 from coterie.studio import plain
 
 _READING = ("format", "query_param", "user_field", "date")
@@ -64,10 +65,10 @@ def reading_of(form: FormData) -> dict[str, Any]:
     """How to read a log, as far as a form says it."""
     reading: dict[str, Any] = {name: text for name in _READING if (text := text_of(form, name))}
     columns = {name[7:]: text for name in form if name.startswith("column.") and (text := text_of(form, name))}
-    for pair in text_of(form, "columns").split(","):
-        ours, mark, theirs = pair.partition("=")
-        if mark and ours.strip() and theirs.strip():
-            columns[ours.strip()] = theirs.strip()
+    try:
+        columns |= columns_in(text_of(form, "columns"))
+    except ValueError:
+        raise BadFormError("Columns are written user=NAME,query=NAME: ours first.") from None
     if columns:
         reading["columns"] = columns
     if text_of(form, "allow_bad") == "on":

@@ -65,6 +65,7 @@ class Guard:
             return  # a websocket is closed unanswered
         inside = self._inside(scope)
         if inside is None:
+            await _drain(receive, SMALL)
             await _refuse(send, 403, _FORBIDDEN)
             return
         if inside == _LEAD:
@@ -127,10 +128,10 @@ class Guard:
         return origins == [origin] if method == "POST" else origins in ([], [origin])
 
 
-async def _drain(receive: Receive) -> None:
+async def _drain(receive: Receive, most: int = _HEARD_OUT) -> None:
     """Hear out somebody who sends too much, up to a point: a browser that is cut off shows no answer."""
     heard, more = 0, True
-    while more and heard < _HEARD_OUT:
+    while more and heard < most:
         message = await receive()
         heard += len(message.get("body", b""))
         more = message.get("more_body", False)

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+Stamp = tuple[tuple[str, int, int], ...]
+"""Files, with their sizes and when they were last changed."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
@@ -20,6 +23,8 @@ class Source:
 
     shown: tuple[str, ...] = ()
     """What people call the files, where they are the studio's own copies."""
+    stamp: Stamp = ()
+    """The files as they were when the log was opened."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -29,7 +34,7 @@ class Source:
     @property
     def key(self) -> tuple[object, ...]:
         """What rows depend on."""
-        return self.paths, repr(sorted(self.reading.items())), self.prepare
+        return self.paths, repr(sorted(self.reading.items())), self.prepare, self.stamp
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +155,8 @@ class Tried:
     """Whether random groups of the same size can stand beside it."""
     bound: float | None = None
     """The largest share of people, in percent, that the promise lets anyone who links names be right about."""
+    needs_record: bool = False
+    """Whether the promise can be checked only by who has the private record."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +184,12 @@ class Written:
     notes: tuple[str, ...] = ()
     report: str = ""
     """Where the page is."""
-    pdf: bool = False
+    paper: Literal["printed", "no browser", "failed"] = "no browser"
+    advice: str = ""
+    """What the report recommends, and why."""
+    recommended: bool = False
+    weighed: tuple[Weighing, ...] = ()
+    """The three lines of its first page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,7 +239,9 @@ class Offer:
     about: str
     fields: tuple[Field, ...]
     spends: bool
-    """Whether each release, also one that is only tried, costs the people in the log something."""
+    """Whether each release, also one that is only tried, uses up privacy of the people in the log."""
+    promises: bool = True
+    """Whether it promises anything; a yardstick that does not is no choice for anybody who wants to publish."""
 
 
 @dataclass(frozen=True, kw_only=True)

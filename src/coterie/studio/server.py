@@ -7,7 +7,6 @@ import socket
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import uvicorn
 
@@ -18,9 +17,12 @@ from coterie.studio.desk import Desk
 from coterie.studio.guard import SMALL, Guard
 from coterie.studio.plain import Source
 from coterie.studio.queue import Queue, Start, start_process
+from coterie.studio.sources import whole_path
 
 UPLOAD = 2 << 30
 """Bytes that may be dropped at once."""
+PATIENCE = 1.0
+"""Seconds that work waits for the first page: on a busy machine the two would slow each other down."""
 _WITH_FILES = ("/open", "/verify")
 
 
@@ -59,7 +61,7 @@ class Running:
         self.scratch.remove()
 
 
-def prepare(port: int = 0, upload: int = UPLOAD, start: Start = start_process) -> Running:
+def prepare(port: int = 0, upload: int = UPLOAD, start: Start = start_process, patience: float = PATIENCE) -> Running:
     """A studio at a port of this machine, any unless said, which nobody else can reach."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -71,7 +73,7 @@ def prepare(port: int = 0, upload: int = UPLOAD, start: Start = start_process) -
         raise InputError(f"Port {port} cannot be used ({error.strerror}). Leave out --port to take any.") from None
     scratch = Scratch()
     secret, once = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
-    desk = Desk(scratch.path, Queue(scratch.path, start))
+    desk = Desk(scratch.path, Queue(scratch.path, start, patience))
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     running: list[Running] = []
     app = Studio(desk, f"/{secret}", upload, close=lambda: running[0].stop()).app()
@@ -104,8 +106,7 @@ def serve(
     )  # what is being dropped goes there, too: this process does nothing else
     try:
         if log is not None:
-            path = log if log.startswith("synth:") else str(Path(log).expanduser())
-            running.desk.open(Source(paths=(path,)))
+            running.desk.open(Source(paths=(whole_path(log),)))
         ready(running)
         running.run()
     except KeyboardInterrupt:

@@ -7,7 +7,6 @@ there. Nothing is written anywhere else but by `decide`.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,16 +20,17 @@ from coterie.core.log import Log, Record, Release
 from coterie.core.params import early_params
 from coterie.core.plan import Method, baseline_of, spends
 from coterie.core.scores import score_table
-from coterie.errors import CoterieError, InputError, NotApplicableError
+from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures.comparison import Comparison, scores_of
+from coterie.measuring import seed_for
 from coterie.reports.views import LogView, ReleaseView, personal_data, site_searches
 from coterie.steps import parse_steps
-from coterie.studio.decisions import decide
+from coterie.studio.decisions import book_of, decide, needs_record
 from coterie.studio.fields import groups_for, method_of, offers
 from coterie.studio.figures import findings_in, numbers_now, shown_of, weighed_in
 from coterie.studio.masks import masked
 from coterie.studio.plain import Attacked, Catalogue, Judged, Opened, Risk, Source, Tried
-from coterie.writing.history import History
+from coterie.studio.sources import MADE_UP, refuse_changed
 from coterie.writing.spending import spend
 
 Told = Callable[..., None]
@@ -64,6 +64,7 @@ class Bench:
 
     def read(self, source: Source, tell: Told = lambda *_: None) -> tuple[Log, Log]:
         """A log as it was read and as it was prepared; from memory where it was the last one."""
+        refuse_changed(source)
         if self.log is None or self.log[0] != source.key:
             self.log = self.view = self.learnt = self.tables = None
             tell(STAGES["read"])
@@ -71,6 +72,10 @@ class Bench:
             as_read = verbs.read(list(source.paths), **source.reading)
             self.log = (source.key, as_read, verbs.prepare(as_read, steps))
         return self.log[1:]
+
+    def seed(self, source: Source) -> int:
+        """Whom attacks are tried on: the same people as in every report on this log."""
+        return seed_for(self.read(source)[0])
 
     def log_view(self, source: Source) -> LogView:
         """The log in counts."""
@@ -157,7 +162,7 @@ def open_log(bench: Bench, tell: Told, source: Source) -> Opened:
 
 
 def _made_up(source: Source) -> bool:
-    return len(source.paths) == 1 and source.paths[0].startswith("synth:")
+    return len(source.paths) == 1 and source.paths[0].startswith(MADE_UP)
 
 
 def _format_of(source: Source) -> str:
@@ -206,8 +211,8 @@ def risk(bench: Bench, tell: Told, source: Source) -> Risk:
     _, log = bench.read(source, tell)
     names = list(dict.fromkeys(each.measure for each in measures.weighed()))
     scores, left_out = score_table([]), dict[str, str]()
-    some, people = _some_people(log, bench.log_view(source).users)
-    comparison = Comparison.of(some, _renamed(some), seed=_seed_of(log), show_values=False)
+    some, people = _some_people(log, bench.log_view(source).users, bench.seed(source))
+    comparison = Comparison.of(some, _renamed(some), seed=bench.seed(source), show_values=False)
     for place, name in enumerate(names):
         tell(f"Attacking the log as it is: {name.replace('_', ' ')}", (place + 0.5) / (len(names) + 1))
         scores = scores.vstack(_measured(comparison, name, left_out))
@@ -221,22 +226,17 @@ def risk(bench: Bench, tell: Told, source: Source) -> Risk:
     )
 
 
-def _some_people(log: Log, people: int) -> tuple[Log, int]:
+def _some_people(log: Log, people: int, seed: int) -> tuple[Log, int]:
     """A log with the rows of at most so many people as attacks can be waited for, and how many they are.
 
-    Among fewer people somebody is found more easily, so the rates are rather too high than too low.
+    Among fewer people somebody is found more easily, so the rates overstate the risk rather than understate it.
     """
     if people <= ATTACKED:
         return log, people
     subject = log.shape.subject
     everybody = log.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject].sort()
-    drawn = everybody.sample(ATTACKED, seed=_seed_of(log)).to_frame().lazy()
+    drawn = everybody.sample(ATTACKED, seed=seed % 2**63).to_frame().lazy()
     return replace(log, frame=log.frame.join(drawn, on=subject, how="semi")), ATTACKED
-
-
-def _seed_of(log: Log) -> int:
-    """The same people are drawn for whatever is compared on one log."""
-    return int.from_bytes(hashlib.sha256(repr((log.digest, log.steps)).encode()).digest()[:8]) >> 1
 
 
 def _renamed(log: Log) -> Release:
@@ -275,7 +275,7 @@ def attempt(bench: Bench, tell: Told, source: Source, number: int, method: str, 
         tell(STAGES.get(step, step), 0.6 * (place + (share or 0.0)) / len(order))
 
     if spends(chosen) is not None:
-        spend(log, [chosen], _book(source, needed=True), None)
+        spend(log, [chosen], book_of(source, needed=True), None)
     release = _release(bench, source, log, chosen, progress)
     path, record = bench.tried(number)
     tell(STAGES["write"], 0.6)
@@ -304,6 +304,7 @@ def attempt(bench: Bench, tell: Told, source: Source, number: int, method: str, 
         left_out=tuple(view.left_out.items()),
         groups=baseline_of(chosen) is not None,
         bound=min(bounds, default=None),
+        needs_record=needs_record(release),
     )
 
 
@@ -313,20 +314,6 @@ def _release(bench: Bench, source: Source, log: Log, method: Method, progress: T
     if bench.learnt is None or bench.learnt[0] != key:
         bench.learnt = (key, verbs.learn(log, [method], progress=progress))
     return verbs.anonymize(log, method, learnt=bench.learnt[1], progress=progress)
-
-
-def _book(source: Source, *, needed: bool) -> History | None:
-    """The list of a log's releases, which lies beside the log; none for logs that are made up or were dropped here."""
-    if _made_up(source):
-        return None
-    if not source.kept:
-        if needed:
-            raise InputError(
-                "What such a release spends has to be listed beside the log, and this log was dropped into the studio, "
-                "which keeps nothing. Open it by its name instead."
-            )
-        return None
-    return History.of(formats.expand(source.paths, folders=True), None, None, needed=needed)
 
 
 def _personal(log: Log) -> list[Any]:
@@ -355,7 +342,7 @@ def _view(bench: Bench, source: Source, key: object, release: Release, names: li
     """A release with the scores of some measures, taken one after the other."""
     _, log = bench.read(source)
     if bench.tables is None or bench.tables[0] != key:
-        bench.tables = (key, Comparison.of(log, release, seed=_seed_of(log), show_values=False))
+        bench.tables = (key, Comparison.of(log, release, seed=bench.seed(source), show_values=False))
     comparison = bench.tables[1]
     view = verbs.release_view(log, release, names=[])
     scores, left_out = view.scores.drop("label", strict=False), dict[str, str]()
@@ -369,17 +356,22 @@ def _view(bench: Bench, source: Source, key: object, release: Release, names: li
 
 
 def attack(bench: Bench, tell: Told, source: Source, number: int, method: str, typed: Mapping[str, str]) -> Attacked:
-    """Attack a release that was tried and, where people are in groups, random groups in its place."""
+    """Attack a release that was tried and, where people are in groups, random groups in its place.
+
+    All as a report does it, so that the report of a decision has the same figures.
+    """
     _, log = bench.read(source, tell)
     release = verbs.load_release(*bench.tried(number))
-    names = [*attacking_measures(), *quick_measures()]
+    # With those that the first page of a report cannot do without, or it would recommend something else.
+    names = list(dict.fromkeys([*attacking_measures(), *quick_measures(), *measures.on_sheet()]))
     baseline = baseline_of(method_of(method, typed))
     parts = 1 if baseline is None else 2
     view = _view(bench, source, number, release, names, lambda name, share: tell(name, share / parts))
     random = None
     if baseline is not None:
         tell("Making random groups of the same size, to compare with", 0.5)
-        at_random = verbs.anonymize(log, baseline)  # never written
+        seed = None if release.record is None else release.record.run["seed"]
+        at_random = verbs.anonymize(log, baseline, seed=seed)  # never written
         random = _view(bench, source, (number, "random"), at_random, names,
                        lambda name, share: tell(f"Random groups. {name}", 0.5 + share / 2))  # fmt: skip
         bench.tables = None

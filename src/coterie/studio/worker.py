@@ -7,14 +7,16 @@ holds a value of the log, and those of others by their kind alone, because their
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 import threading
+from contextlib import suppress
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from coterie.core.scratch import disk_is_full
+from coterie.core.scratch import disk_is_full, remove_all
 from coterie.errors import CoterieError
 
 
@@ -28,8 +30,11 @@ def run(connection: Connection, folder: Path) -> None:
 
 
 def _end_with(sentinel: int) -> None:
-    """End when the server does, even in the middle of a task: nobody would hear of it."""
+    """End when the server does, even in the middle of a task: nobody would hear of it. Nothing half-written stays."""
     wait([sentinel])
+    remove_all()
+    with suppress(OSError, AttributeError):
+        os.killpg(0, signal.SIGKILL)  # with whatever was started here; the queue gave us a group of our own
     os._exit(1)
 
 

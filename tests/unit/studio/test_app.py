@@ -4,6 +4,8 @@ Covers: studio/pages.py, studio/tasks.py, studio/figures.py, studio/decisions.py
 studio/server.py, studio/worker.py, studio/plain.py
 """
 
+import errno
+import io
 import json
 import re
 import socket
@@ -18,7 +20,6 @@ import pytest
 from coterie.core import registry
 from coterie.errors import InputError
 from coterie.studio import beside, decisions, forms, pages, plain, server, tasks, worker
-from coterie.studio.figures import numbers_now
 from coterie.taxonomies import packed
 from coterie.taxonomies.build import build
 from tests.helpers.studios import studio
@@ -43,11 +44,6 @@ def canaries(tmp_path_factory):
     rows.append(f"7,2020-02-03 09:00:00,shop,1,http://{CANARIES[2]}/a")
     path.write_text("\n".join(["user,time,query,rank,url", *rows, "8,not a time,shop,1,"]) + "\n")
     return path
-
-
-def _attempt(browser, log, method, **typed):
-    where = browser.done(browser.post(f"/log/{log}/try", {"method": method, **{f"p.{k}": v for k, v in typed.items()}}))
-    return int(re.search(r"try=(\d+)", where)[1])
 
 
 # --- open --------------------------------------------------------------------------------------------
@@ -88,6 +84,8 @@ def test_a_dropped_log_is_copied_and_called_by_its_name(browser, log_file):
         ({"how": "name", "path": "-"}, "Name a file"),
         ({"how": "synthetic", "users": "1"}, "whole number from 2"),
         ({"how": "synthetic", "users": "many"}, "whole number from 2"),
+        ({"how": "synthetic", "users": "9", "kind": "topics,users=9"}, "no such kind"),
+        ({"how": "name", "path": "x", "columns": "user"}, "ours first"),
         ({"how": "drop"}, "No file came"),
         ({}, "Name a file, drop one"),
     ],
@@ -130,7 +128,8 @@ def test_columns_are_mapped_by_menus(browser, tmp_path):
         browser.post(f"/log/{first}/again", {"column.user": "cookie", "column.query": "q", "prepare": "none"})
     ).text
     assert "--prepare none" in second
-    assert "30" in second
+    assert "<dt>Rows</dt><dd>30</dd>" in second
+    assert "<dt>Users</dt><dd>6</dd>" in second
 
 
 def test_bad_lines_are_counted_and_values_are_masked(browser, canaries):
@@ -169,20 +168,6 @@ def test_risk_has_three_numbers_and_personal_data(browser, canaries):
     assert not [each for each in ("teapot", *CANARIES) if each in page]
 
 
-def test_risk_is_what_reports_say_of_the_original(browser, opened):
-    """The rates of the log as it is are those that a report on any release gives for the original."""
-    browser.done(browser.post(f"/log/{opened}/risk"))
-    risk = browser.desk.logs[opened].risk
-    attempt = _attempt(browser, opened, "microaggregate", k="3", publish="queries")
-    browser.done(browser.post(f"/try/{attempt}/attack"))
-    before = {each.says: each.before for each in browser.desk.attempts[attempt].attacked.weighed}
-    now = {each.says: each.text for each in risk.numbers if each.says}
-    assert set(now) & set(before)
-    for says in set(now) & set(before):
-        assert now[says] == before[says], says
-    assert callable(numbers_now)
-
-
 def test_of_a_large_log_some_people_are_attacked_and_the_page_says_so(browser, opened, monkeypatch):
     monkeypatch.setattr(tasks, "ATTACKED", 20)
     log = browser.desk.logs[opened]
@@ -203,30 +188,30 @@ def test_methods_are_those_of_the_registry(browser, opened):
     shape = browser.desk.logs[opened].opened.shape
     from coterie.core.shapes import SHAPES
 
-    assert sorted(set(offered)) == registry.methods_for(SHAPES[shape])
+    assert sorted(set(offered)) == [name for name in registry.methods_for(SHAPES[shape]) if name != "unprotected"]
 
 
 def test_a_release_is_tried_once(browser, opened):
-    first = _attempt(browser, opened, "suppress_rare", k="3")
+    first = browser.attempt(opened, "suppress_rare", k="3")
     page = unescape(browser.get(f"/log/{opened}/choose?try={first}").text)
     assert "at least 3 different users" in page
     assert "coterie anonymize suppress_rare" in page
     assert "--k 3" in page
-    assert _attempt(browser, opened, "suppress_rare", k="3") == first
-    assert _attempt(browser, opened, "suppress_rare", k="4") != first
+    assert browser.attempt(opened, "suppress_rare", k="3") == first
+    assert browser.attempt(opened, "suppress_rare", k="4") != first
     assert set(tasks.quick_measures()).isdisjoint(tasks.attacking_measures())
 
 
 @pytest.mark.parametrize("k", ["1", "none", "1000000", "5 users"])
 def test_a_method_that_refuses_says_why(browser, opened, k):
-    attempt = _attempt(browser, opened, "suppress_rare", k=k)
+    attempt = browser.attempt(opened, "suppress_rare", k=k)
     page = browser.get(f"/log/{opened}/choose?try={attempt}").text
     assert "that did not work" in page
     assert re.search("whole number|needs at least", page)
 
 
 def test_attacks_come_after_a_click_and_random_groups_are_grey(browser, opened):
-    attempt = _attempt(browser, opened, "microaggregate", k="4", publish="queries")
+    attempt = browser.attempt(opened, "microaggregate", k="4", publish="queries")
     before = browser.get(f"/log/{opened}/choose?try={attempt}").text
     assert "Attack it" in before
     assert "What an attacker learns" not in before
@@ -245,7 +230,7 @@ def test_an_unknown_method_is_refused(browser, opened):
 
 
 def test_compare_draws_up_to_four_and_thresholds(browser, opened):
-    numbers = [_attempt(browser, opened, "suppress_rare", k=str(k)) for k in (3, 4, 5, 6, 7)]
+    numbers = [browser.attempt(opened, "suppress_rare", k=str(k)) for k in (3, 4, 5, 6, 7)]
     asked = "&".join(f"t={number}" for number in numbers)
     page = browser.get(f"/log/{opened}/compare?{asked}&most=15&least=20").text
     assert len(re.findall(r'class="point', page)) == 4
@@ -263,7 +248,7 @@ def test_compare_and_decide_without_releases(browser):
 
 
 def test_a_decision_is_a_folder_that_verifies(browser, opened, log_file, tmp_path):
-    attempt = _attempt(browser, opened, "suppress_rare", k="3")
+    attempt = browser.attempt(opened, "suppress_rare", k="3")
     folder = tmp_path / "decision"
     form = {
         "folder": str(folder), "kind": "tsv", "purpose": f"Research {SCRIPT}", "recipient": "A lab", "reviewer": "B",
@@ -302,20 +287,21 @@ def test_a_decision_is_a_folder_that_verifies(browser, opened, log_file, tmp_pat
     ("form", "says"),
     [
         ({"kind": "tsv", "folder": ""}, "Say where to write"),
+        ({"kind": "tsv", "folder": "~nosuchuser/x"}, "no user of the name"),
         ({"kind": "exe", "folder": "x"}, "A release is written as"),
         ({"kind": "tsv", "folder": "x", "threshold.inference": "many"}, "percentage from 0 to 100"),
     ],
 )
 def test_bad_decisions(browser, opened, form, says):
-    attempt = _attempt(browser, opened, "suppress_rare", k="3")
+    attempt = browser.attempt(opened, "suppress_rare", k="3")
     answer = browser.post(f"/try/{attempt}/decide", form)
     assert answer.status_code == 400
     assert says in answer.text
 
 
 def test_a_folder_that_cannot_be(browser, opened, log_file):
-    attempt = _attempt(browser, opened, "suppress_rare", k="3")
-    for folder in ("/no/such/place/here", str(log_file)):
+    attempt = browser.attempt(opened, "suppress_rare", k="3")
+    for folder in ("/no/such/place/here", str(log_file), f"{log_file.parent}/nothing\0here"):
         page = browser.follow(browser.post(f"/try/{attempt}/decide", {"kind": "tsv", "folder": folder})).text
         assert "that did not work" in page
 
@@ -332,6 +318,38 @@ def test_a_forged_release_is_broken_and_one_of_others_is_judged(browser, opened,
     assert "no sidecar that says what is promised" in without
     assert browser.post("/verify", {}).status_code == 400
     assert browser.post("/verify", {"out": "x", "k": "-1"}).status_code == 400
+
+
+def test_a_release_of_a_long_name_keeps_its_sidecar(browser, opened, tmp_path):
+    attempt = browser.attempt(opened, "suppress_rare", k="3")
+    tried = browser.desk.folder / "tried" / f"{attempt}.parquet"
+    name = f"{'x' * 76}ease.parquet"
+    files = [(name, tried.read_bytes()), (f"{name}.json", Path(f"{tried}.json").read_bytes())]
+    page = browser.follow(browser.post("/verify", {"original": str(opened)}, files=[("files", each) for each in files]))
+    assert "All " in page.text
+    assert "is-kept" in page.text
+
+
+def test_too_many_files_and_a_full_disk_are_told(browser, monkeypatch):
+    many = [("files", (f"{i}.tsv", b"x")) for i in range(60)]
+    answer = browser.post("/open", {"how": "drop"}, files=many)
+    assert answer.status_code == 400
+    assert "At most 50 files" in answer.text
+
+    def full(_files):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(browser.desk, "keep", full)
+    answer = browser.post("/open", {"how": "drop"}, files={"files": ("a.tsv", b"x")})
+    assert answer.status_code == 507
+    assert "The disk is full" in answer.text
+
+
+def test_what_is_dropped_is_private(browser):
+    browser.desk.keep([("a.tsv", io.BytesIO(b"1"))])
+    for path in (browser.desk.folder / "dropped").rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0
+    assert (browser.desk.folder / "dropped").stat().st_mode & 0o077 == 0
 
 
 # --- the rest ----------------------------------------------------------------------------------------
@@ -373,7 +391,7 @@ def test_labels_of_a_taxonomy_are_text(browser, tmp_path):
     log = tmp_path / "log.csv"
     log.write_text("user,query\n" + "".join(f"{i},{('teapot', 'kettle')[i % 2]}\n" for i in range(12)))
     opened = browser.open(log, columns="user=user,query=query", prepare="none")
-    attempt = _attempt(browser, opened, "generalize", taxonomy=str(tree), k="8")
+    attempt = browser.attempt(opened, "generalize", taxonomy=str(tree), k="8")
     folder = tmp_path / "decision"
     where = browser.done(browser.post(f"/try/{attempt}/decide", {"folder": str(folder), "kind": "tsv"}))
     assert SCRIPT in (folder / "release.tsv").read_text(), "it must be there, or nothing is tested"
@@ -416,7 +434,7 @@ def test_numbers_in_words():
 def test_closing_removes_everything(log_file):
     with studio() as browser:
         number = browser.open(log_file)
-        _attempt(browser, number, "suppress_rare", k="3")
+        browser.attempt(number, "suppress_rare", k="3")
         folder = browser.running.scratch.path
         assert list((folder / "tried").iterdir())
         assert "closed" in browser.post("/close").text
@@ -439,5 +457,27 @@ def test_a_page_on_paper(tmp_path, monkeypatch):
     page, paper = tmp_path / "page.html", tmp_path / "page.pdf"
     page.write_text("<h1>To sign</h1>")
     monkeypatch.setattr(decisions.shutil, "which", lambda _name: None)
-    assert not decisions.printed(page, paper)
+    assert decisions.printed(page, paper) == "no browser"
+    broken = tmp_path / "chromium"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(decisions.shutil, "which", lambda _name: str(broken))
+    assert decisions.printed(page, paper) == "failed"
     assert not paper.exists()
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_a_browser_that_prints_has_a_short_place_for_its_sockets(tmp_path, monkeypatch, long):
+    folder = tmp_path / ("x" * 120 if long else "")
+    folder.mkdir(exist_ok=True)
+    page, paper, prints = tmp_path / "page.html", tmp_path / "page.pdf", tmp_path / "chromium"
+    prints.write_text(
+        """#!/bin/sh
+        [ "${#TMPDIR}" -le 60 ] || exit 1
+        for each; do case "$each" in --print-to-pdf=*) echo %PDF > "${each#--print-to-pdf=}";; esac; done
+        """
+    )
+    prints.chmod(0o755)
+    monkeypatch.setattr(decisions.shutil, "which", lambda _name: str(prints))
+    monkeypatch.setattr(decisions.tempfile, "tempdir", str(folder) if long else "/tmp")  # noqa: S108 (short)
+    assert decisions.printed(page, paper) == "printed"

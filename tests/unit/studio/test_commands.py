@@ -1,12 +1,16 @@
 """The command lines that are shown are those that do the same: they are parsed by the command line itself."""
 
+import re
 import shlex
 import tomllib
+from pathlib import Path
 
 import click
 import pytest
 
 from coterie.cli.main import cli
+from coterie.cli.options import parse_columns
+from coterie.core.columns import columns_as_text
 from coterie.studio import commands
 from coterie.studio.fields import method_of, offers
 from coterie.studio.plain import Source
@@ -62,7 +66,7 @@ def test_verify_report_and_measure():
     assert (said["out"], said["original"], said["promise"], said["k"]) == (
         "out.tsv", ("my log's.tsv",), "query_k_anonymity", 5,
     )  # fmt: skip
-    assert _parsed(commands.measure(SOURCE, "out.tsv"))["out"] == "out.tsv"
+    assert _parsed(commands.measure(SOURCE, "out.tsv", "record"))["out"] == "out.tsv"
     assert _parsed(commands.report(SOURCE, ["a.tsv", "b.tsv"], "r.html", ["ra", "rb"]))["out"] == ("a.tsv", "b.tsv")
 
 
@@ -70,6 +74,26 @@ def test_settings_are_toml_whatever_stands_in_them():
     source = Source(paths=("x",), reading={"columns": {'a"b': "c\\d\x7f\n"}}, prepare='none"')
     read = tomllib.loads(commands.settings(source, OFFERS["suppress_rare"], {"k": "3"}))
     assert read == {"k": 3, "prepare": 'none"', "columns": {'a"b': "c\\d\x7f\n"}}
+
+
+def test_names_that_look_like_something_else():
+    source = Source(paths=("/x",), shown=("-x y.tsv",), reading={"columns": {"user": "us,er=x", "query": 'a"b'}})
+    said = _parsed(commands.inspect(source))
+    assert said["log"] == ("./-x y.tsv",)
+    assert parse_columns(said["columns"]) == source.reading["columns"]
+    offer = OFFERS["suppress_rare"]
+    assert _parsed(commands.anonymize(source, offer, {"k": "3"}, "out.tsv"))["log"] == ("./-x y.tsv",)
+    settings = tomllib.loads(commands.settings(source, offer, {"k": "3"}))
+    assert parse_columns(columns_as_text(settings["columns"])) == source.reading["columns"]
+    assert _parsed(commands.verify("-r.tsv", None))["out"] == "./-r.tsv"
+
+
+def test_a_crontab_ends_no_line_at_a_percent_sign():
+    line = commands.nightly(Source(paths=("/logs/50% off.tsv",)), OFFERS["suppress_rare"], Path("/a%b"), "tsv", "s")
+    assert re.findall(r"(?<!\\)%", line) == []
+    words = shlex.split(line.replace("\\%", "%"))[5:]
+    assert words[:3] == ["cd", "/a%b", "&&"]
+    assert words[words.index("-o") - 1] == "/logs/50% off.tsv"
 
 
 def test_names_of_files_that_were_dropped_are_those_of_their_owner():

@@ -1,7 +1,10 @@
 """Nobody but the owner's browser is answered, and every answer says what the browser may do with it."""
 
+import re
+
 import pytest
 
+from coterie.studio.app import Studio
 from coterie.studio.guard import POLICY, Guard
 
 
@@ -57,12 +60,19 @@ def test_a_form_without_an_origin_is_refused(browser):
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "é"])
-def test_a_form_without_the_token_is_refused(browser, token):
-    logs = len(browser.desk.logs)
-    for path in ("/open", "/verify", "/close", "/log/1/try", "/log/1/show", "/try/1/attack", "/try/1/decide"):
+def test_a_form_without_the_token_is_refused(browser, opened, token):
+    """Every form there is, with numbers of what is there."""
+    attempt = browser.attempt(opened, "suppress_rare", k="3")
+    numbers = {"log": opened, "attempt": attempt, "job": browser.desk.attempts[attempt].job.id}
+    routes = Studio(browser.desk, "", 1).app().routes
+    paths = [re.sub(r":int", "", route.path).format(**numbers) for route in routes if "POST" in route.methods]
+    assert len(paths) == 11
+    jobs = len(browser.desk.queue._jobs)
+    for path in paths:
         answer = browser.post(path, {"token": token, "how": "synthetic", "users": "20"}, token=False)
-        assert answer.status_code in (403, 404), path
-    assert len(browser.desk.logs) == logs
+        assert answer.status_code == 403, path
+    assert len(browser.desk.queue._jobs) == jobs
+    assert browser.desk.attempts[attempt].attack is None
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])

@@ -1,7 +1,9 @@
 """Jobs run one after the other in a process of their own, can be stopped, and leave nothing on disk."""
 
 import os
+import signal
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -49,6 +51,97 @@ def test_a_worker_that_ends_by_itself_fails_its_job_and_not_the_next(queue):
     assert dead.state == "failed"
     assert "memory" in dead.error
     assert queue.wait(queue.submit("next", "work", heard.append)).state == "done"
+
+
+def test_whatever_goes_wrong_with_a_job_the_next_one_runs(queue):
+    def refuses(_):
+        raise RuntimeError("a value")
+
+    nonsense = queue.wait(queue.submit("nonsense", "nonsense", print))
+    thrown = queue.wait(queue.submit("thrown", "work", refuses))
+    for job in (nonsense, thrown):
+        assert job.state == "failed"
+        assert "mistake of Coterie" in job.error
+        assert "a value" not in job.error
+    assert queue.wait(queue.submit("next", "work", print)).state == "done"
+
+
+def test_a_worker_that_died_while_nobody_looked_fails_no_job(queue):
+    heard = []
+    queue.wait(queue.submit("first", "work", heard.append))
+    os.kill(heard[0], signal.SIGKILL)
+    _until(lambda: not queue._worker[0].is_alive())
+    assert queue.wait(queue.submit("next", "work", heard.append)).state == "done"
+    assert heard[0] != heard[1]
+
+
+def test_a_worker_that_cannot_be_started_is_told_and_tried_again(tmp_path):
+    fails = [OSError("no more processes")] * 2
+
+    def start(connection, folder):
+        if fails:
+            raise fails.pop()
+        return start_misbehaving(connection, folder)
+
+    queue = Queue(tmp_path, start)
+    try:
+        first = queue.wait(queue.submit("first", "work", print))
+        assert first.state == "failed"
+        assert "could not be started" in first.error
+        assert queue.wait(queue.submit("next", "work", print)).state == "done"
+    finally:
+        queue.close()
+
+
+def test_stopping_takes_along_what_the_worker_started(queue):
+    job = queue.submit("child", "child", print)
+    _until(lambda: job.stage)
+    child = int(job.stage)
+    assert _lives(child)
+    queue.stop(job)
+    _until(lambda: not _lives(child))
+
+
+def test_many_stops_of_a_worker_that_talks_without_a_pause(tmp_path):
+    """Only one thread may touch the connection: closing it under a thread that reads from it ended that thread."""
+
+    class Chatter(ThreadHand):
+        def __init__(self, connection, folder):
+            super().__init__(connection, folder, self._chat)
+
+        @staticmethod
+        def _chat(connection, _folder):
+            with suppress(EOFError, OSError):
+                connection.recv()
+                while True:
+                    connection.send(("progress", "x" * 200, 0.1))
+
+    queue = Queue(tmp_path, Chatter)
+    try:
+        for _ in range(150):
+            job = queue.submit("talks", "talk", print)
+            _until(lambda job=job: job.stage)
+            queue.stop(job)
+        assert queue._thread.is_alive()
+    finally:
+        queue.close()
+
+
+def test_nothing_starts_before_the_first_page(tmp_path):
+    started = []
+
+    def start(connection, folder):
+        started.append(1)
+        return ThreadHand(connection, folder)
+
+    queue = Queue(tmp_path, start, patience=600)
+    try:
+        job = queue.submit("waits", "no such task", print)
+        assert (job.state, started) == ("waiting", [])
+        queue.begin()
+        assert queue.wait(job).state == "failed"
+    finally:
+        queue.close()
 
 
 def test_closing_ends_the_worker(tmp_path):

@@ -8,8 +8,8 @@ async function swap(answer) {
   const text = await answer.text();
   const page = new DOMParser().parseFromString(text, "text/html");
   const [theirs, ours] = [page.getElementById("live"), document.getElementById("live")];
-  if (!theirs || !ours || !answer.ok) {
-    location.assign(answer.url);
+  if (!answer.ok || !theirs || !ours) {
+    tell(page);
     return;
   }
   const focused = document.activeElement && document.activeElement.id;
@@ -18,6 +18,17 @@ async function swap(answer) {
   if (focused && document.getElementById(focused)) document.getElementById(focused).focus({ preventScroll: true });
   prepare(document.getElementById("live"));
 }
+
+/* Show what a page says that has no part of ours, such as an error: to ask for it again would lose the sentence. */
+function tell(page) {
+  const [theirs, ours] = [page.querySelector("main") || page.body, document.querySelector("main")];
+  ours.replaceChildren(...document.adoptNode(theirs).childNodes);
+  document.title = page.title;
+  ours.tabIndex = -1;
+  ours.focus();
+}
+
+const GONE = "The studio does not answer. If it was closed, start it again.";
 
 /* Follow a job until it is over, then fetch the page again. */
 async function follow(section) {
@@ -32,12 +43,13 @@ async function follow(section) {
       job = await answer.json();
     } catch {
       const times = section.querySelector("[data-times]");
-      if (times) times.textContent = "The studio does not answer. If it was closed, start it again.";
+      if (times) times.textContent = GONE;
       continue;
     }
     if (!section.isConnected) return;
     if (["done", "failed", "stopped"].includes(job.state)) {
-      await swap(await fetch(location.href));
+      if (section.closest("[data-reload]")) location.reload(); // it becomes another page
+      else await swap(await fetch(location.href));
       return;
     }
     const waiting = job.state === "waiting";
@@ -50,7 +62,18 @@ async function follow(section) {
 
 /* Send a form without leaving the page. */
 async function send(form) {
-  const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+  form.querySelector(".gone")?.remove();
+  let answer;
+  try {
+    answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+  } catch {
+    const says = document.createElement("p");
+    says.className = "warning gone";
+    says.setAttribute("role", "alert");
+    says.textContent = GONE;
+    form.append(says);
+    return;
+  }
   if (answer.redirected) history.replaceState(null, "", answer.url);
   await swap(answer);
 }
