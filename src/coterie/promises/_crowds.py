@@ -107,6 +107,14 @@ def sizes(released: pl.LazyFrame, owned: pl.LazyFrame, columns: Sequence[str]) -
     return released.join(behind, on=list(columns), how="left").with_columns(pl.col("crowd", "rows").fill_null(0))
 
 
+def released_items(case: Case, original: Log) -> pl.DataFrame:
+    """item, released, crowd, rows: each released item, its rows, and its users and rows in the original."""
+    item = case.shape.item
+    released = case.rows.select(item).drop_nulls().group_by(item).len("released")
+    owned = with_owner(original, item, [item]).join(released, on=item, how="semi")
+    return sizes(released, owned, [item]).collect(engine="streaming").rename({item: "item"})
+
+
 def secret_seeds() -> tuple[int, int]:
     """Keys of two hashes that nobody who made the rows could know: collisions cannot be prepared."""
     return secrets.randbits(63), secrets.randbits(63)

@@ -14,7 +14,7 @@ from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
 from coterie.promises._affinity_recount import Recount, covered_by_all, proved, recount
 from coterie.promises._checks import judged, not_checked
-from coterie.promises._crowds import ALL_OF_IT, Window, recent, sizes, with_owner
+from coterie.promises._crowds import ALL_OF_IT, Window, recent, released_items
 from coterie.promises._digests import NameOrDigest
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
@@ -151,7 +151,7 @@ class KThetaAffinity:
             yield not_checked(f"rows.{item}", no_more)
         else:
             original = recent(case.original, self.window)
-            table = _released(case, original)
+            table = released_items(case, original)
             invented = table.filter(pl.col("released") > pl.col("rows")).height
             yield judged(
                 f"rows.{item}", invented, no_more,
@@ -232,11 +232,3 @@ class KThetaAffinity:
             return FUNCTION_LISTS[self.function_words]
         words = frozenset[str]() if given is None else frozenset(given["word"])
         return words if name_of_words(words) == self.function_words else None
-
-
-def _released(case: Case, original: Log) -> pl.DataFrame:
-    """item, released, crowd, rows: each released item, its rows, and its users and rows in the original."""
-    item = case.shape.item
-    released = case.rows.select(item).drop_nulls().group_by(item).len("released")
-    owned = with_owner(original, item, [item]).join(released, on=item, how="semi")
-    return sizes(released, owned, [item]).collect(engine="streaming").rename({item: "item"})

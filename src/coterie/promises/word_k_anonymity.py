@@ -13,7 +13,7 @@ from coterie.core.params import Choice, NumberOr, Range, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
 from coterie.promises._checks import count, judged, not_checked
-from coterie.promises._crowds import ALL_OF_IT, Window, recent, sizes, with_owner
+from coterie.promises._crowds import ALL_OF_IT, Window, recent, released_items
 from coterie.promises._names import RECORD, seeded
 from coterie.promises._single_queries import (
     ALONE,
@@ -172,7 +172,7 @@ class WordKAnonymity:
             yield not_checked(f"rows.{item}", no_more)
             return
         original = recent(case.original, self.window)
-        table = _released(case, original)
+        table = released_items(case, original)
         invented = table.filter(pl.col("released") > pl.col("rows")).height
         yield judged(
             f"rows.{item}", invented, no_more, fault="have invented rows", looked_at=table.height, needs_original=True
@@ -212,14 +212,6 @@ class WordKAnonymity:
             carries_promise=True,
             largest_k=None if found.is_empty() else int(found["proved"].min()),  # type: ignore[arg-type]
         )
-
-
-def _released(case: Case, original: Log) -> pl.DataFrame:
-    """item, released, crowd, rows: each released item, its rows, and its users and rows in the original."""
-    item = case.shape.item
-    released = case.rows.select(item).drop_nulls().group_by(item).len("released")
-    owned = with_owner(original, item, [item]).join(released, on=item, how="semi")
-    return sizes(released, owned, [item]).collect(engine="streaming").rename({item: "item"})
 
 
 def _typing(original: Log, items: pl.DataFrame) -> int:

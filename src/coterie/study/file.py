@@ -22,6 +22,7 @@ from coterie.core.declared import Declared, DeclaredFile, as_declared, format_of
 from coterie.core.params import params_of, with_files_in
 from coterie.core.plan import baseline_of
 from coterie.errors import InputError, MissingError, ParameterError
+from coterie.formats import details_of
 from coterie.measures.inputs import INPUTS, files_of, from_study, read_inputs
 from coterie.reports import RANDOM, report_kind
 from coterie.reports.drawing import Drawing, check_drawing
@@ -36,7 +37,7 @@ class ReadTable(Declared, frozen=True, kw_only=True):
     source: Annotated[tuple[str, ...], Meta(min_length=1)] | str
     format: str | None = None
     columns: dict[str, str] = msgspec.field(default_factory=dict)
-    details: str = ""
+    details: str | dict[str, str] = ""
     user_field: str | None = None
     date: str | None = None
     query_param: str | None = None
@@ -279,7 +280,9 @@ def _located(source: str, folder: Path) -> str:
 
 def _reading(table: ReadTable, folder: Path) -> dict[str, Any]:
     sources = (table.source,) if isinstance(table.source, str) else table.source
-    return {**msgspec.structs.asdict(table), "source": [_located(source, folder) for source in sources]}
+    details = [f"{name}={column}" for name, column in details_of(table.details).items()]  # their order matters
+    located = [_located(source, folder) for source in sources]
+    return {**msgspec.structs.asdict(table), "details": details, "source": located}
 
 
 def _of_regime(
