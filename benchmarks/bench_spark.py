@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -26,13 +27,13 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 KINDS = ("driver JVM", "driver Python", "executors JVM", "executors Python")
 
 
-def _release(method: str, log: str, target: str, engine: str | None) -> dict[str, object]:
-    """Anonymize in a process of its own; CPU seconds of that process."""
+def _release(method: str, log: str, target: str, engine: str | None, workers: list[int]) -> dict[str, object]:
+    """Anonymize in a process of its own; CPU seconds of that process, and of executors of the `workers`."""
     command = ["anonymize", method, log, "-o", target, "--seed", "5", "--quiet", "--history", "none"]
     command += ["--engine", engine] if engine else []
     code = "import sys; from coterie.cli.main import main; sys.exit(main())"
     process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code, *command], stderr=subprocess.DEVNULL)
-    watch = Watch(process.pid)
+    watch = Watch(process.pid, workers)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     watch.stop()
@@ -41,10 +42,13 @@ def _release(method: str, log: str, target: str, engine: str | None) -> dict[str
 
 
 class Watch:
-    """CPU seconds and peak memory of the processes of a driver and of all executors, looked at ten times a second."""
+    """CPU seconds and peak memory of a driver and of the executors of some workers, looked at ten times a second.
 
-    def __init__(self, driver: int) -> None:
-        self.driver, self.cpu, self.memory, self.going = driver, {}, {}, True
+    Other clusters may run on the same machine.
+    """
+
+    def __init__(self, driver: int, workers: list[int]) -> None:
+        self.driver, self.workers, self.cpu, self.memory, self.going = driver, set(workers), {}, {}, True
         self.thread = threading.Thread(target=self._look)
         self.thread.start()
 
@@ -64,17 +68,18 @@ class Watch:
 
     def _look(self) -> None:
         while self.going:
-            parents, lines = {}, {}
+            parents, lines, used = {}, {}, {}
             for folder in Path("/proc").glob("[0-9]*"):
                 try:
-                    fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                    used[int(folder.name)] = (folder / "stat").read_text().rpartition(")")[2].split()
                     lines[int(folder.name)] = (folder / "cmdline").read_bytes().decode(errors="replace")
                 except OSError:
                     continue
-                parents[int(folder.name)] = int(fields[1])
-                kind = self._kind(int(folder.name), parents, lines)
+                parents[int(folder.name)] = int(used[int(folder.name)][1])
+            for pid in parents:
+                kind, fields = self._kind(pid, parents, lines), used[pid]
                 if kind:
-                    key = (kind, int(folder.name))
+                    key = (kind, pid)
                     self.cpu[key] = (int(fields[11]) + int(fields[12])) / TICKS
                     self.memory[key] = max(self.memory.get(key, 0.0), int(fields[21]) * PAGE / 2**20)
             time.sleep(0.1)
@@ -86,10 +91,11 @@ class Watch:
         while pid in parents and len(above) < 20:
             pid = parents[pid]
             above.append(pid)
-        if "CoarseGrainedExecutorBackend" in line:
-            return "executors JVM"
-        if "pyspark" in line and any("CoarseGrainedExecutorBackend" in lines.get(each, "") for each in above):
-            return "executors Python"
+        if self.workers & set(above):
+            if "CoarseGrainedExecutorBackend" in line:
+                return "executors JVM"
+            if "pyspark" in line and any("CoarseGrainedExecutorBackend" in lines.get(each, "") for each in above):
+                return "executors Python"
         return "driver JVM" if "SparkSubmit" in line and self.driver in above else ""
 
 
@@ -117,14 +123,16 @@ def main() -> None:
             )
             rows = sum(1 for _ in log.open("rb")) - 1
             for method in options.methods.split(","):
-                print(_line(method, int(users), rows, str(log), folder, cluster.address), flush=True)
+                print(_line(method, int(users), rows, str(log), folder, cluster), flush=True)
 
 
-def _line(method: str, users: int, rows: int, log: str, folder: str, address: str) -> str:
+def _line(method: str, users: int, rows: int, log: str, folder: str, cluster: Any) -> str:
     """One line of the table."""
     targets = [f"{folder}/{method}-{users}-{where}.tsv" for where in ("here", "there")]
+    workers = [process.pid for process in cluster.processes[1:]]
     here, there = (
-        _release(method, log, target, engine) for target, engine in zip(targets, (None, address), strict=True)
+        _release(method, log, target, engine, workers)
+        for target, engine in zip(targets, (None, cluster.address), strict=True)
     )
     digests = {hashlib.sha256(Path(target).read_bytes()).hexdigest() for target in targets}
     (jvm, _), (python, task) = there["executors JVM"], there["executors Python"]
