@@ -167,6 +167,25 @@ def test_stopping_reloading_and_two_tabs(page, chromium, studio):
     assert page.locator("h1").count() == 1
 
 
+def test_what_goes_wrong_with_a_form_is_told(chromium, studio):
+    """A form that is sent without leaving the page: the server is gone, or says why it does not do that."""
+    page = chromium.new_context().new_page()
+    page.set_default_timeout(120_000)
+    page.goto(f"{studio.address}open")
+    page.fill("#users", "56")
+    page.click("text=Make it")
+    page.wait_for_selector("text=Columns")
+    page.goto(f"{page.url}/choose")
+    page.route("**/try", lambda asked: asked.abort())
+    page.click("text=Try it")
+    page.wait_for_selector("text=The studio does not answer")
+    page.unroute("**/try")
+    page.evaluate("document.querySelector('form[data-live] [name=token]').value = 'x'")
+    page.click("text=Try it")
+    page.wait_for_selector("text=This form is not from a page of this studio")
+    page.context.close()
+
+
 def test_by_keyboard_alone(page, studio):
     page.goto(f"{studio.address}open")
     page.keyboard.press("Tab")

@@ -288,6 +288,8 @@ class Studio:
         offer = None if catalogue is None else catalogue.offers.get(forms.text_of(form, "method"))
         if offer is None or log.opened is None:
             raise BadFormError("Open a log and choose a method first.")
+        if log.opened.shape not in offer.accepts or not offer.promises:
+            raise BadFormError("This method is not for a log like this one. Choose another.")
         attempt = self._desk.attempt(log, offer.name, forms.parameters_of(form, offer))
         return self._to(f"/log/{log.id}/choose?try={attempt.id}#result")
 

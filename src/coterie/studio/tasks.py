@@ -22,6 +22,7 @@ from coterie.core.plan import Method, baseline_of, spends
 from coterie.core.scores import score_table
 from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures.comparison import Comparison, scores_of
+from coterie.measures.inputs import INPUTS
 from coterie.measuring import seed_for
 from coterie.reports.views import LogView, ReleaseView, personal_data, site_searches
 from coterie.steps import parse_steps
@@ -328,8 +329,9 @@ def quick_measures() -> list[str]:
 
 
 def attacking_measures() -> list[str]:
-    """Those that attack, and need nothing that only their owner could give."""
-    return [name for name in measures.names_of_all() if _attacks(name)]
+    """Those that attack, and need nothing that only the owner of the log could give."""
+    missing = {name for name, each in INPUTS.items() if each.default is None}
+    return [name for name in measures.names_of_all() if _attacks(name) and not measures.load(name).needs & missing]
 
 
 def _attacks(name: str) -> bool:

@@ -200,6 +200,7 @@ def test_a_release_is_tried_once(browser, opened):
     assert browser.attempt(opened, "suppress_rare", k="3") == first
     assert browser.attempt(opened, "suppress_rare", k="4") != first
     assert set(tasks.quick_measures()).isdisjoint(tasks.attacking_measures())
+    assert "composition" not in tasks.attacking_measures(), "there is no second release"
 
 
 @pytest.mark.parametrize("k", ["1", "none", "1000000", "5 users"])
@@ -223,7 +224,10 @@ def test_attacks_come_after_a_click_and_random_groups_are_grey(browser, opened):
 
 
 def test_an_unknown_method_is_refused(browser, opened):
-    assert browser.post(f"/log/{opened}/try", {"method": "../../etc"}).status_code == 400
+    for method in ("../../etc", "unprotected", "generalize_visits"):
+        answer = browser.post(f"/log/{opened}/try", {"method": method})
+        assert answer.status_code == 400, method
+        assert "QUERIES" not in answer.text
 
 
 # --- compare, decide, verify -------------------------------------------------------------------------
