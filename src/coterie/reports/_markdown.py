@@ -223,17 +223,17 @@ def _sheet(page: Page) -> Iterator[str]:
             )
             for line in weighing.lines
         ]
-        yield from _table(("Risk", "Before", "After", "Without that knowledge", "Threshold", "Verdict"), rows)
+        yield from _table(("Risk", "Before", "After", "Control", "Threshold", "Verdict"), rows)
         yield ""
         for what, first, after in weighing.personal:
             yield f"- {what}: {_plain(after)} (original: {_plain(first)})"
         if not weighing.personal:
-            yield "- It was not counted how many rows look like personal data."
+            yield "- Rows that look like personal data: not counted"
         yield ""
     yield from (_plain(sheet.can_and_cannot), "", "### Mitigation", "")
     if sheet.weighings:
         yield from (
-            f"**{'Not recommended' if sheet.recommended is None else 'Recommended'}.** {_plain(sheet.advice)}",
+            f"**{sheet.heading}.** {_plain(sheet.advice)}",
             "",
         )
     digests = [

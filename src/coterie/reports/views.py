@@ -60,6 +60,8 @@ class ReleaseView:
     scores: pl.DataFrame = field(repr=False)
     """name, key, value, unit and, where values may be shown, label."""
     largest_k: int | None
+    rows: int | None = None
+    """How many rows it has; None where nobody counted."""
     sha256: str = ""
     """Ties the page to a file; empty for a release that was not written."""
     baseline: ReleaseView | None = field(default=None, repr=False)
@@ -149,6 +151,7 @@ def release_view(
         warnings=release.warnings,
         scores=scores_of(comparison, names, left_out.__setitem__, samples, strict=False, store=store, tell=tell),
         largest_k=release.verdict.largest_k,
+        rows=release.rows,
         sha256=release.sha256,
         left_out=left_out,
         samples=samples,
