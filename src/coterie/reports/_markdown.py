@@ -32,7 +32,7 @@ from coterie.reports import (
     state,
     verdict,
 )
-from coterie.reports.decision import EDITIONS, FILL_IN, Page, Sheet, sheet_data
+from coterie.reports.decision import COLUMNS_SAY, EDITIONS, FILL_IN, Page, Sheet, sheet_data
 from coterie.reports.figures import (
     ATTACKER_SAYS,
     EMPTY,
@@ -230,7 +230,7 @@ def _sheet(page: Page) -> Iterator[str]:
         if not weighing.personal:
             yield "- Rows that look like personal data: not counted"
         yield ""
-    yield from (_plain(sheet.can_and_cannot), "", "### Mitigation", "")
+    yield from (COLUMNS_SAY, "", _plain(sheet.can_and_cannot), "", "### Mitigation", "")
     if sheet.weighings:
         yield from (
             f"**{sheet.heading}.** {_plain(sheet.advice)}",

@@ -48,6 +48,10 @@ _OWN_THRESHOLDS = (
     "Each release is weighed against its own 1 in k, so a larger k has to pass more; [thresholds] in the file of "
     "--about weighs all by the same."
 )
+COLUMNS_SAY = (
+    "Before: the same attack on the log under other names, prepared as for the release. Control: the same attack with "
+    "what is known of somebody else, or a guess that knows nothing. Beside the rate after: its 95% interval."
+)
 FILL_IN = "________________________________"
 EDITIONS: dict[Edition, str] = {
     "internal": "Internal edition: it names the input and has all figures. It stays with those who have the log.",
@@ -83,6 +87,8 @@ class Line:
     low: float | None = None
     high: float | None = None
     control: float | None = None
+    success: float | None = None
+    """How often the attack succeeds at all, where `after` is the part of it that a person's own rows add."""
     threshold: float | None = None
     reason: str = ""
     """Why no attack applies."""
@@ -297,6 +303,7 @@ def _weighed(release: ReleaseView, each: Weighed, threshold: float | None, shape
         low=score(f"{each.key}.low"),
         high=high,
         control=score(each.control),
+        success=score(each.success),
         threshold=threshold,
     )
 
@@ -346,14 +353,18 @@ def _why_not(weighings: Sequence[Weighing]) -> list[str]:
 
 def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
     """What an attacker can and cannot do, in one paragraph."""
-    can = []
+    can, risen = [], []
     for line in weighing.lines:
         if line.after is None:
             continue
-        beside = {"control": line.control, "in the original": line.before}
+        beside = {"right in all": line.success, "control": line.control, "in the original": line.before}
         compared = "; ".join(f"{word} {shown(rate, '%')}" for word, rate in beside.items() if rate is not None)
         can.append(f"{line.attacker} in {shown(max(line.after, 0.0), '%')} of cases ({compared})")
+        if line.before is not None and line.after > line.before:
+            risen.append(f"{line.risk} ({shown(line.before, '%')} before, {shown(line.after, '%')} after)")
     text = f"What an attacker can do: {'. '.join(each[0].upper() + each[1:] for each in can)}. " if can else ""
+    if risen:
+        text += f"Higher after than before: {listed(risen)}. "
     if unmeasured := weighing.having("not measured"):
         text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. "
     if not text:

@@ -22,7 +22,7 @@ PASSED = Check(name="crowd", status="passed", detail="looked at", carries_promis
 GROUPED = {
     ("linkage", "after.half"): 9.0, ("linkage", "before.half"): 97.0, ("linkage", "after.half.control"): 0.5,
     ("linkage", "after.names"): 50, ("simattack", "after.profiles.recall"): 4.0,
-    ("attribution", "excess"): 8.0, ("attribution", "before.five_queries"): 90.0,
+    ("attribution", "excess"): 8.0, ("attribution", "before.excess"): 90.0, ("attribution", "given"): 33.3,
     ("personal_data", "after.rows"): 0, ("personal_data", "before.rows"): 12,
     ("semantic_remain", "categories_1.level_5.relative"): 40.0,
 }  # fmt: skip
@@ -182,6 +182,34 @@ def test_the_one_that_keeps_most_meaning_is_recommended_among_those_that_pass():
     assert none.heading == "Not recommended"
     assert "own 1 in k" not in sheet.advice
     assert "own 1 in k" in _decide(releases[0], _release(GROUPED, "z k=5", promise=UserKAnonymity(k=5))).advice
+
+
+def test_before_and_after_are_the_same_quantity():
+    """What a person's own rows add, in the original and in the release; the plain rate of success stands beside it."""
+    scores = {**GROUPED, ("attribution", "before.five_queries"): 55.5}
+    sheet = _decide(_release(scores))
+    line = sheet.weighings[0].lines[2]
+    assert (line.before, line.after, line.success) == (90.0, 8.0, 33.3)
+    assert "in 8.0% of cases (right in all 33.3%; in the original 90.0%)" in sheet.can_and_cannot
+    for kind in ("html", "md"):
+        page = render(_log(), [_release(scores)], kind)
+        assert "33.3%" in page.split("Mitigation")[0]
+        assert "55.5%" not in page.split("Mitigation")[0]
+
+
+def test_days_count_where_they_tell_more():
+    dated = {**GROUPED, ("attribution", "days.excess"): 9.5, ("attribution", "days.before.excess"): 91.0}
+    line = _decide(_release(dated)).weighings[0].lines[2]
+    assert (line.before, line.after) == (91.0, 9.5)
+    assert "on which days" in line.attacker
+
+
+def test_a_risk_that_went_up_is_named():
+    scores = {**GROUPED, ("simattack", "before.profiles.recall"): 1.3}
+    assert (
+        "Higher after than before: linkability (1.3% before, 4.0% after)." in _decide(_release(scores)).can_and_cannot
+    )
+    assert "Higher after" not in _decide(_release(GROUPED)).can_and_cannot
 
 
 @pytest.mark.parametrize("kind", ["html", "md", "json"])
