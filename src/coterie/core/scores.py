@@ -111,11 +111,13 @@ class Weighed:
     key: str
     """The score of the release."""
     before: str
-    """The score of the original."""
+    """The score of the original: the same quantity, or empty where there is none."""
     attacker: str
     """Who succeeds, and in what: "somebody who knows half of a person's queries finds the name"."""
     control: str = ""
     """The score of a guess that knows nothing, or of the same attack on somebody whom it cannot concern."""
+    success: str = ""
+    """The score of plain success, where `key` is only the part of it that a person's own rows add."""
     names: str = ""
     """A score that is 0 where the release has no names, so that there is nothing that such an attack could find."""
     measure: str = ""

@@ -253,6 +253,11 @@ _DECLARED = (
 INPUTS: Mapping[str, Input] = {each.name: each for each in _DECLARED}
 
 
+def has_default(name: str) -> bool:
+    """Whether measures that need it can be taken where nobody gives it; so it is with the facts of a comparison."""
+    return name not in INPUTS or INPUTS[name].default is not None
+
+
 def read_inputs(given: Mapping[str, Any]) -> dict[str, Any]:
     """What was given in Python, checked and read; None, () and [] count as not given."""
     _refuse_unknown(given)

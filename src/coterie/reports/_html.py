@@ -32,7 +32,7 @@ from coterie.reports import (
 )
 from coterie.reports._charts import FONT, Panel, Sign, bars, curves, dots, sign_svg, trade_off
 from coterie.reports._markdown import ATTACKS_SAY, check_rows, ranked, ranking
-from coterie.reports.decision import EDITIONS, FILL_IN, Page, common_axis
+from coterie.reports.decision import COLUMNS_SAY, EDITIONS, FILL_IN, Page, common_axis
 from coterie.reports.figures import (
     ATTACKER_SAYS,
     EMPTY,
@@ -98,6 +98,7 @@ def html(page: Page) -> str:
         date=page.date,
         digest=page.digest,
         fill_in=FILL_IN,
+        columns_say=COLUMNS_SAY,
         edition_says=EDITIONS[sheet.edition],
         weighing=sheet.weighings[sheet.shown] if sheet.weighings else None,
         axis=common_axis(sheet.weighings),

@@ -32,7 +32,7 @@ from coterie.reports import (
     state,
     verdict,
 )
-from coterie.reports.decision import EDITIONS, FILL_IN, Page, Sheet, sheet_data
+from coterie.reports.decision import COLUMNS_SAY, EDITIONS, FILL_IN, Page, Sheet, sheet_data
 from coterie.reports.figures import (
     ATTACKER_SAYS,
     EMPTY,
@@ -224,14 +224,14 @@ def _sheet(page: Page) -> Iterator[str]:
             )
             for line in weighing.lines
         ]
-        yield from _table(("Risk", "Before", "After", "Without that knowledge", "Threshold", "Verdict"), rows)
+        yield from _table(("Risk", "Before", "After", "Control", "Threshold", "Verdict"), rows)
         yield ""
         for what, first, after in weighing.personal:
             yield f"- {what}: {_plain(after)} (original: {_plain(first)})"
         if not weighing.personal:
-            yield "- It was not counted how many rows look like personal data."
+            yield "- Rows that look like personal data: not counted"
         yield ""
-    yield from (_plain(sheet.can_and_cannot), "")
+    yield from (COLUMNS_SAY, "", _plain(sheet.can_and_cannot), "")
     for rule in sheet.rules:
         yield from (f"### Regime: {_plain(rule.title)}", "")
         yield from (f"{_plain(rule.label)} has the settings of the file `{rule.regime}`.", "")
@@ -241,7 +241,7 @@ def _sheet(page: Page) -> Iterator[str]:
     yield from ("### Mitigation", "")
     if sheet.weighings:
         yield from (
-            f"**{'Not recommended' if sheet.recommended is None else 'Recommended'}.** {_plain(sheet.advice)}",
+            f"**{sheet.heading}.** {_plain(sheet.advice)}",
             "",
         )
     digests = [

@@ -1,7 +1,8 @@
 """Decision: what the first page says. The three risks against their thresholds, what is recommended, and why.
 
 A risk is weighed by the rates of success that measures declare (`Weighed` in core/scores.py): of those that were
-measured the one that is worst beside its threshold. No measure is known by name.
+measured the one that is worst beside its threshold. No measure is known by name. What was not measured, or is not shown
+to be within its threshold, is never recommended.
 """
 
 from __future__ import annotations
@@ -17,28 +18,40 @@ from coterie.core.nouns import in_words_of
 from coterie.core.promise import to_dict
 from coterie.core.scores import Risk, Weighed
 from coterie.core.shapes import SHAPES
+from coterie.measures.inputs import has_default
 from coterie.regimes import Source
 from coterie.reports import LogView, ReleaseView, short_labels, state
 from coterie.reports.about import About, Thresholds
-from coterie.reports.figures import NONE, RISKS, Figures, number, number_before, shown, value
+from coterie.reports.figures import NONE, RISKS, Figures, listed, number, number_before, shown, value
 
 Edition = Literal["internal", "external"]
 Outcome = Literal[
-    "within", "at the threshold", "above", "nothing to find", "does not apply", "not measured", "no threshold"
+    "above", "not shown to be within", "no threshold", "not measured", "within", "nothing to find", "does not apply"
 ]
 OUTCOMES: dict[Outcome, str] = {
-    "within": "not above the threshold",
-    "at the threshold": "above it by no more than chance explains",
     "above": "above the threshold",
+    "not shown to be within": "its interval reaches beyond the threshold: too few people to tell",
+    "no threshold": "no k, and no threshold was given",
+    "not measured": "not measured",
+    "within": "not above the threshold",
     "nothing to find": "by construction: no row carries a name",
     "does not apply": "no attack on this risk applies",
-    "not measured": "not measured",
-    "no threshold": "no k, and no threshold was given",
 }
+"""The worst first. Only the last three let a release be recommended."""
+_HARMLESS: tuple[Outcome, ...] = ("within", "nothing to find", "does not apply")
+_MORE_PEOPLE = (
+    "Where a rate is not shown to be within its threshold, too few people were attacked to tell: a log of more people, "
+    "or of a longer time, tells."
+)
+_GIVE_THRESHOLDS = "Give thresholds: [thresholds] in the file of --about."
 _TOLD = 3
 _OWN_THRESHOLDS = (
     "Each release is weighed against its own 1 in k, so a larger k has to pass more; [thresholds] in the file of "
     "--about weighs all by the same."
+)
+COLUMNS_SAY = (
+    "Before: the same attack on the log under other names, prepared as for the release. Control: the same attack with "
+    "what is known of somebody else, or a guess that knows nothing. Beside the rate after: its 95% interval."
 )
 FILL_IN = "________________________________"
 EDITIONS: dict[Edition, str] = {
@@ -75,6 +88,8 @@ class Line:
     low: float | None = None
     high: float | None = None
     control: float | None = None
+    success: float | None = None
+    """How often the attack succeeds at all, where `after` is the part of it that a person's own rows add."""
     threshold: float | None = None
     reason: str = ""
     """Why no attack applies."""
@@ -99,25 +114,50 @@ class Weighing:
     """Whether nothing looks like personal data; None where it was not counted."""
     meaning: tuple[tuple[str, float], ...]
     """What is kept: name of the axis, percent."""
+    empty: bool = False
+    """Whether it has no rows, so that all attacks fail."""
 
     @property
     def passes(self) -> bool:
-        """Whether its promise holds, no risk is above its threshold and nothing looks like personal data."""
-        return self.state == "kept" and self.clean is not False and not self.above
+        """Whether its promise holds, every risk is shown to be harmless and nothing looks like personal data."""
+        harmless = all(line.outcome in _HARMLESS for line in self.lines)
+        return self.state == "kept" and self.clean is True and harmless and not self.empty
+
+    @property
+    def fails(self) -> bool:
+        """Whether something speaks against it; where nothing does, and it does not pass, more has to be measured."""
+        return self.state == "broken" or self.clean is False or self.empty or bool(self.having("above"))
 
     def meaning_on(self, axis: str) -> float | None:
         """How much is kept, on one axis."""
         return dict(self.meaning).get(axis)
 
-    @property
-    def above(self) -> list[str]:
-        """The risks above their thresholds."""
-        return [line.risk for line in self.lines if line.outcome == "above"]
+    def having(self, outcome: Outcome) -> list[str]:
+        """The risks with an outcome."""
+        return [line.risk for line in self.lines if line.outcome == outcome]
 
     @property
-    def unmeasured(self) -> list[str]:
-        """The risks of which nothing is known."""
-        return [line.risk for line in self.lines if line.outcome in ("not measured", "no threshold")]
+    def why_not(self) -> list[str]:
+        """Why it is not recommended; empty where it passes."""
+        said: dict[Outcome, tuple[str, str]] = {
+            "above": ("is above its threshold", "are above their thresholds"),
+            "not shown to be within": ("is not shown to be within its threshold",
+                                       "are not shown to be within their thresholds"),
+            "no threshold": ("has no threshold", "have no thresholds"),
+            "not measured": ("was not measured", "were not measured"),
+        }  # fmt: skip
+        reasons = [f"its promise {'is broken' if self.state == 'broken' else 'was not checked'}"]
+        reasons = [] if self.state == "kept" else reasons
+        if self.empty:
+            reasons.append("it has no rows")
+        for outcome, (of_one, of_several) in said.items():
+            if risks := self.having(outcome):
+                reasons.append(f"{listed(risks)} {of_one if len(risks) == 1 else of_several}")
+        if self.clean is False:
+            reasons.append(f"rows that look like personal data: {self.personal[0][2]}")
+        if self.clean is None:
+            reasons.append("rows that look like personal data were not counted")
+        return reasons
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +187,13 @@ class Sheet:
     """The log: what, and what it is."""
     rules: tuple[Rule, ...] = ()
     """The regimes whose settings releases have."""
+
+    @property
+    def heading(self) -> str:
+        """What is said of them all, in a word or two; where nothing speaks against one, there is no advice."""
+        if self.recommended is not None:
+            return "Recommended"
+        return "Not recommended" if all(each.fails for each in self.weighings) else "No recommendation"
 
     @property
     def shown(self) -> int:
@@ -232,6 +279,7 @@ def _weigh(log: LogView, release: ReleaseView, name: str, figures: Figures, abou
         ),
         clean=None if not counted else not any(counted),
         meaning=tuple((f.glance.axis, each) for f in kept if f.glance and (each := number(release, f)) is not None),
+        empty=release.rows == 0,
     )
 
 
@@ -243,22 +291,36 @@ def _line(release: ReleaseView, risk: Risk, about: About, shape: str) -> Line:
     scored = [each for each in weighed if value(release, each.measure, each.key) is not None]
     measured = [each for each in scored if each not in nameless]
     if not measured:
-        reasons = [release.left_out[each.measure] for each in weighed if each.measure in release.left_out]
-        idle: Outcome = "nothing to find" if nameless else "does not apply" if reasons else "not measured"
-        return Line(risk=risk, outcome=idle, threshold=threshold, reason="" if nameless or not reasons else reasons[0])
+        return _without_attack(release, risk, threshold, weighed, nothing_to_find=bool(nameless))
     lines = [_weighed(release, each, threshold, shape) for each in measured]
-    return max(lines, key=lambda line: line.after or 0.0)
+    # By outcome first: a rate with a wide interval must not hide a smaller one that is shown to be too large.
+    return min(lines, key=lambda line: (list(OUTCOMES).index(line.outcome), -(line.after or 0.0)))
+
+
+def _without_attack(
+    release: ReleaseView, risk: Risk, threshold: float | None, weighed: Sequence[Weighed], *, nothing_to_find: bool
+) -> Line:
+    """A risk without a rate: there is nothing to find, or every attack was tried and has no meaning, or else nothing
+    is known."""
+    if nothing_to_find:
+        return Line(risk=risk, outcome="nothing to find", threshold=threshold)
+    always = {name for name in measures.names_of_all() if all(has_default(need) for need in measures.load(name).needs)}
+    tried = [release.left_out.get(each.measure) for each in weighed if each.measure in always]
+    reasons = [reason for reason in tried if reason is not None]
+    if reasons and len(reasons) == len(tried):
+        return Line(risk=risk, outcome="does not apply", threshold=threshold, reason=reasons[0])
+    return Line(risk=risk, outcome="not measured", threshold=threshold)
 
 
 def _weighed(release: ReleaseView, each: Weighed, threshold: float | None, shape: str) -> Line:
     def score(key: str) -> float | None:
         return value(release, each.measure, key) if key else None
 
-    after, low = score(each.key), score(f"{each.key}.low")
+    after, high = score(each.key), score(f"{each.key}.high")
     outcome: Outcome = "no threshold"
     if threshold is not None and after is not None:
-        beyond: Outcome = "at the threshold" if low is not None and low <= threshold else "above"
-        outcome = "within" if after <= threshold else beyond
+        shown_within = high is None or high <= threshold
+        outcome = "above" if after > threshold else "within" if shown_within else "not shown to be within"
     return Line(
         risk=each.risk,
         outcome=outcome,
@@ -266,9 +328,10 @@ def _weighed(release: ReleaseView, each: Weighed, threshold: float | None, shape
         measure=each.measure,
         before=score(each.before),
         after=after,
-        low=low,
-        high=score(f"{each.key}.high"),
+        low=score(f"{each.key}.low"),
+        high=high,
         control=score(each.control),
+        success=score(each.success),
         threshold=threshold,
     )
 
@@ -279,28 +342,23 @@ def _weighed(release: ReleaseView, each: Weighed, threshold: float | None, shape
 def _recommend(weighings: Sequence[Weighing]) -> tuple[int | None, str]:
     """The place of the release to share, and why; None where none can be recommended."""
     passing = [place for place, each in enumerate(weighings) if each.passes]
+    failing = [each for each in weighings if not each.passes]
     if not passing:
-        one = "It cannot be recommended." if len(weighings) == 1 else "None of these can be recommended."
-        return None, " ".join([one, *_why_none(weighings)])
+        return None, " ".join(_why_not(failing))
     axis = common_axis([weighings[place] for place in passing])
     best = max(passing, key=lambda place: dict(weighings[place].meaning).get(axis, 0.0))
     chosen = weighings[best]
-    reasons = ["its promise holds", "no risk that was measured is above its threshold"]
-    if chosen.clean:
-        reasons.append("nothing in it looks like personal data")
-    text = f"{chosen.label}: {', '.join(reasons[:-1])} and {reasons[-1]}."
+    text = (
+        f"{chosen.label}: its promise holds, each risk is shown to be within its threshold or no attack on it applies, "
+        f"and nothing in it looks like personal data."
+    )
     if axis:
         kept = f"{axis} {shown(dict(chosen.meaning)[axis], '%')}"
         others = sorted((dict(weighings[place].meaning)[axis], place) for place in passing if place != best)
-        most = f"Of the {len(passing)} of which that can be said it keeps most meaning" if others else "It keeps"
+        most = f"Of {len(passing)} such releases it keeps the most meaning" if others else "What it keeps"
         text += f" {most}: {kept}"
         text += f" (next: {weighings[others[-1][1]].label}, {shown(others[-1][0], '%')})." if others else "."
-    if chosen.unmeasured:
-        text += f" Not measured: {' and '.join(chosen.unmeasured)}."
-    if chosen.clean is None:
-        text += " It was not counted what looks like personal data."
-    failing = [each for each in weighings if not each.passes]
-    return best, " ".join([text, *_why_none(failing)])
+    return best, " ".join([text, *_why_not(failing)])
 
 
 def common_axis(weighings: Sequence[Weighing]) -> str:
@@ -312,36 +370,31 @@ def common_axis(weighings: Sequence[Weighing]) -> str:
     return common[-1] if common else ""
 
 
-def _why_none(weighings: Sequence[Weighing]) -> list[str]:
-    """Why some are not recommended, each on its own where they are few."""
-    if len(weighings) > _TOLD:
-        return [f"{len(weighings)} releases do not pass; the table of all releases shows where."]
-    return [_why_not(each) for each in weighings]
-
-
-def _why_not(weighing: Weighing) -> str:
-    reasons = []
-    if weighing.state != "kept":
-        reasons.append(f"its promise is {weighing.state}")
-    if weighing.above:
-        reasons.append(f"{' and '.join(weighing.above)} above the threshold")
-    if weighing.clean is False:
-        reasons.append(f"{weighing.personal[0][2]} rows look like personal data")
-    return f"Not {weighing.label}: {'; '.join(reasons)}."
+def _why_not(weighings: Sequence[Weighing]) -> list[str]:
+    """Why some are not recommended, each on its own where they are few, and what would tell more."""
+    several = f"{len(weighings)} releases do not pass; the table of all releases shows where."
+    said = [f"{each.label} is not recommended: {'; '.join(each.why_not)}." for each in weighings]
+    hints = [_MORE_PEOPLE] if any(each.having("not shown to be within") for each in weighings) else []
+    hints += [_GIVE_THRESHOLDS] if any(each.having("no threshold") for each in weighings) else []
+    return [*([several] if len(weighings) > _TOLD else said), *hints]
 
 
 def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
     """What an attacker can and cannot do, in one paragraph."""
-    can = []
+    can, risen = [], []
     for line in weighing.lines:
         if line.after is None:
             continue
-        beside = {"control": line.control, "in the original": line.before}
+        beside = {"right in all": line.success, "control": line.control, "in the original": line.before}
         compared = "; ".join(f"{word} {shown(rate, '%')}" for word, rate in beside.items() if rate is not None)
         can.append(f"{line.attacker} in {shown(max(line.after, 0.0), '%')} of cases ({compared})")
+        if line.before is not None and line.after > line.before:
+            risen.append(f"{line.risk} ({shown(line.before, '%')} before, {shown(line.after, '%')} after)")
     text = f"What an attacker can do: {'. '.join(each[0].upper() + each[1:] for each in can)}. " if can else ""
-    if weighing.unmeasured:
-        text += f"Not measured, which does not mean impossible: {' and '.join(weighing.unmeasured)}. "
+    if risen:
+        text += f"Higher after than before: {listed(risen)}. "
+    if unmeasured := weighing.having("not measured"):
+        text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. "
     if not text:
         text = "No attack was measured. "
     checked = weighing.state == "kept"

@@ -78,11 +78,11 @@ class Figures:
             if "rows" in figure.needs and figure.measure in measured and not _score(release.scores, figure)[1]
         ]
         if without_record:
-            missing = _listed([*(name.replace("_", " ") for name in sorted(private)), *of_rows])
+            missing = _opening([*(name.replace("_", " ") for name in sorted(private)), *of_rows])
             hint = " Give the private run record with --record DIR." if self.with_hints else ""
             yield f"{missing} are missing: they must know who became whom.{hint}"
         elif of_rows:
-            yield f"{_listed(of_rows)} exist only for methods that keep original rows."
+            yield f"{_opening(of_rows)} exist only for methods that keep original rows."
         yield from self.if_zero("notes", release)
 
     def headlines(self, release: ReleaseView) -> list[str]:
@@ -169,10 +169,15 @@ def said_of(scores: pl.DataFrame, finding: Finding) -> str | None:
     return _KEYS.sub(lambda key: _text(scores, finding.measure, key[1]), finding.text)
 
 
-def _listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str]) -> str:
+    """Words in a row: "a", "a and b", "a, b and c"."""
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
+def _opening(words: Sequence[str]) -> str:
     """Words as the beginning of a sentence."""
-    listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
-    return listed[0].upper() + listed[1:]
+    text = listed(words)
+    return text[0].upper() + text[1:]
 
 
 # --- numbers ---------------------------------------------------------------------------------------

@@ -64,6 +64,8 @@ class ReleaseView:
     regime: str = ""
     """The regime whose settings were used, and in `changed` those that are not the regime's."""
     changed: tuple[str, ...] = ()
+    rows: int | None = None
+    """How many rows it has; None where nobody counted."""
     sha256: str = ""
     """Ties the page to a file; empty for a release that was not written."""
     baseline: ReleaseView | None = field(default=None, repr=False)
@@ -155,6 +157,7 @@ def release_view(
         largest_k=release.verdict.largest_k,
         regime=release.regime,
         changed=release.changed,
+        rows=release.rows,
         sha256=release.sha256,
         left_out=left_out,
         samples=samples,

@@ -8,6 +8,7 @@ import pytest
 from coterie.core.promise import Check
 from coterie.core.scores import score_table
 from coterie.promises.differential_privacy import DifferentialPrivacy
+from coterie.promises.none import None_
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.reports import render
@@ -21,7 +22,7 @@ PASSED = Check(name="crowd", status="passed", detail="looked at", carries_promis
 GROUPED = {
     ("linkage", "after.half"): 9.0, ("linkage", "before.half"): 97.0, ("linkage", "after.half.control"): 0.5,
     ("linkage", "after.names"): 50, ("simattack", "after.profiles.recall"): 4.0,
-    ("attribution", "excess"): 8.0, ("attribution", "before.five_queries"): 90.0,
+    ("attribution", "excess"): 8.0, ("attribution", "before.excess"): 90.0, ("attribution", "given"): 33.3,
     ("personal_data", "after.rows"): 0, ("personal_data", "before.rows"): 12,
     ("semantic_remain", "categories_1.level_5.relative"): 40.0,
 }  # fmt: skip
@@ -67,14 +68,73 @@ def test_three_lines_against_one_in_k():
     assert "nothing in it looks like personal data" in sheet.advice
 
 
-@pytest.mark.parametrize(("low", "outcome"), [(None, "above"), (10.5, "above"), (9.5, "at the threshold")])
-def test_above_the_threshold_unless_chance_explains_it(low, outcome):
-    scores = {**GROUPED, ("linkage", "after.half"): 11.0}
-    if low is not None:
-        scores |= {("linkage", "after.half.low"): low, ("linkage", "after.half.high"): 13.0}
+@pytest.mark.parametrize(
+    ("after", "high", "outcome"),
+    [(9.0, None, "within"), (9.0, 10.0, "within"), (9.0, 10.1, "not shown to be within"), (10.1, None, "above"),
+     (10.1, 30.0, "above")],
+)  # fmt: skip
+def test_a_rate_is_within_if_its_whole_interval_is(after, high, outcome):
+    scores = {**GROUPED, ("linkage", "after.half"): after}
+    if high is not None:
+        scores |= {("linkage", "after.half.low"): 1.0, ("linkage", "after.half.high"): high}
     sheet = _decide(_release(scores))
     assert _outcomes(sheet)["singling out"] == outcome
-    assert sheet.recommended == (None if outcome == "above" else 0)
+    assert sheet.recommended == (0 if outcome == "within" else None)
+    assert sheet.heading == {"within": "Recommended", "above": "Not recommended"}.get(outcome, "No recommendation")
+    assert ("a log of more people" in sheet.advice) == (outcome == "not shown to be within")
+
+
+def test_a_wide_interval_hides_no_clear_breach():
+    """Two attacks on one risk: the larger rate may be chance, the smaller one is shown to be too large."""
+    wide = {
+        ("witness", "after.unique"): 9.5,
+        ("witness", "after.unique.low"): 2.0,
+        ("witness", "after.unique.high"): 40.0,
+    }
+    clear = {("linkage", "after.half"): 9.0, ("linkage", "after.half.low"): 8.5, ("linkage", "after.half.high"): 9.4}
+    about = About(thresholds=Thresholds(singling_out=9.6))
+    line = _decide(_release({**GROUPED, **wide, **clear}), about=about).weighings[0].lines[0]
+    assert (line.measure, line.outcome) == ("witness", "not shown to be within")
+    about = About(thresholds=Thresholds(singling_out=9.2))
+    over = {("linkage", "after.half"): 9.3, ("witness", "after.unique"): 9.1}
+    line = _decide(_release({**GROUPED, **wide, **clear, **over}), about=about).weighings[0].lines[0]
+    assert (line.measure, line.outcome) == ("linkage", "above")
+    over = {("linkage", "after.half"): 5.0, ("linkage", "after.half.high"): 9.1, ("witness", "after.unique"): 4.0}
+    line = _decide(_release({**GROUPED, **wide, **clear, **over}), about=about).weighings[0].lines[0]
+    assert (line.measure, line.outcome) == ("witness", "not shown to be within")  # though its rate is the smaller one
+
+
+def _without(*measures):
+    return {key: value for key, value in GROUPED.items() if key[0] not in measures}
+
+
+@pytest.mark.parametrize(
+    ("scores", "changes", "said"),
+    [
+        (_without("linkage", "simattack", "attribution"), {},
+         "singling out, linkability and inference were not measured."),
+        (_without("attribution"), {}, "inference was not measured."),
+        (_without("personal_data"), {}, "rows that look like personal data were not counted."),
+        (GROUPED, {"rows": 0}, "it has no rows."),
+        (GROUPED, {"checks": (replace(PASSED, status="not checked"),)}, "its promise was not checked."),
+        (GROUPED, {"promise": None_()},
+         "singling out, linkability and inference have no thresholds. Give thresholds"),
+    ],
+)  # fmt: skip
+def test_what_was_not_measured_is_not_recommended(scores, changes, said):
+    sheet = _decide(_release(scores, **changes))
+    assert sheet.recommended is None
+    assert f"a k=10 is not recommended: {said}" in sheet.advice
+    assert sheet.heading == ("Not recommended" if "rows" in changes else "No recommendation")
+
+
+def test_a_risk_does_not_apply_only_if_every_attack_was_tried():
+    reason = "It has no meaning here."
+    some = _release(_without("simattack"), left_out={"simattack": reason})
+    every = replace(some, left_out={"simattack": reason, "relink": reason})
+    assert _outcomes(_decide(some))["linkability"] == "not measured"
+    assert _outcomes(_decide(every))["linkability"] == "does not apply"
+    assert _decide(every).recommended == 0
 
 
 def test_the_worst_attack_of_a_risk_counts():
@@ -114,14 +174,42 @@ def test_the_one_that_keeps_most_meaning_is_recommended_among_those_that_pass():
     sheet = _decide(*releases)
     assert sheet.recommended == 1
     assert "interests kept 60.0% (next: a k=10, 40.0%)" in sheet.advice
-    assert "Not c k=10: inference above the threshold." in sheet.advice
-    assert "Not d k=10: 27 rows look like personal data." in sheet.advice
-    assert "Not e k=10: its promise is broken." in sheet.advice
+    assert "c k=10 is not recommended: inference is above its threshold." in sheet.advice
+    assert "d k=10 is not recommended: rows that look like personal data: 27." in sheet.advice
+    assert "e k=10 is not recommended: its promise is broken." in sheet.advice
     none = _decide(*releases[2:])
     assert none.recommended is None
-    assert none.advice.startswith("None of these can be recommended.")
+    assert none.heading == "Not recommended"
     assert "own 1 in k" not in sheet.advice
     assert "own 1 in k" in _decide(releases[0], _release(GROUPED, "z k=5", promise=UserKAnonymity(k=5))).advice
+
+
+def test_before_and_after_are_the_same_quantity():
+    """What a person's own rows add, in the original and in the release; the plain rate of success stands beside it."""
+    scores = {**GROUPED, ("attribution", "before.five_queries"): 55.5}
+    sheet = _decide(_release(scores))
+    line = sheet.weighings[0].lines[2]
+    assert (line.before, line.after, line.success) == (90.0, 8.0, 33.3)
+    assert "in 8.0% of cases (right in all 33.3%; in the original 90.0%)" in sheet.can_and_cannot
+    for kind in ("html", "md"):
+        page = render(_log(), [_release(scores)], kind)
+        assert "33.3%" in page.split("Mitigation")[0]
+        assert "55.5%" not in page.split("Mitigation")[0]
+
+
+def test_days_count_where_they_tell_more():
+    dated = {**GROUPED, ("attribution", "days.excess"): 9.5, ("attribution", "days.before.excess"): 91.0}
+    line = _decide(_release(dated)).weighings[0].lines[2]
+    assert (line.before, line.after) == (91.0, 9.5)
+    assert "on which days" in line.attacker
+
+
+def test_a_risk_that_went_up_is_named():
+    scores = {**GROUPED, ("simattack", "before.profiles.recall"): 1.3}
+    assert (
+        "Higher after than before: linkability (1.3% before, 4.0% after)." in _decide(_release(scores)).can_and_cannot
+    )
+    assert "Higher after" not in _decide(_release(GROUPED)).can_and_cannot
 
 
 @pytest.mark.parametrize("kind", ["html", "md", "json"])

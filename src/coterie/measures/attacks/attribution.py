@@ -26,6 +26,8 @@ typed it, or a longer query in which it stands word for word; where no guess is 
                                    profile of the group without the person
     excess                         given - absent: what it costs a person to be in the log; also `.novel`, `.specific`
     excess.random                  the same difference for a random string of the profile
+    before.excess                  the same on the original, where each person is a group: without them there are no
+                                   strings, so no guess is right
     bound                          100 / k, to compare with: it bounds none of these figures
 
 The profile without the person is made from the run record and the original, not by running the method again: strings
@@ -81,10 +83,20 @@ weighed = (
     Weighed(
         risk="inference",
         key="excess",
-        before="before.five_queries",
+        before="before.excess",
         attacker="somebody who knows five queries of a person, and the person's group, names a further one because the "
         "person is in the log",
         control="excess.random",
+        success="given",
+    ),
+    Weighed(
+        risk="inference",
+        key="days.excess",
+        before="days.before.excess",
+        attacker="somebody who knows five queries of a person, on which days they were typed, and the person's group, "
+        "names a further one because the person is in the log",
+        control="days.excess.random",
+        success="days.given",
     ),
 )
 findings = (
@@ -159,6 +171,7 @@ figures = (
         reading="What it costs a person to be in the log: how much more often such a guess is right, with five known "
         "queries and the group told, than on the same profile made without the person. Compare it with one in k and "
         "with the line below.",
+        before="before.excess",
         beside=(("chance", "excess.random"),),
         glance=Glance(
             axis="attribution excess",
@@ -202,9 +215,15 @@ def _before(comparison: Comparison) -> dict[str, list[Score]]:
         alone = everybody_alone(comparison)
         known = draw_known(alone, comparison.seed, ATTACKED)
         outcomes = Attack(alone, known, comparison.seed).outcomes(ADVERSARIES)
-        return {prefix: list(_successes(f"{prefix}before", each)) for prefix, each in outcomes.items()}
+        return {prefix: list(_on_original(f"{prefix}before", each)) for prefix, each in outcomes.items()}
 
     return comparison.of_log((__name__, comparison.seed, language_in(comparison.release.params)), attack)
+
+
+def _on_original(moment: str, outcomes: Outcomes) -> Iterator[Score]:
+    """Without the person nothing is left of a group of one: all that is guessed there is due to the person's rows."""
+    yield from _successes(moment, outcomes)
+    yield from share(f"{moment}.excess", outcomes["given", FIVE, "all"])
 
 
 def _successes(moment: str, outcomes: Outcomes) -> Iterator[Score]:
