@@ -104,8 +104,10 @@ class ProcessHand:
 
     def kill(self) -> None:
         """End it at once, and what it started."""
+        group = self._process.pid
         try:
-            os.killpg(self._process.pid or 0, signal.SIGKILL)
+            if group:  # never 0, which would be our own
+                os.killpg(group, signal.SIGKILL)
         except (OSError, AttributeError):  # it is not that far yet, or there are no groups of processes (Windows)
             self._process.kill()
 

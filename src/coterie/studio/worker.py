@@ -34,7 +34,8 @@ def _end_with(sentinel: int) -> None:
     wait([sentinel])
     remove_all()
     with suppress(OSError, AttributeError):
-        os.killpg(0, signal.SIGKILL)  # with whatever was started here; the queue gave us a group of our own
+        if os.getpgrp() == os.getpid():  # the queue gave us a group of our own
+            os.killpg(0, signal.SIGKILL)  # with whatever was started here
     os._exit(1)
 
 

@@ -1,6 +1,6 @@
 """Every step, with plain forms: what a page shows, what it must not show, and what happens to bad input.
 
-Covers: studio/pages.py, studio/tasks.py, studio/figures.py, studio/decisions.py, studio/forms.py, studio/beside.py,
+Covers: studio/pages.py, studio/tasks.py, studio/figures.py, studio/forms.py, studio/beside.py,
 studio/server.py, studio/worker.py, studio/plain.py
 """
 

@@ -1,7 +1,4 @@
-"""What is signed is what was weighed; what a page says can be typed works; what was stopped leaves nothing.
-
-Covers: studio/decisions.py, studio/sources.py
-"""
+"""What is signed is what was weighed; what a page says can be typed works; what was stopped leaves nothing."""
 
 import json
 import os

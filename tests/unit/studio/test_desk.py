@@ -1,4 +1,7 @@
-"""What was opened and tried is found again; names of files that were dropped never become more than names."""
+"""What was opened and tried is found again; names of files that were dropped never become more than names.
+
+Covers: studio/sources.py
+"""
 
 import io
 import sqlite3
