@@ -228,7 +228,7 @@ def decide(
         recommended=recommended,
         advice=advice,
         can_and_cannot="" if shown_one is None else _can_and_cannot(shown_one, weighings[recommended or 0]),
-        facts=tuple(_facts(log, about, edition)),
+        facts=tuple(_facts(log, list(zip(names, releases, strict=True)), about, edition)),
     )
 
 
@@ -380,7 +380,9 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
 # --- the log ---------------------------------------------------------------------------------------
 
 
-def _facts(log: LogView, about: About, edition: Edition) -> list[tuple[str, str]]:
+def _facts(
+    log: LogView, releases: Sequence[tuple[str, ReleaseView]], about: About, edition: Edition
+) -> list[tuple[str, str]]:
     shape = SHAPES[log.shape]
     internal = edition == "internal"
     counts = ((log.rows, "rows"), (log.users, shape.subject_nouns), (log.queries, f"distinct {shape.item_nouns}"))
@@ -388,14 +390,26 @@ def _facts(log: LogView, about: About, edition: Edition) -> list[tuple[str, str]
     facts = [
         ("Log", about.name or (", ".join(log.files) if internal else "") or FILL_IN),
         ("Period", _period(log, internal)),
-        ("Size", size if internal else f"about {size}"),
+        (f"Size after {', '.join(log.steps)}" if log.steps else "Size", size if internal else f"about {size}"),
     ]
     if internal and log.bad_lines:
         facts.append(("Lines not readable", shown(log.bad_lines, "")))
-    facts.append(("Prepared by", ", ".join(log.steps) or "nothing"))
+    facts.append(("Prepared by", _prepared(log, releases, internal)))
     if internal:
         facts.append(("SHA-256 of the input", log.digest or NONE))
     return facts
+
+
+def _prepared(log: LogView, releases: Sequence[tuple[str, ReleaseView]], internal: bool) -> str:
+    """The steps before the methods, and what they left; for each release where they differ."""
+    ways: dict[str, list[str]] = {}
+    for name, release in releases:
+        left_out = log.rows - (log.rows if release.prepared_rows is None else release.prepared_rows)
+        told = f" (left out: {shown(left_out, '')} of {shown(log.rows, '')} rows)" if internal and left_out > 0 else ""
+        ways.setdefault((", ".join(release.steps) or "nothing") + told, []).append(name)
+    if len(ways) == 1:
+        return next(iter(ways))
+    return "; ".join(f"{', '.join(names)}: {way}" for way, names in ways.items()) or "nothing"
 
 
 def _period(log: LogView, internal: bool) -> str:

@@ -219,8 +219,9 @@ def before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> Cel
     if figure.before in ("rows", "queries"):
         return Cell(shown(getattr(log, figure.before), ""))
     if figure.before.startswith("before."):
-        tables = _measured(log, releases, figure)
-        return next((_cell(table, figure.measure, figure.before) for table in tables), Cell(NONE))
+        cells = [_cell(table, figure.measure, figure.before) for table in _measured(log, releases, figure)]
+        several = list(dict.fromkeys(cells))
+        return several[0] if len(several) == 1 else Cell(" / ".join(each.text for each in cells) or NONE)
     return Cell(figure.before or NONE)
 
 
@@ -231,8 +232,10 @@ def with_numbers(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> 
 
 
 def number_before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> float | None:
-    """What the original log has for a figure that was measured on it."""
-    return next((_look(table, figure.measure, figure.before)[0] for table in _measured(log, releases, figure)), None)
+    """What the original log has for a figure that was measured on it; None also where it was prepared in several ways,
+    and there are several numbers."""
+    numbers = {_look(table, figure.measure, figure.before)[0] for table in _measured(log, releases, figure)}
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 def any_number(log: LogView, releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> bool:
@@ -243,7 +246,9 @@ def any_number(log: LogView, releases: Sequence[ReleaseView], figures: Sequence[
 
 
 def _measured(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> Iterator[pl.DataFrame]:
-    tables = (log.exposure, *(release.scores for release in releases))
+    """Where it was measured: on the log as it was read or else, with each release, on the log as it was prepared."""
+    of_log = _look(log.exposure, figure.measure, figure.before)[0] is not None
+    tables = [log.exposure] if of_log else [release.scores for release in releases]
     return (table for table in tables if _look(table, figure.measure, figure.before)[0] is not None)
 
 

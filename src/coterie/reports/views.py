@@ -26,7 +26,7 @@ ScoreRow = tuple[str, str, float | None, str]
 
 @dataclass(frozen=True, kw_only=True)
 class LogView:
-    """The original log in counts; never a value."""
+    """The original log in counts, before any step; never a value."""
 
     rows: int
     users: int
@@ -34,6 +34,7 @@ class LogView:
     days: int | None
     bad_lines: int
     steps: tuple[str, ...]
+    """What was done to it before it was counted; nothing, unless it was given prepared."""
     shape: str
     """The name of its shape, whose nouns the page uses."""
     synthetic: bool
@@ -62,6 +63,10 @@ class ReleaseView:
     largest_k: int | None
     rows: int | None = None
     """How many rows it has; None where nobody counted."""
+    steps: tuple[str, ...] = ()
+    """How the log was prepared for it."""
+    prepared_rows: int | None = None
+    """How many rows the log had after these steps; None where nobody counted."""
     sha256: str = ""
     """Ties the page to a file; empty for a release that was not written."""
     baseline: ReleaseView | None = field(default=None, repr=False)
@@ -126,9 +131,12 @@ def release_view(
     show_values: bool = False,
     store: Store | None = None,
     tell: Callable[[float], None] = lambda _share: None,
+    as_read: Log | None = None,
     **inputs: Any,
 ) -> ReleaseView:
     """A release in promises, checks and numbers, for a report; `inputs` are those of measures/inputs.py.
+
+    `as_read` is the original before its steps, where it is given prepared.
 
     Of the measures in `names` those that have no meaning for it are left out: they may have one for what stands beside
     it. `refuse_idle` raises where they have none anywhere. `store` and `tell`: as in `scores_of`.
@@ -139,6 +147,7 @@ def release_view(
         seed=randomness.new_seed() if seed is None else seed,
         show_values=show_values or original.synthetic,
         inputs=inputs,
+        as_read=as_read,
     )
     left_out: dict[str, str] = {}
     samples: Samples = {}
@@ -152,6 +161,8 @@ def release_view(
         scores=scores_of(comparison, names, left_out.__setitem__, samples, strict=False, store=store, tell=tell),
         largest_k=release.verdict.largest_k,
         rows=release.rows,
+        steps=comparison.log.steps,
+        prepared_rows=comparison.rows_before,
         sha256=release.sha256,
         left_out=left_out,
         samples=samples,
