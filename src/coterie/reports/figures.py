@@ -61,6 +61,9 @@ class Figures:
 
     def missing(self, release: ReleaseView) -> Iterator[str]:
         """What the figures lack, and why."""
+        if release.withheld:
+            yield "What was measured is left out: beside a release with differential privacy it would tell more."
+            return
         expected = [figure for figure in self.every if figure.expected]
         measured = set(release.scores["name"])
         absent = {figure.measure for figure in expected} - measured
@@ -91,6 +94,8 @@ class Figures:
 
     def attacker(self, release: ReleaseView) -> dict[Risk, list[str]]:
         """What an attacker can do and cannot do, risk by risk; also what was not measured, and how to."""
+        if release.withheld:
+            return {risk: ["Not told in this edition."] for risk in RISKS}
         said: dict[Risk, list[str]] = {risk: [] for risk in RISKS}
         measured = set(release.scores["name"])
         for finding in self.findings:
@@ -161,10 +166,14 @@ def headlines(scores: pl.DataFrame, findings: Sequence[Finding]) -> Iterator[str
     return (text for each in findings if each.headline and (text := said_of(scores, each)) is not None)
 
 
+def keys_in(finding: Finding) -> list[str]:
+    """The keys of the scores in a sentence."""
+    return _KEYS.findall(finding.text)
+
+
 def said_of(scores: pl.DataFrame, finding: Finding) -> str | None:
     """The sentence with its numbers; None where one of them is not there."""
-    keys = _KEYS.findall(finding.text)
-    if any(_look(scores, finding.measure, key)[0] is None for key in keys):
+    if any(_look(scores, finding.measure, key)[0] is None for key in keys_in(finding)):
         return None
     return _KEYS.sub(lambda key: _text(scores, finding.measure, key[1]), finding.text)
 
@@ -217,6 +226,8 @@ def cell(release: ReleaseView, figure: Figure) -> Cell:
 def before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> Cell:
     """What the original log has for a figure."""
     if figure.before in ("rows", "queries"):
+        if log.size_told is not None:
+            return Cell(NONE)
         return Cell(shown(getattr(log, figure.before), ""))
     if figure.before.startswith("before."):
         cells = [_cell(table, figure.measure, figure.before) for table in _measured(log, releases, figure)]

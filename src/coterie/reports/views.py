@@ -46,6 +46,8 @@ class LogView:
     """Ties the page to the log."""
     period: tuple[str, str] = field(default=("", ""), repr=False)
     """Its first and last day; empty where it has no times."""
+    size_told: str | None = None
+    """What is said of its size in place of exact counts, to others than those who keep it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +69,14 @@ class ReleaseView:
     """How the log was prepared for it."""
     prepared_rows: int | None = None
     """How many rows the log had after these steps; None where nobody counted."""
+    file: str = ""
+    """The name of its file; empty for a release that was not written."""
     sha256: str = ""
     """Ties the page to a file; empty for a release that was not written."""
     baseline: ReleaseView | None = field(default=None, repr=False)
     """The same method with random groups, for methods that group users."""
+    withheld: bool = False
+    """Whether what was measured is not told, because the page goes to others (reports/editions.py)."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Measures that have no meaning for this release, and why."""
     samples: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict, repr=False)
@@ -163,6 +169,7 @@ def release_view(
         rows=release.rows,
         steps=comparison.log.steps,
         prepared_rows=comparison.rows_before,
+        file="" if release.path is None else release.path.name,
         sha256=release.sha256,
         left_out=left_out,
         samples=samples,

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from coterie.core.scores import Figure, Finding, Glance, Picture, score_table
-from coterie.reports import attacker
+from coterie.reports import attacker, with_own_labels
 from coterie.reports.figures import Figures, any_number, before, cell, number, number_before, shown, value, with_numbers
 from coterie.reports.views import LogView, ReleaseView
 
@@ -213,7 +213,7 @@ def test_what_was_not_measured_says_how_to():
 def test_what_is_said_of_all_releases_names_none():
     figures = Figures((), (FOUND, READ))
     some = [_release(("q", "b", 1.0, "")), _release(("q", "b", 1.0, ""), ("m", "after.a", 5.0, "%")), _release()]
-    said = {risk: texts for risk, _, texts in attacker(some, figures)}
+    said = {risk: texts for risk, _, texts in attacker(with_own_labels(some), figures)}
     missing = "Not measured: m. To measure it: coterie measure OUT --original LOG --record DIR m"
     assert said["linkability"] == [(missing, ("x", "x (3)")), ("Found in 5.0% of cases.", ("x (2)",))]
     assert said["inference"] == [("Not measured: q. To measure it: coterie measure OUT --original LOG q", ("x (3)",))]

@@ -23,11 +23,11 @@ from coterie.reports import (
     ReleaseView,
     merge,
     render,
-    short_labels,
     shown,
     state,
     value,
     verdict,
+    with_own_labels,
 )
 from coterie.reports._charts import curves, slim
 from coterie.reports.figures import Figures
@@ -423,16 +423,23 @@ def test_texts_that_differ_in_numbers_only_become_one() -> None:
     said = {id(r): [f"{r.k} users; {counts[r.k]} seen"] for r in releases}
     assert merge(releases, lambda r: said[id(r)]) == [("k users; 1,000 / 70 seen", ())]
     only = merge(releases, lambda r: ["alone 5"] if r.k == 5 else [])
-    assert only == [("alone 5", ("k=5",))]
+    assert only == [("alone 5", ("suppress_rare k=5",))]
 
 
-def test_short_labels_are_different() -> None:
-    assert short_labels([view(2), view(5)]) == ["k=2", "k=5"]
-    assert short_labels([view(2), view(2)]) == ["k=2", "k=2 (2)"]
+def test_no_two_releases_have_the_same_label() -> None:
+    def own(*releases: ReleaseView) -> list[str]:
+        return [release.label for release in with_own_labels(releases)]
+
+    named = view(2).label
+    assert own(view(2), view(5)) == [view(2).label, view(5).label]
+    assert own(view(2), view(2)) == [named, f"{named} (2)"]
+    files = [replace(view(2), file=name) for name in ("one.tsv", "two.tsv")]
+    assert own(*files) == [f"{named} (one.tsv)", f"{named} (two.tsv)"]
+    assert own(*files[::-1]) == [f"{named} (two.tsv)", f"{named} (one.tsv)"]  # whatever the order
+    assert own(files[0], files[0]) == [f"{named} (one.tsv)", f"{named} (one.tsv) (2)"]
     one, other = (replace(view(2), params={"k": 2, "publish": kind}) for kind in ("queries", "phrases"))
-    assert short_labels([one, other, view(5)]) == ["k=2 publish=queries", "k=2 publish=phrases", "k=5"]
-    assert short_labels([view(2, label="a b"), view(2, label="c b")]) == ["a b", "c b"]
-    assert short_labels([view(2, label=""), view(2, label="c")]) == ["–", "c"]
+    assert own(one, other, view(5)) == [f"{named} publish=queries", f"{named} publish=phrases", view(5).label]
+    assert own(view(2, label=""), view(2, label="c")) == ["–", "c"]
 
 
 def test_drawings_can_share_a_page() -> None:
