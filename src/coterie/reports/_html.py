@@ -38,7 +38,6 @@ from coterie.reports.figures import (
     ATTACKER_SAYS,
     EMPTY,
     NONE,
-    THIN,
     Cell,
     Figures,
     any_number,
@@ -140,7 +139,6 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["thin"] = lambda text: re.sub(r"(?<=\d),(?=\d{3}\b)", THIN, str(text))
     environment.filters["breakable"] = lambda text: escape(text).replace("_", Markup("_<wbr>"))
     environment.filters["drawn"] = _drawn
     environment.filters["count"] = lambda number: shown(number, "")

@@ -38,7 +38,6 @@ from coterie.reports.figures import (
     ATTACKER_SAYS,
     EMPTY,
     NONE,
-    THIN,
     Figures,
     any_number,
     before,
@@ -368,7 +367,7 @@ def _about(names: Sequence[str]) -> str:
 
 def _plain(text: str) -> str:
     """Text that Markdown shows as it is: no markup, no table cells, no links or pictures."""
-    return re.sub(r"([\\`*|\[\]<>&])", r"\\\1", re.sub(r"\s+", " ", text.replace(THIN, ",")))
+    return re.sub(r"([\\`*|\[\]<>&])", r"\\\1", re.sub(r"\s+", " ", text))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: bool = True) -> Iterator[str]:

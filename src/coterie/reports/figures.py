@@ -15,7 +15,6 @@ from coterie.core.scores import Figure, Finding, Picture, Risk, Section
 from coterie.core.shapes import QUERIES, Shape
 from coterie.reports.views import LogView, ReleaseView
 
-THIN = "\u202f"  # narrow no-break space between thousands
 NONE = "–"
 EMPTY = "Nothing of this was measured."
 _KEYS = re.compile(r"{([a-z0-9_.]+)}")
@@ -292,7 +291,7 @@ def shown(number: float | None, unit: str, digits: int = 1) -> str:
             return f">{100 - step:.{digits}f}%"
         return f"{number:.{digits}f}%"
     whole = f"{number:,.0f}" if float(number).is_integer() else f"{number:,.3f}"
-    return f"{whole.replace(',', THIN)} {unit}".strip()
+    return f"{whole} {unit}".strip()
 
 
 def _cell(scores: pl.DataFrame, name: str, key: str) -> Cell:

@@ -221,7 +221,7 @@ def test_all_that_is_known_stands_on_the_page(kind):
     page = render(_log(), [_release(GROUPED)], kind, about=about, date="2026-11-18")
     for text in (
         "Library", "Spelling", "University", "Not passed on", "Branches", "A. Example", "2027-01", "2026-11-18",
-        "d" * 64, "e" * 64, "2026-03-01 to 2026-05-31", "123\u202f456" if kind == "html" else "123",
+        "d" * 64, "e" * 64, "2026-03-01 to 2026-05-31", "123,456" if kind != "json" else "123456",
     ):  # fmt: skip
         assert text in page
     for heading in ("context", "data", "identifiability", "mitigation", "governance"):

@@ -195,7 +195,6 @@ def test_shows_each_promise_check_and_limit(log: LogView, kind: Any) -> None:
     releases = [view(5), view(7, promises=(UserKAnonymity(k=7),), label="groups k=7")]
     text = render(log, releases, kind)
     text = Page(text).text if kind == "html" else text
-    text = text.replace("\u202f", ",")
     for release in releases:
         assert release.sentence in text
         assert release.label in text
@@ -413,7 +412,7 @@ def test_numbers() -> None:
     percents = [33.716, 0.0, 0.01, 99.99, 100.0, None, float("inf")]
     texts = ["33.7%", "0.0%", "<0.1%", ">99.9%", "100.0%", "–", "–"]
     assert [shown(percent, "% of users") for percent in percents] == texts
-    assert shown(1234567.0, "rows") == "1\u202f234\u202f567 rows"
+    assert shown(1234567.0, "rows") == "1,234,567 rows"
     assert shown(7.0, "of 10") == "7 of 10"
 
 
