@@ -43,8 +43,9 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
     log_path = folder / "log.tsv"
     progress("synthetic log")
     write_aol(log_path, users, SEED)
-    log = verbs.prepare(verbs.read(log_path))
-    log = replace(log, history=(Step(name="synth"), *log.history))
+    as_read = verbs.read(log_path)
+    as_read = replace(as_read, history=(Step(name="synth"), *as_read.history))
+    log = verbs.prepare(as_read)
     releases, paths = [], []
     methods = list(_methods())
     made = jobs.anonymize_each(log, methods, seed=SEED, independent=True, progress=progress)  # to compare k
@@ -56,7 +57,7 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
         releases.append(verbs.load_release(path, record))
         paths.append(path)
     progress("report")
-    measuring.report(log, releases, folder / "report.html", seed=SEED, names=MEASURES)
+    measuring.report(as_read, releases, folder / "report.html", seed=SEED, names=MEASURES)
     program = "coterie" if shutil.which("coterie") else sys.argv[0]
     return [
         f"A made-up log of {users:,} people, and {len(paths)} releases of it that keep their promises:",

@@ -21,7 +21,7 @@ from coterie.core.nouns import scores_in_words_of
 from coterie.core.place import label_of, place_of
 from coterie.core.plan import Method, baseline_of
 from coterie.engines.spark import session_for
-from coterie.errors import ParameterError, UnknownNameError
+from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.given import LogLike, as_log, as_release
 from coterie.jobs import Note, Reading, files_of_paths, read_logs
 from coterie.measures import names_of_all, needing, on_sheet, runs_anywhere
@@ -66,6 +66,10 @@ def report(
     original = as_log(original)
     releases = [as_release(each) for each in ([releases] if isinstance(releases, Release) else releases)]
     refuse_output(Path(to), force, _files_read(original, releases))
+    _refuse_read_differently(
+        [release.method if release.path is None else release.path.name for release in releases],
+        [release.log.settings if release.path is None else reading_like(release.path, None) for release in releases],
+    )
     again = [verified_again(release, original) for release in releases]
     return report_verified(
         original, again, to, about=about, edition=edition, show_values=show_values, seed=seed, force=force, **given
@@ -104,7 +108,25 @@ class _Done:
 
 
 def _prepared_like(original: Log, release: Release) -> Log:
-    return original if original.steps else verbs.prepare(original, release.log.steps)
+    """The log after the steps that the release had; those that it had already are not made again."""
+    done, steps = original.steps, release.log.steps
+    if steps[: len(done)] != done:
+        raise InputError(
+            f"The log was prepared by {', '.join(done)} and the release of {release.method} by "
+            f"{', '.join(steps) or 'nothing'}: they cannot be compared. Give the log as it was read."
+        )
+    return verbs.prepare(original, steps[len(done) :]) if len(steps) > len(done) else original
+
+
+def _refuse_read_differently(names: Sequence[str], readings: Sequence[Mapping[str, Any]]) -> None:
+    """Who is counted, and of what, must be the same for all that stands on a page with one log."""
+    for name, reading in zip(names, readings, strict=True):
+        if reading != readings[0]:
+            what = [key for key in sorted({*reading, *readings[0]}) if reading.get(key) != readings[0].get(key)]
+            raise InputError(
+                f"{names[0]} and {name} were made from a log that was read in different ways ({', '.join(what)}), so "
+                f"they cannot stand on one page. Make a report about each, or say how to read it for both: --columns."
+            )
 
 
 def report_verified(
@@ -135,20 +157,23 @@ def report_verified(
         raise ParameterError("A report needs at least one release.")
     inputs = _files_read(original, releases)
     refuse_output(path, force, inputs)
-    original = _prepared_like(original, releases[0])
-    views = []
+    views, prepared = [], dict[tuple[str, ...], Log]()
     given = {**given, "show_values": show_values, "seed": seed, "store": store}
     with_random = [release for release in releases if release.record is not None and _baseline(release) is not None]
     done = _Done(len(releases) + len(with_random), progress)
     for release in releases:
-        view = release_view(original, release, tell=done.part, **given)
+        if release.log.steps not in prepared:  # once for all that share it, so that measures share what they work out
+            prepared[release.log.steps] = _prepared_like(original, release)
+        log = prepared[release.log.steps]
+        view = release_view(log, release, tell=done.part, as_read=original, **given)
         done.next()
         baseline = _baseline(release)
         if baseline is not None and release.record is None:
             view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
         elif baseline is not None and release.record is not None:
-            at_random = verbs.anonymize(original, baseline, seed=release.record.run["seed"])  # never written
-            view = with_baseline(view, release_view(original, at_random, RANDOM, tell=done.part, **given))
+            at_random = verbs.anonymize(log, baseline, seed=release.record.run["seed"])  # never written
+            random = release_view(log, at_random, RANDOM, tell=done.part, as_read=original, **given)
+            view = with_baseline(view, random)
             done.next()
         views.append(view)
     refuse_idle(views, given.get("names"))
@@ -292,7 +317,9 @@ def report_files(
     refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
     loaded = [verbs.load_release(near.path, records[at] if records else None) for at, near in enumerate(nearby)]
     progress("read")
-    log = read_logs(original, reading_like(nearby[0].path, reading), note=note)
+    readings = [reading_like(near.path, reading) for near in nearby]
+    _refuse_read_differently([label_of(out) for out in outs], readings)
+    log = read_logs(original, readings[0], note=note)
     also = _loaded(given, reading, note)
     releases = []
     for place, release in enumerate(loaded):

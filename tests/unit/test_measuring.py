@@ -6,9 +6,10 @@ import pytest
 
 import coterie
 from coterie import measuring
-from coterie.errors import UnknownNameError
+from coterie.errors import InputError, UnknownNameError
 from coterie.measures.store import Store
 from coterie.methods.microaggregate import Microaggregate
+from coterie.methods.suppress_rare import SuppressRare
 from coterie.reports.about import About
 from coterie.synth import write_aol
 
@@ -68,3 +69,72 @@ def test_scores_say_how_far_they_are(files):
     given = {"record": files / "record", "progress": lambda *step: told.append(step)}
     measuring.measure_file(str(files / "out.tsv"), [str(files / "log.tsv")], ["linkage", "mass"], **given)
     assert told == [("read",), ("measure",), ("measure", 0.0), ("measure", 0.75)]
+
+
+# --- the original: the log as it was read, and as each release prepared it --------------------------
+
+
+@pytest.fixture(scope="module")
+def addresses(tmp_path_factory):
+    """Twelve people who asked for the same things, and three of them for addresses; with a session in each row."""
+    folder = tmp_path_factory.mktemp("addresses")
+    asked = [(f"p{person}", f"thing {person % 3 + number % 2}") for person in range(12) for number in range(4)]
+    asked += [(f"p{person}", f"p{person}@example.org") for person in range(3)]
+    lines = [f"{user},s{number},{query}" for number, (user, query) in enumerate(asked)]
+    (folder / "log.csv").write_text("\n".join(["user_id,session_id,query", *lines]) + "\n")
+    for column in ("user_id", "session_id"):
+        log = coterie.read(folder / "log.csv", columns={"user": column, "query": "query"})
+        for steps in ("default", "default,scrub"):
+            release = coterie.anonymize(coterie.prepare(log, steps), SuppressRare(k=3), seed=7)
+            coterie.write(release, folder / f"{column}.{steps}.tsv")
+    return folder
+
+
+def _page(folder, to, *names, **options):
+    names = [str(folder / f"{name}.tsv") for name in names]
+    measuring.report_files(
+        names, [str(folder / "log.csv")], to, names=["personal_data", "release_share"],
+        about=About(date="2026-01-01"), **options,
+    )  # fmt: skip
+    return json.loads(to.read_text())
+
+
+def test_the_original_is_the_log_before_any_step(addresses, tmp_path):
+    data = _page(addresses, tmp_path / "r.json", "user_id.default,scrub")
+    assert data["log"]["rows"] == 51
+    assert data["decision"]["data"]["Prepared by"] == "normalize, drop_empty, scrub (left out: 3 of 51 rows)"
+    counted = data["decision"]["identifiability"][0]["personal_data"][0]
+    assert (counted["before"], counted["after"]) == ("3", "0")
+
+
+def test_each_release_is_compared_with_the_log_as_it_was_prepared_for_it(addresses, tmp_path):
+    """Whatever stands beside it, and in whatever order."""
+    names = ["user_id.default", "user_id.default,scrub"]
+    alone = [_page(addresses, tmp_path / f"{place}.json", name) for place, name in enumerate(names)]
+    both = _page(addresses, tmp_path / "both.json", *names)
+    turned = _page(addresses, tmp_path / "turned.json", *names[::-1])
+    for place in range(2):
+        scores = alone[place]["releases"][0]["scores"]
+        assert both["releases"][place]["scores"] == turned["releases"][1 - place]["scores"] == scores
+        lines = alone[place]["decision"]["identifiability"][0]["lines"]
+        assert both["decision"]["identifiability"][place]["lines"] == lines
+    assert both["log"] == turned["log"]
+    assert "scrub (left out: 3 of 51 rows)" in both["decision"]["data"]["Prepared by"]
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_releases_of_a_log_that_was_read_in_two_ways_share_no_page(addresses, tmp_path, turn):
+    names = ["user_id.default", "session_id.default"][::turn]
+    with pytest.raises(InputError, match="read in different ways"):
+        _page(addresses, tmp_path / "r.json", *names)
+    loaded = [coterie.load_release(addresses / f"{name}.tsv") for name in names]
+    log = coterie.read(addresses / "log.csv", columns={"user": "user_id", "query": "query"})
+    with pytest.raises(InputError, match="read in different ways"):
+        coterie.report(log, loaded, tmp_path / "r.json")
+
+
+def test_a_log_that_was_prepared_otherwise_is_refused(addresses, tmp_path):
+    log = coterie.read(addresses / "log.csv", columns={"user": "user_id", "query": "query"})
+    release = coterie.load_release(addresses / "user_id.default.tsv")
+    with pytest.raises(InputError, match="Give the log as it was read"):
+        coterie.report(coterie.prepare(log, "default,scrub"), release, tmp_path / "r.json", names=["mass"])

@@ -2,6 +2,7 @@
 
     items                        item, before, after: how often each item stands in both logs, or is counted there
     items_before, items_after    item, n: the same of each log by itself
+    items_as_read                item, n: the same before any step, where the log was given so
     pairs_before, pairs_after    subject, item: who has which item, each pair once
     original, released           all rows, in memory: for measures that look at single rows
     names, rows, profiles        who became whom, what became of rows, and both logs by original subject
@@ -54,6 +55,8 @@ class Comparison:
 
     log: Log
     """The original, prepared as the release was."""
+    as_read: Log
+    """The original before any step; as it was given, where somebody had prepared it."""
     release: Release
     seed: int
     show_values: bool
@@ -65,21 +68,38 @@ class Comparison:
 
     @classmethod
     def of(
-        cls, original: Log, release: Release, seed: int, show_values: bool, inputs: Mapping[str, Any] | None = None
+        cls,
+        original: Log,
+        release: Release,
+        seed: int,
+        show_values: bool,
+        inputs: Mapping[str, Any] | None = None,
+        as_read: Log | None = None,
     ) -> Comparison:
-        """Check that the two belong together, and prepare the original as the release was. Nothing is read yet."""
+        """Check that the two belong together, and prepare the original as the release was. Nothing is read yet.
+
+        `as_read` is the original before its steps, where it is given prepared.
+        """
         if release.log.shape.further or original.shape.further:  # no measure looks at further details
             original, release = original.plain, replace(release, log=release.log.plain)
         shape = release.log.shape
         refuse_other_shape(shape, original)
         if release.record is not None and release.sha256:
             refuse_other_input(original, release.record)
+        as_read = original if as_read is None else as_read
         if not original.steps:
             original = prepare(original, release.log.steps)
         if original.engine is not None and not original.engine.here and release.record is not None:
             # Rows that are elsewhere have no numbers that anybody could look them up by.
             release = replace(release, record=replace(release.record, rows=None))
-        return cls(log=original, release=release, seed=seed, show_values=show_values, inputs=read_inputs(inputs or {}))
+        return cls(
+            log=original,
+            as_read=as_read,
+            release=release,
+            seed=seed,
+            show_values=show_values,
+            inputs=read_inputs(inputs or {}),
+        )
 
     def refuse_other_log(self) -> None:
         """Raise InputError where the release cannot come from this log. With a record its digests have told already."""
@@ -215,6 +235,20 @@ class Comparison:
         """item, n: how often each item stands in the original."""
         count = pl.len().cast(pl.Int64).alias("n")
         return self.of_log("items", lambda: self._before().group_by("item").agg(count).collect(engine="streaming"))
+
+    @cached_property
+    def items_as_read(self) -> pl.DataFrame:
+        """item, n: how often each item stands in the original before any step."""
+        if self.as_read is self.log:
+            return self.items_before
+        items = self.as_read.frame.group_by(pl.col(self.as_read.shape.item).alias("item"))
+        count = pl.len().cast(pl.Int64).alias("n")
+        return self.of_log("items as read", lambda: items.agg(count).collect(engine="streaming"))
+
+    @cached_property
+    def rows_before(self) -> int:
+        """How many rows the original has after the steps."""
+        return self.of_log("height", lambda: int(self.log.frame.select(pl.len()).collect(engine="streaming").item()))
 
     @cached_property
     def items_after(self) -> pl.DataFrame:

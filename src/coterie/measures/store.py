@@ -84,7 +84,8 @@ class Store:
             return None
         record = release.record
         parts = [
-            FORMAT, __version__, name, comparison.seed, comparison.log.digest, comparison.log.steps, released,
+            FORMAT, __version__, name, comparison.seed, comparison.log.digest, comparison.log.steps,
+            comparison.as_read.steps, released,
             release.method, release.params, record is not None, record and record.run.get(GROUPS_DIGEST), inputs,
         ]  # fmt: skip
         text = json.dumps(parts, sort_keys=True, default=str)

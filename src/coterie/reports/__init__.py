@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -56,11 +57,12 @@ def render(
 
     `about` is what only people can say; `date` the day of the report, a line to fill in where it is empty.
     """
-    from coterie.reports import _markdown, decision
+    from coterie.reports import _markdown, decision, editions
 
+    releases = with_own_labels(releases)
     figures = Figures.collect(SHAPES[log.shape], with_hints=edition == "internal")
     if edition == "external":
-        log, releases = decision.public(log, releases)
+        log, releases = editions.public(log, releases)
     sheet = decision.decide(log, releases, figures, about, edition)
     data = _markdown.report_data(log, releases, figures, sheet)
     page = decision.Page(
@@ -135,7 +137,7 @@ def merge(
     release, and elsewhere the numbers in the order of the releases, "70 / 36".
     """
     groups: dict[tuple[str, ...], list[tuple[str, str, list[str]]]] = {}
-    for release, name in zip(releases, names or short_labels(releases), strict=True):
+    for release, name in zip(releases, names or labels(releases), strict=True):
         for text in texts(release):
             parts = tuple(_NUMBER.split(text))
             k = str(release.k)
@@ -154,16 +156,16 @@ def merge(
 
 
 def _named(about: Sequence[str], releases: Sequence[ReleaseView]) -> tuple[str, ...]:
-    """Releases by their short labels, and all of a method by its name; nobody where it is all there are."""
+    """Releases by their labels, and all of a method by its name; nobody where it is all there are."""
     if len(about) == len(releases):
         return ()
-    labels, lines = short_labels(releases), series(releases)
+    every, lines = labels(releases), series(releases)
     whole = [
         line
         for line in dict.fromkeys(lines)
-        if lines.count(line) > 1 and all(label in about for label, of in zip(labels, lines, strict=True) if of == line)
+        if lines.count(line) > 1 and all(label in about for label, of in zip(every, lines, strict=True) if of == line)
     ]
-    line_of = dict(zip(labels, lines, strict=True))
+    line_of = dict(zip(every, lines, strict=True))
     return tuple(dict.fromkeys(line_of[name] if line_of.get(name) in whole else name for name in about))
 
 
@@ -171,7 +173,7 @@ def attacker(
     releases: Sequence[ReleaseView], figures: Figures
 ) -> Iterator[tuple[str, str, list[tuple[str, tuple[str, ...]]]]]:
     """Each risk, its question, and what there is to say, each text once with the releases it is about."""
-    names = short_labels(releases)
+    names = labels(releases)
     said = [figures.attacker(release) for release in releases]
     for risk, question in RISKS.items():
         texts: dict[str, list[str]] = {}
@@ -182,17 +184,19 @@ def attacker(
         yield risk, question, [(t, _named(about, releases)) for t, about in texts.items()]
 
 
-def short_labels(releases: Sequence[ReleaseView]) -> list[str]:
-    """Labels without the words that all of them begin with, and different from one another."""
-    if len(releases) == 1:
-        return ["Release"]
-    words = [release.label.split() or [NONE] for release in releases]
-    while len(words) > 1 and len({w[0] for w in words}) == 1 and all(len(w) > 1 for w in words):
-        words = [w[1:] for w in words]
-    names = [" ".join(w) for w in words]
+def with_own_labels(releases: Sequence[ReleaseView]) -> list[ReleaseView]:
+    """The same releases with labels of which no two are alike: by settings, or else by the names of their files."""
+    names = [release.label or NONE for release in releases]
     alike = {n: [r.params for r, other in zip(releases, names, strict=True) if other == n] for n in names}
     names = [" ".join([n, *_differing(r.params, alike[n])]) for r, n in zip(releases, names, strict=True)]
-    return [f"{n} ({names[:i].count(n) + 1})" if n in names[:i] else n for i, n in enumerate(names)]
+    named = [f"{n} ({r.file})" if names.count(n) > 1 and r.file else n for r, n in zip(releases, names, strict=True)]
+    own = [f"{n} ({named[:i].count(n) + 1})" if n in named[:i] else n for i, n in enumerate(named)]
+    return [replace(release, label=name) for release, name in zip(releases, own, strict=True)]
+
+
+def labels(releases: Sequence[ReleaseView]) -> list[str]:
+    """What releases are called on the page, wherever they stand; the only one is "Release" in the head of a table."""
+    return ["Release"] if len(releases) == 1 else [release.label for release in releases]
 
 
 def series(releases: Sequence[ReleaseView]) -> list[str]:

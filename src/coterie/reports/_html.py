@@ -23,21 +23,21 @@ from coterie.reports import (
     LogView,
     ReleaseView,
     attacker,
+    labels,
     merge,
     series,
-    short_labels,
     side_by_side,
     state,
     verdict,
 )
 from coterie.reports._charts import FONT, Panel, Sign, bars, curves, dots, sign_svg, trade_off
 from coterie.reports._markdown import ATTACKS_SAY, check_rows, ranked, ranking
-from coterie.reports.decision import COLUMNS_SAY, EDITIONS, FILL_IN, Page, common_axis
+from coterie.reports.decision import COLUMNS_SAY, FILL_IN, Page, common_axis
+from coterie.reports.editions import EDITIONS
 from coterie.reports.figures import (
     ATTACKER_SAYS,
     EMPTY,
     NONE,
-    THIN,
     Cell,
     Figures,
     any_number,
@@ -74,7 +74,7 @@ class Group:
 def html(page: Page) -> str:
     """The page."""
     log, releases, figures, sheet = page.log, page.releases, page.figures, page.sheet
-    names, shape = short_labels(releases), SHAPES[log.shape]
+    names, shape = labels(releases), SHAPES[log.shape]
     states = [state(release) for release in releases]
     most = COLUMNS // 2 if any(release.baseline for release in releases) else COLUMNS
     size = math.ceil(len(releases) / max(1, math.ceil(len(releases) / most)))
@@ -139,7 +139,6 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["thin"] = lambda text: re.sub(r"(?<=\d),(?=\d{3}\b)", THIN, str(text))
     environment.filters["breakable"] = lambda text: escape(text).replace("_", Markup("_<wbr>"))
     environment.filters["drawn"] = _drawn
     environment.filters["count"] = lambda number: shown(number, "")
@@ -191,7 +190,7 @@ def _overview(releases: Sequence[ReleaseView], figures: Figures) -> Group | None
     glances = [figure.glance for figure in chosen if figure.glance is not None]
     if not glances:
         return None
-    lines, names = series(releases), short_labels(releases)
+    lines, names = series(releases), labels(releases)
     every = list(dict.fromkeys(lines))
     panels = [
         bars(f.title, list(zip(names, [number(r, f) for r in releases], lines, strict=True)), every) for f in chosen
@@ -217,7 +216,7 @@ def _maps(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> Iterato
     uses = [figure for figure in figures if figure.section == "utility"]
     risks = [figure for figure in figures if figure.section != "utility"]
     pairs = [(risk, use) for place, risk in enumerate(risks) for use in (uses[-1:] if place else uses)]
-    drawn = [*zip(series(releases), short_labels(releases), releases, strict=True)]
+    drawn = [*zip(series(releases), labels(releases), releases, strict=True)]
     drawn += [(RANDOM, f"{RANDOM}, {name}", r.baseline) for _, name, r in drawn if r.baseline is not None]
     for across, upwards in pairs:
         if across.glance is None or upwards.glance is None:
@@ -262,7 +261,7 @@ def _before_and_after(
     chosen = [f for f in figures if with_numbers(releases, [f]) or number_before(log, (), f) is not None]
     if not chosen:
         return None
-    names, lines = [ORIGINAL, *short_labels(releases)], [ORIGINAL, *series(releases)]
+    names, lines = [ORIGINAL, *labels(releases)], [ORIGINAL, *series(releases)]
     every = list(dict.fromkeys(lines[1:]))
     panels, columns = [], []
     for figure in chosen:

@@ -26,18 +26,18 @@ from coterie.reports import (
     LogView,
     ReleaseView,
     attacker,
+    labels,
     merge,
-    short_labels,
     side_by_side,
     state,
     verdict,
 )
-from coterie.reports.decision import COLUMNS_SAY, EDITIONS, FILL_IN, Page, Sheet, sheet_data
+from coterie.reports.decision import COLUMNS_SAY, FILL_IN, Page, Sheet, sheet_data
+from coterie.reports.editions import EDITIONS
 from coterie.reports.figures import (
     ATTACKER_SAYS,
     EMPTY,
     NONE,
-    THIN,
     Figures,
     any_number,
     before,
@@ -79,11 +79,16 @@ def report_data(
     log: LogView, releases: Sequence[ReleaseView], figures: Figures, sheet: Sheet
 ) -> dict[str, Any]:  # fmt: skip
     """Everything in one object, without any text of the log and without the date."""
-    facts = {key: entry for key, entry in vars(log).items() if key != "exposure"}
+    digits = None if sheet.edition == "internal" else 1
+    if log.size_told is None:
+        facts = {key: entry for key, entry in vars(log).items() if key not in ("exposure", "size_told")}
+        facts["exposure"] = _scores(log.exposure, None)
+    else:
+        facts = {"shape": log.shape, "synthetic": log.synthetic, "period": log.period, "size": log.size_told}
     return {
-        "decision": sheet_data(sheet, releases),
-        "log": {**facts, "exposure": _scores(log.exposure)},
-        "releases": [_release_data(release, figures) for release in releases],
+        "decision": sheet_data(sheet),
+        "log": facts,
+        "releases": [_release_data(release, figures, digits) for release in releases],
     }
 
 
@@ -93,7 +98,7 @@ def as_json(page: Page, data: dict[str, Any]) -> str:
     return json.dumps(whole, sort_keys=True, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
-def _release_data(release: ReleaseView, figures: Figures) -> dict[str, Any]:
+def _release_data(release: ReleaseView, figures: Figures, digits: int | None) -> dict[str, Any]:
     return {
         "label": release.label,
         "method": release.method,
@@ -103,26 +108,28 @@ def _release_data(release: ReleaseView, figures: Figures) -> dict[str, Any]:
         "verdict": state(release),
         "summary": verdict(release, figures),
         "largest_k": release.largest_k,
+        "file": release.file or None,
         "sha256": release.sha256 or None,
         "checks": [asdict(check) for check in release.checks],
         "warnings": list(release.warnings),
         "missing": list(figures.missing(release)),
         "attacker": figures.attacker(release),
-        "scores": _scores(release.scores),
-        "random_groups": None if release.baseline is None else _random_data(release.baseline),
+        "scores": _scores(release.scores, digits),
+        "random_groups": None if release.baseline is None else _random_data(release.baseline, digits),
     }
 
 
-def _random_data(baseline: ReleaseView) -> dict[str, Any]:
+def _random_data(baseline: ReleaseView, digits: int | None) -> dict[str, Any]:
     return {
         "meaning": RANDOM_READING,
         "parameters": dict(baseline.params),
-        "scores": _scores(baseline.scores),
+        "scores": _scores(baseline.scores, digits),
     }
 
 
-def _scores(scores: pl.DataFrame) -> list[dict[str, Any]]:
-    finite = pl.when(pl.col("value").is_finite()).then(pl.col("value")).alias("value")
+def _scores(scores: pl.DataFrame, digits: int | None) -> list[dict[str, Any]]:
+    value = pl.col("value") if digits is None else pl.col("value").round(digits)
+    finite = pl.when(value.is_finite()).then(value).alias("value")
     return scores.select("name", "key", finite, "unit").to_dicts()
 
 
@@ -180,9 +187,9 @@ def ranking(
     A text is named only where the scores name it; otherwise its rank stands for it.
     """
     name, kind = figure.measure, figure.key.partition(".")[0]
-    pairs = list(zip(short_labels(releases), releases, strict=True))
+    pairs = list(zip(labels(releases), releases, strict=True))
     if len(releases) == 1:
-        pairs = side_by_side(releases, short_labels(releases))
+        pairs = side_by_side(releases, labels(releases))
     having = [(r, n) for n, r in pairs if value(r, name, f"{kind}.1") is not None][:most]
     if not having:
         return [], {}
@@ -227,7 +234,7 @@ def _sheet(page: Page) -> Iterator[str]:
         yield from _table(("Risk", "Before", "After", "Control", "Threshold", "Verdict"), rows)
         yield ""
         for what, first, after in weighing.personal:
-            yield f"- {what}: {_plain(after)} (original: {_plain(first)})"
+            yield f"- {what}: {_plain(after)}" + ("" if first == NONE else f" (original: {_plain(first)})")
         if not weighing.personal:
             yield "- Rows that look like personal data: not counted"
         yield ""
@@ -243,18 +250,17 @@ def _sheet(page: Page) -> Iterator[str]:
         yield from (
             f"**{sheet.heading}.** {_plain(sheet.advice)}",
             "",
+            *([] if sheet.chosen is None else [f"Recommended is the file {_plain(sheet.chosen.which)}", ""]),
         )
-    digests = [
-        (release.label, f"SHA-256 {release.sha256}" if release.sha256 else "not written to a file")
-        for release in page.releases
-    ]
-    yield from _known((("Why this k", about.reason), *digests))
+    yield from _known((("Why this k", about.reason), *((each.label, each.which) for each in sheet.weighings)))
     yield from ("", "### Governance", "")
     yield from _known((
         ("Reviewer", about.reviewer), ("Date", page.date), ("Next review", about.next_review),
         ("Software", f"Coterie {__version__}"),
     ))  # fmt: skip
-    yield from ("", "☐ May be shared   ☐ Must not be shared   Which: ________________", "")
+    only = sheet.weighings[0] if len(sheet.weighings) == 1 else sheet.chosen
+    which = "________________" if only is None else f"{_plain(only.label)}, {_plain(only.which)}"
+    yield from ("", f"☐ May be shared   ☐ Must not be shared   Which: {which}", "")
     yield "Name and role: ________________   Date: __________   Signature: ________________"
 
 
@@ -282,7 +288,7 @@ def _checks(releases: Sequence[ReleaseView]) -> Iterator[str]:
         "alone, the original log. Those marked * carry the promise; the others are housekeeping."
     )
     yield ""
-    checks = check_rows(releases, short_labels(releases))
+    checks = check_rows(releases, labels(releases))
     titles = [row.name + (" *" if row.carries_promise else "") for row in checks]
     rows = [
         (title, *map(_mark, row.results), "yes" if row.needs_original else "no")
@@ -290,7 +296,7 @@ def _checks(releases: Sequence[ReleaseView]) -> Iterator[str]:
     ]
     if any(release.largest_k is not None for release in releases):
         rows.append(("largest k that holds", *(shown(r.largest_k, "") for r in releases), ""))
-    yield from _table(("Check", *short_labels(releases), "Original needed"), rows, numbers=False)
+    yield from _table(("Check", *labels(releases), "Original needed"), rows, numbers=False)
     yield from ("", "What was found:", "")
     for row in checks:
         yield from (f"- {row.name}: {_about(names)}{_plain(text)}" for text, names in row.found)
@@ -333,7 +339,7 @@ def _table_of_figures(log: LogView, releases: Sequence[ReleaseView], figures: Se
     if not any_number(log, releases, figures):
         yield EMPTY
         return
-    columns = side_by_side(releases, short_labels(releases))
+    columns = side_by_side(releases, labels(releases))
     figures = with_numbers(releases, figures)
     rows = [(f.title, str(before(log, releases, f)), *(str(cell(r, f)) for _, r in columns)) for f in figures]
     yield from _table(("Figure", "Original", *(name for name, _ in columns)), rows)
@@ -369,7 +375,7 @@ def _about(names: Sequence[str]) -> str:
 
 def _plain(text: str) -> str:
     """Text that Markdown shows as it is: no markup, no table cells, no links or pictures."""
-    return re.sub(r"([\\`*|\[\]<>&])", r"\\\1", re.sub(r"\s+", " ", text.replace(THIN, ",")))
+    return re.sub(r"([\\`*|\[\]<>&])", r"\\\1", re.sub(r"\s+", " ", text))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: bool = True) -> Iterator[str]:

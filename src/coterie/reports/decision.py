@@ -10,29 +10,36 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from coterie import __version__, measures, regimes
 from coterie.core.nouns import in_words_of
-from coterie.core.promise import to_dict
 from coterie.core.scores import Risk, Weighed
 from coterie.core.shapes import SHAPES
 from coterie.measures.inputs import has_default
 from coterie.regimes import Source
-from coterie.reports import LogView, ReleaseView, short_labels, state
+from coterie.reports import LogView, ReleaseView, state
 from coterie.reports.about import About, Thresholds
+from coterie.reports.editions import NOT_TOLD, Edition
 from coterie.reports.figures import NONE, RISKS, Figures, listed, number, number_before, shown, value
 
-Edition = Literal["internal", "external"]
 Outcome = Literal[
-    "above", "not shown to be within", "no threshold", "not measured", "within", "nothing to find", "does not apply"
+    "above",
+    "not shown to be within",
+    "no threshold",
+    "not measured",
+    "not told",
+    "within",
+    "nothing to find",
+    "does not apply",
 ]
 OUTCOMES: dict[Outcome, str] = {
     "above": "above the threshold",
     "not shown to be within": "its interval reaches beyond the threshold: too few people to tell",
     "no threshold": "no k, and no threshold was given",
     "not measured": "not measured",
+    "not told": NOT_TOLD,
     "within": "not above the threshold",
     "nothing to find": "by construction: no row carries a name",
     "does not apply": "no attack on this risk applies",
@@ -54,11 +61,6 @@ COLUMNS_SAY = (
     "what is known of somebody else, or a guess that knows nothing. Beside the rate after: its 95% interval."
 )
 FILL_IN = "________________________________"
-EDITIONS: dict[Edition, str] = {
-    "internal": "Internal edition: it names the input and has all figures. It stays with those who have the log.",
-    "external": "External edition: it goes with the release. Names and digests of the input and exact sizes of the "
-    "log are left out; so is every measured figure of a release with differential privacy.",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +107,9 @@ class Weighing:
     """A release as the decision sees it."""
 
     label: str
-    """The short one, that differs from the others on the page."""
+    file: str
+    sha256: str
+    """Of the file; both are empty for a release that was not written."""
     state: str
     lines: tuple[Line, ...]
     personal: tuple[tuple[str, str, str], ...]
@@ -116,6 +120,12 @@ class Weighing:
     """What is kept: name of the axis, percent."""
     empty: bool = False
     """Whether it has no rows, so that all attacks fail."""
+
+    @property
+    def which(self) -> str:
+        """Which file it is, by name and digest: what a signature is about."""
+        named = [each for each in (self.file, f"SHA-256 {self.sha256}" if self.sha256 else "") if each]
+        return ", ".join(named) or "not written to a file"
 
     @property
     def passes(self) -> bool:
@@ -145,6 +155,7 @@ class Weighing:
                                        "are not shown to be within their thresholds"),
             "no threshold": ("has no threshold", "have no thresholds"),
             "not measured": ("was not measured", "were not measured"),
+            "not told": ("is not told in this edition", "are not told in this edition"),
         }  # fmt: skip
         reasons = [f"its promise {'is broken' if self.state == 'broken' else 'was not checked'}"]
         reasons = [] if self.state == "kept" else reasons
@@ -155,7 +166,7 @@ class Weighing:
                 reasons.append(f"{listed(risks)} {of_one if len(risks) == 1 else of_several}")
         if self.clean is False:
             reasons.append(f"rows that look like personal data: {self.personal[0][2]}")
-        if self.clean is None:
+        if self.clean is None and not self.having("not told"):
             reasons.append("rows that look like personal data were not counted")
         return reasons
 
@@ -189,6 +200,11 @@ class Sheet:
     """The regimes whose settings releases have."""
 
     @property
+    def chosen(self) -> Weighing | None:
+        """The release that is recommended."""
+        return None if self.recommended is None else self.weighings[self.recommended]
+
+    @property
     def heading(self) -> str:
         """What is said of them all, in a word or two; where nothing speaks against one, there is no advice."""
         if self.recommended is not None:
@@ -201,37 +217,12 @@ class Sheet:
         return 0 if self.recommended is None else self.recommended
 
 
-def public(log: LogView, releases: Sequence[ReleaseView]) -> tuple[LogView, list[ReleaseView]]:
-    """What may leave the house: a log in round numbers, and no measured figure beside differential privacy."""
-    rounded = replace(
-        log,
-        rows=_rounded(log.rows),
-        users=_rounded(log.users),
-        queries=_rounded(log.queries),
-        bad_lines=0,
-        files=(),
-        digest="",
-        period=(log.period[0][:7], log.period[1][:7]),
-    )
-    return rounded, [_spent(release) if _has_budget(release) else release for release in releases]
-
-
-def _has_budget(release: ReleaseView) -> bool:
-    return any("epsilon" in to_dict(promise) for promise in release.promises)
-
-
-def _spent(release: ReleaseView) -> ReleaseView:
-    """Every number that was measured on the log would spend more of the budget than the release says."""
-    return replace(release, scores=release.scores.clear(), samples={}, baseline=None, left_out={})
-
-
 def decide(
     log: LogView, releases: Sequence[ReleaseView], figures: Figures, about: About | None, edition: Edition
 ) -> Sheet:
     """The first page of a report about these releases."""
     about = about or About()
-    names = short_labels(releases) if len(releases) > 1 else [release.label for release in releases]
-    weighings = tuple(_weigh(log, r, n, figures, about) for r, n in zip(releases, names, strict=True))
+    weighings = tuple(_weigh(log, release, figures, about) for release in releases)
     recommended, advice = _recommend(weighings)
     if len({release.k for release in releases}) > 1 and about.thresholds == Thresholds():
         advice += f" {_OWN_THRESHOLDS}"
@@ -243,12 +234,12 @@ def decide(
         recommended=recommended,
         advice=advice,
         can_and_cannot="" if shown_one is None else _can_and_cannot(shown_one, weighings[recommended or 0]),
-        facts=tuple(_facts(log, about, edition)),
-        rules=tuple(_rule(r, n) for r, n in zip(releases, names, strict=True) if r.regime in regimes.names()),
+        facts=tuple(_facts(log, releases, about, edition)),
+        rules=tuple(_rule(release) for release in releases if release.regime in regimes.names()),
     )
 
 
-def _rule(release: ReleaseView, name: str) -> Rule:
+def _rule(release: ReleaseView) -> Rule:
     """The regime of a release."""
     regime = regimes.load(release.regime)
     said = (
@@ -257,19 +248,21 @@ def _rule(release: ReleaseView, name: str) -> Rule:
         ("Chosen by us, because it is not public", " ".join(regime.ours) or "nothing"),
         ("Unknown, or not in these settings", " ".join(regime.unknown) or "nothing"),
     )
-    return Rule(label=name, regime=release.regime, title=regime.title, said=said, sources=regime.sources)
+    return Rule(label=release.label, regime=release.regime, title=regime.title, said=said, sources=regime.sources)
 
 
 # --- the three lines -------------------------------------------------------------------------------
 
 
-def _weigh(log: LogView, release: ReleaseView, name: str, figures: Figures, about: About) -> Weighing:
+def _weigh(log: LogView, release: ReleaseView, figures: Figures, about: About) -> Weighing:
     on_sheet = [figure for figure in figures.every if figure.section == "sheet"]
     found = [number(release, figure) for figure in on_sheet]
     counted = [each for each in found if each is not None]
     kept = [f for f in figures.at_a_glance() if f.section == "utility" and f.glance is not None]
     return Weighing(
-        label=name,
+        label=release.label,
+        file=release.file,
+        sha256=release.sha256,
         state=state(release),
         lines=tuple(_line(release, risk, about, log.shape) for risk in RISKS),
         personal=tuple(
@@ -290,6 +283,8 @@ def _line(release: ReleaseView, risk: Risk, about: About, shape: str) -> Line:
     nameless = [each for each in weighed if each.names and value(release, each.measure, each.names) == 0]
     scored = [each for each in weighed if value(release, each.measure, each.key) is not None]
     measured = [each for each in scored if each not in nameless]
+    if release.withheld:
+        return Line(risk=risk, outcome="not told", threshold=threshold)
     if not measured:
         return _without_attack(release, risk, threshold, weighed, nothing_to_find=bool(nameless))
     lines = [_weighed(release, each, threshold, shape) for each in measured]
@@ -395,6 +390,8 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
         text += f"Higher after than before: {listed(risen)}. "
     if unmeasured := weighing.having("not measured"):
         text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. "
+    if weighing.having("not told"):
+        text += "What attacks found is not told in this edition. "
     if not text:
         text = "No attack was measured. "
     checked = weighing.state == "kept"
@@ -408,7 +405,7 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
 # --- the log ---------------------------------------------------------------------------------------
 
 
-def _facts(log: LogView, about: About, edition: Edition) -> list[tuple[str, str]]:
+def _facts(log: LogView, releases: Sequence[ReleaseView], about: About, edition: Edition) -> list[tuple[str, str]]:
     shape = SHAPES[log.shape]
     internal = edition == "internal"
     counts = ((log.rows, "rows"), (log.users, shape.subject_nouns), (log.queries, f"distinct {shape.item_nouns}"))
@@ -416,36 +413,47 @@ def _facts(log: LogView, about: About, edition: Edition) -> list[tuple[str, str]
     facts = [
         ("Log", about.name or (", ".join(log.files) if internal else "") or FILL_IN),
         ("Period", _period(log, internal)),
-        ("Size", size if internal else f"about {size}"),
+        (
+            f"Size after {', '.join(log.steps)}" if log.steps else "Size",
+            size if log.size_told is None else log.size_told,
+        ),
     ]
     if internal and log.bad_lines:
         facts.append(("Lines not readable", shown(log.bad_lines, "")))
-    facts.append(("Prepared by", ", ".join(log.steps) or "nothing"))
+    facts.append(("Prepared by", _prepared(log, releases, internal)))
     if internal:
         facts.append(("SHA-256 of the input", log.digest or NONE))
     return facts
 
 
+def _prepared(log: LogView, releases: Sequence[ReleaseView], internal: bool) -> str:
+    """The steps before the methods, and what they left; for each release where they differ."""
+    ways: dict[str, list[str]] = {}
+    for release in releases:
+        left_out = log.rows - (log.rows if release.prepared_rows is None else release.prepared_rows)
+        told = f" (left out: {shown(left_out, '')} of {shown(log.rows, '')} rows)" if internal and left_out > 0 else ""
+        ways.setdefault((", ".join(release.steps) or "nothing") + told, []).append(release.label)
+    if len(ways) == 1:
+        return next(iter(ways))
+    return "; ".join(f"{', '.join(names)}: {way}" for way, names in ways.items()) or "nothing"
+
+
 def _period(log: LogView, internal: bool) -> str:
+    first, last = log.period
+    if log.size_told == NOT_TOLD:
+        return NOT_TOLD
+    if not internal:
+        return f"{first} to {last}" if first else "no times in the log"
     if log.days is None:
         return "no times in the log"
     days = f"{shown(log.days, '')} {'day' if log.days == 1 else 'days'}"
-    first, last = log.period
-    if not first:
-        return days
-    return f"{first} to {last} ({days})" if internal else f"{first} to {last}"
-
-
-def _rounded(count: int) -> int:
-    """Two digits of a count."""
-    power = max(0, len(str(count)) - 2)
-    return round(count, -power)
+    return f"{first} to {last} ({days})" if first else days
 
 
 # --- the same for programs ---------------------------------------------------------------------------
 
 
-def sheet_data(sheet: Sheet, releases: Sequence[ReleaseView]) -> dict[str, Any]:
+def sheet_data(sheet: Sheet) -> dict[str, Any]:
     """The first page as values, with the five headings of the page."""
     about = sheet.about
     return {
@@ -459,7 +467,7 @@ def sheet_data(sheet: Sheet, releases: Sequence[ReleaseView]) -> dict[str, Any]:
         "identifiability": [
             {
                 "release": each.label,
-                "lines": [{**vars(line), "verdict": line.verdict} for line in each.lines],
+                "lines": [_line_data(line, sheet.edition) for line in each.lines],
                 "personal_data": [{"what": what, "before": b, "after": a} for what, b, a in each.personal],
             }
             for each in sheet.weighings
@@ -467,12 +475,9 @@ def sheet_data(sheet: Sheet, releases: Sequence[ReleaseView]) -> dict[str, Any]:
         "can_and_cannot": sheet.can_and_cannot,
         "mitigation": {
             "reason_for_k": about.reason,
-            "recommended": None if sheet.recommended is None else sheet.weighings[sheet.recommended].label,
+            "recommended": None if sheet.chosen is None else _which_data(sheet.chosen),
             "advice": sheet.advice,
-            "releases": [
-                {"label": each.label, "sha256": r.sha256 or None}
-                for each, r in zip(sheet.weighings, releases, strict=True)
-            ],
+            "releases": [_which_data(each) for each in sheet.weighings],
         },
         "governance": {
             "reviewer": about.reviewer,
@@ -481,6 +486,17 @@ def sheet_data(sheet: Sheet, releases: Sequence[ReleaseView]) -> dict[str, Any]:
             "edition": sheet.edition,
         },
     }
+
+
+def _which_data(weighing: Weighing) -> dict[str, Any]:
+    return {"label": weighing.label, "file": weighing.file or None, "sha256": weighing.sha256 or None}
+
+
+def _line_data(line: Line, edition: Edition) -> dict[str, Any]:
+    """Exact for those who keep the log; for others as on the page: a number of people follows from an exact share."""
+    data = {**vars(line), "verdict": line.verdict}
+    rates = ("before", "after", "low", "high", "control", "success") if edition == "external" else ()
+    return data | {name: None if data[name] is None else round(data[name], 1) for name in rates}
 
 
 def content_digest(data: dict[str, Any]) -> str:

@@ -15,7 +15,6 @@ from coterie.core.scores import Figure, Finding, Picture, Risk, Section
 from coterie.core.shapes import QUERIES, Shape
 from coterie.reports.views import LogView, ReleaseView
 
-THIN = "\u202f"  # narrow no-break space between thousands
 NONE = "–"
 EMPTY = "Nothing of this was measured."
 _KEYS = re.compile(r"{([a-z0-9_.]+)}")
@@ -61,6 +60,9 @@ class Figures:
 
     def missing(self, release: ReleaseView) -> Iterator[str]:
         """What the figures lack, and why."""
+        if release.withheld:
+            yield "What was measured is left out: beside a release with differential privacy it would tell more."
+            return
         expected = [figure for figure in self.every if figure.expected]
         measured = set(release.scores["name"])
         absent = {figure.measure for figure in expected} - measured
@@ -91,6 +93,8 @@ class Figures:
 
     def attacker(self, release: ReleaseView) -> dict[Risk, list[str]]:
         """What an attacker can do and cannot do, risk by risk; also what was not measured, and how to."""
+        if release.withheld:
+            return {risk: ["Not told in this edition."] for risk in RISKS}
         said: dict[Risk, list[str]] = {risk: [] for risk in RISKS}
         measured = set(release.scores["name"])
         for finding in self.findings:
@@ -161,10 +165,14 @@ def headlines(scores: pl.DataFrame, findings: Sequence[Finding]) -> Iterator[str
     return (text for each in findings if each.headline and (text := said_of(scores, each)) is not None)
 
 
+def keys_in(finding: Finding) -> list[str]:
+    """The keys of the scores in a sentence."""
+    return _KEYS.findall(finding.text)
+
+
 def said_of(scores: pl.DataFrame, finding: Finding) -> str | None:
     """The sentence with its numbers; None where one of them is not there."""
-    keys = _KEYS.findall(finding.text)
-    if any(_look(scores, finding.measure, key)[0] is None for key in keys):
+    if any(_look(scores, finding.measure, key)[0] is None for key in keys_in(finding)):
         return None
     return _KEYS.sub(lambda key: _text(scores, finding.measure, key[1]), finding.text)
 
@@ -217,10 +225,13 @@ def cell(release: ReleaseView, figure: Figure) -> Cell:
 def before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> Cell:
     """What the original log has for a figure."""
     if figure.before in ("rows", "queries"):
+        if log.size_told is not None:
+            return Cell(NONE)
         return Cell(shown(getattr(log, figure.before), ""))
     if figure.before.startswith("before."):
-        tables = _measured(log, releases, figure)
-        return next((_cell(table, figure.measure, figure.before) for table in tables), Cell(NONE))
+        cells = [_cell(table, figure.measure, figure.before) for table in _measured(log, releases, figure)]
+        several = list(dict.fromkeys(cells))
+        return several[0] if len(several) == 1 else Cell(" / ".join(each.text for each in cells) or NONE)
     return Cell(figure.before or NONE)
 
 
@@ -231,8 +242,10 @@ def with_numbers(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> 
 
 
 def number_before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> float | None:
-    """What the original log has for a figure that was measured on it."""
-    return next((_look(table, figure.measure, figure.before)[0] for table in _measured(log, releases, figure)), None)
+    """What the original log has for a figure that was measured on it; None also where it was prepared in several ways,
+    and there are several numbers."""
+    numbers = {_look(table, figure.measure, figure.before)[0] for table in _measured(log, releases, figure)}
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 def any_number(log: LogView, releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> bool:
@@ -243,7 +256,9 @@ def any_number(log: LogView, releases: Sequence[ReleaseView], figures: Sequence[
 
 
 def _measured(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> Iterator[pl.DataFrame]:
-    tables = (log.exposure, *(release.scores for release in releases))
+    """Where it was measured: on the log as it was read or else, with each release, on the log as it was prepared."""
+    of_log = _look(log.exposure, figure.measure, figure.before)[0] is not None
+    tables = [log.exposure] if of_log else [release.scores for release in releases]
     return (table for table in tables if _look(table, figure.measure, figure.before)[0] is not None)
 
 
@@ -276,7 +291,7 @@ def shown(number: float | None, unit: str, digits: int = 1) -> str:
             return f">{100 - step:.{digits}f}%"
         return f"{number:.{digits}f}%"
     whole = f"{number:,.0f}" if float(number).is_integer() else f"{number:,.3f}"
-    return f"{whole.replace(',', THIN)} {unit}".strip()
+    return f"{whole} {unit}".strip()
 
 
 def _cell(scores: pl.DataFrame, name: str, key: str) -> Cell:

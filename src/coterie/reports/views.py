@@ -27,7 +27,7 @@ ScoreRow = tuple[str, str, float | None, str]
 
 @dataclass(frozen=True, kw_only=True)
 class LogView:
-    """The original log in counts; never a value."""
+    """The original log in counts, before any step; never a value."""
 
     rows: int
     users: int
@@ -35,6 +35,7 @@ class LogView:
     days: int | None
     bad_lines: int
     steps: tuple[str, ...]
+    """What was done to it before it was counted; nothing, unless it was given prepared."""
     shape: str
     """The name of its shape, whose nouns the page uses."""
     synthetic: bool
@@ -46,6 +47,8 @@ class LogView:
     """Ties the page to the log."""
     period: tuple[str, str] = field(default=("", ""), repr=False)
     """Its first and last day; empty where it has no times."""
+    size_told: str | None = None
+    """What is said of its size in place of exact counts, to others than those who keep it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +69,18 @@ class ReleaseView:
     changed: tuple[str, ...] = ()
     rows: int | None = None
     """How many rows it has; None where nobody counted."""
+    steps: tuple[str, ...] = ()
+    """How the log was prepared for it."""
+    prepared_rows: int | None = None
+    """How many rows the log had after these steps; None where nobody counted."""
+    file: str = ""
+    """The name of its file; empty for a release that was not written."""
     sha256: str = ""
     """Ties the page to a file; empty for a release that was not written."""
     baseline: ReleaseView | None = field(default=None, repr=False)
     """The same method with random groups, for methods that group users."""
+    withheld: bool = False
+    """Whether what was measured is not told, because the page goes to others (reports/editions.py)."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Measures that have no meaning for this release, and why."""
     samples: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict, repr=False)
@@ -130,9 +141,12 @@ def release_view(
     show_values: bool = False,
     store: Store | None = None,
     tell: Callable[[float], None] = lambda _share: None,
+    as_read: Log | None = None,
     **inputs: Any,
 ) -> ReleaseView:
     """A release in promises, checks and numbers, for a report; `inputs` are those of measures/inputs.py.
+
+    `as_read` is the original before its steps, where it is given prepared.
 
     Of the measures in `names` those that have no meaning for it are left out: they may have one for what stands beside
     it. `refuse_idle` raises where they have none anywhere. `store` and `tell`: as in `scores_of`.
@@ -143,6 +157,7 @@ def release_view(
         seed=randomness.new_seed() if seed is None else seed,
         show_values=show_values or original.synthetic,
         inputs=inputs,
+        as_read=as_read,
     )
     left_out: dict[str, str] = {}
     samples: Samples = {}
@@ -158,6 +173,9 @@ def release_view(
         regime=release.regime,
         changed=release.changed,
         rows=release.rows,
+        steps=comparison.log.steps,
+        prepared_rows=comparison.rows_before,
+        file="" if release.path is None else release.path.name,
         sha256=release.sha256,
         left_out=left_out,
         samples=samples,

@@ -23,11 +23,11 @@ from coterie.reports import (
     ReleaseView,
     merge,
     render,
-    short_labels,
     shown,
     state,
     value,
     verdict,
+    with_own_labels,
 )
 from coterie.reports._charts import curves, slim
 from coterie.reports.figures import Figures
@@ -195,7 +195,6 @@ def test_shows_each_promise_check_and_limit(log: LogView, kind: Any) -> None:
     releases = [view(5), view(7, promises=(UserKAnonymity(k=7),), label="groups k=7")]
     text = render(log, releases, kind)
     text = Page(text).text if kind == "html" else text
-    text = text.replace("\u202f", ",")
     for release in releases:
         assert release.sentence in text
         assert release.label in text
@@ -413,7 +412,7 @@ def test_numbers() -> None:
     percents = [33.716, 0.0, 0.01, 99.99, 100.0, None, float("inf")]
     texts = ["33.7%", "0.0%", "<0.1%", ">99.9%", "100.0%", "–", "–"]
     assert [shown(percent, "% of users") for percent in percents] == texts
-    assert shown(1234567.0, "rows") == "1\u202f234\u202f567 rows"
+    assert shown(1234567.0, "rows") == "1,234,567 rows"
     assert shown(7.0, "of 10") == "7 of 10"
 
 
@@ -423,16 +422,23 @@ def test_texts_that_differ_in_numbers_only_become_one() -> None:
     said = {id(r): [f"{r.k} users; {counts[r.k]} seen"] for r in releases}
     assert merge(releases, lambda r: said[id(r)]) == [("k users; 1,000 / 70 seen", ())]
     only = merge(releases, lambda r: ["alone 5"] if r.k == 5 else [])
-    assert only == [("alone 5", ("k=5",))]
+    assert only == [("alone 5", ("suppress_rare k=5",))]
 
 
-def test_short_labels_are_different() -> None:
-    assert short_labels([view(2), view(5)]) == ["k=2", "k=5"]
-    assert short_labels([view(2), view(2)]) == ["k=2", "k=2 (2)"]
+def test_no_two_releases_have_the_same_label() -> None:
+    def own(*releases: ReleaseView) -> list[str]:
+        return [release.label for release in with_own_labels(releases)]
+
+    named = view(2).label
+    assert own(view(2), view(5)) == [view(2).label, view(5).label]
+    assert own(view(2), view(2)) == [named, f"{named} (2)"]
+    files = [replace(view(2), file=name) for name in ("one.tsv", "two.tsv")]
+    assert own(*files) == [f"{named} (one.tsv)", f"{named} (two.tsv)"]
+    assert own(*files[::-1]) == [f"{named} (two.tsv)", f"{named} (one.tsv)"]  # whatever the order
+    assert own(files[0], files[0]) == [f"{named} (one.tsv)", f"{named} (one.tsv) (2)"]
     one, other = (replace(view(2), params={"k": 2, "publish": kind}) for kind in ("queries", "phrases"))
-    assert short_labels([one, other, view(5)]) == ["k=2 publish=queries", "k=2 publish=phrases", "k=5"]
-    assert short_labels([view(2, label="a b"), view(2, label="c b")]) == ["a b", "c b"]
-    assert short_labels([view(2, label=""), view(2, label="c")]) == ["–", "c"]
+    assert own(one, other, view(5)) == [f"{named} publish=queries", f"{named} publish=phrases", view(5).label]
+    assert own(view(2, label=""), view(2, label="c")) == ["–", "c"]
 
 
 def test_drawings_can_share_a_page() -> None:

@@ -105,7 +105,9 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     if second.record is None:
         second = replace(second, record=comparison.given("second_record"))
     _refuse_other_log(comparison.release, second)
-    other = Comparison(log=comparison.log, release=second, seed=comparison.seed, show_values=False)
+    other = Comparison(
+        log=comparison.log, as_read=comparison.as_read, release=second, seed=comparison.seed, show_values=False
+    )
     other.require(needs - {"second"})
     profiles = profiles_of(comparison, besides=other.released["item"])
     others = profiles_of(other, besides=comparison.released["item"])  # which numbers the same strings

@@ -1,7 +1,7 @@
 """Personal data in the text itself: queries that look like an address, a number or a name of an account.
 
-    before.rows, before.queries    rows of the original, and different queries in them, that the detector of the prepare
-                                   step `scrub` would leave out
+    before.rows, before.queries    rows of the original as it was read, and different queries in them, that the detector
+                                   of the prepare step `scrub` would leave out
     after.rows, after.queries      the same in the release: a profile that k users share repeats what stands in it
     after.kind.email ...           rows of the release by kind
 
@@ -58,7 +58,7 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """How many rows and different items look like personal data, before and after."""
-    for moment, items in (("before", comparison.items_before), ("after", comparison.items_after)):
+    for moment, items in (("before", comparison.items_as_read), ("after", comparison.items_after)):
         found = personal(items)
         yield Score(f"{moment}.rows", int(found["n"].sum()), "rows")
         yield Score(f"{moment}.queries", found.height, "queries")
