@@ -115,6 +115,7 @@ def load(source: Source, options: Options) -> Loaded:
         columns=options.columns,
         notes=guessed.notes,
         guessed=guessed.by_values,
+        guessed_subject=guessed.subject,
     )
 
 
@@ -223,6 +224,7 @@ def from_frame(data: pl.DataFrame, options: Options) -> Loaded:
         columns=options.columns,
         notes=guessed.notes,
         guessed=guessed.by_values,
+        guessed_subject=guessed.subject,
     )
 
 
