@@ -13,9 +13,9 @@ from typing import Any
 
 NAMES = ("userid", "username", "uid", "usertoken", "userhash", "userkey", "usernamehash", "useridhash",
          "hasheduserid", "hasheduser", "useruuid", "userguid", "usercode", "userno", "usernumber", "userref", "login",
-         "loginid", "loginname", "userlogin", "account", "accountid", "accountno", "accountnumber", "member", "memberid",
-         "membernumber", "customer", "customerid", "customernumber", "person", "personid", "anonid", "searcher",
-         "searcherid", "authenticatedusertoken", "patron", "patronid", "borrower", "borrowerid", "employee",
+         "loginid", "loginname", "userlogin", "account", "accountid", "accountno", "accountnumber", "member",
+         "memberid", "membernumber", "customer", "customerid", "customernumber", "person", "personid", "anonid",
+         "searcher", "searcherid", "authenticatedusertoken", "patron", "patronid", "borrower", "borrowerid", "employee",
          "employeeid", "student", "studentid", "patient", "patientid", "subscriber", "subscriberid", "profileid",
          "actor", "actorid", "cardnumber", "librarycard")  # fmt: skip
 """Names of columns that name people."""

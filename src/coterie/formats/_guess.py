@@ -67,6 +67,7 @@ _HALF = 0.5  # the same of all values
 LOOKED_AT = 1000
 """Rows that are looked at."""
 _MOST_LISTED = 30
+_ENOUGH = 3  # rows that show what a column holds
 _IN_PYTHON = "(in Python: columns={...})"
 _NAME = re.compile(r"(?!\w+:/)[^\W\d][\w.@$:()/ -]{0,60}|[@$]\w{1,60}")
 
@@ -243,7 +244,7 @@ def _fits(column: str, name: str, shape: Shape, sample: pl.DataFrame) -> bool:
 
 def listed(names: Sequence[str], sample: pl.DataFrame) -> str:
     """A sentence with the names of the columns; a first line that may hold values instead of names is not shown."""
-    if not are_names(names):
+    if not are_names(names, sample):
         return "Its first line does not look like names of columns, which a table needs."
     # A header may be a line of another kind in part, and what stands below it is a value.
     values = {value for column in sample.select(pl.col(pl.String)).iter_columns() for value in column.to_list()}
@@ -252,12 +253,21 @@ def listed(names: Sequence[str], sample: pl.DataFrame) -> str:
     return f"Its columns are: {', '.join(shown[:_MOST_LISTED])}{f', and {more} more' if more else ''}."
 
 
-def are_names(names: Sequence[str]) -> bool:
-    """Whether a first line holds names of columns: each could be one, and one of them is known to be."""
+def are_names(names: Sequence[str], sample: pl.DataFrame) -> bool:
+    """Whether a first line holds names of columns: each could be one, and one is known to be, or is not like the rest.
+
+    A word above numbers or times is such a name; a word above words may be a value.
+    """
     filled = [name for name in names if name]  # the column of row numbers that pandas writes has none
     if not filled or any(not _NAME.fullmatch(name) for name in filled):
         return False
-    return any(is_known(name) or plain(name) in _ORDINARY for name in filled)
+    if any(is_known(name) or plain(name) in _ORDINARY for name in filled):
+        return True
+    if any(character.isdigit() for name in filled for character in name) or sample.height < _ENOUGH:
+        return False
+    texts = sample.select(pl.col(pl.String))
+    numbers = texts.select(pl.all().str.contains(r"^[0-9][0-9.,:/ +TZ-]*$").fill_null(False).all())
+    return numbers.width > 0 and any(numbers.row(0))
 
 
 def _either(names: Sequence[str]) -> str:

@@ -128,7 +128,13 @@ def _source_of(paths: Sequence[Path], format: str | None, options: Options) -> t
 
 def _known_format(source: Source, format: str | None, options: Options, sure: Mapping[str, float]) -> str:
     """The format of lines, which somebody said, or which they show."""
-    if not source.head():
+    first = source.head()
+    if first and "\0" in first[0] and not first[0].startswith("PAR1"):
+        raise InputError(
+            f"{source.label} is not UTF-8: its first line has bytes of zero, as UTF-16 does (what Excel calls Unicode "
+            f"text). Write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8."
+        )
+    if not first:
         verb = "is" if len(source.names) == 1 else "are"
         raise NoRowsError(f"{source.label} {verb} empty: there is no log to read.")
     return format or _sniff(source, options, sure)
@@ -282,8 +288,8 @@ def _people(frame: pl.LazyFrame, loaded: Loaded, options: Options, label: str) -
         option = f"--columns {shape.subject}=NAME" if loaded.guessed_subject else "--user-field NAME"
         raise InputError(
             f"{label}: {chosen!r} would say who the {shape.subject_nouns} are, but it has {different:,} different "
-            f"values in {rows:,} rows, as numbers of requests or visits do, and k has to count people. Say what names them "
-            f"(this one too, where it does): {option}."
+            f"values in {rows:,} rows, as numbers of requests or visits do, and k has to count people. Say what names "
+            f"them (this one too, where it does): {option}."
         )
     return _People(
         alike,
@@ -296,15 +302,21 @@ def _people(frame: pl.LazyFrame, loaded: Loaded, options: Options, label: str) -
 
 
 def _as_polars(data: Any) -> pl.DataFrame:
+    twice = False
     try:
         if isinstance(data, pl.LazyFrame):
             return data.collect()
         if type(data).__module__.startswith("pandas"):
-            data = pl.from_pandas(data)
+            # People make what names a row its index, such as the user.
+            data = data.reset_index() if any(data.index.names) else data
+            twice = not data.columns.is_unique
+            data = data if twice else pl.from_pandas(data)
         elif not isinstance(data, pl.DataFrame) and hasattr(data, "__arrow_c_stream__"):
             data = pl.DataFrame(data)
     except Exception:  # of pandas, Arrow or Polars; their messages hold values
         raise InputError("The table cannot be read: a column holds values of mixed types.") from None
+    if twice:
+        raise InputError("The table has two columns of one name. Give each column a name of its own.")
     if isinstance(data, pl.DataFrame):
         return data
     raise InputError(f"A log is made from a polars, pandas or Arrow table, not from {type(data).__name__}.")

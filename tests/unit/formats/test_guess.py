@@ -223,6 +223,61 @@ def test_a_bad_item_of_an_array_is_told_by_its_number(write):
         coterie.read(write("t.json", json.dumps([*DOCUMENTS, 7], indent=1)), format="table")
 
 
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("31.12.2025 10:00", "2025-12-31 10:00:00"), ("1.2.2026 10:00:30", "2026-02-01 10:00:30"),
+        ("2026/02/01 10:00", "2026-02-01 10:00:00"), ("12/31/2025", "2025-12-31 00:00:00"),
+        ("31/12/2025 10:00", "2025-12-31 10:00:00"),
+    ],
+)  # fmt: skip
+def test_usual_dates(write, written, day):
+    for columns in (None, {"query": "q", "user": "cookie", "time": "created_at"}):
+        log = coterie.read(
+            write("t.csv", table(["cookie", "q", "created_at"], ["{who}", "tea", written])), columns=columns
+        )
+        assert {str(time) for time in log.to_polars()["time"]} == {day}
+
+
+def test_dates_that_can_be_read_in_two_ways_are_not(write):
+    path = write("t.csv", table(["cookie", "q", "created_at"], ["{who}", "tea", "02/01/2026 10:00"]))
+    assert "Left out: time ('created_at' holds other values)" in coterie.read(path).notes[1]
+    with pytest.raises(InputError, match="a day above 12 shows which part it is"):
+        coterie.read(path, columns={"query": "q", "time": "created_at"})
+
+
+def test_a_duration_is_no_time(write):
+    row = ["{who}", "tea", "{n}", "2020-02-03 09:00:00"]
+    log = coterie.read(write("t.csv", table(["user", "query", "time", "timestamp"], row)))
+    assert log.settings["columns"] == {"time": "timestamp"}
+    assert {time.year for time in log.to_polars()["time"]} == {2020}
+    with pytest.raises(InputError, match="seconds since 1970, from 1990 on"):
+        coterie.read(write("u.csv", table(["user", "query", "time"], row[:3])))
+
+
+def test_columns_in_another_language_are_listed(write):
+    path = write("t.csv", table(["Benutzer", "Suchbegriff", "Datum"], ["a{who}", "tea", "01.02.2026 10:00"], ";"))
+    with pytest.raises(InputError, match="Its columns are: Benutzer, Suchbegriff, Datum"):
+        coterie.read(path)
+
+
+def test_utf_16_is_refused(tmp_path):
+    path = tmp_path / "excel.csv"
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+        path.write_bytes(table(["user", "query"], ["{who}", "tea"]).encode(encoding))
+        for format in (None, "table"):
+            with pytest.raises(InputError, match="iconv -f UTF-16 -t UTF-8"):
+                coterie.read(path, format=format)
+
+
+def test_pandas_indexes_and_columns_of_one_name():
+    frame = pl.DataFrame({"user_id": ["a", "b"] * 6, "q": ["tea"] * 12}).to_pandas()
+    assert coterie.log(frame.set_index("user_id")).settings["columns"]["user"] == "user_id"
+    frame.columns = ["q", "q"]
+    with pytest.raises(InputError, match="two columns of one name"):
+        coterie.log(frame)
+
+
 def test_frames_and_parquet_are_guessed_too(tmp_path):
     frame = pl.DataFrame({"cookie": ["a", "b"] * 6, "q": ["tea", None] * 6, "when": pl.Series([1580720400] * 12)})
     frame.write_parquet(tmp_path / "own.parquet")
