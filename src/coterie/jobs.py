@@ -95,7 +95,7 @@ def inspect_logs(
     progress("read")
     as_read = verbs.read(list(paths), **(reading or {}))
     log = as_read if steps is None else verbs.prepare(as_read, steps)
-    for text in log.notes:
+    for text in (*log.notes, *log.warnings):
         note(text)
     progress("inspect")
     scores = verbs.inspect(log, as_read)

@@ -15,6 +15,7 @@ from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params
+from coterie.core.people import noun_in, several
 from coterie.core.place import place_of
 from coterie.core.plan import Facts, Method, holds_rows, refuse_seed, shape_given
 from coterie.core.plan import learn as learn_by
@@ -277,7 +278,7 @@ def anonymize(
         method=name,
         params=public_params(method),
         checks=verdict.checks,
-        warnings=(*plan.notes, *draft.warnings, *unscrubbed(log, method)),
+        warnings=(*log.warnings, *plan.notes, *draft.warnings, *unscrubbed(log, method)),
         record=private,
         verified=digest_of_rows(released),
     )
@@ -357,7 +358,13 @@ def verify(
     )
     verdict = judge(case, promises if k is None else with_k(promises, k))
     of_file = file_checks(path, frame, shape, said)
-    return replace(verdict, checks=(*of_file, *verdict.checks))
+    noun = noun_in(said.reading)
+    return replace(
+        verdict,
+        checks=(*of_file, *verdict.checks),
+        counted=noun,
+        subjects=several(noun) if noun else verdict.subjects,
+    )
 
 
 def _verify_release(release: Release, original: Log | None, k: int | None) -> Verdict:
@@ -423,7 +430,9 @@ def load_release(path: str | Path, record: str | Path | None = None, *, sidecar:
     if private is not None and private.run.get("released_sha256") != digest:
         raise InputError(f"The run record in {record} belongs to another release than {path.name}.")
     return Release(
-        log=Log(frame=frame.drop("bad"), shape=shape, history=history, resources=(*resources, near)),
+        log=Log(
+            frame=frame.drop("bad"), shape=shape, history=history, resources=(*resources, near), settings=said.reading
+        ),
         promises=said.promised,
         method=said.method,
         params=said.parameters,

@@ -149,8 +149,11 @@ def print_table(table: pl.DataFrame) -> None:
 def print_summaries(summaries: Sequence[Summary], quiet: bool) -> None:
     """What was written, what it promises and what it costs."""
     for each in summaries:
+        for caution in each.cautions:  # also where nothing else is said: whoever reads the log of a job must see it
+            say(f"Warning: {caution}.", style="bold yellow")
         for warning in each.warnings:
-            say(f"Cost: {warning}", quiet, style="yellow")
+            if warning not in each.cautions:
+                say(f"Cost: {warning}", quiet, style="yellow")
         if each.rows == 0:
             say(f"Nothing survives at {each.headline}: {each.target} has a header and no rows.", quiet, "yellow")
         say(f"{each.target}: {each.size}. {each.sentence}", quiet)

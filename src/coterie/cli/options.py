@@ -90,7 +90,9 @@ def reading(command: F) -> F:
             metavar="A,B=COLUMN",
             help="Further columns of a table that may accompany a query: device,country=geo.country.",
         ),
-        click.option("--user-field", metavar="NAME", help="Field that identifies a user (ubi)."),
+        click.option(
+            "--user-field", metavar="NAME", help="Field that identifies a user (algolia, elastic, matomo, solr, ubi)."
+        ),
         click.option("--date", metavar="YYYY-MM-DD", help="Day of times that have none (sogou)."),
         click.option("--terms", type=int, metavar="N", help="Most terms of a document, 100 unless said (documents)."),
         click.option(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from coterie.core.people import noun_in, several
 from coterie.core.promise import Check, Promise, Verdict
 from coterie.core.shapes import Shape
 from coterie.core.showing import html_table
@@ -58,6 +59,8 @@ class Log:
     """What of it everybody may know, and must say to read the same rows: columns, numbers, a parameter of addresses."""
     guessed: bool = False
     """Whether it was found out by looking at rows which of their columns hold what."""
+    warnings: tuple[str, ...] = ()
+    """What everybody should know who uses a release of it: whom k counts, where it may not be people."""
 
     def __post_init__(self) -> None:
         self.shape.check(self.frame)
@@ -71,9 +74,7 @@ class Log:
         rows = [("rows read", f"{self.rows_read:,}")] if self.rows_read else []
         steps = ", ".join(step.name for step in self.history) or "none"
         columns = ", ".join(self.shape.released)
-        return html_table(
-            f"Log: {self.shape.doc}", [*rows, ("columns", columns), ("steps", steps)], " ".join(self.notes)
-        )
+        return html_table(f"Log: {self.shape.doc}", [*rows, ("columns", columns), ("steps", steps)], _sentences(self))
 
     def then(self, frame: pl.LazyFrame, step: Step) -> Log:
         """This log after one more step."""
@@ -196,7 +197,9 @@ class Release:
 
     def __repr__(self) -> str:
         passed = sum(check.status == "passed" for check in self.checks)
-        return f"Release({self.method}, {self.headline}; {passed} of {len(self.checks)} checks passed)"
+        noun = noun_in(self.log.settings)
+        of_whom = f" of {several(noun)}, not people" if noun else ""
+        return f"Release({self.method}, {self.headline}{of_whom}; {passed} of {len(self.checks)} checks passed)"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: what is promised, and whether it was checked."""
@@ -234,7 +237,9 @@ class Release:
     @property
     def verdict(self) -> Verdict:
         """What follows from the checks."""
-        return Verdict(promises=self.promises, checks=self.checks, subjects=self.log.shape.subject_nouns)
+        noun = noun_in(self.log.settings)
+        subjects = several(noun) if noun else self.log.shape.subject_nouns
+        return Verdict(promises=self.promises, checks=self.checks, subjects=subjects, counted=noun)
 
     def to_polars(self) -> pl.DataFrame:
         """The released rows."""
@@ -243,6 +248,10 @@ class Release:
     def to_pandas(self) -> pd.DataFrame:
         """The released rows as a pandas frame."""
         return self.log.to_pandas()
+
+
+def _sentences(log: Log) -> str:
+    return " ".join((*log.notes, *(f"{warning[0].upper()}{warning[1:]}." for warning in log.warnings)))
 
 
 def sha256_of(files: Iterable[Path]) -> tuple[str, ...]:

@@ -64,7 +64,10 @@ def place_of(text: object) -> Place | None:
     scheme = match[1].lower()
     scheme = _ALSO.get(scheme, scheme)
     if match[2] is None and scheme not in _FILES:  # `synth:users=9`, or a file with a colon in its name
+        if scheme == "postgresql" or (scheme in (*WEB, *OBJECTS) and "@" in written):  # it may hold a password
+            raise ParameterError(f"{scheme}: needs two slashes behind it: {scheme}://...")
         return None
+    _refuse_unclear(scheme, written)
     if scheme == "http":
         raise ParameterError(f"{_label(written)}: what is sent by http:// can be read on its way. Give https://.")
     if scheme not in (*OBJECTS, *WEB, *DATABASES):
@@ -72,11 +75,12 @@ def place_of(text: object) -> Place | None:
     if scheme not in DATABASES:
         return _with_path(Place(scheme=scheme, address=written, label=_label(written)))
     address, mark, table = written.partition("#")
+    shown = address if scheme in _FILES else _label(address)
     if mark and not _TABLE.fullmatch(table):
         raise ParameterError(
-            f"{_label(address)}: the name of a table stands behind #, in letters, digits and _ (or SCHEMA.TABLE)."
+            f"{shown}: the name of a table stands behind #, in letters, digits and _ (or SCHEMA.TABLE)."
         )
-    label = (address if scheme in _FILES else _label(address)) + (f"#{table}" if table else "")
+    label = shown + (f"#{table}" if table else "")
     if scheme in _FILES and not address.partition(":")[2].removeprefix("//"):
         raise ParameterError(f"{scheme}: needs a file, for example {scheme}:log.db#queries.")
     return Place(scheme=scheme, address=address, label=label, table=table or None)
@@ -97,9 +101,22 @@ def refuse_place(text: object) -> None:
 
 def _with_path(place: Place) -> Place:
     parts = urlsplit(place.address)
+    if place.scheme in OBJECTS and {".", ".."} & set(parts.path.split("/")):
+        raise ParameterError(f"{place.label}: names of objects have no . and .. as parts.")
     if not parts.hostname or not parts.path.strip("/"):
         raise ParameterError(f"{place.label} names no file: {place.scheme}://{_first(place.scheme)}/PATH is expected.")
     return place
+
+
+def _refuse_unclear(scheme: str, address: str) -> None:
+    """Raise ParameterError where a password has signs that end it, so that its rest would be shown as a path."""
+    rest = address.partition("://")[2]
+    port = re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2].rpartition("]")[2].partition(":")[2]
+    if scheme not in _FILES and port and not port.isdigit():
+        raise ParameterError(
+            f"{scheme}://...: the address cannot be taken apart. Signs such as / ? # @ and : in a user's name or a "
+            f"password are written %2F %3F %23 %40 %3A there."
+        )
 
 
 def _first(scheme: str) -> str:
@@ -109,5 +126,7 @@ def _first(scheme: str) -> str:
 def _label(address: str) -> str:
     """An address without who logs in, and without what follows a question mark: both may hold secrets."""
     scheme, _, rest = address.partition("://")
+    if scheme.lower() not in OBJECTS:  # a password may have a / in it, and then looks like a host with a path
+        rest = rest.rpartition("@")[2]
     host, slash, path = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
     return f"{scheme.lower()}://{host.rpartition('@')[2]}{slash}{path}"

@@ -14,6 +14,7 @@ import polars as pl
 
 from coterie.core import registry
 from coterie.core.params import with_values
+from coterie.core.people import in_place_of_people
 from coterie.core.shapes import Shape
 from coterie.core.showing import html_table
 from coterie.errors import InputError, ParameterError
@@ -224,12 +225,21 @@ class Verdict:
     foreign: bool = False
     subjects: str = "users"
     """What people call the subjects of the log."""
+    counted: str = ""
+    """What k counts in place of people, `session` or `address`; else empty."""
 
     @property
     def sentence(self) -> str:
         """What was checked, in plain words; a promise may have a `foreign_sentence` for rows Coterie did not make."""
         own = "foreign_sentence" if self.foreign else "sentence"
-        return " ".join(str(getattr(promise, own, promise.sentence)) for promise in self.promises)
+        words = " ".join(str(getattr(promise, own, promise.sentence)) for promise in self.promises)
+        return in_place_of_people(words, self.counted)
+
+    def __repr__(self) -> str:
+        said = {0: "holds", 1: "BROKEN", 3: "not checked"}[self.exit_code]
+        passed = sum(check.status == "passed" for check in self.checks)
+        names = ", ".join(f"{promise.name}: {promise.headline}" for promise in self.promises)
+        return f"Verdict({said}; {names}; {passed} of {len(self.checks)} checks passed)"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: each check, and what follows."""

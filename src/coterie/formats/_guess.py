@@ -13,28 +13,24 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from coterie.core.people import ADDRESSES, BROWSERS, CONTACTS, NAMES, SESSIONS, leaves, may_name_people, plain
 from coterie.core.shapes import QUERIES, VISITS, Shape
 from coterie.errors import InputError
 from coterie.formats._values import as_integer, as_text, as_time, missing
 
-_PERSON = ("userid", "username", "uid", "usertoken", "userhash", "userkey", "login", "account", "accountid", "member",
-           "memberid", "customer", "customerid", "person", "personid", "anonid", "anonymousid", "searcher",
-           "searcherid", "authenticatedusertoken")  # fmt: skip
-_BROWSER = ("visitor", "visitorid", "idvisitor", "fullvisitorid", "cookie", "cookieid", "client", "clientid", "device",
-            "deviceid", "browserid", "useruuid", "uuid", "guid")  # fmt: skip
-_SESSION = ("session", "sessionid", "sid", "visit", "visitid", "idvisit")
-_ADDRESS = ("ip", "ipaddress", "clientip", "remoteip", "remoteaddr", "remoteaddress", "userip", "address")
 _SEARCH = ("q", "search", "searchquery", "searchterm", "searchterms", "searchphrase", "searchstring", "searchtext",
            "searchkeyword", "searchkeywords", "searchword", "sitesearchkeyword", "term", "keyword", "keywords", "kw",
            "userquery", "querytext", "querystring", "queryterm", "rawquery", "phrase", "searchedfor")  # fmt: skip
+_WHO = (("user",), NAMES, CONTACTS, BROWSERS, SESSIONS, ADDRESSES)
 _MOMENT = ("timestamp", "ts", "datetime", "querytime", "searchtime", "searchedat", "eventtime", "eventtimestamp",
-           "servertime", "requesttime", "unixtime", "epoch", "epochms", "timestampms", "timems", "when")  # fmt: skip
+           "servertime", "requesttime", "unixtime", "epoch", "epochms", "timestampms", "timems", "when",
+           "at")  # fmt: skip
 _WRITTEN = ("createdat", "created", "createdon", "loggedat", "receivedat", "occurredat", "insertedat", "date", "day")
 # For each column of a search log, and of an access log, names in groups: those of the first group fit best.
 _NAMES: dict[Shape, dict[str, tuple[tuple[str, ...], ...]]] = {
     QUERIES: {
         "query": (("query",), _SEARCH),
-        "user": (("user",), (*_PERSON, *_BROWSER), _SESSION, _ADDRESS),
+        "user": _WHO,
         "time": (("time",), _MOMENT, _WRITTEN),
         "rank": (
             ("rank",),
@@ -50,7 +46,7 @@ _NAMES: dict[Shape, dict[str, tuple[tuple[str, ...], ...]]] = {
     },
     VISITS: {
         "path": (("path",), ("uri", "requesturi", "requestpath", "uripath", "urlpath", "pagepath")),
-        "user": (("user",), (*_PERSON, *_BROWSER), _SESSION, _ADDRESS),
+        "user": _WHO,
         "time": (("time",), _MOMENT, _WRITTEN),
         "method": (("method",), ("requestmethod", "httpmethod", "verb")),
         "status": (("status",), ("statuscode", "httpstatus", "responsestatus", "code")),
@@ -65,10 +61,14 @@ _ORDINARY = {"who", "what", "when", "id", "name", "number", "count", "type", "la
              "score", "version", "status", "title", "category", "index", "locale", "platform"}  # fmt: skip
 """Other names that columns of tables have; a first line with none of these, nor of those above, may hold values."""
 _FIT = 0.9  # share of the values that are looked at which must be what the name says
-_MANY = 100  # values that are all different, and so are no names of people but numbers of rows
+_FEW = 20  # rows that say nothing about how often a value comes again
+_NEARLY_ALL = 0.9  # share of the first values that are different, and so are no names of people but numbers of rows
+_HALF = 0.5  # the same of all values
 LOOKED_AT = 1000
 """Rows that are looked at."""
 _MOST_LISTED = 30
+_ENOUGH = 3  # rows that show what a column holds
+_IN_PYTHON = "(in Python: columns={...})"
 _NAME = re.compile(r"(?!\w+:/)[^\W\d][\w.@$:()/ -]{0,60}|[@$]\w{1,60}")
 
 
@@ -80,6 +80,8 @@ class Guess(NamedTuple):
     notes: tuple[str, ...] = ()
     by_values: bool = False
     """Whether rows were looked at, so that what somebody asked for may have decided."""
+    subject: str = ""
+    """The file's column for whom k counts, where it was guessed."""
 
 
 def guess(names: Sequence[str], sample: pl.DataFrame, given: Mapping[str, str], label: str) -> Guess:
@@ -96,46 +98,84 @@ def guess(names: Sequence[str], sample: pl.DataFrame, given: Mapping[str, str], 
     found: dict[str, str] = {}
     left: list[str] = []
     for column in _NAMES[shape]:
-        if column in taken:
+        used = [*given.values(), *found.values()]
+        if column in taken and not (column == shape.time and _is_no_time(column, given, shape, sample)):
             continue
-        fitting = _fitting(shape, column, names, sample, [*given.values(), *found.values()])
+        fitting = _fitting(shape, column, names, sample, used)
         if len(fitting) == 1:
             found[column] = fitting[0]
         elif fitting and column in (shape.item, shape.subject):
             raise _equally_well(column, fitting, shape, found, label)
         elif fitting:
             left.append(f"{column} ({_either(fitting)} fit equally well)")
-        elif named := _named(shape, column, names, [*given.values(), *found.values()]):
-            left.append(f"{column} ({_either(named)} holds other values than its name says)")
+        elif named := [name for group in _named(shape, column, names, used) for name in group]:
+            left.append(f"{column} ({_either(named)} {'hold' if len(named) > 1 else 'holds'} other values)")
+    subject = found.get(shape.subject, "")
+    if subject:
+        _ask_for_people(subject, names, sample, [*given.values(), *found.values()], label)
     notes = []
     if found:
         pairs = ", ".join(f"{ours} = {theirs}" for ours, theirs in found.items())
-        notes.append(f"Columns were guessed: {pairs}. If one is wrong, say --columns {_option({**given, **found})}.")
-    subject = found.get(shape.subject, "")
-    if _plain(subject) in (*_SESSION, *_ADDRESS):
-        what = "session" if _plain(subject) in _SESSION else "address"
-        notes.append(
-            f"Each {what} counts as a {shape.subject_noun}, because no other column says who it was. One person may "
-            f"have several: then fewer than k people may stand behind k of them."
-        )
+        say = _option(dict.fromkeys({**given, **found}, "NAME"))
+        notes.append(f"Columns were guessed: {pairs}. If one is wrong, name them all: --columns {say} {_IN_PYTHON}.")
     if left:
-        notes.append(f"Left out: {'; '.join(left)}. Say --columns {shape.item}=NAME,... where it is needed.")
+        say = f"--columns {shape.item}=NAME,{left[0].split()[0]}=NAME"
+        notes.append(f"Left out: {'; '.join(left)}. Where one is needed, name the column: {say} {_IN_PYTHON}.")
     if shape.subject not in {**taken, **found}:
         notes.append(
-            f"No column says who it was. {listed(names, sample)} If one of them does, say --columns "
-            f"{shape.subject}=NAME."
+            f"No column is known to name {shape.subject_nouns}. {listed(names, sample)} If one of them does, say "
+            f"--columns {shape.subject}=NAME {_IN_PYTHON}."
         )
-    return Guess(found, tuple(notes), bool(found or left))
+    return Guess(found, tuple(notes), bool(found or left), subject)
+
+
+def nearly_unique(rows: int, different: int) -> bool:
+    """Whether a column names so many that they are rather rows, requests or visits than people."""
+    return rows > _FEW and different > _HALF * rows
+
+
+def _is_no_time(column: str, given: Mapping[str, str], shape: Shape, sample: pl.DataFrame) -> bool:
+    """Whether nobody named the column of times, and the one that is called so holds something else: a duration."""
+    return column not in given and not _fits(column, column, shape, sample)
+
+
+def _ask_for_people(subject: str, names: Sequence[str], sample: pl.DataFrame, used: Sequence[str], label: str) -> None:
+    """Raise InputError where only browsers, sessions or addresses were found, and another column may name people."""
+    kinds = {kind for kind in (BROWSERS, SESSIONS, ADDRESSES) for each in (plain(subject), *leaves(subject))
+             if each in kind}  # fmt: skip
+    if not kinds:
+        return
+    known = {name for group in _named(QUERIES, QUERIES.subject, names, ()) for name in group}
+    others = [name for name in names if name not in used and may_name_people(name) and _NAME.fullmatch(name)]
+    # Numbers of rows under the name of a person are no better than cookies; beside a session they are a question.
+    others = [name for name in others if _may_tell_apart(name, sample, name in known and BROWSERS not in kinds)]
+    if others:
+        what = "browsers" if BROWSERS in kinds else "sessions" if SESSIONS in kinds else "addresses"
+        raise InputError(
+            f"{label} has a column of {what}, {subject!r}, and {_either(others)} may name people, whom k has to count. "
+            f"Say which one to count: --columns user={others[0]}, or user={subject} {_IN_PYTHON}. "
+            f"{listed(names, sample)}"
+        )
+
+
+def _may_tell_apart(name: str, sample: pl.DataFrame, also_rows: bool) -> bool:
+    """Whether a column has several values that are single ones, and not one for each row unless `also_rows`."""
+    if name not in sample.columns or sample.schema[name].is_nested() or sample.schema[name] in (pl.Object, pl.Boolean):
+        return False
+    value = sample.get_column(name)
+    given = value.filter(sample.select(~missing(pl.col(name), sample.schema[name])).to_series())
+    different = given.n_unique()
+    return different > 1 and (also_rows or not (len(given) > _FEW and different > _NEARLY_ALL * len(given)))
 
 
 def may_be_log(names: Sequence[str]) -> bool:
     """Whether one of these names is that of a query or a path."""
-    return any(_named(shape, shape.item, names, ()) for shape in (QUERIES, VISITS))
+    return any(any(_named(shape, shape.item, names, ())) for shape in (QUERIES, VISITS))
 
 
 def is_known(name: str) -> bool:
     """Whether a name is one of those that columns of logs usually have."""
-    return _plain(name) in _KNOWN or _plain(name.split(".")[-1]) in _KNOWN
+    return plain(name) in _KNOWN or plain(name.split(".")[-1]) in _KNOWN
 
 
 def cannot_tell(names: Sequence[str], sample: pl.DataFrame, label: str) -> InputError:
@@ -158,19 +198,22 @@ def _equally_well(
     )
 
 
-def _named(shape: Shape, column: str, names: Sequence[str], used: Any) -> list[str]:
-    """The columns whose names say best that they are this one."""
-    for group in _NAMES[shape][column]:
-        exact = [name for name in names if name not in used and _plain(name) in group]
-        # `search.query` of nested objects: the last part counts where no whole name does.
-        leaves = [name for name in names if name not in used and "." in name and _plain(name.split(".")[-1]) in group]
-        if exact or leaves:
-            return list(dict.fromkeys(exact or leaves))
-    return []
+def _named(shape: Shape, column: str, names: Sequence[str], used: Any) -> list[list[str]]:
+    """The columns whose names say that they are this one, in groups: those of the first one say it best."""
+    groups = []
+    free = [name for name in names if name not in used]
+    for known in _NAMES[shape][column]:
+        exact = [name for name in free if plain(name) in known]
+        # `search.query` of nested objects: the last part, or the last two, count where no whole name does.
+        inner = [name for name in free if any(leaf in known for leaf in leaves(name))]
+        groups.append(list(dict.fromkeys(exact or inner)))
+    return [group for group in groups if group]
 
 
 def _fitting(shape: Shape, column: str, names: Sequence[str], sample: pl.DataFrame, used: Any) -> list[str]:
-    return [name for name in _named(shape, column, names, used) if _fits(column, name, shape, sample)]
+    groups = _named(shape, column, names, used)
+    fitting = ([name for name in group if _fits(column, name, shape, sample)] for group in groups)
+    return next(filter(None, fitting), [])
 
 
 def _fits(column: str, name: str, shape: Shape, sample: pl.DataFrame) -> bool:
@@ -193,7 +236,7 @@ def _fits(column: str, name: str, shape: Shape, sample: pl.DataFrame) -> bool:
         good = ~as_text(value, dtype).str.contains(r"^(?:[0-9.,]+|true|false)$")
     elif column == shape.subject:
         different = given.select(value.n_unique()).item()
-        return not (given.height >= _MANY and different == given.height)
+        return not (given.height > _FEW and different > _NEARLY_ALL * given.height)
     else:
         return True
     return bool(given.select(good.fill_null(False).mean()).item() >= _FIT)
@@ -201,7 +244,7 @@ def _fits(column: str, name: str, shape: Shape, sample: pl.DataFrame) -> bool:
 
 def listed(names: Sequence[str], sample: pl.DataFrame) -> str:
     """A sentence with the names of the columns; a first line that may hold values instead of names is not shown."""
-    if not are_names(names):
+    if not are_names(names, sample):
         return "Its first line does not look like names of columns, which a table needs."
     # A header may be a line of another kind in part, and what stands below it is a value.
     values = {value for column in sample.select(pl.col(pl.String)).iter_columns() for value in column.to_list()}
@@ -210,17 +253,21 @@ def listed(names: Sequence[str], sample: pl.DataFrame) -> str:
     return f"Its columns are: {', '.join(shown[:_MOST_LISTED])}{f', and {more} more' if more else ''}."
 
 
-def are_names(names: Sequence[str]) -> bool:
-    """Whether a first line holds names of columns: each could be one, and one of them is known to be."""
+def are_names(names: Sequence[str], sample: pl.DataFrame) -> bool:
+    """Whether a first line holds names of columns: each could be one, and one is known to be, or is not like the rest.
+
+    A word above numbers or times is such a name; a word above words may be a value.
+    """
     filled = [name for name in names if name]  # the column of row numbers that pandas writes has none
     if not filled or any(not _NAME.fullmatch(name) for name in filled):
         return False
-    return any(is_known(name) or _plain(name) in _ORDINARY for name in filled)
-
-
-def _plain(name: str) -> str:
-    """A name without capitals and signs: `userID`, `user_id` and `User-Id` are one."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    if any(is_known(name) or plain(name) in _ORDINARY for name in filled):
+        return True
+    if any(character.isdigit() for name in filled for character in name) or sample.height < _ENOUGH:
+        return False
+    texts = sample.select(pl.col(pl.String))
+    numbers = texts.select(pl.all().str.contains(r"^[0-9][0-9.,:/ +TZ-]*$").fill_null(False).all())
+    return numbers.width > 0 and any(numbers.row(0))
 
 
 def _either(names: Sequence[str]) -> str:

@@ -15,10 +15,12 @@ from coterie.core import registry
 from coterie.core.files import STDIN, compression, expand, head, refuse_folders
 from coterie.core.log import Log, Step
 from coterie.core.parts import Part, listed_parts, refuse_other_parts
+from coterie.core.people import ADDRESS_AND_AGENT, cautions
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import NORMAL, QUERIES, Shape
 from coterie.errors import CoterieError, InputError, NoRowsError, ParameterError
 from coterie.formats import documents, table, ubi
+from coterie.formats._guess import nearly_unique
 from coterie.formats._options import Options
 from coterie.formats._searches import search_log
 from coterie.formats._source import Loaded, Source, full_disk
@@ -77,7 +79,8 @@ def read(
     # Where no line is bad, later passes need not parse the columns that could make one bad.
     good = parsed.frame.filter(pl.col("bad").is_null()) if parsed.bad else parsed.frame
     shape, frame = parsed.loaded.shape, _rows_of(good, parsed.loaded)
-    notes += (*parsed.loaded.notes, *_remarks(parsed), *_same_people(frame, shape))
+    people = _people(frame, parsed.loaded, options, source.label)
+    notes += (*parsed.loaded.notes, *_remarks(parsed), *people.notes)
     counts = {"lines": parsed.lines, "bad": parsed.bad, **parsed.loaded.counts}
     log = Log(
         frame=frame,
@@ -88,6 +91,7 @@ def read(
         reading=replace(options, columns=parsed.loaded.columns or options.columns).said(parsed.loaded.settings),
         settings=_settings(parsed.loaded, options),
         guessed=parsed.loaded.guessed,
+        warnings=people.warnings,
     )
     return log if options.query_param is None else search_log(log, options.query_param)
 
@@ -124,7 +128,13 @@ def _source_of(paths: Sequence[Path], format: str | None, options: Options) -> t
 
 def _known_format(source: Source, format: str | None, options: Options, sure: Mapping[str, float]) -> str:
     """The format of lines, which somebody said, or which they show."""
-    if not source.head():
+    first = source.head()
+    if first and "\0" in first[0] and not first[0].startswith("PAR1"):
+        raise InputError(
+            f"{source.label} is not UTF-8: its first line has bytes of zero, as UTF-16 does (what Excel calls Unicode "
+            f"text). Write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8."
+        )
+    if not first:
         verb = "is" if len(source.names) == 1 else "are"
         raise NoRowsError(f"{source.label} {verb} empty: there is no log to read.")
     return format or _sniff(source, options, sure)
@@ -209,15 +219,23 @@ def table_log(data: Any, options: Options | None = None) -> Log:
             f"row {row}, column {column!r} ({expected.get(column, 'not readable')})."
         )
     rows = _rows_of(frame.lazy(), loaded)
-    notes = (*loaded.notes, *_same_people(rows, shape))
+    people = _people(rows, loaded, options, "The table")
+    notes = (*loaded.notes, *people.notes)
     step = Step(name="read", counts={"lines": given.height, "bad": 0, **loaded.counts}, notes=notes)
-    return Log(frame=rows, shape=shape, history=(step,), settings=_settings(loaded, options), guessed=loaded.guessed)
+    return Log(
+        frame=rows,
+        shape=shape,
+        history=(step,),
+        settings=_settings(loaded, options),
+        guessed=loaded.guessed,
+        warnings=people.warnings,
+    )
 
 
 def _settings(loaded: Loaded, options: Options) -> dict[str, int | str | Mapping[str, str] | tuple[str, ...]]:
     """What the rows depend on, and everybody may know."""
     said: dict[str, Any] = {"columns": dict(loaded.columns), "details": options.named_details}
-    said |= {"user_field": options.user_field, "date": options.date}
+    said |= {"user_field": options.user_field, "date": options.date, "counted": loaded.counted}
     return {**loaded.settings, **{name: value for name, value in said.items() if value}}
 
 
@@ -240,25 +258,65 @@ def _rows_of(good: pl.LazyFrame, loaded: Loaded) -> pl.LazyFrame:
     return frame
 
 
-def _same_people(frame: pl.LazyFrame, shape: Shape) -> tuple[str, ...]:
-    """A note where names of people look alike; things that have owners are no people, and their names are not read."""
+class _People(NamedTuple):
+    """What is to be said about those whom k counts."""
+
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _people(frame: pl.LazyFrame, loaded: Loaded, options: Options, label: str) -> _People:
+    """Notes and warnings about whom k counts; raises where a column was guessed that names rows rather than people.
+
+    Things that have owners are no people, and their names are not read.
+    """
+    shape = loaded.shape
     column = shape.owner or shape.subject
     if column not in frame.collect_schema():
-        return ()
+        return _People()
     noun = column if shape.owner else shape.subject_noun
-    return look_alikes(frame.select(column).unique().collect(engine="streaming")[column], noun)
+    counts = frame.select(column).drop_nulls().group_by(column).len().collect(engine="streaming")
+    alike = look_alikes(counts[column], noun)
+    if shape.owner:
+        return _People(alike)
+    rows, different = int(counts["len"].sum()), counts.height
+    warnings = (*loaded.warnings, *cautions(_settings(loaded, options)))
+    if not nearly_unique(rows, different):
+        return _People(alike, warnings)
+    chosen = loaded.guessed_subject or (loaded.counted if loaded.counted != ADDRESS_AND_AGENT else "")
+    if chosen:  # by us, and not by whoever knows the log
+        option = f"--columns {shape.subject}=NAME" if loaded.guessed_subject else "--user-field NAME"
+        raise InputError(
+            f"{label}: {chosen!r} would say who the {shape.subject_nouns} are, but it has {different:,} different "
+            f"values in {rows:,} rows, as numbers of requests or visits do, and k has to count people. Say what names "
+            f"them (this one too, where it does): {option}."
+        )
+    return _People(
+        alike,
+        (
+            *warnings,
+            f"{different:,} different {shape.subject_nouns} in {rows:,} rows: what names them may be the number of a "
+            f"request or a visit. Then one person counts several times, and fewer than k people may stand behind k",
+        ),
+    )
 
 
 def _as_polars(data: Any) -> pl.DataFrame:
+    twice = False
     try:
         if isinstance(data, pl.LazyFrame):
             return data.collect()
         if type(data).__module__.startswith("pandas"):
-            data = pl.from_pandas(data)
+            # People make what names a row its index, such as the user.
+            data = data.reset_index() if any(data.index.names) else data
+            twice = not data.columns.is_unique
+            data = data if twice else pl.from_pandas(data)
         elif not isinstance(data, pl.DataFrame) and hasattr(data, "__arrow_c_stream__"):
             data = pl.DataFrame(data)
     except Exception:  # of pandas, Arrow or Polars; their messages hold values
         raise InputError("The table cannot be read: a column holds values of mixed types.") from None
+    if twice:
+        raise InputError("The table has two columns of one name. Give each column a name of its own.")
     if isinstance(data, pl.DataFrame):
         return data
     raise InputError(f"A log is made from a polars, pandas or Arrow table, not from {type(data).__name__}.")

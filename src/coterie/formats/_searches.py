@@ -23,6 +23,7 @@ from urllib.parse import quote, unquote_to_bytes
 import polars as pl
 
 from coterie.core.log import Log
+from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.scratch import Scratch
 from coterie.core.shapes import QUERIES, VISITS
 from coterie.errors import InputError, ParameterError
@@ -53,6 +54,10 @@ _ENGINES = (
 _ESCAPED = r"%[0-9A-Fa-f]{2}"
 _SPACES = r"[\x00-\x20\x7f]+"
 _SHARE_OF_SEVERAL = 0.05
+_VISITOR = (
+    "a user is a name that the server logged, or else an address with an agent: a person with two browsers counts "
+    "twice, so fewer than k people may stand behind k users"
+)
 _FEW = 100_000  # requests that are kept in memory
 
 
@@ -95,8 +100,13 @@ def search_log(log: Log, text: str) -> Log:
     first = replace(read, counts={**read.counts, "searches": searches}, notes=(*read.notes, *notes))
     return replace(
         log, frame=rows.drop("legacy"), shape=QUERIES, history=(first, *steps), resources=(log.resources, folder),
-        settings={**log.settings, "query_param": text},
+        settings={**log.settings, "query_param": text}, warnings=(*log.warnings, *_visitors(log)),
     )  # fmt: skip
+
+
+def _visitors(log: Log) -> tuple[str, ...]:
+    """A warning where users are visitors of an access log: its own promises say so, and those of search logs do not."""
+    return (_VISITOR,) if log.settings.get("counted") == ADDRESS_AND_AGENT else ()
 
 
 def search_params(log: Log) -> dict[str, int]:

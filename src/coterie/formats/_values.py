@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -12,6 +13,12 @@ from coterie.formats._source import breaks_to_spaces
 _PLAIN = "%Y-%m-%d %H:%M:%S"
 _ZONED = "%Y-%m-%d %H:%M:%S%.f%#z"
 _FORMATS = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d")
+_CLOCKS = (" %H:%M:%S%.f", " %H:%M", "")
+_DOTTED = r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}(?: |$)"
+_YEAR_FIRST = r"^[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}(?: |$)"
+_SLASHED = r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}(?: |$)"
+_MONTHS = 12
+_OLDEST = 631_152_000  # 1990: smaller numbers of seconds are durations, and no times of logs
 _FORMULA = r"^['=+\-@\t\r]"
 _SAFE_FORMULA = r"^'['=+\-@\t\r]"
 _NUMBER = r"^-?[0-9]+(?:\.[0-9]+)?$"
@@ -102,7 +109,23 @@ def _time_of_text(value: pl.Expr) -> pl.Expr:
         *(other.str.to_datetime(form, time_unit="us", strict=False) for form in _FORMATS),
         zoned.dt.replace_time_zone(None),
         _time_of_number(number),
+        *_written_dates(other),
     )
+
+
+def _written_dates(value: pl.Expr) -> Iterator[pl.Expr]:
+    """Dates as people write them: 31.12.2025, 2025/12/31, and with slashes where the column shows what is the day."""
+    dotted = pl.when(value.str.contains(_DOTTED)).then(value)
+    year_first = pl.when(value.str.contains(_YEAR_FIRST)).then(value)
+    slashed = pl.when(value.str.contains(_SLASHED)).then(value)
+    first, second = (
+        slashed.str.extract(rf"^(?:[0-9]+/){{{n}}}([0-9]+)").cast(pl.Int32, strict=False).max() > _MONTHS
+        for n in (0, 1)
+    )
+    day_first, month_first = pl.when(first & ~second).then(slashed), pl.when(second & ~first).then(slashed)
+    days = ((dotted, "%d.%m.%Y"), (year_first, "%Y/%m/%d"), (day_first, "%d/%m/%Y"), (month_first, "%m/%d/%Y"))
+    for text, day in days:
+        yield from (text.str.to_datetime(day + clock, time_unit="us", strict=False) for clock in _CLOCKS)
 
 
 def _time_of_number(value: pl.Expr) -> pl.Expr:
@@ -114,4 +137,5 @@ def _time_of_number(value: pl.Expr) -> pl.Expr:
     for limit, unit in _UNITS:
         chain = chain.when(number.abs() < limit).then(number / unit)
     seconds: pl.Expr = chain.otherwise(pl.lit(None, dtype=pl.Float64))
+    seconds = pl.when(seconds >= _OLDEST).then(seconds)
     return (seconds * 1_000_000).round().cast(pl.Int64, strict=False).cast(TIME)

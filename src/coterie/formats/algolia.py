@@ -4,13 +4,15 @@ Read are JSON lines, an array, or `{"events": [...]}` and `{"logs": [...]}` as t
 search is an object with `query`, or a line of the Logs API whose `query_body` holds the parameters of one or several
 searches. Clicks (`eventType` is `click`) join their search by `queryID`, which a line of the Logs API tells in its
 `answer`: url is the `objectID`, and rank its position. A click whose search is not in the files is left out and
-counted, because events do not say what was searched. The user is the `userToken`, or else the address (`ip`), or the
-field named with `--user-field`. Searches while somebody types are rows of their own, as Algolia logs them.
+counted, because events do not say what was searched. The user is the `authenticatedUserToken`, or else the `userToken`,
+which names a browser, or else the address (`ip`); or the field named with `--user-field`. Which of them were used is
+told, and stands in the sidecar of a release (`counted`). Searches while somebody types are rows of their own, as
+Algolia logs them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
@@ -19,9 +21,10 @@ import polars as pl
 from coterie.core.shapes import QUERIES
 from coterie.formats import table
 from coterie.formats._clicks import CLICK, QUERY, rank_of, with_clicks
-from coterie.formats._json import Document, documents, documents_in, first_text, parsed, text, value_of
+from coterie.formats._json import Document, documents, documents_in, parsed, text, value_of
 from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Section, Source, Spool
+from coterie.formats._who import Who
 
 shape = QUERIES
 expected = {**table.expected, "columns": "a JSON object of a search, an event or a line of the Logs API"}
@@ -32,12 +35,14 @@ sample = """\
 {"eventType": "click", "eventName": "Clicked", "index": "shop", "userToken": "u1", "timestamp": 1580720405000, \
 "objectIDs": ["pot-7"], "positions": [3], "queryID": "q1"}
 """
+_USER = ("authenticatedUserToken", "userToken", "ip")
 
 
 class _Search(NamedTuple):
     query: str
     query_id: str | None
-    user: str | None
+    given: Mapping[str, Any]
+    """The parameters of the search, which may say who it was."""
     time: str | None
 
 
@@ -60,23 +65,29 @@ def load(source: Source, options: Options) -> Loaded:
     """Parse the objects, then join clicks to their searches."""
     queries, clicks = Spool(source, QUERY), Spool(source, CLICK)
     known: set[str] = set()
+    who = Who(_USER, options.user_field)
     row = 0
     for _, document in documents(source):
-        user_fields = [options.user_field] if options.user_field else ("userToken", "ip")
-        user = first_text(document or {}, *user_fields)
         for entry in _entries(document):
             if entry is None:
                 queries.add((row, None, None, "", None, "columns"))
             elif isinstance(entry, _Click):
                 clicks.add((row, entry.query_id, entry.rank, entry.url))
             else:
-                own = user if options.user_field else entry.user or user
-                queries.add((row, entry.query_id, own, entry.query, entry.time, None))
+                user = who.of(entry.given, document or {})
+                queries.add((row, entry.query_id, user, entry.query, entry.time, None))
                 known.update(filter(None, [entry.query_id]))
             row += 1
     lost = clicks.scan().filter(~pl.col("query_id").is_in(sorted(known))).select(pl.len()).collect().item()
     notes = (f"Clicks whose search is not in the files, and which were left out: {lost:,}.",) if lost else ()
-    return Loaded(frame=with_clicks(queries, clicks), shape=shape, sections=_sections, notes=notes)
+    return Loaded(
+        frame=with_clicks(queries, clicks),
+        shape=shape,
+        sections=_sections,
+        notes=(*who.notes, *notes),
+        warnings=who.warnings,
+        counted=who.counted,
+    )
 
 
 def _sections(source: Source) -> Iterator[Section]:
@@ -94,7 +105,7 @@ def _searches(document: Document) -> Iterator[_Search]:
     """The searches of one object: one, or those in the body of a request."""
     time = text(value_of(document, "timestamp"))
     if "query" in document:
-        yield _Search(text(document["query"]) or "", text(document.get("queryID")), None, time)
+        yield _Search(text(document["query"]) or "", text(document.get("queryID")), {}, time)
     body, answer = _inner(document.get("query_body")), _inner(document.get("answer"))
     if not isinstance(body, dict):
         return
@@ -108,7 +119,7 @@ def _searches(document: Document) -> Iterator[_Search]:
             continue
         result = results[place] if isinstance(results, list) and place < len(results) else None
         query_id = text(result.get("queryID")) if isinstance(result, dict) else None
-        yield _Search(text(given["query"]) or "", query_id, text(given.get("userToken")), time)
+        yield _Search(text(given["query"]) or "", query_id, given, time)
 
 
 def _inner(value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.shapes import VISITS
 from coterie.formats._json import Document, documents, documents_in, first_text, sections, text, value_of
 from coterie.formats._source import Loaded, Source, Spool, reason
@@ -69,7 +70,7 @@ def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for a
         as_integer(pl.col("bytes"), pl.String(), pl.Int64).alias("bytes"),
         pl.coalesce("bad", bad).alias("bad"),
     )
-    return Loaded(frame=frame, shape=shape, sections=sections)
+    return Loaded(frame=frame, shape=shape, sections=sections, counted=ADDRESS_AND_AGENT)
 
 
 def _visit(document: Document) -> tuple[str | None, ...]:

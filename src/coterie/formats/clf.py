@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.shapes import TIME, VISITS
 from coterie.formats._source import DAMAGE, Loaded, Remark, Source, breaks_to_spaces, reason, remark, sureness
 
@@ -127,7 +128,7 @@ def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for a
             no_words=pl.col("_no_path") & ~pl.col("_no_request"),
         ),
     )
-    return Loaded(frame=frame, shape=shape, remarks=remarks)
+    return Loaded(frame=frame, shape=shape, remarks=remarks, counted=ADDRESS_AND_AGENT)
 
 
 def _parts(lines: pl.LazyFrame) -> pl.LazyFrame:

@@ -5,7 +5,7 @@ names, also in the layout of version 8.7 (`event.customer_data.query`, `labels.u
 action is `search`. A click (`search_click`) joins the last search for the same in its session, and counts as a search
 of its own where there is none; url is the id of the document, or else the address of the page, and rank its place
 among the results of that search. Other events are left out. The user is `user.id`, or the field named with
-`--user-field`, such as `session.id`.
+`--user-field`, such as `session.id`; where nobody named it, the sidecar of a release says which it was (`counted`).
 
 Hits with other documents are read as a table, whose columns are guessed or named with `--columns`.
 """
@@ -20,6 +20,7 @@ from coterie.formats._clicks import CLICK, QUERY, with_clicks
 from coterie.formats._json import Document, documents, documents_in, first_text, sections, text, value_of
 from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Source, Spool
+from coterie.formats._who import Who
 
 shape = QUERIES
 expected = {**table.expected, "columns": "a JSON object of an event, or a hit with its _source"}
@@ -50,6 +51,7 @@ def load(source: Source, options: Options) -> Loaded:
     if not any(value_of(document, "event.action") is not None for document in documents_in(source.head())):
         return table.load(source, options)
     queries, clicks = Spool(source, QUERY), Spool(source, CLICK)
+    who = Who(_USER, options.user_field)
     last: dict[tuple[str | None, str | None, str], tuple[int, list[str | None]]] = {}
     for row, (_, document) in enumerate(documents(source)):
         if document is None:
@@ -58,7 +60,7 @@ def load(source: Source, options: Options) -> Loaded:
         action, query = str(value_of(document, "event.action")).lower(), _searched(document)
         if query is None or (action != "search" and action not in _CLICKS):
             continue
-        user = first_text(document, *([options.user_field] if options.user_field else _USER))
+        user = who.of(document)
         key = (user, first_text(document, *_SESSION), query)
         if action == "search" or key not in last:
             last[key] = row, _results(document)
@@ -68,7 +70,14 @@ def load(source: Source, options: Options) -> Loaded:
             url = first_text(document, *_CLICKED)
             rank = results.index(url) + 1 if url in results else None
             clicks.add((row, str(search), rank, url))
-    return Loaded(frame=with_clicks(queries, clicks), shape=shape, sections=sections)
+    return Loaded(
+        frame=with_clicks(queries, clicks),
+        shape=shape,
+        sections=sections,
+        notes=who.notes,
+        warnings=who.warnings,
+        counted=who.counted,
+    )
 
 
 def _searched(document: Document) -> str | None:

@@ -3,8 +3,9 @@
 Read are visits with their actions as the API gives them (`Live.getLastVisitsDetails`, format=json: an array of visits
 with `visitorId` and `actionDetails`, of which those of the type `search` are rows), and rows of the database as csv,
 tsv or JSON: `idvisitor`, `server_time` and the words under `keyword`, `search_keyword`, `site_search_keyword` or
-`name`. Where rows have a `type`, those of 8 (site search) are read. The user is the visitor, or the field named with
-`--user-field`, such as `userId`. Pages that were opened after a search are not read as clicks, since nothing says that
+`name`. Where rows have a `type`, those of 8 (site search) are read. The user is `user_id` (`userId`), or else the
+visitor, which is a browser; or the field named with `--user-field`. Which of them were used is told, and stands in the
+sidecar of a release (`counted`). Pages that were opened after a search are not read as clicks, since nothing says that
 they were among its results.
 """
 
@@ -21,6 +22,7 @@ from coterie.formats._json import Document, documents, documents_in, first_text,
 from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Section, Source, Spool, reason
 from coterie.formats._values import as_time
+from coterie.formats._who import Who, counted_by
 
 shape = QUERIES
 expected = {**table.expected, "columns": "a visit with its actionDetails, or a row with idvisitor and server_time"}
@@ -33,6 +35,7 @@ sample = """\
 """
 _WORDS = ("keyword", "search_keyword", "site_search_keyword", "siteSearchKeyword", "search_term", "name")
 _TIMES = ("server_time", "serverTime", "timestamp")
+_USERS = ("user_id", "userId")
 _VISITORS = ("idvisitor", "visitorId", "visitor_id")
 _SEARCH = ("8", "search")  # the type of an action: in the database, and in what the API gives
 _ROW = {"row": pl.UInt64, "user": pl.String, "time": pl.String, "query": pl.String, "bad": pl.String}
@@ -60,17 +63,17 @@ def load(source: Source, options: Options) -> Loaded:
     if table.kind_of(head) not in ("json", "jsonl"):
         return _rows(source, options, table.names_of(head))
     spool = Spool(source, _ROW)
-    row = 0
+    row, who = 0, Who((*_USERS, *_VISITORS), options.user_field)
     for _, document in documents(source):
-        user_fields = [options.user_field] if options.user_field else _VISITORS
-        user = first_text(document or {}, *user_fields)
         for time, query, bad in _searches(document):
-            spool.add((row, user, time, query, bad))
+            spool.add((row, who.of(document or {}), time, query, bad))
             row += 1
     when = as_time(pl.col("time"), pl.String())
     unread = reason(time=pl.col("time").is_not_null() & when.is_null())
     frame = spool.scan().with_columns(when.alias("time"), pl.coalesce("bad", unread).alias("bad"))
-    return Loaded(frame=frame, shape=shape, sections=_sections)
+    return Loaded(
+        frame=frame, shape=shape, sections=_sections, notes=who.notes, warnings=who.warnings, counted=who.counted
+    )
 
 
 def _sections(source: Source) -> Iterator[Section]:
@@ -93,16 +96,29 @@ def _searches(document: Document | None) -> Iterator[tuple[str | None, str, str 
 
 def _rows(source: Source, options: Options, names: list[str]) -> Loaded:
     """A table, read under the names that the database has."""
+    fields = [next((name for name in known if name in names), "") for known in (_USERS, _VISITORS)]
+    fields = [options.user_field] if options.user_field else [field for field in fields if field]
     chosen = {
         "query": next((name for name in _WORDS if name in names), "query"),
-        "user": options.user_field or next((name for name in _VISITORS if name in names), "user"),
+        "user": fields[0] if fields else "user",
         "time": next((name for name in _TIMES if name in names), "time"),
     }
-    typed = "type" in names
-    if typed:  # it is needed to leave out other actions, and has no place in a search log
-        chosen["url"] = "type"
-    loaded = table.load(source, Options(columns=chosen, guess=False))
-    if not typed:
-        return Loaded(frame=loaded.frame, shape=shape, sections=loaded.sections, columnar=loaded.columnar)
-    kept = loaded.frame.filter(pl.col("url").is_in(_SEARCH) | pl.col("bad").is_not_null()).drop("url")
-    return Loaded(frame=kept, shape=shape, sections=loaded.sections)
+    # Needed to leave out other actions, and to say who it was where the first field does not; neither is released.
+    further = {"action_type": "type"} if "type" in names else {}
+    further |= {"visitor": fields[1]} if len(fields) > 1 else {}
+    loaded = table.load(source, Options(columns=chosen, details=further, guess=False))
+    kept = loaded.frame
+    if "type" in names:
+        kept = kept.filter(pl.col("action_type").is_in(_SEARCH) | pl.col("bad").is_not_null())
+    notes, warnings, counted = counted_by(kept, fields, options.user_field)
+    if len(fields) > 1:
+        kept = kept.with_columns(pl.coalesce("user", "visitor"))
+    return Loaded(
+        frame=kept.drop(further),
+        shape=shape,
+        sections=loaded.sections,
+        columnar=loaded.columnar and not further,
+        notes=notes,
+        warnings=warnings,
+        counted=counted,
+    )

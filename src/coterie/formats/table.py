@@ -3,14 +3,20 @@
 `--columns user=cookie,query=q` says which column of the file holds what. Columns that are not named
 are guessed by their names (`cookie`, `client_id`, `search_term`, `created_at` ...) and their first
 values, unless the query is named; what was guessed is told, and stands in the sidecar of a release.
-Where two columns may say who searched, or what for, reading stops and asks. A table with `query` is
+k has to count people: columns that name them (`user_id`, `login`, `email` ...) come before those of browsers (`cookie`,
+`client_id` ...), these before sessions, and these before addresses. Numbers of rows, requests and events (`id`, `uuid`
+...) are never taken, nor is a column whose values hardly come again. Where two columns may say who searched, or what
+for, or only browsers, sessions or addresses are known and another column may name people (`subscriber_ref`), reading
+stops and asks. Where sessions or addresses are counted, guessed or named, the release, its sentence and its sidecar
+say so; named columns whose values hardly come again are a warning that goes there, too. A table with `query` is
 a search log, one with `path` an access log, one with `doc` and `term` holds documents as vectors of
 terms.
 
 tsv has no quoting; csv is RFC 4180, with `,`, `;` or `|` between fields. JSON may be lines (`.jsonl`,
 `.ndjson`), an array, or hits of a search with `_source`; `search.query` names a field inside another
 one. Tabs and line breaks inside a value become spaces. Times may be text (ISO 8601, with or without
-a zone), dates, or seconds or milliseconds since 1970.
+a zone), dates (also `31.12.2025 10:00`, `2025/12/31`, and `12/31/2025` or `31/12/2025` where a day above 12 in the
+column shows which part it is), or seconds or milliseconds since 1970; a number before 1990 is a duration, and no time.
 
 `--details device,country=geo.country` keeps further columns of a search log, as text: methods that release
 single queries release them with a query as far as enough users share all that accompanies it. Other columns are
@@ -56,7 +62,8 @@ shape = QUERIES
 expected = {
     "encoding": "text must be UTF-8",
     "columns": "as many fields as the header has, or one JSON object",
-    "time": "YYYY-MM-DD HH:MM:SS, ISO 8601, or seconds since 1970",
+    "time": "YYYY-MM-DD HH:MM:SS, ISO 8601, DD.MM.YYYY HH:MM, or seconds since 1970, from 1990 on; 01/02/2026 is read "
+    "only where a day above 12 shows which part it is",
     "rank": "a whole number or nothing",
     "status": "a whole number or nothing",
     "bytes": "a whole number or nothing",
@@ -115,6 +122,7 @@ def load(source: Source, options: Options) -> Loaded:
         columns=options.columns,
         notes=guessed.notes,
         guessed=guessed.by_values,
+        guessed_subject=guessed.subject,
     )
 
 
@@ -151,7 +159,7 @@ def columns_listed(source: Source) -> str:
     """A sentence with the names of the columns, and a space; nothing where it may be no table."""
     kind = kind_of(source.head())
     names, rows = _sample(source, kind)
-    return f"{listed(names, rows)} " if len(names) > 1 and are_names(names) else ""
+    return f"{listed(names, rows)} " if len(names) > 1 and are_names(names, rows) else ""
 
 
 def _csv_sample(lines: list[str], mark: str) -> list[list[str]]:
@@ -223,6 +231,7 @@ def from_frame(data: pl.DataFrame, options: Options) -> Loaded:
         columns=options.columns,
         notes=guessed.notes,
         guessed=guessed.by_values,
+        guessed_subject=guessed.subject,
     )
 
 

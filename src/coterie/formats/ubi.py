@@ -4,7 +4,8 @@ Read leniently, since real files follow the schema loosely: a bulk file with act
 indexes mixed, plain JSON lines, a JSON array, or `_search` hits with `_source`, also printed over
 several lines; snake_case and camelCase. Events join their query by `query_id`. A query without a
 click is one row, else it is one row for each click, with url = the object's id and rank =
-position.ordinal. The user is `client_id`, or the field named with `--user-field`.
+position.ordinal. The user is `user_id`, or else `client_id`, which names a browser; or the field named with
+`--user-field`. Which of them were used is told, and stands in the sidecar of a release (`counted`).
 
 A release of a search log can be written as UBI, too: `--to ubi`, or a name that ends in `.ubi`. Each row is a query,
 followed by its click where it has one. `query_id` is the number of the row, and `client_id` the released name, where
@@ -21,6 +22,7 @@ from coterie.formats._clicks import CLICK, QUERY, rank_of, with_clicks
 from coterie.formats._json import documents, sections, text
 from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Source, Spool
+from coterie.formats._who import Who
 from coterie.formats.table import expected as _expected
 
 shape = QUERIES
@@ -33,6 +35,7 @@ sample = """\
 "event_attributes": {"position": {"ordinal": 3}, "object": {"object_id": "pot-7"}}}
 """
 _MARKS = ('"user_query"', '"userQuery"', '"ubi_queries"', '"ubi_events"', '"action_name"')
+_USER = ("user_id", "client_id")
 _CLICKS = ("click", "item_click", "product_click", "result_click", "search_click")
 
 
@@ -45,6 +48,7 @@ def sniff(head: list[str]) -> float:
 def load(source: Source, options: Options) -> Loaded:
     """Parse the documents, then join clicks to their queries."""
     queries, clicks = Spool(source, QUERY), Spool(source, CLICK)
+    who = Who(_USER, options.user_field, lambda document, name: text(_get(document, name)))
     for row, (_, document) in enumerate(documents(source)):
         if document is None:
             queries.add((row, None, None, "", None, "columns"))
@@ -52,10 +56,16 @@ def load(source: Source, options: Options) -> Loaded:
             if str(_get(document, "action_name")).lower() in _CLICKS:
                 clicks.add((row, *_click(document)))
         elif (query := _get(document, "user_query")) is not None:
-            user = text(_get(document, options.user_field or "client_id"))
-            queries.add((row, text(_get(document, "query_id")), user, text(query) or "",
+            queries.add((row, text(_get(document, "query_id")), who.of(document), text(query) or "",
                          text(_get(document, "timestamp")), None))  # fmt: skip
-    return Loaded(frame=with_clicks(queries, clicks), shape=shape, sections=sections)
+    return Loaded(
+        frame=with_clicks(queries, clicks),
+        shape=shape,
+        sections=sections,
+        notes=who.notes,
+        warnings=who.warnings,
+        counted=who.counted,
+    )
 
 
 def _get(document: dict[str, Any], name: str) -> Any:

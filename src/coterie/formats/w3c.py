@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.shapes import VISITS
 from coterie.formats._source import Loaded, Remark, Source, breaks_to_spaces, reason, remark
 from coterie.formats._values import as_integer, as_time
@@ -84,7 +85,7 @@ def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for a
             no_agent=pl.col("_fits") & name.is_null() & address.is_not_null() & agent.is_null(),
         ),
     ).sort("row")
-    return Loaded(frame=frame, shape=shape, remarks=remarks)
+    return Loaded(frame=frame, shape=shape, remarks=remarks, counted=ADDRESS_AND_AGENT)
 
 
 def _parts(lines: pl.LazyFrame, header: str | None) -> pl.LazyFrame:

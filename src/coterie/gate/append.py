@@ -62,7 +62,7 @@ def append_night(
         note("There are no rows in this night.")
         return {**(status_of(state) if before else {}), "new": [], "known": False}
     digest, log = as_read.digest, verbs.prepare(as_read, steps)
-    for text in log.notes:
+    for text in (*log.notes, *log.warnings):
         note(text)
     gate = Gate(
         state=state, output=output, key=key, k=k, window=window, flush=_whole_days(window), rest=rest, clicks=clicks,

@@ -20,6 +20,7 @@ import polars as pl
 from coterie.core.declared import json_bytes
 from coterie.core.log import Log, Release, Step
 from coterie.core.params import public_params
+from coterie.core.people import cautions
 from coterie.core.promise import Case, Check
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import COUNTS, Shape
@@ -94,6 +95,7 @@ class Parts:
             method="windowed_counts",
             params=public_params(self.form.method),
             checks=(*passed, *([] if watched is None else [watched])),
+            warnings=cautions(log.settings),
             verified=digest_of_rows(lines),
         )
         name = f"part-{number:06}-{closed:%Y-%m-%dT%H%M%S}.{self.form.kind}"

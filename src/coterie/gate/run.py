@@ -88,7 +88,8 @@ class Reader:
                     return None, 0
                 return None, sum(bool(line.strip()) for line in lines.data.split(b"\n"))
         self.fix(prepared.settings)
-        return Log(frame=rows.lazy(), shape=prepared.shape, history=prepared.history, settings=prepared.settings), bad
+        return Log(frame=rows.lazy(), shape=prepared.shape, history=prepared.history, settings=prepared.settings,
+                   warnings=prepared.warnings), bad  # fmt: skip
 
     def _header(self, lines: Lines) -> bytes:
         """What has to stand before lines so that they can be read; a first line that is a row must not count again."""
@@ -302,7 +303,7 @@ class Runner:
     def _count(self, chunk: Lines, marks: Marks | None) -> None:
         first = self.reader.format is None
         log, bad = self.reader.log_of(chunk)
-        for text in log.notes if first and log is not None else ():
+        for text in (*log.notes, *log.warnings) if first and log is not None else ():
             self.note(text)
         gate = self._open(log.shape) if log is not None else self.gate
         if gate is None:
@@ -323,7 +324,7 @@ class Runner:
         """A file that polars reads as a whole; the place in it is a number of rows."""
         log = verbs.prepare(verbs.read(path, **self.reader.reading), self.reader.steps)
         if self.reader.reading.get("guess", True):
-            for text in log.notes:
+            for text in (*log.notes, *log.warnings):
                 self.note(text)
         self.reader.fix(log.settings)
         gate = self._open(log.shape)

@@ -82,31 +82,49 @@ class Upload:
         with _said(place):
             self._store = _store_of(place)
         self._made: list[str] = []
+        self._doubtful: dict[str, bytes] = {}
+        """Objects that may have been made though the store did not say so, with the digests they then have."""
 
     def put(self, file: Path, place: Place) -> None:
         """Make an object of a file, where there is none, and read it back."""
         import obstore
 
         key = _key_of(place)
+        with file.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").digest()
         with _said(place):
             with file.open("rb") as stream:
-                self._made.append(key)
+                self._doubtful[key] = digest
                 try:
                     obstore.put(self._store, key, stream, mode="create")
                 except obstore.exceptions.AlreadyExistsError:
-                    self._made.remove(key)
+                    del self._doubtful[key]
                     raise ParameterError(f"{place.label} exists. Choose another name: nothing is replaced.") from None
-            there = hashlib.sha256()
-            for chunk in obstore.get(self._store, key).stream(_CHUNK):
-                there.update(chunk)
-        with file.open("rb") as stream:
-            if hashlib.file_digest(stream, "sha256").digest() != there.digest():
-                raise InputError(f"{place.label} is not what was written there, so it was removed again.")
+                del self._doubtful[key]
+                self._made.append(key)
+            there = self._digest(key)
+        if there != digest:
+            raise InputError(f"{place.label} is not what was written there, so it was removed again.")
 
-    def undo(self) -> None:
-        """Remove what was made, the last first."""
+    def _digest(self, key: str) -> bytes:
         import obstore
 
+        there = hashlib.sha256()
+        for chunk in obstore.get(self._store, key).stream(_CHUNK):
+            there.update(chunk)
+        return there.digest()
+
+    def undo(self) -> None:
+        """Remove what was made, the last first; what may be somebody else's only where it is what was sent."""
+        import obstore
+
+        for key, digest in self._doubtful.items():
+            try:
+                if self._digest(key) == digest:
+                    self._made.append(key)
+            except (FileNotFoundError, obstore.exceptions.BaseError):  # it is not there, or cannot be seen
+                continue
+        self._doubtful.clear()
         while self._made:
             key = self._made.pop()
             try:

@@ -14,7 +14,7 @@ import polars as pl
 
 from coterie.core.place import Place
 from coterie.errors import InputError, MissingError
-from coterie.places.databases import Kind, in_sentences, quoted, quoted_column, write_frames
+from coterie.places.databases import Kind, in_schema, in_sentences, quoted, quoted_column, write_frames
 
 _BATCH = 50_000
 _TYPES: dict[Kind, str] = {"text": "TEXT", "whole": "INTEGER", "number": "REAL", "time": "TEXT"}
@@ -65,9 +65,15 @@ class SQLite:
 
     def has(self, table: str) -> bool:
         """Whether there is a table, or a view, of that name."""
+        schema, name = in_schema(table)
         with self._said():
+            known = [row[1].lower() for row in self._connection.execute("PRAGMA database_list")]
+            if schema is not None and schema.lower() not in known:
+                return False
             found = self._connection.execute(
-                "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND lower(name) = lower(?)", [table]
+                f"SELECT 1 FROM {quoted_column(schema or 'main')}.sqlite_master "  # noqa: S608 (a name of letters)
+                f"WHERE type IN ('table', 'view') AND lower(name) = lower(?)",
+                [name],
             )
             return found.fetchone() is not None
 

@@ -16,6 +16,7 @@ from coterie.errors import InputError, MissingError
 _PATIENCE = 60  # seconds without a byte
 _CHUNK = 1 << 22
 _GONE = (404, 410)
+_MOVED = range(300, 400)
 _DENIED = (401, 403, 407)
 
 
@@ -52,6 +53,11 @@ def fetch(place: Place, folder: Path) -> Path:
             raise MissingError(f"{place.label}: there is nothing at this address ({error.code}).") from None
         if error.code in _DENIED:
             raise InputError(f"{place.label}: access is denied ({error.code}).") from None
+        if error.code in _MOVED:
+            raise InputError(
+                f"{place.label}: the server leads on in circles, or to what is no https:// address ({error.code}). "
+                f"Give the address where the file is."
+            ) from None
         raise InputError(f"{place.label}: the server answered with an error ({error.code}). Try later.") from None
     except (urllib.error.URLError, http.client.HTTPException, ValueError, OSError) as error:
         if disk_is_full(error):
@@ -59,6 +65,7 @@ def fetch(place: Place, folder: Path) -> Path:
         raise InputError(
             f"{place.label} cannot be reached. Check the address, the network, and whether its certificate is known."
         ) from None
-    if expected is not None and target.stat().st_size != int(expected):
+    # Servers also say it twice (`5, 5`), or badly: then nothing is known.
+    if expected is not None and expected.strip().isdecimal() and target.stat().st_size != int(expected):
         raise InputError(f"{place.label}: the answer was cut off. Try again.")
     return target

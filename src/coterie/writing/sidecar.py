@@ -31,6 +31,7 @@ from coterie.core.log import Record, Release
 from coterie.core.params import File, params_of
 from coterie.core.parts import Part, Sha256, list_digest
 from coterie.core.parts import sidecar_path as sidecar_path
+from coterie.core.people import in_place_of_people, noun_in
 from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, to_dict
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
@@ -67,12 +68,13 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     prepare: tuple[str, ...]
     """The steps that the log was prepared with."""
     reading: dict[
-        Literal["terms", "min_length", "words", "query_param", "columns", "details", "user_field", "date"],
+        Literal["terms", "min_length", "words", "query_param", "columns", "details", "user_field", "date", "counted"],
         int | ParamNames | dict[str, str] | tuple[str, ...],
     ] = field(default_factory=dict)
     """How the log was read, where that was said or guessed: columns of a table, further details (`device`, or
     `device=COLUMN`), the field of the user, the day, the numbers that documents were made vectors by, the parameter
-    that searches were read from; else empty."""
+    that searches were read from; else empty. `counted` names the fields by which people were told apart where nobody
+    said which; sentences speak of sessions or addresses where it, or the column of users, is one."""
     sha256: Sha256
     """Of the released file; of a release of parts that of their list, as `sha256sum part-* | sha256sum` prints it."""
     rows_sha256: Annotated[str, Meta(pattern=r"^(?:[0-9a-f]{64})?\Z")] = ""
@@ -126,7 +128,7 @@ def sidecar_of(
         format=FORMAT,
         method=release.method,
         parameters=dict(release.params),
-        promises=tuple({**to_dict(promise), "headline": promise.headline} for promise in release.promises),
+        promises=tuple(_words_of(promise, noun_in(release.log.settings)) for promise in release.promises),
         limits=limits_of(release.promises),
         warnings=(*release.warnings, *([REPRODUCIBLE] if chosen else [])),
         checks=release.checks,
@@ -143,6 +145,12 @@ def sidecar_of(
         changed=release.changed,
         left_out=left_out,
     )
+
+
+def _words_of(promise: Promise, noun: str) -> dict[str, Any]:
+    """A promise with its words; `noun`: what is counted in place of people."""
+    sentence = in_place_of_people(promise.sentence, noun)
+    return {**to_dict(promise), "headline": promise.headline, "sentence": sentence}
 
 
 def _names_anybody(release: Release) -> bool:
@@ -173,7 +181,8 @@ def read_sidecar(path: Path) -> Sidecar | None:
         _ = sidecar.released_shape
     except InputError:  # it repeats the names
         raise file.error("'details' are not names of further columns of that shape") from None
-    kinds = {"query_param": str, "words": str, "user_field": str, "date": str, "columns": dict, "details": tuple}
+    kinds = {"query_param": str, "words": str, "user_field": str, "date": str, "columns": dict, "details": tuple,
+             "counted": str}  # fmt: skip
     if any(not isinstance(value, kinds.get(name, int)) for name, value in sidecar.reading.items()):
         raise file.error("'reading' has a text in place of a number, or a number in place of a text")
     if sidecar.format > _WITHOUT_ROWS and not sidecar.rows_sha256:
@@ -192,7 +201,8 @@ def reading_like(path: str | Path, given: Mapping[str, Any] | None) -> Mapping[s
     said = {name: value for name, value in (given or {}).items() if value != {}}
     if sidecar is None:
         return said
-    return {**{str(name): value for name, value in sidecar.reading.items()}, "guess": False, **said}
+    how = {str(name): value for name, value in sidecar.reading.items() if name != "counted"}
+    return {**how, "guess": False, **said}
 
 
 def names_left_out(sidecar: Sidecar) -> bool:
@@ -215,8 +225,8 @@ def consistent(sidecar: Sidecar, left_out: tuple[str, ...] | None = None) -> Che
     ]
     if _is_of_today(sidecar):
         for entry, promise in zip(sidecar.promises, promises, strict=True):
-            follow = {"headline": promise.headline, "sentence": promise.sentence}
-            faults += [name for name, words in follow.items() if entry.get(name) != words]
+            follow = _words_of(promise, noun_in(sidecar.reading))
+            faults += [name for name in ("headline", "sentence") if entry.get(name) != follow[name]]
         faults += ["limits"] * (sidecar.limits != limits_of(promises))
     elif not faults:
         needs = "the version of Coterie that wrote it: other versions may have other words"

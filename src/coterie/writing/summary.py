@@ -24,6 +24,8 @@ class Summary:
     subjects: str
     """What people call those among whom k hides somebody."""
     warnings: tuple[str, ...]
+    cautions: tuple[str, ...] = ()
+    """Those of them that are said even where nothing else is: k may not count people."""
     steps: tuple[str, ...]
     scrubbed: Mapping[str, int]
     """Rows that were left out because they look like personal data, by kind."""
@@ -43,6 +45,7 @@ def summary(release: Release, target: str) -> Summary:
         largest_k=release.verdict.largest_k,
         subjects=release.verdict.subjects,
         warnings=release.warnings,
+        cautions=release.log.warnings,
         steps=release.log.steps,
         scrubbed={kind: count for step in history if step.name == "scrub" for kind, count in step.counts.items()},
     )

@@ -43,7 +43,7 @@ def test_lines_of_the_logs_api(write, rows):
 def test_clicks_without_their_search_are_counted(write):
     log = coterie.read(write("log.json", json.dumps([OTHER, CLICK])))
     assert log.to_polars().height == 1
-    assert log.notes[0] == "Clicks whose search is not in the files, and which were left out: 2."
+    assert log.notes[1] == "Clicks whose search is not in the files, and which were left out: 2."
 
 
 def test_bad_lines_are_told_by_number(write):

@@ -7,6 +7,7 @@ import pytest
 
 import coterie
 from coterie import jobs, measuring
+from coterie.cli.console import print_summaries
 from coterie.errors import InputError, ParameterError
 from coterie.methods.private_counts import PrivateCounts
 from coterie.methods.suppress_rare import SuppressRare
@@ -58,8 +59,8 @@ def test_names_of_the_shape_are_read_as_ever(write):
 @pytest.mark.parametrize(
     ("header", "named", "option"),
     [
-        (["user_id", "cookie", "q"], "'user_id' and 'cookie'", "--columns user=user_id"),
-        (["uid", "visitor", "client_id", "q"], "'uid', 'visitor' and 'client_id'", "--columns user=uid"),
+        (["user_id", "login", "q"], "'user_id' and 'login'", "--columns user=user_id"),
+        (["visitor", "client_id", "q"], "'visitor' and 'client_id'", "--columns user=visitor"),
         (["search", "keywords", "uid"], "'search' and 'keywords'", "--columns query=search,user=NAME"),
     ],
 )
@@ -85,10 +86,10 @@ def test_values_speak_against_a_name(write):
         write("t.csv", table(["uid", "q", "search", "ts", "position"], ["{who}", "tea", "{n}", "noon", "top"]))
     )
     assert log.settings["columns"] == {"query": "q", "user": "uid"}
-    assert "Left out: time ('ts' holds other values than its name says); rank ('position'" in log.notes[1]
+    assert "Left out: time ('ts' holds other values); rank ('position'" in log.notes[1]
     many = coterie.read(write("many.csv", table(["uid", "q"], ["{n}", "tea"], people=200)))
     assert many.settings["columns"] == {"query": "q"}
-    assert "No column says who it was" in many.notes[-1]
+    assert "No column is known to name users" in many.notes[-1]
     assert "uid, q" in many.notes[-1]
 
 
@@ -97,9 +98,82 @@ def test_sessions_and_addresses_count_as_people_only_where_nothing_else_does(wri
     assert log.settings["columns"]["user"] == "cookie"
     log = coterie.read(write("b.csv", table(["session", "ip", "q"], ["s{who}", "192.0.2.{who}", "tea"])))
     assert log.settings["columns"]["user"] == "session"
-    assert "Each session counts as a user" in log.notes[1]
+    assert log.warnings[0].startswith("k counts sessions, not people")
     log = coterie.read(write("c.csv", table(["ip", "q"], ["192.0.2.{who}", "tea"])))
-    assert "Each address counts as a user" in log.notes[1]
+    assert log.warnings[0].startswith("k counts addresses, not people")
+
+
+HEADERS = [
+    (["email", "session_id", "q"], "email"), (["user_email", "sid", "q"], "user_email"),
+    (["distinct_id", "session_id", "q"], "distinct_id"), (["q", "user_pseudo_id", "ga_session_id"], "user_pseudo_id"),
+    (["session_id", "patron", "q"], "patron"), (["cookie", "employee_id", "q"], "employee_id"),
+    (["user_id", "cookie", "email", "q"], "user_id"), (["uuid", "username_hash", "q"], "username_hash"),
+    (["session_id", "visitor", "q", "guid"], "visitor"), (["session", "q", "user_agent", "user_type"], "session"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "user"), HEADERS, ids=[" ".join(header) for header, _ in HEADERS])
+def test_people_come_before_browsers_and_these_before_sessions(write, header, user):
+    log = coterie.read(write("t.csv", table(header, ["x{who}"] * len(header))))
+    assert log.settings["columns"]["user"] == user
+
+
+@pytest.mark.parametrize("header", [["session_id", "subscriber_ref", "q"], ["cookie", "kundennummer", "q"]])
+def test_another_column_that_may_name_people_is_a_question(write, header):
+    with pytest.raises(InputError, match="may name people") as raised:
+        coterie.read(write("t.csv", table(header, ["x{who}"] * 3)))
+    assert f"--columns user={header[1]}, or user={header[0]}" in str(raised.value)
+    assert f"Its columns are: {', '.join(header)}." in str(raised.value)
+
+
+@pytest.mark.parametrize("people", [30, 412])
+@pytest.mark.parametrize("name", ["uuid", "guid", "id", "request_id", "event_id", "trace"])
+def test_numbers_of_rows_are_never_people(write, name, people):
+    for row in ("r{n}", "r{who}"):  # also where several rows have one
+        log = coterie.read(write("t.csv", table([name, "q"], [row, "tea"], people=people)))
+        assert log.settings["columns"] == {"query": "q"}
+
+
+def test_a_number_of_a_request_inside_another_field_is_nobody(write):
+    rows = [{"request": {"uuid": f"r{n // 2}"}, "actor": {"id": f"u{n % 4}"}, "query": "tea"} for n in range(40)]
+    deep = [{"meta": {"uuid": r["request"]["uuid"]}, "context": {"user": r["actor"]}, "q": "tea"} for r in rows]
+    for given, user in ((rows, "actor.id"), (deep, "context.user.id")):
+        log = coterie.read(write("t.jsonl", "".join(json.dumps(row) + "\n" for row in given)))
+        assert log.settings["columns"]["user"] == user
+
+
+def test_a_guessed_column_that_is_nearly_unique_is_a_question_and_a_named_one_a_warning(write):
+    """Also where the first rows, by which columns are guessed, look otherwise."""
+    lines = [f"c{n % 5 if n < 1000 else n},tea" for n in range(3000)]
+    path = write("late.csv", "\n".join(["cookie,q", *lines]) + "\n")
+    with pytest.raises(InputError, match=r"2,005 different values in 3,000 rows.*--columns user=NAME"):
+        coterie.read(path)
+    log = coterie.read(path, columns={"user": "cookie", "query": "q"})
+    assert "2,005 different users in 3,000 rows" in log.warnings[0]
+    assert coterie.read(write("few.csv", table(["user", "q"], ["{n}", "tea"], people=15))).warnings == ()
+
+
+def test_sessions_are_told_wherever_the_release_goes(write, tmp_path, capsys):
+    path = write("own.csv", table(["session_id", "q"], ["s{n}", "tea"]))
+    out = tmp_path / "safe.tsv"
+    done = jobs.anonymize_files([str(path)], [SuppressRare(k=3)], jobs.targets([3], str(out)))
+    print_summaries(done, quiet=True)
+    assert "Warning: k counts sessions, not people" in capsys.readouterr().err.replace("\n", " ")
+    assert "3 different sessions" in done[0].sentence
+    side = json.loads((tmp_path / "safe.tsv.json").read_text())
+    assert "k counts sessions, not people" in side["warnings"][0]
+    assert "3 different sessions" in side["promises"][0]["sentence"]
+    verdict = jobs.verify_file(str(out), [str(path)])
+    assert verdict.exit_code == 0
+    assert "3 different sessions" in verdict.sentence
+    assert verdict.subjects == "sessions"
+    frame = pl.read_csv(path)
+    release = coterie.anonymize(coterie.prepare(coterie.log(frame)), "suppress_rare", k=3)
+    assert "k counts sessions, not people" in release.warnings[0]
+    assert "sessions" in repr(release)
+    assert "sessions" in release._repr_html_()
+    said = coterie.log(frame, columns={"query": "q", "user": "session_id"})
+    assert said.warnings == release.log.warnings, "whoever said it, sessions are no people"
 
 
 @pytest.mark.parametrize("format", [None, "table"])
@@ -147,6 +221,61 @@ def test_a_bad_item_of_an_array_is_told_by_its_number(write):
         InputError, match=r"1 of 9 lines could not be read as table\. The first: t\.json item 9, columns"
     ):
         coterie.read(write("t.json", json.dumps([*DOCUMENTS, 7], indent=1)), format="table")
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("31.12.2025 10:00", "2025-12-31 10:00:00"), ("1.2.2026 10:00:30", "2026-02-01 10:00:30"),
+        ("2026/02/01 10:00", "2026-02-01 10:00:00"), ("12/31/2025", "2025-12-31 00:00:00"),
+        ("31/12/2025 10:00", "2025-12-31 10:00:00"),
+    ],
+)  # fmt: skip
+def test_usual_dates(write, written, day):
+    for columns in (None, {"query": "q", "user": "cookie", "time": "created_at"}):
+        log = coterie.read(
+            write("t.csv", table(["cookie", "q", "created_at"], ["{who}", "tea", written])), columns=columns
+        )
+        assert {str(time) for time in log.to_polars()["time"]} == {day}
+
+
+def test_dates_that_can_be_read_in_two_ways_are_not(write):
+    path = write("t.csv", table(["cookie", "q", "created_at"], ["{who}", "tea", "02/01/2026 10:00"]))
+    assert "Left out: time ('created_at' holds other values)" in coterie.read(path).notes[1]
+    with pytest.raises(InputError, match="a day above 12 shows which part it is"):
+        coterie.read(path, columns={"query": "q", "time": "created_at"})
+
+
+def test_a_duration_is_no_time(write):
+    row = ["{who}", "tea", "{n}", "2020-02-03 09:00:00"]
+    log = coterie.read(write("t.csv", table(["user", "query", "time", "timestamp"], row)))
+    assert log.settings["columns"] == {"time": "timestamp"}
+    assert {time.year for time in log.to_polars()["time"]} == {2020}
+    with pytest.raises(InputError, match="seconds since 1970, from 1990 on"):
+        coterie.read(write("u.csv", table(["user", "query", "time"], row[:3])))
+
+
+def test_columns_in_another_language_are_listed(write):
+    path = write("t.csv", table(["Benutzer", "Suchbegriff", "Datum"], ["a{who}", "tea", "01.02.2026 10:00"], ";"))
+    with pytest.raises(InputError, match="Its columns are: Benutzer, Suchbegriff, Datum"):
+        coterie.read(path)
+
+
+def test_utf_16_is_refused(tmp_path):
+    path = tmp_path / "excel.csv"
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+        path.write_bytes(table(["user", "query"], ["{who}", "tea"]).encode(encoding))
+        for format in (None, "table"):
+            with pytest.raises(InputError, match="iconv -f UTF-16 -t UTF-8"):
+                coterie.read(path, format=format)
+
+
+def test_pandas_indexes_and_columns_of_one_name():
+    frame = pl.DataFrame({"user_id": ["a", "b"] * 6, "q": ["tea"] * 12}).to_pandas()
+    assert coterie.log(frame.set_index("user_id")).settings["columns"]["user"] == "user_id"
+    frame.columns = ["q", "q"]
+    with pytest.raises(InputError, match="two columns of one name"):
+        coterie.log(frame)
 
 
 def test_frames_and_parquet_are_guessed_too(tmp_path):

@@ -283,7 +283,8 @@ def test_all_the_way(site, tmp_path):
     coterie.write(release, out, record=tmp_path / "record")
     assert coterie.verify(out, coterie.read(site, query_param="q"), record=tmp_path / "record").exit_code == 0
     sidecar = json.loads(out.with_suffix(".tsv.json").read_text())
-    assert sidecar["reading"] == {"query_param": "q"}
+    assert sidecar["reading"] == {"query_param": "q", "counted": "address+agent"}
+    assert "a person with two browsers counts twice" in sidecar["warnings"][0]
     assert jobs.verify_file(str(out), [str(site)]).exit_code == 0, "the sidecar tells how the original is read"
     with pytest.raises(InputError, match=r"is it another log, or are its searches meant \(--query-param NAME\)\?"):
         coterie.verify(out, coterie.read(site))

@@ -147,7 +147,8 @@ def test_several_files(write, rows):
 @pytest.mark.parametrize(
     ("field", "user"),
     [
-        (None, "c1"),
+        (None, "u5"),
+        ("client_id", "c1"),
         ("user_id", "u5"),
         ("session_id", "s6"),
         ("query_attributes.shopper.id", "8"),

@@ -1,0 +1,118 @@
+"""People: what a column that says who it was tells apart, by its name.
+
+k counts people. A column may name them, or their browsers, or single visits, or addresses: the further down this list,
+the more often one person has several names, and the fewer people stand behind k of them. Readers take the first kind
+that a log has, and whatever is said about a log that has sessions or addresses only says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+NAMES = ("userid", "username", "uid", "usertoken", "userhash", "userkey", "usernamehash", "useridhash",
+         "hasheduserid", "hasheduser", "useruuid", "userguid", "usercode", "userno", "usernumber", "userref", "login",
+         "loginid", "loginname", "userlogin", "account", "accountid", "accountno", "accountnumber", "member",
+         "memberid", "membernumber", "customer", "customerid", "customernumber", "person", "personid", "anonid",
+         "searcher", "searcherid", "authenticatedusertoken", "patron", "patronid", "borrower", "borrowerid", "employee",
+         "employeeid", "student", "studentid", "patient", "patientid", "subscriber", "subscriberid", "profileid",
+         "actor", "actorid", "cardnumber", "librarycard")  # fmt: skip
+"""Names of columns that name people."""
+CONTACTS = ("email", "mail", "emailaddress", "mailaddress", "useremail", "usermail", "useremailaddress", "emailhash",
+            "useremailhash", "hashedemail", "accountemail", "memberemail", "customeremail", "personemail", "actoremail",
+            "patronemail", "distinctid", "userpseudoid")  # fmt: skip
+"""Names of columns that name people as well, where there is none of those."""
+BROWSERS = ("visitor", "visitorid", "idvisitor", "fullvisitorid", "cookie", "cookieid", "client", "clientid",
+            "deviceid", "browserid", "anonymousid", "installid", "installationid")  # fmt: skip
+"""Names of columns that name browsers or devices."""
+SESSIONS = ("session", "sessionid", "sid", "visit", "visitid", "idvisit", "gasessionid", "sessionkey", "sessiontoken",
+            "sessionhash", "sessionuuid", "searchsession", "searchsessionid", "jsessionid", "phpsessid")  # fmt: skip
+"""Names of columns that name single visits."""
+ADDRESSES = ("ip", "ipaddress", "clientip", "remoteip", "remoteaddr", "remoteaddress", "userip", "address", "ipaddr",
+             "iphash")  # fmt: skip
+"""Names of columns that hold addresses in the network."""
+ADDRESS_AND_AGENT = "address+agent"
+"""What visitors of access logs are told apart by where no name was logged."""
+_NOT_ALONE = ("email", "mail", "login", "account", "person", "member", "address", "actor")
+"""Inside of other fields these may be somebody else's: the author of a page, the owner of a shop."""
+_MAY_BE = re.compile(
+    r"user|mail|person|member|customer|login|patron|employee|student|account|subscriber|borrower|patient|teacher|staff|"
+    r"reader|shopper|buyer|guest|player|nickname|fullname|firstname|lastname|surname|phone|benutzer|kunde|usuario|"
+    r"utilisateur|utente"
+)
+_IS_OTHER = re.compile(
+    r"(?:agent|query|queries|search|searches|term|terms|text|string|keyword|keywords|input|type|kind|role|roles|group|"
+    r"segment|plan|tier|level|lang|language|locale|country|city|region|zone|timezone|age|gender|sex|ip|status|state|"
+    r"count|number|time|timestamp|at|date|day|created|updated|os|platform|device|browser|rank|score|flag|interface|"
+    r"loggedin|active|verified|premium|smartphone|domain|provider|client|version)$|^is|^has|^num"
+)
+_ALSO_NAMES = frozenset((*NAMES, *CONTACTS))
+
+
+def plain(name: str) -> str:
+    """A name without capitals and signs: `userID`, `user_id` and `User-Id` are one."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def leaves(name: str) -> tuple[str, ...]:
+    """What a field inside of others may be called: `context.user.id` is a `userid`, `event.visitor` a `visitor`."""
+    parts = name.split(".")
+    if len(parts) == 1:
+        return ()
+    last = plain(parts[-1])
+    return (plain("".join(parts[-2:])), *(() if last in _NOT_ALONE else (last,)))
+
+
+def may_name_people(name: str) -> bool:
+    """Whether a column that is not known by its name may name people all the same."""
+    last = plain(name.split(".")[-1])
+    known = any(each in (*BROWSERS, *SESSIONS, *ADDRESSES) for each in (plain(name), *leaves(name)))
+    if plain(name) in _ALSO_NAMES or any(each in _ALSO_NAMES for each in leaves(name)):
+        return True
+    return not known and bool(_MAY_BE.search(plain(name))) and not _IS_OTHER.search(last)
+
+
+def noun_of(counted: object) -> str:
+    """`session` or `address` where columns of these names, separated by commas, are all of that kind; else nothing."""
+    names = str(counted or "").split(",")
+    for noun, known in (("session", SESSIONS), ("address", ADDRESSES)):
+        if all(any(each in known for each in (plain(name), *leaves(name))) for name in names):
+            return noun
+    return ""
+
+
+def noun_in(settings: Mapping[str, Any]) -> str:
+    """The noun of those who are counted in a log that was read so, where they are no people; else nothing."""
+    said = settings.get("counted") or settings.get("user_field")
+    columns = settings.get("columns")
+    return noun_of(said or (columns.get("user") if isinstance(columns, Mapping) else ""))
+
+
+def cautions(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """A warning where sessions or addresses are counted in place of people."""
+    if not (noun := noun_in(settings)):
+        return ()
+    return (
+        f"k counts {several(noun)}, not people: nothing else that was read says who it was. One person may have "
+        f"several, so fewer than k people may stand behind k of them",
+    )
+
+
+def several(noun: str) -> str:
+    """The plural."""
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
+def in_place_of_people(text: str, noun: str) -> str:
+    """A sentence about users or visitors as one about sessions or addresses; as it is where there is no noun."""
+    if not noun:
+        return text
+    forms = {"user": noun, "users": several(noun), "visitor": noun, "visitors": several(noun)}
+
+    def said(found: re.Match[str]) -> str:
+        word = forms[found[0].lower()]
+        return word.capitalize() if found[0][0].isupper() else word
+
+    text = re.sub(r"(?<![\w.{=-])(?:users?|visitors?)(?![\w=}-]|\.\w)", said, text, flags=re.IGNORECASE)
+    return re.sub(r"\b([Aa]) (address)\b", r"\1n \2", text)
