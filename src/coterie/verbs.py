@@ -431,7 +431,11 @@ def load_release(path: str | Path, record: str | Path | None = None, *, sidecar:
         raise InputError(f"The run record in {record} belongs to another release than {path.name}.")
     return Release(
         log=Log(
-            frame=frame.drop("bad"), shape=shape, history=history, resources=(*resources, near), settings=said.reading
+            frame=frame.drop("bad"),
+            shape=shape,
+            history=history,
+            resources=(*resources, near),
+            settings=dict[str, Any](said.reading.items()),
         ),
         promises=said.promised,
         method=said.method,

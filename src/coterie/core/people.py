@@ -82,7 +82,7 @@ def noun_of(counted: object) -> str:
     return ""
 
 
-def noun_in(settings: Mapping[str, Any]) -> str:
+def noun_in(settings: Mapping[Any, Any]) -> str:
     """The noun of those who are counted in a log that was read so, where they are no people; else nothing."""
     said = settings.get("counted") or settings.get("user_field")
     columns = settings.get("columns")

@@ -192,3 +192,26 @@ def _inner_list(value: Any) -> list[Any] | None:
         return hits if isinstance(hits, list) else [None]
     only = next(iter(value)) if len(value) == 1 else None
     return value[only] if only in LISTS and isinstance(value[only], list) else None
+
+
+def object_in(line: str | bytes) -> dict[str, Any] | None:
+    """The object that a line holds, if it does."""
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def text_of(value: Any) -> str | None:
+    """A value as Polars writes it: whole numbers without a fraction."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()  # halves of characters, which JSON can spell
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # a number of more than 64 bits
+        return json.dumps(value)

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import csv
 import glob
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -35,14 +34,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-import orjson
 import polars as pl
 
 from coterie.core.files import byte_lines, head
 from coterie.core.shapes import QUERIES, TERMS, TIME, VISITS, Shape
 from coterie.errors import InputError
 from coterie.formats._guess import LOOKED_AT, Guess, are_names, cannot_tell, guess, is_known, listed, may_be_log
-from coterie.formats._json import Document, documents, documents_in, is_lines, names_in, value_of
+from coterie.formats._json import (
+    Document,
+    documents,
+    documents_in,
+    is_lines,
+    names_in,
+    object_in,
+    text_of,
+    value_of,
+)
 from coterie.formats._json import sections as document_sections
 from coterie.formats._options import Options, check_details
 from coterie.formats._pages import pages_agree
@@ -180,7 +187,7 @@ def _json_sample(found: list[Document]) -> tuple[list[str], pl.DataFrame]:
         least = 0.5 if not is_known(name) else 0.1 if "." in name else 0
         if not least or (having > 1 and having >= least * len(found)):
             names.append(name)
-    columns = {name: [_json_text(value_of(document, name)) for document in found] for name in names}
+    columns = {name: [text_of(value_of(document, name)) for document in found] for name in names}
     return names, pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
 
 
@@ -282,7 +289,7 @@ def _json_fields(source: Source) -> Iterator[str]:
         return
     for path in source.paths:
         for _, line in byte_lines(path):
-            yield from _json_object(line) or ()
+            yield from object_in(line) or ()
 
 
 def kind_of(head: list[str]) -> str:
@@ -307,7 +314,7 @@ def names_of(head: list[str]) -> list[str]:
             return next(_csv_reader(head[:1], delimiter_of(head[0])), [])
         except csv.Error:
             return []
-    records = documents_in(head) if kind == "json" else [_json_object(line) or {} for line in head]
+    records = documents_in(head) if kind == "json" else [object_in(line) or {} for line in head]
     return list(dict.fromkeys(name for record in records for name in record))
 
 
@@ -480,7 +487,7 @@ def _load_documents(source: Source, picked: dict[str, str]) -> Raw:
     columns, nothing = list(picked.values()), [None] * len(picked)
     spool = Spool(source, {"row": pl.UInt64, **dict.fromkeys(picked, pl.String), "_bad": pl.String})
     for row, (_, document) in enumerate(documents(source)):
-        values = nothing if document is None else [_json_text(value_of(document, name)) for name in columns]
+        values = nothing if document is None else [text_of(value_of(document, name)) for name in columns]
         spool.add((row, *values, "columns" if document is None else None))
     return Raw(spool.scan(), document_sections)
 
@@ -539,30 +546,8 @@ def _json_records(path: Path, columns: list[str]) -> Iterator[Record]:
     for number, line in byte_lines(path):
         if not line.strip():
             continue
-        record = _json_object(line)
+        record = object_in(line)
         if record is None:
             yield number, [], "columns"
         else:
-            yield number, [_json_text(value_of(record, name)) for name in columns], None
-
-
-def _json_object(line: str | bytes) -> dict[str, Any] | None:
-    try:
-        record = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
-    return record if isinstance(record, dict) else None
-
-
-def _json_text(value: Any) -> str | None:
-    """A value as Polars writes it: whole numbers without a fraction."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()  # halves of characters, which JSON can spell
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    try:
-        return orjson.dumps(value).decode()
-    except TypeError:  # a number of more than 64 bits
-        return json.dumps(value)
+            yield number, [text_of(value_of(record, name)) for name in columns], None
