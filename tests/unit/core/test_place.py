@@ -33,6 +33,12 @@ def test_places(text):
     assert place.is_database == (place.scheme in ("sqlite", "duckdb", "postgresql"))
 
 
+def test_what_stands_before_the_last_at_sign_is_not_shown():
+    assert place_of("https://qzuserq/qzpasswordq@host/log.tsv").label == "https://host/log.tsv"
+    assert place_of("s3://bucket/a@b.tsv").label == "s3://bucket/a@b.tsv"
+    assert place_of("https://[::1]:80/log.tsv").label == "https://[::1]:80/log.tsv"
+
+
 def test_beside_a_place():
     web, store = place_of("https://host/a/safe.tsv?sig=qztokenq"), place_of("s3://bucket/safe.tsv")
     assert web.beside(".json").address == "https://host/a/safe.tsv.json?sig=qztokenq"
@@ -57,7 +63,14 @@ def test_what_is_no_place(text):
         ("https://host", "names no file: https://HOST/PATH"),
         ("sqlite:", "needs a file"),
         ("postgresql://qzuserq:qzpasswordq@host/db#drop table", "in letters, digits and _"),
-        ("sqlite:log.db#a;b", "in letters, digits and _"),
+        ("sqlite:log.db#a;b", "sqlite:log.db: the name of a table stands behind #, in letters, digits and _"),
+        ("postgresql://me:qzpasswordq/x@host:1/db#t", "%2F"),
+        ("postgresql://me:x?qzpasswordq@host/db", "%3F"),
+        ("https://me:qzpasswordq#x@host/log.tsv", "%23"),
+        ("s3://me:qzpasswordq/x@bucket/log.tsv", "cannot be taken apart"),
+        ("postgresql:me:qzpasswordq@host/db", "postgresql: needs two slashes"),
+        ("https:me:qzpasswordq@host/db", "https: needs two slashes"),
+        ("s3://logs/../z.tsv", "no . and .. as parts"),
     ],
 )
 def test_bad_places(text, message):

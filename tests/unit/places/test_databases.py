@@ -340,3 +340,16 @@ def test_many_rows_of_mixed_kinds_in_sqlite(tmp_path):
     assert frame.schema == {"user": pl.String, "query": pl.String, "weight": pl.Float64}
     assert frame.height == len(rows)
     assert frame["user"].to_list() == [str(row[0]) for row in rows]
+
+
+def test_a_table_with_its_schema_in_sqlite(tmp_path):
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "log.db") as connection:
+        connection.execute("CREATE TABLE t (user TEXT, query TEXT)")
+        connection.execute("INSERT INTO t VALUES ('ann', 'tea')")
+    connection.close()
+    assert coterie.read(f"sqlite:{tmp_path}/log.db#main.t").to_polars().height == 1
+    for name in ("main.u", "other.t"):
+        with pytest.raises(MissingError, match="there is no such table"):
+            coterie.read(f"sqlite:{tmp_path}/log.db#{name}")

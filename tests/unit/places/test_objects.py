@@ -156,6 +156,25 @@ def test_what_came_meanwhile_stays(s3, release, tmp_path, monkeypatch):
     assert _objects(store) == ["safe.tsv/part-00001.tsv"]
 
 
+@pytest.mark.parametrize(("content", "left"), [("theirs", ["safe.tsv"]), (None, [])])
+def test_after_an_answer_that_was_lost_only_our_bytes_are_removed(s3, release, tmp_path, monkeypatch, content, left):
+    """Somebody else may have made the object meanwhile; or we have, and were not told."""
+    import obstore
+
+    store, real = f"s3://logs/test-{next(NUMBERS)}", obstore.put
+    (tmp_path / "theirs").write_text("theirs")
+
+    def lost(there, key, stream, **given):
+        with (tmp_path / "theirs").open("rb") as theirs:
+            real(there, key, stream if content is None else theirs, **given)
+        raise obstore.exceptions.GenericError("no answer")
+
+    monkeypatch.setattr(obstore, "put", lost)
+    with pytest.raises(InputError, match="did not answer as expected"):
+        coterie.write(release, f"{store}/safe.tsv")
+    assert _objects(store) == left
+
+
 def test_other_bytes_than_written_are_removed(s3, release, monkeypatch):
     import obstore
 

@@ -58,6 +58,16 @@ class _Site(http.server.SimpleHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", "http://127.0.0.1/log.tsv" if path == "/away" else "/log.tsv")
             self.end_headers()
+        elif path in ("/round", "/file"):
+            self.send_response(302)
+            self.send_header("Location", "/round" if path == "/round" else "file:///etc/hosts")
+            self.end_headers()
+        elif path in ("/odd", "/twice"):
+            self.send_response(200)
+            self.send_header("Content-Length", "abc" if path == "/odd" else "5, 5")
+            self.end_headers()
+            self.wfile.write(ROWS.encode())
+            self.close_connection = True
         elif path == "/cut":
             self.send_response(200)
             self.send_header("Content-Length", "1000")
@@ -128,6 +138,8 @@ def _three():
         ("/broken", InputError, "answered with an error (500)"),
         ("/away", InputError, "cannot be reached"),
         ("/cut", InputError, "cut off"),
+        ("/round", InputError, "leads on in circles"),
+        ("/file", InputError, "no https:// address (302)"),
     ],
 )
 def test_bad_answers(address, path, kind, message):
@@ -135,6 +147,11 @@ def test_bad_answers(address, path, kind, message):
         coterie.read(f"{address}{path}?token=qztokenq")
     assert message in str(refused.value)
     assert "qztokenq" not in str(refused.value)
+
+
+@pytest.mark.parametrize("path", ["/odd", "/twice"])
+def test_a_length_that_is_no_number_says_nothing(address, path):
+    assert coterie.read(f"{address}{path}").to_polars().height == 3
 
 
 def test_who_is_not_known(site):
