@@ -8,6 +8,7 @@ import os
 import stat
 import subprocess
 import sys
+import types
 from dataclasses import asdict, replace
 
 import polars as pl
@@ -303,6 +304,16 @@ def test_a_full_disk(release, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="full"):
         coterie.write(release, tmp_path / "safe.tsv")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_behind_standard_output(release, monkeypatch):
+    class Full:
+        def write(self, _data):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("coterie.writing.files.sys.stdout", types.SimpleNamespace(buffer=Full()))
+    with pytest.raises(InputError, match="disk that standard output goes to is full"):
+        coterie.write(release, "-", kind="tsv")
 
 
 def test_a_file_that_reads_back_differently_is_not_left(release, tmp_path, monkeypatch):

@@ -26,7 +26,7 @@ from coterie.core.plan import Draft
 from coterie.core.promise import NOTHING, promise_nothing
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Run
-from coterie.core.scratch import Scratch
+from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import QUERIES, VISITS, Shape
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.formats._read import read_release
@@ -451,6 +451,13 @@ def in_order(draft: Draft, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.
 
 
 def _pour(path: Path) -> None:
-    with path.open("rb") as stream:
-        shutil.copyfileobj(stream, sys.stdout.buffer)
-    sys.stdout.buffer.flush()
+    try:
+        with path.open("rb") as stream:
+            shutil.copyfileobj(stream, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        if not disk_is_full(error):
+            raise
+        raise InputError(
+            "The disk that standard output goes to is full, and what is there is not whole. Make room and try again."
+        ) from None
