@@ -29,6 +29,7 @@ from coterie.text.spelling import is_normal
 
 _LOGGER = logging.getLogger("coterie")
 BAD_SHARE = 0.01  # more bad lines than this and the format is probably wrong
+_ZEROS = 3  # at least one character of so many is zero in UTF-16
 _SHOWN = 5  # bad lines that a message names
 _INVISIBLE = r"\p{Cf}+"  # zero-width and other format characters
 _UBI = (
@@ -129,10 +130,11 @@ def _source_of(paths: Sequence[Path], format: str | None, options: Options) -> t
 def _known_format(source: Source, format: str | None, options: Options, sure: Mapping[str, float]) -> str:
     """The format of lines, which somebody said, or which they show."""
     first = source.head()
-    if first and "\0" in first[0] and not first[0].startswith("PAR1"):
+    # One such byte may be part of a value; in UTF-16 nearly every other one is zero.
+    if first and first[0].count("\0") * _ZEROS > len(first[0]) and table.kind_of(first) != "parquet":
         raise InputError(
-            f"{source.label} is not UTF-8: its first line has bytes of zero, as UTF-16 does (what Excel calls Unicode "
-            f"text). Write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8."
+            f"{source.label} is not UTF-8: its first line is full of bytes of zero, as in UTF-16 (what Excel calls "
+            f"Unicode text). Write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8."
         )
     if not first:
         verb = "is" if len(source.names) == 1 else "are"
