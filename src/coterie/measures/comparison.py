@@ -233,22 +233,20 @@ class Comparison:
     @cached_property
     def items_before(self) -> pl.DataFrame:
         """item, n: how often each item stands in the original."""
-        count = pl.len().cast(pl.Int64).alias("n")
-        return self.of_log("items", lambda: self._before().group_by("item").agg(count).collect(engine="streaming"))
+        return self.of_log("items", lambda: _counted(self._before()))
 
     @cached_property
     def items_as_read(self) -> pl.DataFrame:
         """item, n: how often each item stands in the original before any step."""
         if self.as_read is self.log:
             return self.items_before
-        items = self.as_read.frame.group_by(pl.col(self.as_read.shape.item).alias("item"))
-        count = pl.len().cast(pl.Int64).alias("n")
-        return self.of_log("items as read", lambda: items.agg(count).collect(engine="streaming"))
+        rows = self.as_read.frame.select(pl.col(self.as_read.shape.item).alias("item"))
+        return self.of_log("items as read", lambda: _counted(rows))
 
-    @cached_property
+    @property
     def rows_before(self) -> int:
         """How many rows the original has after the steps."""
-        return self.of_log("height", lambda: int(self.log.frame.select(pl.len()).collect(engine="streaming").item()))
+        return int(self.items_before["n"].sum())
 
     @cached_property
     def items_after(self) -> pl.DataFrame:
@@ -460,6 +458,10 @@ def _columns(shape: Shape) -> list[pl.Expr]:
     columns = {"subject": shape.subject, "item": shape.item, "time": shape.time}
     nothing = {"subject": pl.lit(None, pl.String), "item": pl.lit(None, pl.String), "time": pl.lit(None, TIME)}
     return [(pl.col(name) if name else nothing[role]).alias(role) for role, name in columns.items()]
+
+
+def _counted(rows: pl.LazyFrame) -> pl.DataFrame:
+    return rows.group_by("item").agg(pl.len().cast(pl.Int64).alias("n")).collect(engine="streaming")
 
 
 def _pairs(rows: pl.LazyFrame) -> pl.DataFrame:

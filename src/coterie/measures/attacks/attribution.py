@@ -26,8 +26,7 @@ typed it, or a longer query in which it stands word for word; where no guess is 
                                    profile of the group without the person
     excess                         given - absent: what it costs a person to be in the log; also `.novel`, `.specific`
     excess.random                  the same difference for a random string of the profile
-    before.excess                  the same on the original, where each person is a group: without them there are no
-                                   strings, so no guess is right
+    before.excess                  the same on the original, where nothing is left of a group without the person
     bound                          100 / k, to compare with: it bounds none of these figures
 
 The profile without the person is made from the run record and the original, not by running the method again: strings
@@ -79,26 +78,14 @@ ATTACKED = 1_000
 COUNTED = 5_000
 """Users among whom it is counted how many have a string."""
 SPECIFIC = 0.02
-weighed = (
+weighed = tuple(
     Weighed(
-        risk="inference",
-        key="excess",
-        before="before.excess",
-        attacker="somebody who knows five queries of a person, and the person's group, names a further one because the "
-        "person is in the log",
-        control="excess.random",
-        success="given",
-    ),
-    Weighed(
-        risk="inference",
-        key="days.excess",
-        before="days.before.excess",
-        attacker="somebody who knows five queries of a person, on which days they were typed, and the person's group, "
-        "names a further one because the person is in the log",
-        control="days.excess.random",
-        success="days.given",
-    ),
-)
+        risk="inference", key=f"{also}excess", before=f"{also}before.excess", control=f"{also}excess.random",
+        attacker=f"somebody who knows five queries of a person{days}, and the person's group, names a further one "
+        "because the person is in the log", success=f"{also}given",
+    )
+    for also, days in (("", ""), ("days.", ", on which days they were typed"))
+)  # fmt: skip
 findings = (
     Finding(
         risk="inference",
@@ -215,15 +202,12 @@ def _before(comparison: Comparison) -> dict[str, list[Score]]:
         alone = everybody_alone(comparison)
         known = draw_known(alone, comparison.seed, ATTACKED)
         outcomes = Attack(alone, known, comparison.seed).outcomes(ADVERSARIES)
-        return {prefix: list(_on_original(f"{prefix}before", each)) for prefix, each in outcomes.items()}
+        return {
+            prefix: [*_successes(f"{prefix}before", each), *share(f"{prefix}before.excess", each["given", FIVE, "all"])]
+            for prefix, each in outcomes.items()
+        }
 
     return comparison.of_log((__name__, comparison.seed, language_in(comparison.release.params)), attack)
-
-
-def _on_original(moment: str, outcomes: Outcomes) -> Iterator[Score]:
-    """Without the person nothing is left of a group of one: all that is guessed there is due to the person's rows."""
-    yield from _successes(moment, outcomes)
-    yield from share(f"{moment}.excess", outcomes["given", FIVE, "all"])
 
 
 def _successes(moment: str, outcomes: Outcomes) -> Iterator[Score]:
