@@ -1,6 +1,6 @@
 """Texts that stand in others, and names that clues point to, agree with plain versions of themselves.
 
-Covers: measures/attacks/_profiles.py (parts_of), measures/attacks/_clues.py, kernels/clues.py
+Covers: measures/attacks/_clues.py, kernels/clues.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Covers: core/texts.py"""
+"""Bytes of texts, and their numbers, as kernels take them."""
 
 from itertools import pairwise
 
