@@ -195,7 +195,7 @@ class Comparison:
         # Counted where rows are, before they move: no item is too frequent.
         count = pl.len().cast(pl.Int64).alias("n")
         before = self.engine.each(self._rows_before, lambda rows: rows.group_by("item").agg(count))
-        counted = _counted(self.release.log.shape, self.log.shape)
+        counted = _counting(self.release.log.shape, self.log.shape)
         after = self.engine.each(self.rows_after, counted)
         return self.engine.keep(self.engine.blocks(before, _both, ["item"], after))
 
@@ -251,7 +251,7 @@ class Comparison:
     @cached_property
     def items_after(self) -> pl.DataFrame:
         """item, n: how often each item stands in the release, or is counted there, in the table of items."""
-        counted = _counted(self.release.log.shape, self.log.shape)
+        counted = _counting(self.release.log.shape, self.log.shape)
         return counted(self.release.log.frame).collect(engine="streaming")
 
     @cached_property
@@ -421,7 +421,7 @@ def of_few_queries() -> pl.Expr:
     return pl.col("before").sum().is_between(1, 2)
 
 
-def _counted(shape: Shape, before: Shape) -> Work:
+def _counting(shape: Shape, before: Shape) -> Work:
     """What counts the items of released rows: item, n."""
     own = pl.col(shape.lead).is_null() | (pl.col(shape.lead) == before.item_nouns) if shape.lead else pl.lit(True)
     times = (pl.col(shape.count).sum() if shape.count else pl.len()).cast(pl.Int64).alias("n")
