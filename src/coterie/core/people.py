@@ -82,14 +82,14 @@ def noun_of(counted: object) -> str:
     return ""
 
 
-def noun_in(settings: Mapping[str, Any]) -> str:
+def noun_in(settings: Mapping[Any, Any]) -> str:
     """The noun of those who are counted in a log that was read so, where they are no people; else nothing."""
     said = settings.get("counted") or settings.get("user_field")
     columns = settings.get("columns")
     return noun_of(said or (columns.get("user") if isinstance(columns, Mapping) else ""))
 
 
-def cautions(settings: Mapping[str, Any]) -> tuple[str, ...]:
+def cautions(settings: Mapping[Any, Any]) -> tuple[str, ...]:
     """A warning where sessions or addresses are counted in place of people."""
     if not (noun := noun_in(settings)):
         return ()

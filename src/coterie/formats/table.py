@@ -41,6 +41,7 @@ import polars as pl
 from coterie.core.files import byte_lines, head
 from coterie.core.shapes import QUERIES, TERMS, TIME, VISITS, Shape
 from coterie.errors import InputError
+from coterie.formats._columns import check_columns, check_details
 from coterie.formats._guess import LOOKED_AT, Guess, are_names, cannot_tell, guess, is_known, listed, may_be_log
 from coterie.formats._json import Document, documents, documents_in, is_lines, names_in, value_of
 from coterie.formats._json import sections as document_sections
@@ -134,7 +135,7 @@ def _guessed(
     said = not options.guess or options.shape is not None or _shape_of(given) is not None
     if said or (_shape_of({name: name for name in names} | dict(given)) is TERMS):
         return options, Guess({})
-    _check_columns(names, given)
+    check_columns(names, given)
     found = guess(*sample(), given, label)
     return replace(options, columns={**given, **found.columns}), found
 
@@ -327,7 +328,7 @@ def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[
 
     Where the names may be not `complete`, other columns of the shape are looked for as well.
     """
-    _check_columns(names, options.columns)
+    check_columns(names, options.columns)
     mapped = {**{name: name for name in names}, **options.columns}
     shape = options.shape or _shape_of(options.columns) or _shape_of(mapped) or QUERIES
     if options.shape is not None and shape.item not in mapped:
@@ -348,7 +349,7 @@ def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[
                 f"A {shape.name} table needs the column {column.name!r} ({column.doc}). Say which one it is: "
                 f"--columns {column.name}=NAME (in Python: columns={{...}})"
             )
-    _check_details(names, options.details, picked)
+    check_details(names, options.details, picked)
     if any(names.count(column) > 1 for column in picked.values()):
         raise InputError("The header names a column twice. Give each column a name of its own.")
     return shape, picked
@@ -361,28 +362,6 @@ def _shape_of(columns: Mapping[str, str]) -> Shape | None:
     if VISITS.item in columns:
         return VISITS
     return TERMS if {TERMS.subject, TERMS.item} <= set(columns) else None
-
-
-def _check_columns(names: list[str], columns: Mapping[str, str]) -> None:
-    for name, column in columns.items():
-        if not any(name in shape.readable for shape in (QUERIES, VISITS, TERMS)):
-            raise InputError(
-                f"--columns {name}=...: a log has no column {name!r}. Search logs have "
-                f"{', '.join(QUERIES.readable)}; access logs {', '.join(VISITS.readable)}; documents "
-                f"{', '.join(TERMS.readable)}."
-            )
-        if column not in names and column.split(".")[0] not in names:
-            raise InputError(f"--columns {name}={column}: the table has no column of that name.")
-
-
-def _check_details(names: list[str], details: Mapping[str, str], picked: Mapping[str, str]) -> None:
-    for name, column in details.items():
-        if column not in names and column.split(".")[0] not in names:
-            raise InputError(f"--details {name}={column}: the table has no column of that name.")
-        if other := next((own for own, there in picked.items() if there == column and own != name), None):
-            raise InputError(
-                f"--details {name}={column}: that column is the {other} already. A detail needs one of its own."
-            )
 
 
 def _require_same_columns(source: Source, kind: str) -> None:
