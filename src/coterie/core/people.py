@@ -89,7 +89,7 @@ def noun_in(settings: Mapping[Any, Any]) -> str:
     return noun_of(said or (columns.get("user") if isinstance(columns, Mapping) else ""))
 
 
-def cautions(settings: Mapping[str, Any]) -> tuple[str, ...]:
+def cautions(settings: Mapping[Any, Any]) -> tuple[str, ...]:
     """A warning where sessions or addresses are counted in place of people."""
     if not (noun := noun_in(settings)):
         return ()

@@ -39,6 +39,7 @@ import polars as pl
 from coterie.core.files import byte_lines, head
 from coterie.core.shapes import QUERIES, TERMS, TIME, VISITS, Shape
 from coterie.errors import InputError
+from coterie.formats._columns import check_columns, check_details
 from coterie.formats._guess import LOOKED_AT, Guess, are_names, cannot_tell, guess, is_known, listed, may_be_log
 from coterie.formats._json import (
     Document,
@@ -141,7 +142,7 @@ def _guessed(
     said = not options.guess or options.shape is not None or _shape_of(given) is not None
     if said or (_shape_of({name: name for name in names} | dict(given)) is TERMS):
         return options, Guess({})
-    _check_columns(names, given)
+    check_columns(names, given)
     found = guess(*sample(), given, label)
     return replace(options, columns={**given, **found.columns}), found
 
@@ -334,7 +335,7 @@ def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[
 
     Where the names may be not `complete`, other columns of the shape are looked for as well.
     """
-    _check_columns(names, options.columns)
+    check_columns(names, options.columns)
     mapped = {**{name: name for name in names}, **options.columns}
     shape = options.shape or _shape_of(options.columns) or _shape_of(mapped) or QUERIES
     if options.shape is not None and shape.item not in mapped:
@@ -370,6 +371,7 @@ def _shape_of(columns: Mapping[str, str]) -> Shape | None:
     return TERMS if {TERMS.subject, TERMS.item} <= set(columns) else None
 
 
+<<<<<<< HEAD
 def _check_columns(names: list[str], columns: Mapping[str, str]) -> None:
     for name, column in columns.items():
         if not any(name in shape.readable for shape in (QUERIES, VISITS, TERMS)):
@@ -382,6 +384,8 @@ def _check_columns(names: list[str], columns: Mapping[str, str]) -> None:
             raise InputError(f"--columns {name}={column}: the table has no column of that name.")
 
 
+=======
+>>>>>>> doors2
 def _require_same_columns(source: Source, kind: str) -> None:
     """Several files are one table only if their columns agree, in the same order."""
     if kind in _JSON or len(source.paths) == 1:
