@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from coterie.core.shapes import Shape
-from coterie.errors import InputError, ParameterError
+from coterie.errors import ParameterError
 from coterie.formats._searches import names_of
 
 MOST_TERMS, MOST_LETTERS = 10_000, 50
@@ -28,17 +28,6 @@ def details_of(given: str | Mapping[str, str] | Iterable[str]) -> dict[str, str]
 
 def _parted(texts: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     return (text.partition("=") for text in texts if text.strip())
-
-
-def check_details(names: list[str], details: Mapping[str, str], picked: Mapping[str, str]) -> None:
-    """Raise InputError where a table has no such column, or one that is needed for something else."""
-    for name, column in details.items():
-        if column not in names and column.split(".")[0] not in names:
-            raise InputError(f"--details {name}={column}: the table has no column of that name.")
-        if other := next((own for own, there in picked.items() if there == column and own != name), None):
-            raise InputError(
-                f"--details {name}={column}: that column is the {other} already. A detail needs one of its own."
-            )
 
 
 @dataclass(frozen=True, kw_only=True)

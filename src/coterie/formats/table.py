@@ -52,7 +52,7 @@ from coterie.formats._json import (
     value_of,
 )
 from coterie.formats._json import sections as document_sections
-from coterie.formats._options import Options, check_details
+from coterie.formats._options import Options
 from coterie.formats._pages import pages_agree
 from coterie.formats._source import (
     DAMAGE,
@@ -371,21 +371,6 @@ def _shape_of(columns: Mapping[str, str]) -> Shape | None:
     return TERMS if {TERMS.subject, TERMS.item} <= set(columns) else None
 
 
-<<<<<<< HEAD
-def _check_columns(names: list[str], columns: Mapping[str, str]) -> None:
-    for name, column in columns.items():
-        if not any(name in shape.readable for shape in (QUERIES, VISITS, TERMS)):
-            raise InputError(
-                f"--columns {name}=...: a log has no column {name!r}. Search logs have "
-                f"{', '.join(QUERIES.readable)}; access logs {', '.join(VISITS.readable)}; documents "
-                f"{', '.join(TERMS.readable)}."
-            )
-        if column not in names and column.split(".")[0] not in names:
-            raise InputError(f"--columns {name}={column}: the table has no column of that name.")
-
-
-=======
->>>>>>> doors2
 def _require_same_columns(source: Source, kind: str) -> None:
     """Several files are one table only if their columns agree, in the same order."""
     if kind in _JSON or len(source.paths) == 1:
