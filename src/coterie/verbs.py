@@ -417,10 +417,9 @@ def load_release(path: str | Path, record: str | Path | None = None, *, sidecar:
     digest = sha256(path) if is_one_file(said) else said.sha256  # parts and rows have been compared with it
     if private is not None and private.run.get("released_sha256") != digest:
         raise InputError(f"The run record in {record} belongs to another release than {path.name}.")
+    reading = {str(name): value for name, value in said.reading.items()}
     return Release(
-        log=Log(
-            frame=frame.drop("bad"), shape=shape, history=history, resources=(*resources, near), settings=said.reading
-        ),
+        log=Log(frame=frame.drop("bad"), shape=shape, history=history, resources=(*resources, near), settings=reading),
         promises=said.promised,
         method=said.method,
         params=said.parameters,
