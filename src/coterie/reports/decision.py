@@ -413,10 +413,7 @@ def _facts(log: LogView, releases: Sequence[ReleaseView], about: About, edition:
     facts = [
         ("Log", about.name or (", ".join(log.files) if internal else "") or FILL_IN),
         ("Period", _period(log, internal)),
-        (
-            f"Size after {', '.join(log.steps)}" if log.steps else "Size",
-            size if log.size_told is None else log.size_told,
-        ),
+        ("Size", (size if log.size_told is None else log.size_told) + (", as prepared" if log.steps else "")),
     ]
     if internal and log.bad_lines:
         facts.append(("Lines not readable", shown(log.bad_lines, "")))
