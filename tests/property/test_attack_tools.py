@@ -75,7 +75,7 @@ def test_the_name_that_fits_best(kinds, amounts, size):
             for each, score in zip(clues, scores, strict=True):
                 each.add(user, 0, amount, score)
             for kind, score in enumerate(scores):
-                best = max(range(5), key=lambda name: (score[name], scores[:, name].sum(), -size[name], -name))  # noqa: B023
+                best = max(range(5), key=lambda name: (score[name], scores[:, name].sum(), -size[name], -name))
                 assert found[kind, user, column] == best
     for each, (known, owned) in zip(clues, kinds, strict=True):
         score = np.zeros(5, np.int64)
