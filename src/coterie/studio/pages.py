@@ -48,8 +48,8 @@ def _environment() -> jinja2.Environment:
 
 
 def count(number: int | None) -> str:
-    """A whole number with narrow spaces between thousands."""
-    return "–" if number is None else f"{number:,}".replace(",", "\u202f")
+    """A whole number as reports write it."""
+    return "–" if number is None else f"{number:,}"
 
 
 def share(part: int, whole: int) -> str:

@@ -342,9 +342,10 @@ def _attacks(name: str) -> bool:
 
 def _view(bench: Bench, source: Source, key: object, release: Release, names: list[str], tell: Told) -> ReleaseView:
     """A release with the scores of some measures, taken one after the other."""
-    _, log = bench.read(source)
+    as_read, log = bench.read(source)
     if bench.tables is None or bench.tables[0] != key:
-        bench.tables = (key, Comparison.of(log, release, seed=bench.seed(source), show_values=False))
+        seed = bench.seed(source)
+        bench.tables = (key, Comparison.of(log, release, seed=seed, show_values=False, as_read=as_read))
     comparison = bench.tables[1]
     view = verbs.release_view(log, release, names=[])
     scores, left_out = view.scores.drop("label", strict=False), dict[str, str]()
