@@ -15,7 +15,7 @@ from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params
-from coterie.core.people import noun_in, several
+from coterie.core.people import cautions, noun_in, several
 from coterie.core.place import place_of
 from coterie.core.plan import Facts, Method, holds_rows, refuse_seed, shape_given
 from coterie.core.plan import learn as learn_by
@@ -278,10 +278,15 @@ def anonymize(
         method=name,
         params=public_params(method),
         checks=verdict.checks,
-        warnings=(*log.warnings, *plan.notes, *draft.warnings, *unscrubbed(log, method)),
+        warnings=(*_warnings(log, method), *plan.notes, *draft.warnings, *unscrubbed(log, method)),
         record=private,
         verified=digest_of_rows(released),
     )
+
+
+def _warnings(log: Log, method: Method) -> tuple[str, ...]:
+    """What a release says about how its log was read. Beside a budget, nothing that was looked up in the log."""
+    return cautions(log.settings) if hasattr(method, "spends") else log.warnings
 
 
 def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:

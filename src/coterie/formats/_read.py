@@ -297,8 +297,10 @@ def _people(frame: pl.LazyFrame, loaded: Loaded, options: Options, label: str) -
         alike,
         (
             *warnings,
-            f"{different:,} different {shape.subject_nouns} in {rows:,} rows: what names them may be the number of a "
-            f"request or a visit. Then one person counts several times, and fewer than k people may stand behind k",
+            # Without the numbers: a warning goes into what is published.
+            f"there are more than half as many {shape.subject_nouns} as rows: what names them may be the number of a "
+            f"request or a visit. "
+            f"Then one person counts several times, and fewer than k people may stand behind k",
         ),
     )
 

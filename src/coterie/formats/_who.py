@@ -54,9 +54,8 @@ class Who:
         if len(used) < 2:
             return ()
         best, *others = used
-        rest = sum(self._used[field] for field in others)
         return (
-            f"{rest:,} of {self._used.total():,} searches have no {best}, and were counted by {' or '.join(others)}. "
+            f"some searches have no {best}, and were counted by {' or '.join(others)}. "
             f"One person may have several of those, so fewer than k people may stand behind k users",
         )
 

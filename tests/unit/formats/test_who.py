@@ -44,7 +44,7 @@ def test_browsers_beside_people_are_a_warning(write, name):
     best, other = ROWS[name][1:]
     log = coterie.read(log_of(write, name, keep=lambda n: n % 5), format=name)
     assert log.settings["counted"] == f"{best},{other}"
-    assert log.warnings[0].startswith(f"6 of 30 searches have no {best}, and were counted by {other}.")
+    assert log.warnings[0].startswith(f"some searches have no {best}, and were counted by {other}.")
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -53,7 +53,7 @@ def test_what_hardly_comes_again_is_a_question_unless_it_is_named(write, name):
     with pytest.raises(InputError, match=r"30 different values in 30 rows.*--user-field NAME"):
         coterie.read(path, format=name)
     log = coterie.read(path, format=name, user_field=field)
-    assert "30 different users in 30 rows" in log.warnings[0]
+    assert "more than half as many users as rows" in log.warnings[0]
 
 
 @pytest.mark.parametrize("mark", [",", "\t"])
@@ -65,7 +65,7 @@ def test_rows_of_matomo(write, mark):
     users = log.to_polars()["user"].to_list()
     assert users == [f"u{n % 4}" if n % 5 else f"c{n}" for n in range(30)]
     assert log.settings["counted"] == "user_id,idvisitor"
-    assert log.warnings[0].startswith("6 of 30 searches have no user_id")
+    assert log.warnings[0].startswith("some searches have no user_id")
 
 
 def test_sessions_that_were_named(write):
