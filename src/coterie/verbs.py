@@ -221,6 +221,8 @@ def anonymize(
     `learnt`. `groups_of` is the run record of an earlier release of the log, or its folder: users are then in the same
     groups as there, or in unions of them where k is larger, and both releases together give away hardly more than one.
     """
+    if "columns" in params:
+        raise ParameterError("Columns belong to the log: anonymize(coterie.log(data, columns={...}), ...).")
     log, method = as_log(log), as_method(method, params)
     earlier = None if groups_of is None else groups_to_reuse(log, method, groups_of)
     if learnt is None:

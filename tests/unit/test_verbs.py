@@ -39,6 +39,23 @@ def _nothing_learnt():
     Learns.learnt.clear()
 
 
+def test_columns_belong_to_the_log():
+    with pytest.raises(ParameterError, match=r"coterie\.log\(data, columns="):
+        coterie.anonymize(pl.DataFrame({"who": ["a"], "what": ["b"]}), "suppress_rare", k=2, columns={"user": "who"})
+
+
+def test_a_log_without_users_is_told_how_to_name_them():
+    log = coterie.log(pl.DataFrame({"query": ["a", "b"]}))
+    with pytest.raises(InputError, match="--columns user=NAME"):
+        coterie.anonymize(log, "suppress_rare", k=2)
+
+
+def test_the_current_folder_is_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="is a folder"):
+        coterie.read(".")
+
+
 def test_several_k_share_what_is_learnt():
     log, methods = queries_log(), [Learns(k=k) for k in (2, 3, 5)]
     learnt = verbs.learn(log, methods, seed=9)

@@ -61,8 +61,9 @@ def list_digest(parts: Sequence[Part]) -> str:
 
 
 def sidecar_path(path: Path) -> Path:
-    """The public sidecar of a released file or folder."""
-    return path.with_name(path.name + ".json")
+    """The public sidecar of a released file or folder, also of the current one."""
+    path = path if path.name else path.resolve()
+    return path.parent / f"{path.name}.json"
 
 
 def listed_parts(folder: Path) -> tuple[Part, ...]:

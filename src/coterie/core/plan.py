@@ -226,6 +226,11 @@ def regroup(method: Method, groups: pl.LazyFrame, learnt: Any, log: Log, run: Ru
 def enough_subjects(owner: str, k: int, facts: Facts) -> None:
     """Raise InputError where there are fewer subjects than k: nobody can be hidden among too few."""
     if facts.subjects < k:
+        if not facts.subjects and facts.shape.name == "QUERIES":
+            raise InputError(
+                f"No row of the log says which {facts.shape.subject_noun} it came from, and k has to count them. Say "
+                f"which column does: --columns {facts.shape.subject}=NAME (in Python: columns={{...}} of read or log)."
+            )
         smaller = "a smaller k (at least 2) or " if facts.subjects >= 2 else ""
         raise InputError(
             f"{owner} with k = {k} needs at least {k} {facts.shape.subject_nouns}, and the log has {facts.subjects}. "

@@ -130,8 +130,9 @@ def _source_of(paths: Sequence[Path], format: str | None, options: Options) -> t
 def _known_format(source: Source, format: str | None, options: Options, sure: Mapping[str, float]) -> str:
     """The format of lines, which somebody said, or which they show."""
     first = source.head()
-    # One such byte may be part of a value; in UTF-16 nearly every other one is zero.
-    if first and first[0].count("\0") * _ZEROS > len(first[0]) and table.kind_of(first) != "parquet":
+    # One such byte may be part of a value; in UTF-16 nearly every other one is zero. Documents may be written so.
+    full = bool(first) and first[0].count("\0") * _ZEROS > len(first[0])
+    if full and not any(sure.values()) and table.kind_of(first) != "parquet":
         raise InputError(
             f"{source.label} is not UTF-8: its first line is full of bytes of zero, as in UTF-16 (what Excel calls "
             f"Unicode text). Write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8."

@@ -111,7 +111,7 @@ def verdict(release: ReleaseView, figures: Figures) -> str:
     if promise_nothing(release.promises):
         return "Nothing is promised about the people in this release: it is a yardstick, and no protection."
     if state(release) == "not checked":
-        needed = f"{skipped} of {total} checks need the original log"
+        needed = f"{skipped} of {total} checks need the original log, or the run record (--record)"
         reason = needed if skipped else "no check was made of what it rests on"
         return f"Whether the promise holds was not checked: {reason}."
     done = f"{total - skipped} of {total} checks were made and passed" if skipped else (

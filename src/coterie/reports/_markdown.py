@@ -227,7 +227,7 @@ def _sheet(page: Page) -> Iterator[str]:
                 + ("" if line.low is None else f" ({shown(line.low, '%')} to {shown(line.high, '%')})"),
                 shown(line.control, "%"),
                 shown(line.threshold, "%"),
-                line.verdict,
+                line.outcome.capitalize() + ("" if line.verdict == line.outcome else f": {line.verdict}"),
             )
             for line in weighing.lines
         ]
@@ -359,7 +359,11 @@ def _again(releases: Sequence[ReleaseView], edition: str) -> Iterator[str]:
     rows = [(r.label, r.method, ", ".join(f"{key} = {entry}" for key, entry in r.params.items())) for r in releases]
     yield from _table(("Release", "Method", "Parameters"), rows, numbers=False)
     yield from ("", "    coterie verify FILE" + (" --original LOG --record DIR" if edition == "internal" else ""), "")
-    yield "It exits with 0 when the promise holds, 1 when it is broken, 3 when it is not checkable."
+    alone = "without the original log that is as far as it gets, and it says whether the file is the one of this page"
+    yield (
+        "It exits with 0 when the promise holds, with 1 when it is broken and with 3 when it could not be checked with "
+        f"what was given{'' if edition == 'internal' else f': {alone}'}."
+    )
 
 
 # --- text ----------------------------------------------------------------------------------------

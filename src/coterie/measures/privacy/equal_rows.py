@@ -36,7 +36,8 @@ figures = (
         order=25,
         key="after.few",
         title="Rows with fewer than k people behind them",
-        reading="The same for fewer people than the promised k.",
+        reading="The same for fewer people than the promised k. Where details of a query are released for those who "
+        "share them, a few of its rows may be left without any: at least k people typed the query all the same.",
         before="before.few",
     ),
 )
