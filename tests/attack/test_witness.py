@@ -105,3 +105,13 @@ def test_outsiders_are_found_by_mistake_only():
     own = replace(log, frame=log.frame.with_columns(user="y" + pl.col("user"), query="z" + pl.col("query")))
     found = scores_of(log, coterie.anonymize(log, Affinity(k=2), seed=1), "witness", outsiders=own)
     assert found["before.one_query.control"] == 0
+
+
+@pytest.mark.parametrize("times", ["day", "week", "month", "quarter"])
+def test_times_that_were_cut_for_everybody_do_not_hide_a_search(times):
+    """Each search is typed once, and a day is known: a coarser time in the release does not make it another search."""
+    rows = [{"user": f"u{n % 20}", "query": f"search {n}", "time": datetime(2026, 1, 6 + n % 9, 10)} for n in range(60)]
+    log = coterie.log(pl.DataFrame(rows))
+    release = coterie.anonymize(log, "unprotected", users="drop", times=times, seed=1)
+    score = dict(coterie.measure(log, release, ["witness"], seed=1).select("key", "value").iter_rows())
+    assert score["after.query_and_day"] == score["after.one_query"] == 100

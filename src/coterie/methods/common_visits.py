@@ -24,7 +24,7 @@ Cost: one sort of the log, and one pass over it for each length of a sequence. M
 Example: three visitors walk from tea to cups; what only one of them asked for is left out.
     >>> import coterie, polars
     >>> walk = ["/tea", "/cups", "/letters/to/{}"]
-    >>> asked = [(who, 60 * minute, path.format(who)) for who in "abc" for minute, path in enumerate(walk)]
+    >>> asked = [(who, 10**9 + 60 * minute, path.format(who)) for who in "abc" for minute, path in enumerate(walk)]
     >>> log = coterie.log(polars.DataFrame(asked, schema=["user", "time", "path"], orient="row"))
     >>> release = coterie.anonymize(log, CommonVisits(k=3, paths="exact"))
     >>> release.to_polars().group_by("sequence").agg("path")["path"].to_list()

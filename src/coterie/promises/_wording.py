@@ -146,7 +146,14 @@ def filled(sentence: str, shape: str, **values: object) -> str:
 
 def in_time(window: str) -> str:
     """In which time people are counted, as a sentence; nothing where that is all of the log."""
-    return "" if window == "all" else f" People are counted in the last {window} of the log."
+    return (
+        ""
+        if window == "all"
+        else (
+            f" These people are counted in the last {window} of the log; those who share what accompanies it, in all "
+            "of it."
+        )
+    )
 
 
 def listed(shape: str, times: str, further: Sequence[str] = ()) -> str:

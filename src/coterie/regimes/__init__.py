@@ -62,11 +62,16 @@ class Regime(Declared, frozen=True, kw_only=True):
         method: Method = registry.method(self.method)(**{**self.parameters, **changes})
         return method
 
-    def changed(self, params: Mapping[str, Any], steps: tuple[str, ...]) -> tuple[str, ...]:
-        """The names of settings that are not those of the regime; `prepare` where steps are others."""
+    def changed(
+        self, params: Mapping[str, Any], steps: tuple[str, ...], details: tuple[str, ...] = ()
+    ) -> tuple[str, ...]:
+        """The names of settings that are not those of the regime; `prepare` where steps are others, and `details`
+        where further columns are released though the regime has no number of people for them."""
         mine = self.settings
         other = [name for name, value in params.items() if mine.get(name) != value]
-        return tuple(sorted([*other, *(["prepare"] if tuple(steps) != self.prepare else [])]))
+        other += ["prepare"] if tuple(steps) != self.prepare else []
+        other += ["details"] if details and "k_details" not in self.parameters else []
+        return tuple(sorted(other))
 
 
 def names() -> list[str]:

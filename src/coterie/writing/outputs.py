@@ -78,9 +78,10 @@ class Target:
         if not self.regime:
             return release
         regime = regimes.load(self.regime)
-        changed = regime.changed(release.params, release.log.steps)
-        ours = {**regime.settings, "prepare": ",".join(regime.prepare)}
-        theirs = {**release.params, "prepare": ",".join(release.log.steps)}
+        details = release.log.shape.further
+        changed = regime.changed(release.params, release.log.steps, details)
+        ours = {**regime.settings, "prepare": ",".join(regime.prepare), "details": "none"}
+        theirs = {**release.params, "prepare": ",".join(release.log.steps), "details": ",".join(details)}
         others = ", ".join(f"{name} = {theirs[name]} in place of {ours[name]}" for name in changed)
         note(f"Regime {self.regime}: {regime.title}" + (f"; changed: {others}." if others else "."))
         return replace(release, regime=self.regime, changed=changed)

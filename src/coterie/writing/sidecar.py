@@ -302,7 +302,8 @@ def _wrong_regime(sidecar: Sidecar) -> Iterator[str]:
         yield "regime"
         return
     regime = regimes.load(sidecar.regime)
-    if regime.method != sidecar.method or regime.changed(sidecar.parameters, sidecar.prepare) != sidecar.changed:
+    changed = regime.changed(sidecar.parameters, sidecar.prepare, sidecar.details)
+    if regime.method != sidecar.method or changed != sidecar.changed:
         yield "regime"
 
 

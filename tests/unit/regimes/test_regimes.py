@@ -36,6 +36,12 @@ def test_what_is_changed():
     assert regime.changed(asdict(regime.make(k=5)), ("normalize",)) == ("k", "prepare")
 
 
+def test_further_columns_are_a_change_where_a_regime_has_no_crowd_for_them():
+    for name, changed in (("mozilla", ("details",)), ("google_2024", ())):
+        regime = regimes.load(name)
+        assert regime.changed(asdict(regime.make()), regime.prepare, ("email",)) == changed
+
+
 def test_one_that_is_not_there():
     with pytest.raises(UnknownNameError, match=r"Did you mean 'mozilla'\?"):
         regimes.load("mozila")

@@ -143,6 +143,13 @@ def test_the_worst_attack_of_a_risk_counts():
     assert (line.measure, line.after, line.outcome) == ("witness", 30.0, "above")
 
 
+def test_rows_without_names_can_be_found_by_what_they_say():
+    """No name is there to find, and yet one search, or two words of it, points to one person."""
+    for measure, key in (("witness", "after.one_query"), ("two_words", "after.singled_out")):
+        line = _decide(_release({**NAMELESS, (measure, key): 60.0})).weighings[0].lines[0]
+        assert (line.measure, line.after, line.outcome) == (measure, 60.0, "above")
+
+
 def test_thresholds_of_ones_own():
     about = About(thresholds=Thresholds(singling_out=5, inference=8))
     assert _outcomes(_decide(_release(GROUPED), about=about)) == {

@@ -26,7 +26,7 @@ import polars as pl
 
 from coterie.core import randomness
 from coterie.core.arrays import Floats
-from coterie.core.scores import Figure, Finding, Score
+from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
@@ -35,6 +35,15 @@ from coterie.measures.units import people_behind
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"record", "text"})
+weighed = (
+    Weighed(
+        risk="singling out",
+        key="after.singled_out",
+        before="before.singled_out",
+        attacker="somebody who knows two words of a search finds rows of that person alone",
+        control="after.control",
+    ),
+)
 ATTACKED = 1_000
 QUERIES_EACH = 20
 LEAST_WORDS = 3

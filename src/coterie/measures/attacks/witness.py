@@ -57,6 +57,13 @@ weighed = (
         control="after.unique.chance",
         names="after.names",
     ),
+    Weighed(
+        risk="singling out",
+        key="after.one_query",
+        before="before.one_query",
+        attacker="somebody who saw one search of a person finds it, and nothing of anybody else fits",
+        control="after.one_query.control",
+    ),
 )
 ATTACKED = 1_000
 figures = (
@@ -178,7 +185,8 @@ def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
     if others is not None:
         yield Score("outsiders", others["subject"].n_unique(), "people who are not in the log")
     typed = comparison.original.select(person="subject", item="item").drop_nulls().unique()
-    coarse = comparison.release.params.get("attrs") == "common"  # then a day may stand for a week or a month
+    params = comparison.release.params  # a day may stand for a week or a month
+    coarse = params.get("attrs") == "common" or params.get("times") in ("week", "month", "quarter")
     seed, known_of = comparison.seed, {kind: known(seen, kind) for kind in _KNOWLEDGE}
 
     def told(moment: str, rows: pl.DataFrame, coarse: bool) -> Iterator[Score]:
