@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 os.environ["COTERIE_CACHE"] = "off"  # no test finds what another one measured, nor touches what people keep
 settings.register_profile(
     "coterie",
-    max_examples=50,  # most run a whole method; more of them where a test says so
+    max_examples=int(os.environ.get("COTERIE_EXAMPLES", "30")),  # most run a whole method; more where a test says so
     deadline=None,  # time says nothing on shared machines
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

@@ -263,14 +263,14 @@ def test_no_core_dumps():
 def test_signals_are_a_wish():
     before = signal.getsignal(signal.SIGTERM)
     with Stop() as stop:
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
         assert stop.asked
     assert signal.getsignal(signal.SIGTERM) is before
 
 
 def _interrupted(gate, *given, _offer_many=Gate.offer_many):
     """`offer_many`, in the middle of which somebody asks the gate to stop."""
-    os.kill(os.getpid(), signal.SIGTERM)
+    signal.raise_signal(signal.SIGTERM)  # in this thread: another one may be slow to tell us
     _offer_many(gate, *given)
 
 
@@ -319,14 +319,14 @@ def test_an_old_log_that_flows_loses_nothing(tmp_path, monkeypatch):
 def test_an_old_log_that_is_followed_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(follow, "CHUNK", 300)
     (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
-    monkeypatch.setattr("coterie.gate.run.wait", lambda: os.kill(os.getpid(), signal.SIGTERM) or 0.0)
+    monkeypatch.setattr("coterie.gate.run.wait", lambda: signal.raise_signal(signal.SIGTERM) or 0.0)
     numbers = _run(tmp_path, tmp_path / "log.tsv", follow=True)
     assert (numbers["events"], numbers["late"], numbers["held"]) == (60, 0, 0)
 
 
 def test_after_rotate_nothing_is_read_again(tmp_path, monkeypatch):
     """The mark of how a file begins is under a key that is gone then."""
-    monkeypatch.setattr("coterie.gate.run.wait", lambda: os.kill(os.getpid(), signal.SIGTERM) or 0.0)
+    monkeypatch.setattr("coterie.gate.run.wait", lambda: signal.raise_signal(signal.SIGTERM) or 0.0)
     monkeypatch.setattr("coterie.gate.gate.Gate.tick", lambda _gate: None)  # the window of these rows is open
     (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
     assert _run(tmp_path, tmp_path / "log.tsv", follow=True)["events"] == 60
