@@ -31,7 +31,6 @@ Outcome = Literal[
     "not measured",
     "not told",
     "within",
-    "nothing to find",
     "does not apply",
 ]
 OUTCOMES: dict[Outcome, str] = {
@@ -41,11 +40,11 @@ OUTCOMES: dict[Outcome, str] = {
     "not measured": "not measured",
     "not told": NOT_TOLD,
     "within": "not above the threshold",
-    "nothing to find": "by construction: no row carries a name",
     "does not apply": "no attack on this risk applies",
 }
-"""The worst first. Only the last three let a release be recommended."""
-_HARMLESS: tuple[Outcome, ...] = ("within", "nothing to find", "does not apply")
+"""The worst first. Only the last two let a release be recommended."""
+_HARMLESS: tuple[Outcome, ...] = ("within", "does not apply")
+_NO_NAMES = "No row carries a name."
 _MORE_PEOPLE = (
     "Where a rate is not shown to be within its threshold, too few people were attacked to tell: a log of more people, "
     "or of a longer time, tells."
@@ -280,31 +279,35 @@ def _line(release: ReleaseView, risk: Risk, about: About, shape: str) -> Line:
     given = about.thresholds.of(risk)
     threshold = given if given is not None else 100 / release.k if release.k else None
     weighed = [each for each in measures.weighed() if each.risk == risk]
-    nameless = [each for each in weighed if each.names and value(release, each.measure, each.names) == 0]
-    scored = [each for each in weighed if value(release, each.measure, each.key) is not None]
-    measured = [each for each in scored if each not in nameless]
+    measured = [
+        each for each in weighed
+        if value(release, each.measure, each.key) is not None and not _nameless(release, each)
+    ]  # fmt: skip
     if release.withheld:
         return Line(risk=risk, outcome="not told", threshold=threshold)
     if not measured:
-        return _without_attack(release, risk, threshold, weighed, nothing_to_find=bool(nameless))
+        return _without_attack(release, risk, threshold, weighed)
     lines = [_weighed(release, each, threshold, shape) for each in measured]
     # By outcome first: a rate with a wide interval must not hide a smaller one that is shown to be too large.
     return min(lines, key=lambda line: (list(OUTCOMES).index(line.outcome), -(line.after or 0.0)))
 
 
-def _without_attack(
-    release: ReleaseView, risk: Risk, threshold: float | None, weighed: Sequence[Weighed], *, nothing_to_find: bool
-) -> Line:
-    """A risk without a rate: there is nothing to find, or every attack was tried and has no meaning, or else nothing
-    is known."""
-    if nothing_to_find:
-        return Line(risk=risk, outcome="nothing to find", threshold=threshold)
+def _without_attack(release: ReleaseView, risk: Risk, threshold: float | None, weighed: Sequence[Weighed]) -> Line:
+    """A risk without a rate: every attack was tried and has no meaning, or else nothing is known."""
     always = {name for name in measures.names_of_all() if all(has_default(need) for need in measures.load(name).needs)}
-    tried = [release.left_out.get(each.measure) for each in weighed if each.measure in always]
+    tried = [
+        _NO_NAMES if _nameless(release, each) else release.left_out.get(each.measure)
+        for each in weighed if each.measure in always
+    ]  # fmt: skip
     reasons = [reason for reason in tried if reason is not None]
     if reasons and len(reasons) == len(tried):
         return Line(risk=risk, outcome="does not apply", threshold=threshold, reason=reasons[0])
     return Line(risk=risk, outcome="not measured", threshold=threshold)
+
+
+def _nameless(release: ReleaseView, each: Weighed) -> bool:
+    """Whether an attack looks for names in a release without any; what a row says can still point to somebody."""
+    return bool(each.names) and value(release, each.measure, each.names) == 0
 
 
 def _weighed(release: ReleaseView, each: Weighed, threshold: float | None, shape: str) -> Line:

@@ -28,6 +28,7 @@ GROUPED = {
 }  # fmt: skip
 NAMELESS = {
     ("linkage", "after.names"): 0, ("witness", "after.names"): 0, ("witness", "after.unique"): 0.0,
+    ("witness", "after.one_query"): 1.0, ("witness", "after.one_query.high"): 2.0,
     ("simattack", "after.queries.recall"): 6.0, ("personal_data", "after.rows"): 0,
 }  # fmt: skip
 
@@ -161,7 +162,7 @@ def test_a_release_without_names_and_a_risk_without_an_attack():
     left_out = {"attribution": "No users of this release share a profile."}
     sheet = _decide(_release(NAMELESS, promise=QueryKAnonymity(k=10), left_out=left_out))
     assert _outcomes(sheet) == {
-        "singling out": "nothing to find", "linkability": "within", "inference": "does not apply"
+        "singling out": "within", "linkability": "within", "inference": "does not apply"
     }  # fmt: skip
     assert sheet.weighings[0].lines[2].verdict == "No users of this release share a profile."
     assert _outcomes(_decide(_release({})))["inference"] == "not measured"
