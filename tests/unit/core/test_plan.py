@@ -55,7 +55,7 @@ def test_a_plan_shows_no_value():
     assert "maps" not in repr(PLAN)
 
 
-@pytest.mark.parametrize(("subjects", "k"), [(4, 5), (0, 2)])
+@pytest.mark.parametrize(("subjects", "k"), [(4, 5), (1, 2)])
 def test_too_few_users_are_refused_with_what_to_do(subjects, k):
     with pytest.raises(
         InputError, match=f"mine with k = {k} needs at least {k} users, and the log has {subjects}. Use a"
