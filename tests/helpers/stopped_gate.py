@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 from coterie.gate import follow, run
 from coterie.steps import parse_steps
@@ -19,11 +20,12 @@ from tests.helpers.stopped_writes import Listener
 
 def work(log: Path, folder: Path) -> dict[str, object]:
     """Run the gate to the end of its input, from wherever it was."""
-    follow.CHUNK, run._SOONEST, run._COST, run._PATIENCE = 2000, 0.0, 0, 0.0
-    return run.run_gate(
-        [str(log)], state=folder / "state", key=folder / "key", output=folder / "out", k=3, window="1d", flush="6h",
-        steps=parse_steps("default"),
-    )  # fmt: skip
+    # Only for this work: tests that share the process have chunks of their own.
+    with patch.object(follow, "CHUNK", 2000), patch.multiple(run, _SOONEST=0.0, _COST=0, _PATIENCE=0.0):
+        return run.run_gate(
+            [str(log)], state=folder / "state", key=folder / "key", output=folder / "out", k=3, window="1d", flush="6h",
+            steps=parse_steps("default"),
+        )  # fmt: skip
 
 
 def _states(log: Path, folder: Path) -> None:

@@ -365,8 +365,19 @@ def test_metrics_do_not_tell_the_moment_at_which_somebody_asks(tmp_path, monkeyp
     assert list(dict.fromkeys(told)) == [(0, 0), (18, 1)], "ten hours of rows, and parts of six"
 
 
-def test_a_file_that_was_cut_and_has_grown_after_a_stop(tmp_path):
-    """It is as long as before or longer, and begins in another way; where it begins alike, reading goes on."""
+def test_a_file_that_was_cut_and_has_grown_after_a_stop(tmp_path, monkeypatch):
+    """It is as long as before or longer, and begins in another way."""
+    monkeypatch.setattr(Gate, "offer_many", _interrupted)
+    monkeypatch.setattr("coterie.gate.gate.Gate.tick", lambda _gate: None)  # the window of these rows is open
+    path = tmp_path / "log.tsv"
+    path.write_text(_FILES["log.tsv"])
+    assert _run(tmp_path, path, follow=True)["events"] == 60
+    path.write_text("user\tquery\ttime\n" + _tsv(("d", f"another query {n}", START) for n in range(90)))
+    assert _run(tmp_path, path, follow=True)["events"] == 150
+
+
+def test_a_reader_knows_a_file_by_how_it_begins(tmp_path):
+    """It begins anew where another file stands there, and goes on where the same one has grown."""
     path = tmp_path / "log.tsv"
     path.write_text(_FILES["log.tsv"])
 
