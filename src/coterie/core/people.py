@@ -82,6 +82,18 @@ def noun_of(counted: object) -> str:
     return ""
 
 
+def together(*counted: str) -> str:
+    """The fields by which pieces of a log were counted, separated by commas; those that name people best come first."""
+    fields = dict.fromkeys(field for each in counted for field in each.split(",") if field)
+    return ",".join(sorted(fields, key=_rank))
+
+
+def _rank(field: str) -> int:
+    kinds = (_ALSO_NAMES, BROWSERS, SESSIONS, ADDRESSES)
+    names = (plain(field), *leaves(field))
+    return next((rank for rank, known in enumerate(kinds) if any(name in known for name in names)), 0)
+
+
 def noun_in(settings: Mapping[Any, Any]) -> str:
     """The noun of those who are counted in a log that was read so, where they are no people; else nothing."""
     said = settings.get("counted") or settings.get("user_field")
@@ -90,13 +102,20 @@ def noun_in(settings: Mapping[Any, Any]) -> str:
 
 
 def cautions(settings: Mapping[Any, Any]) -> tuple[str, ...]:
-    """A warning where sessions or addresses are counted in place of people."""
-    if not (noun := noun_in(settings)):
-        return ()
-    return (
-        f"k counts {several(noun)}, not people: nothing else that was read says who it was. One person may have "
-        f"several, so fewer than k people may stand behind k of them",
-    )
+    """Warnings where sessions or addresses are counted in place of people, or whoever stands in two fields twice."""
+    found = []
+    if noun := noun_in(settings):
+        found.append(
+            f"k counts {several(noun)}, not people: nothing else that was read says who it was. One person may have "
+            f"several, so fewer than k people may stand behind k of them"
+        )
+    best, *others = str(settings.get("counted") or "").split(",")
+    if others:
+        found.append(
+            f"some searches have no {best}, and were counted by {' or '.join(others)}. "
+            f"One person may have several of those, so fewer than k people may stand behind k users"
+        )
+    return tuple(found)
 
 
 def several(noun: str) -> str:

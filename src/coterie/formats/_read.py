@@ -283,11 +283,12 @@ def _people(frame: pl.LazyFrame, loaded: Loaded, options: Options, label: str) -
     if shape.owner:
         return _People(alike)
     rows, different = int(counts["len"].sum()), counts.height
-    warnings = (*loaded.warnings, *cautions(_settings(loaded, options)))
+    warnings = cautions(_settings(loaded, options))
     if not nearly_unique(rows, different):
         return _People(alike, warnings)
     chosen = loaded.guessed_subject or (loaded.counted if loaded.counted != ADDRESS_AND_AGENT else "")
-    if chosen:  # by us, and not by whoever knows the log
+    # Asked once: rows that follow others, as in a gate, are read as those were.
+    if chosen and options.guess:  # by us, and not by whoever knows the log
         option = f"--columns {shape.subject}=NAME" if loaded.guessed_subject else "--user-field NAME"
         raise InputError(
             f"{label}: {chosen!r} would say who the {shape.subject_nouns} are, but it has {different:,} different "

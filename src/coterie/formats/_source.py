@@ -245,8 +245,6 @@ class Loaded:
     """Which columns of the file hold what, where they have names of their own; said by the user or guessed."""
     guessed: bool = False
     """Whether some of this was found out by looking at rows."""
-    warnings: tuple[str, ...] = ()
-    """What everybody should know who uses a release of the log, in sentences without a value."""
     counted: str = ""
     """Fields of the file by which people are told apart, separated by commas, where nobody said which."""
     guessed_subject: str = ""

@@ -47,23 +47,9 @@ class Who:
             f"--user-field NAME (in Python: user_field=...).",
         )
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A warning where several fields were used: whoever stands in two of them counts twice."""
-        used = [field for field in self._fields if self._used[field]]
-        if len(used) < 2:
-            return ()
-        best, *others = used
-        return (
-            f"some searches have no {best}, and were counted by {' or '.join(others)}. "
-            f"One person may have several of those, so fewer than k people may stand behind k users",
-        )
 
-
-def counted_by(
-    frame: pl.LazyFrame, fields: Sequence[str], said: str | None
-) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-    """Notes, warnings and what is counted, of a table whose `user` is the first field, and `visitor` the second."""
+def counted_by(frame: pl.LazyFrame, fields: Sequence[str], said: str | None) -> Who:
+    """Who is counted in a table whose `user` is the first field, and `visitor` the second."""
     who = Who(fields, said)
     names = ["user", "visitor"][: len(fields)]
     user = [pl.coalesce(pl.when(pl.col(name) != "").then(pl.col(name)) for name in names[:n]).count().alias(f"_{n}")
@@ -72,4 +58,4 @@ def counted_by(
     for field, count in zip(fields, frame.select(user).collect(engine="streaming").row(0) if user else (), strict=True):
         who.used(field, count - before)
         before = count
-    return who.notes, who.warnings, who.counted
+    return who

@@ -85,7 +85,6 @@ def load(source: Source, options: Options) -> Loaded:
         shape=shape,
         sections=_sections,
         notes=(*who.notes, *notes),
-        warnings=who.warnings,
         counted=who.counted,
     )
 

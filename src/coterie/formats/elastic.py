@@ -75,7 +75,6 @@ def load(source: Source, options: Options) -> Loaded:
         shape=shape,
         sections=sections,
         notes=who.notes,
-        warnings=who.warnings,
         counted=who.counted,
     )
 

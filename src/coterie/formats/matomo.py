@@ -71,9 +71,7 @@ def load(source: Source, options: Options) -> Loaded:
     when = as_time(pl.col("time"), pl.String())
     unread = reason(time=pl.col("time").is_not_null() & when.is_null())
     frame = spool.scan().with_columns(when.alias("time"), pl.coalesce("bad", unread).alias("bad"))
-    return Loaded(
-        frame=frame, shape=shape, sections=_sections, notes=who.notes, warnings=who.warnings, counted=who.counted
-    )
+    return Loaded(frame=frame, shape=shape, sections=_sections, notes=who.notes, counted=who.counted)
 
 
 def _sections(source: Source) -> Iterator[Section]:
@@ -110,7 +108,7 @@ def _rows(source: Source, options: Options, names: list[str]) -> Loaded:
     kept = loaded.frame
     if "type" in names:
         kept = kept.filter(pl.col("action_type").is_in(_SEARCH) | pl.col("bad").is_not_null())
-    notes, warnings, counted = counted_by(kept, fields, options.user_field)
+    who = counted_by(kept, fields, options.user_field)
     if len(fields) > 1:
         kept = kept.with_columns(pl.coalesce("user", "visitor"))
     return Loaded(
@@ -118,7 +116,6 @@ def _rows(source: Source, options: Options, names: list[str]) -> Loaded:
         shape=shape,
         sections=loaded.sections,
         columnar=loaded.columnar and not further,
-        notes=notes,
-        warnings=warnings,
-        counted=counted,
+        notes=who.notes,
+        counted=who.counted,
     )

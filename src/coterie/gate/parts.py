@@ -20,7 +20,7 @@ import polars as pl
 from coterie.core.declared import json_bytes
 from coterie.core.log import Log, Release, Step
 from coterie.core.params import public_params
-from coterie.core.people import cautions
+from coterie.core.people import cautions, together
 from coterie.core.promise import Case, Check
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import COUNTS, Shape
@@ -135,5 +135,10 @@ class Parts:
             raise BrokenPromiseError(f"{len(changed)} parts are not as the gate wrote them: {names}.")
 
     def with_steps(self, steps: tuple[str, ...], settings: dict[str, Any]) -> None:
-        """What the sidecars of later parts tell about how rows are read and prepared."""
-        self.form = replace(self.form, steps=steps, settings=tuple(sorted(settings.items())))
+        """What the sidecars of later parts tell about how rows are read and prepared.
+
+        A part holds rows of many pieces of a log: whoever was counted in any of them is counted in it.
+        """
+        counted = together(*(str(each.get("counted", "")) for each in (dict(self.form.settings), settings)))
+        said = {**settings, **({"counted": counted} if counted else {})}
+        self.form = replace(self.form, steps=steps, settings=tuple(sorted(said.items())))

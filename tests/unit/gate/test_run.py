@@ -397,3 +397,30 @@ def test_a_reader_knows_a_file_by_how_it_begins(tmp_path):
     assert read(place)[0] == b"more\n"
     path.write_text("user\tquery\ttime\n" + _tsv(("d", f"another query {n}", START) for n in range(90)))
     assert read(place)[0] == path.read_bytes()
+
+
+def _ubi(number: int, who: dict[str, str], query: str = "tea") -> str:
+    return json.dumps({"query_id": f"{number}", **who, "user_query": query, "timestamp": "2024-03-07T09:00:00Z"}) + "\n"
+
+
+def test_later_rows_of_many_people_are_counted_and_not_asked_about(tmp_path, monkeypatch):
+    """Whether a field names people is asked once: thirty rows of thirty people are nothing odd in a later piece."""
+    first = [_ubi(n, {"client_id": f"c{n % 3}"}) for n in range(30)]
+    later = [_ubi(n, {"client_id": f"c{n}"}) for n in range(30, 60)]
+    monkeypatch.setattr(follow, "CHUNK", len("".join(first)))
+    (tmp_path / "ubi.ndjson").write_text("".join((*first, *later)))
+    numbers = _run(tmp_path, tmp_path / "ubi.ndjson")
+    assert (numbers["events"], numbers["bad"]) == (60, 0)
+
+
+@pytest.mark.parametrize("kinds", [("user_id", "client_id"), ("client_id", "user_id")])
+def test_a_part_tells_of_everybody_who_was_counted_in_it(tmp_path, monkeypatch, kinds):
+    """The pieces of a log may say who it was in different fields; a part holds rows of all of them."""
+    pieces = ["".join(_ubi(n, {kind: f"{kind}{n % 9}"}) for n in range(20)) for kind in kinds]
+    monkeypatch.setattr(follow, "CHUNK", len(pieces[0]))
+    (tmp_path / "ubi.ndjson").write_text("".join(pieces))
+    _run(tmp_path, tmp_path / "ubi.ndjson")
+    (part,) = (tmp_path / "out").glob("part-*.json")
+    sidecar = json.loads(part.read_text())
+    assert sidecar["reading"]["counted"] == "user_id,client_id"
+    assert "some searches have no user_id, and were counted by client_id" in " ".join(sidecar["warnings"])
