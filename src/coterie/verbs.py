@@ -17,7 +17,7 @@ from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params
 from coterie.core.people import cautions, noun_in, several
 from coterie.core.place import place_of
-from coterie.core.plan import Facts, Method, holds_rows, refuse_seed, shape_given
+from coterie.core.plan import Facts, Method, holds_rows, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_elsewhere, with_k
 from coterie.core.row_digest import digest_of_rows
@@ -274,21 +274,30 @@ def anonymize(
     verdict = judge(case, promises)
     if verdict.broken or not (verdict.promise_checked or promise_nothing(promises)):
         raise BrokenPromiseError(_broken_message(name, verdict))
+    told = _told(log, method)
     return Release(
-        log=replace(log, frame=released, shape=shape, resources=(log.resources, run)),
+        log=replace(log, frame=released, shape=shape, resources=(log.resources, run), settings=told),
         promises=promises,
         method=name,
         params=public_params(method),
         checks=verdict.checks,
-        warnings=(*_warnings(log, method), *plan.notes, *draft.warnings, *unscrubbed(log, method)),
+        warnings=(
+            *(log.warnings if spends(method) is None else cautions(told)),
+            *plan.notes,
+            *draft.warnings,
+            *unscrubbed(log, method),
+        ),
         record=private,
         verified=digest_of_rows(released),
     )
 
 
-def _warnings(log: Log, method: Method) -> tuple[str, ...]:
-    """What a release says about how its log was read. Beside a budget, nothing that was looked up in the log."""
-    return cautions(log.settings) if hasattr(method, "spends") else log.warnings
+def _told(log: Log, method: Method) -> dict[str, Any]:
+    """What a release says about how its log was read. Beside a budget, nothing that a single row can change.
+
+    By which field people were counted is such a thing: one person without an account may be the only one of that kind.
+    """
+    return {name: said for name, said in log.settings.items() if name != "counted" or spends(method) is None}
 
 
 def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:

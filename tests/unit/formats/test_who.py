@@ -72,3 +72,18 @@ def test_sessions_that_were_named(write):
     rows = [{"query": "tea", "userToken": f"c{n}", "sid": f"s{n % 4}", "queryID": "q"} for n in range(8)]
     log = coterie.read(write("log.json", json.dumps(rows)), format="algolia", user_field="sid")
     assert log.warnings[0].startswith("k counts sessions, not people")
+
+
+def test_beside_a_budget_one_person_does_not_show_in_how_the_log_was_read(tmp_path):
+    """Without an account, and the only one of that kind: what goes with a release must not tell that she was there."""
+    told = []
+    for other in ({"user_id": "u7"}, {"client_id": "hers"}):
+        people = [{"user_id": f"u{n % 40}"} for n in range(400)] + [other]
+        (tmp_path / "ubi.ndjson").write_text(
+            "".join(json.dumps({"query_id": f"{n}", **who, "user_query": "tea"}) + "\n" for n, who in enumerate(people))
+        )
+        log = coterie.read(tmp_path / "ubi.ndjson")
+        release = coterie.anonymize(log, "private_counts", population=1000)
+        told.append((release.log.settings, release.warnings))
+        assert bool(log.warnings) == ("client_id" in other), "whoever holds the log is told"
+    assert told[0] == told[1]
