@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from coterie import __version__, measures, regimes
@@ -28,6 +28,7 @@ Outcome = Literal[
     "above",
     "not shown to be within",
     "no threshold",
+    "measured in part",
     "not measured",
     "not told",
     "within",
@@ -37,6 +38,7 @@ OUTCOMES: dict[Outcome, str] = {
     "above": "above the threshold",
     "not shown to be within": "its interval reaches beyond the threshold: too few people to tell",
     "no threshold": "no k, and no threshold was given",
+    "measured in part": "not above the threshold by what was measured; other attacks were left out",
     "not measured": "not measured",
     "not told": NOT_TOLD,
     "within": "not above the threshold",
@@ -153,6 +155,7 @@ class Weighing:
             "not shown to be within": ("is not shown to be within its threshold",
                                        "are not shown to be within their thresholds"),
             "no threshold": ("has no threshold", "have no thresholds"),
+            "measured in part": ("was not attacked in every way", "were not attacked in every way"),
             "not measured": ("was not measured", "were not measured"),
             "not told": ("is not told in this edition", "are not told in this edition"),
         }  # fmt: skip
@@ -289,16 +292,20 @@ def _line(release: ReleaseView, risk: Risk, about: About, shape: str) -> Line:
         return _without_attack(release, risk, threshold, weighed)
     lines = [_weighed(release, each, threshold, shape) for each in measured]
     # By outcome first: a rate with a wide interval must not hide a smaller one that is shown to be too large.
-    return min(lines, key=lambda line: (list(OUTCOMES).index(line.outcome), -(line.after or 0.0)))
+    worst = min(lines, key=lambda line: (list(OUTCOMES).index(line.outcome), -(line.after or 0.0)))
+    # Whoever chooses the measures must not choose the verdict.
+    skipped = {each.measure for each in _always(weighed)} - set(release.scores["name"]) - set(release.left_out)
+    return replace(worst, outcome="measured in part") if skipped and worst.outcome == "within" else worst
+
+
+def _always(weighed: Sequence[Weighed]) -> list[Weighed]:
+    """Those attacks that need nothing that only some people have."""
+    return [each for each in weighed if all(has_default(need) for need in measures.load(each.measure).needs)]
 
 
 def _without_attack(release: ReleaseView, risk: Risk, threshold: float | None, weighed: Sequence[Weighed]) -> Line:
     """A risk without a rate: every attack was tried and has no meaning, or else nothing is known."""
-    always = {name for name in measures.names_of_all() if all(has_default(need) for need in measures.load(name).needs)}
-    tried = [
-        _NO_NAMES if _nameless(release, each) else release.left_out.get(each.measure)
-        for each in weighed if each.measure in always
-    ]  # fmt: skip
+    tried = [_NO_NAMES if _nameless(release, each) else release.left_out.get(each.measure) for each in _always(weighed)]
     reasons = [reason for reason in tried if reason is not None]
     if reasons and len(reasons) == len(tried):
         return Line(risk=risk, outcome="does not apply", threshold=threshold, reason=reasons[0])
@@ -391,6 +398,8 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
     text = f"What an attacker can do: {'. '.join(each[0].upper() + each[1:] for each in can)}. " if can else ""
     if risen:
         text += f"Higher after than before: {listed(risen)}. "
+    if partly := weighing.having("measured in part"):
+        text += f"Attacked in some of the known ways only: {listed(partly)}. "
     if unmeasured := weighing.having("not measured"):
         text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. "
     if weighing.having("not told"):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from coterie import measures
 from coterie.core.promise import Check
 from coterie.core.scores import score_table
 from coterie.promises.none import None_
@@ -47,8 +48,16 @@ def _release(scores, label="a k=10", *, promise=None, checks=(PASSED,), **change
     view = ReleaseView(
         label=label, method=label.split()[0], params={"k": 10}, promises=(promise or UserKAnonymity(k=10),),
         checks=checks, warnings=(), scores=score_table(rows), largest_k=10, sha256="e" * 64,
+        left_out=_beside({name for name, _ in scores}),
     )  # fmt: skip
     return replace(view, **changes)
+
+
+def _beside(taken):
+    """All other attacks on the risks that were attacked, as if they had been tried and had no meaning."""
+    weighed = measures.weighed()
+    attacked = {each.risk for each in weighed if each.measure in taken}
+    return {each.measure: "No meaning." for each in weighed if each.risk in attacked and each.measure not in taken}
 
 
 def _decide(*releases, about=None, edition="internal"):
@@ -105,8 +114,24 @@ def test_a_wide_interval_hides_no_clear_breach():
     assert (line.measure, line.outcome) == ("witness", "not shown to be within")  # though its rate is the smaller one
 
 
-def _without(*measures):
-    return {key: value for key, value in GROUPED.items() if key[0] not in measures}
+@pytest.mark.parametrize("skipped", ["witness", "two_words", "relink"])
+def test_whoever_chooses_the_measures_does_not_choose_the_verdict(skipped):
+    """A risk is within its threshold only if every attack on it was tried; what is above it stays above."""
+    release = _release(GROUPED)
+    tried = {name: why for name, why in release.left_out.items() if name != skipped}
+    sheet = _decide(replace(release, left_out=tried))
+    risk = "linkability" if skipped == "relink" else "singling out"
+    assert [name for name, outcome in _outcomes(sheet).items() if outcome == "measured in part"] == [risk]
+    assert sheet.recommended is None
+    assert f"{risk} was not attacked in every way" in sheet.advice
+    assert f"Attacked in some of the known ways only: {risk}." in sheet.can_and_cannot
+    above = {**GROUPED, ("linkage", "after.half"): 11.0, ("simattack", "after.profiles.recall"): 11.0}
+    sheet = _decide(replace(_release(above), left_out=tried))
+    assert _outcomes(sheet)[risk] == "above"
+
+
+def _without(*names):
+    return {key: value for key, value in GROUPED.items() if key[0] not in names}
 
 
 @pytest.mark.parametrize(
@@ -131,8 +156,9 @@ def test_what_was_not_measured_is_not_recommended(scores, changes, said):
 
 def test_a_risk_does_not_apply_only_if_every_attack_was_tried():
     reason = "It has no meaning here."
-    some = _release(_without("simattack"), left_out={"simattack": reason})
-    every = replace(some, left_out={"simattack": reason, "relink": reason})
+    some = _release(_without("simattack"))
+    some = replace(some, left_out={**some.left_out, "simattack": reason})
+    every = replace(some, left_out={**some.left_out, "relink": reason})
     assert _outcomes(_decide(some))["linkability"] == "not measured"
     assert _outcomes(_decide(every))["linkability"] == "does not apply"
     assert _decide(every).recommended == 0
@@ -159,8 +185,9 @@ def test_thresholds_of_ones_own():
 
 
 def test_a_release_without_names_and_a_risk_without_an_attack():
-    left_out = {"attribution": "No users of this release share a profile."}
-    sheet = _decide(_release(NAMELESS, promise=QueryKAnonymity(k=10), left_out=left_out))
+    release = _release(NAMELESS, promise=QueryKAnonymity(k=10))
+    left_out = {**release.left_out, "attribution": "No users of this release share a profile."}
+    sheet = _decide(replace(release, left_out=left_out))
     assert _outcomes(sheet) == {
         "singling out": "within", "linkability": "within", "inference": "does not apply"
     }  # fmt: skip
