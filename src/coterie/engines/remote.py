@@ -8,6 +8,7 @@ all users, and refused for a log that is larger than one machine.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import traceback
 from abc import ABC, abstractmethod
@@ -281,7 +282,15 @@ def _where(error: Exception) -> str:
 def versions() -> dict[str, str]:
     """What must be the same wherever work runs: rules of hashing and rounding come with these."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return {"python": python, "coterie": __version__, **{name: version(name) for name in ("polars", "numba", "numpy")}}
+    packages = {name: version(name) for name in ("polars", "numba", "numpy")}
+    return {"python": python, "coterie": __version__, **packages, "hashes": _hashes()}
+
+
+def _hashes() -> str:
+    """By what polars brings equal keys together, in short; it may differ between kinds of processors."""
+    keys = pl.DataFrame({"text": ["coterie", "", None], "number": [1, None, -1]})
+    hashes = keys.select(pl.col("text").hash(), pl.col("number").hash(), pl.struct(pl.all()).hash().alias("both"))
+    return hashlib.sha256(repr(hashes.rows()).encode()).hexdigest()[:8]
 
 
 def refuse_versions(expected: dict[str, str]) -> None:
