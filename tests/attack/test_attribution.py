@@ -11,7 +11,7 @@ from coterie import models
 from coterie.errors import NotApplicableError
 from coterie.measures import logistic
 from coterie.measures.attacks import attribution
-from coterie.measures.attacks._profiles import draw_known, find_groups, parts_of, profiles_of
+from coterie.measures.attacks._profiles import draw_known, everybody_alone, find_groups, parts_of, profiles_of
 from coterie.measures.comparison import Comparison
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
@@ -45,6 +45,18 @@ def test_and_where_people_can_be_told_apart(own):
 def test_a_random_guess_gains_the_share_of_a_member(own):
     assert 10 < own["given.random"] < 30
     assert own["absent.random"] < 2
+
+
+@pytest.mark.parametrize(("times", "unit"), [("day", "1d"), ("week", "1w"), ("month", "1mo"), ("quarter", "1q")])
+def test_who_knows_days_looks_for_what_holds_them(times, unit):
+    """For a month in a release where months stand there; the log itself has days."""
+    log = own_words()
+    release = coterie.anonymize(log, Microaggregate(k=4, partition="random", times=times), seed=3)
+    typed = log.frame.select(pl.col("time").dt.truncate(unit).dt.date().cast(pl.Int32)).collect()["time"]
+    comparison = Comparison.of(log, release, seed=1)
+    assert set(profiles_of(comparison).typed_days["day"]) == set(typed)
+    days = log.frame.select(pl.col("time").dt.date().cast(pl.Int32)).collect()["time"]
+    assert set(everybody_alone(comparison).typed_days["day"]) == set(days)
 
 
 def test_nothing_is_gained_where_all_members_typed_the_same():
