@@ -19,6 +19,7 @@ from coterie.promises._accompaniment import CROWD, TUPLE, WHEN, WHO, said, shoul
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
 from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._names import is_known, names_of, names_of_labels
+from coterie.promises._telling import telling
 from coterie.promises._times import no_finer
 from coterie.promises._units import with_owner
 from coterie.promises._wording import AMBIGUOUS, COARSER, MATCHED, filled, kept_too, listed, pause, wording
@@ -148,6 +149,8 @@ def accompaniment(
     `name` and `detail` are those of the check that compares rows; `cut` is what times that are kept are cut to.
     """
     users = "drop" if case.part else promise.users
+    if promise.attrs == "keep" and not case.part:
+        yield from telling(case)
     yield from _accompaniment(case, promise, needs=needs, name=name, detail=detail, users=users, cut=cut)
 
 
@@ -159,6 +162,8 @@ def links(case: Case, promise: AboutItems) -> Iterator[Check]:
     """Where rows are elsewhere: what names link, which parts of a case could not tell."""
     if case.engine is None or case.engine.here or case.original is None or not case.shape.subject:
         return
+    if promise.attrs == "keep":
+        yield from telling(case)
     if promise.users != "drop":
         yield _links_elsewhere(case, case.engine, case.original, promise)
 
@@ -253,7 +258,11 @@ def _counted_names(case: Case, name: str, detail: str, k: int) -> Check:
     """At least k names behind whatever accompanies an item."""
     shape = case.shape
     details = (*shape.details, *time_columns(shape)[:1])
-    names = case.rows.filter(any_given(details)).group_by(shape.item, *details).agg(pl.col(shape.subject).n_unique())
+    names = (
+        case.rows.filter(any_given(details))
+        .group_by(shape.item, *details)
+        .agg(pl.col(shape.subject).drop_nulls().n_unique())
+    )
     sizes = names.select(shape.subject).collect(engine="streaming").to_series()
     return judged(
         name, int((sizes < k).sum()), detail, fault="have fewer", looked_at=sizes.len(), carries_promise=True,

@@ -179,7 +179,8 @@ def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
     """What units tell somebody who saw one search or two."""
     try:
         units = units_of(comparison)
-    except NotApplicableError:  # no unit has more than one row, or nobody knows whose it is
+    except NotApplicableError as error:  # counts in place of rows, or nobody knows whose rows these are
+        yield Score("units", None, f"does not apply: {error}")
         return
     seen = comparison.original.join(users, on="subject", how="semi")
     others = comparison.given("outsiders") if comparison.has("outsiders") else None
