@@ -15,7 +15,7 @@ from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params
-from coterie.core.people import cautions, noun_in, several
+from coterie.core.people import cautions, noun_in, person_in, several
 from coterie.core.place import place_of
 from coterie.core.plan import Facts, Method, holds_rows, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
@@ -268,25 +268,28 @@ def anonymize(
         rows=row_map,
         tables=plan.evidence,
     )
+    told = _told(log, method)
+    about_people = log.warnings if spends(method) is None else cautions(told)
+    warnings = (*about_people, *plan.notes, *draft.warnings, *unscrubbed(log, method))
     case = Case(
-        rows=released, shape=shape, original=log, evidence=private.evidence, run=private.run, engine=log.engine
-    )  # fmt: skip
+        rows=released,
+        shape=shape,
+        original=log,
+        evidence=private.evidence,
+        run=private.run,
+        engine=log.engine,
+        warnings=warnings,
+    )
     verdict = judge(case, promises)
     if verdict.broken or not (verdict.promise_checked or promise_nothing(promises)):
         raise BrokenPromiseError(_broken_message(name, verdict))
-    told = _told(log, method)
     return Release(
         log=replace(log, frame=released, shape=shape, resources=(log.resources, run), settings=told),
         promises=promises,
         method=name,
         params=public_params(method),
         checks=verdict.checks,
-        warnings=(
-            *(log.warnings if spends(method) is None else cautions(told)),
-            *plan.notes,
-            *draft.warnings,
-            *unscrubbed(log, method),
-        ),
+        warnings=warnings,
         record=private,
         verified=digest_of_rows(released),
     )
@@ -371,6 +374,7 @@ def verify(
         run={} if private is None else private.run,
         promised=promises,
         engine=engine,
+        warnings=said.warnings,
     )
     verdict = judge(case, promises if k is None else with_k(promises, k))
     of_file = file_checks(path, frame, shape, said)
@@ -379,6 +383,7 @@ def verify(
         verdict,
         checks=(*of_file, *verdict.checks),
         counted=noun,
+        person=person_in(said.reading),
         subjects=several(noun) if noun else verdict.subjects,
     )
 
@@ -395,6 +400,7 @@ def _verify_release(release: Release, original: Log | None, k: int | None) -> Ve
         run={} if release.record is None else release.record.run,
         promised=release.promises,
         engine=engine,
+        warnings=release.warnings,
     )
     return judge(case, release.promises if k is None else with_k(release.promises, k))
 

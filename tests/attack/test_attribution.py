@@ -11,11 +11,12 @@ from coterie import models
 from coterie.errors import NotApplicableError
 from coterie.measures import logistic
 from coterie.measures.attacks import attribution
-from coterie.measures.attacks._profiles import draw_known, find_groups, parts_of, profiles_of
+from coterie.measures.attacks._profiles import draw_known, everybody_alone, find_groups, parts_of, profiles_of
 from coterie.measures.comparison import Comparison
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.promises import _people
 from tests.helpers.own_words import own_words, scores_of, unchecked_release
 
 
@@ -45,6 +46,18 @@ def test_and_where_people_can_be_told_apart(own):
 def test_a_random_guess_gains_the_share_of_a_member(own):
     assert 10 < own["given.random"] < 30
     assert own["absent.random"] < 2
+
+
+@pytest.mark.parametrize(("times", "unit"), [("day", "1d"), ("week", "1w"), ("month", "1mo"), ("quarter", "1q")])
+def test_who_knows_days_looks_for_what_holds_them(times, unit):
+    """For a month in a release where months stand there; the log itself has days."""
+    log = own_words()
+    release = coterie.anonymize(log, Microaggregate(k=4, partition="random", times=times), seed=3)
+    typed = log.frame.select(pl.col("time").dt.truncate(unit).dt.date().cast(pl.Int32)).collect()["time"]
+    comparison = Comparison.of(log, release, seed=1, show_values=False)
+    assert set(profiles_of(comparison).typed_days["day"]) == set(typed)
+    days = log.frame.select(pl.col("time").dt.date().cast(pl.Int32)).collect()["time"]
+    assert set(everybody_alone(comparison).typed_days["day"]) == set(days)
 
 
 def test_nothing_is_gained_where_all_members_typed_the_same():
@@ -105,13 +118,15 @@ def test_days_tell_more_than_words(monkeypatch):
         query=pl.concat_str(pl.lit("thing"), (pl.int_range(pl.len()) * 7919 % 480).cast(pl.String))
     )
     number = pl.col("user").rank("dense").cast(pl.Int64)
-    frame = frame.with_columns(time=pl.datetime(2020, 3, 1) + pl.duration(days=number))
+    frame = frame.with_columns(time=pl.datetime(2020, 3, 1) + pl.duration(days=number % 31))  # all in one month
     log = replace(log, frame=frame.lazy())
     method = Microaggregate(k=4, partition="random")
     found = scores_of(log, coterie.anonymize(log, method, seed=3), "attribution")
     assert found["days.given"] < found["given"] + 5
-    monkeypatch.setattr(models.profiles, "_with_months", lambda profiles, _: profiles)
-    found = scores_of(log, coterie.anonymize(log, method, seed=3), "attribution")
+    day = pl.col("time").dt.truncate("1d")
+    monkeypatch.setattr(models.profiles, "_with_times_cut", lambda profiles, *_: profiles.with_columns(day))
+    monkeypatch.setattr(_people, "_FINER_THAN_MONTHS", ())  # the judge would not let such a release pass
+    found = scores_of(log, coterie.anonymize(log, replace(method, times="day"), seed=3), "attribution")
     assert found["days.given"] > found["given"] + 30
     assert found["days.excess.low"] > found["excess.high"]
 

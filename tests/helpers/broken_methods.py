@@ -210,6 +210,14 @@ class AltersOneRow(Microaggregate):
 
 
 @dataclass(frozen=True, kw_only=True)
+class KeepsDaysOfProfiles(Microaggregate):
+    """Says that times are cut to the month and cuts them to the day."""
+
+    def release(self, log, plan, run):
+        return Microaggregate(k=self.k, times="day").release(log, plan, run)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReleasesLeftovers(SemanticMicroaggregate):
     """The paper's Algorithm 3: fewer than k users are left over and become a group of their own."""
 
@@ -563,6 +571,7 @@ CAUGHT_BY = [
     (InventsQueries, "QUERIES", "crowd.query"),
     (GroupsTooFew, "QUERIES", "profiles"),
     (AltersOneRow, "QUERIES", "profiles"),
+    (KeepsDaysOfProfiles, "QUERIES", "times"),
     (ReleasesLeftovers, "QUERIES", "profiles"),
     (InventsNames, "QUERIES", "people"),
     (InventsProfiles, "QUERIES", "items"),

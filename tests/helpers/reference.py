@@ -39,39 +39,20 @@ def common_details(rows, k, times="day"):
     The tuple (item, details, day) stays where k users share it. Rows that fall short go on together: to the week, the
     month, no time; then the details go from the last to the first. `times`: another finest time than the day.
     """
-
-    def hour(time):
-        return time and time.replace(minute=0, second=0, microsecond=0)
-
-    def quarter(time):
-        return time and month(time).replace(month=(time.month - 1) // 3 * 3 + 1)
-
-    def day(time):
-        return time and time.replace(hour=0, minute=0, second=0, microsecond=0)
-
-    def week(time):
-        return time and day(time) - timedelta(days=time.weekday())
-
-    def month(time):
-        return time and day(time).replace(day=1)
-
-    def never(_time):
-        return None
-
     count = len(rows[0][2]) if rows else 0
     units = {
-        "hour": (hour, day, week, month),
-        "day": (day, week, month),
-        "week": (week, month),
-        "month": (month,),
-        "quarter": (quarter,),
+        "hour": ("hour", "day", "week", "month"),
+        "day": ("day", "week", "month"),
+        "week": ("week", "month"),
+        "month": ("month",),
+        "quarter": ("quarter",),
         "drop": (),
     }[times]
-    levels = [*((count, unit) for unit in units), *((left, never) for left in range(count, -1, -1))]
+    levels = [*((count, unit) for unit in units), *((left, "drop") for left in range(count, -1, -1))]
     released, waiting = {}, dict(enumerate(rows))
     for left, when in levels:
         carry = {
-            at: (item, details[:left] + (None,) * (count - left), when(time))
+            at: (item, details[:left] + (None,) * (count - left), cut(time, when))
             for at, (_, item, details, time) in waiting.items()
         }
         users = degrees((rows[at][0], found) for at, found in carry.items())
@@ -329,20 +310,35 @@ def english_stems(query):
     return Stemmer.Stemmer("english").stemWords(kept)
 
 
-def month(seconds):
-    """The first second of its month."""
-    time = datetime(1970, 1, 1) + timedelta(seconds=seconds)
-    return int((datetime(time.year, time.month, 1) - datetime(1970, 1, 1)).total_seconds())
+def cut(time, to):
+    """The beginning of its hour, day, week (on Monday), month or quarter; None with "drop"."""
+    if time is None or to == "drop":
+        return None
+    if to == "hour":
+        return time.replace(minute=0, second=0, microsecond=0)
+    day = time.replace(hour=0, minute=0, second=0, microsecond=0)
+    if to == "week":
+        return day - timedelta(days=day.weekday())
+    if to == "quarter":
+        return day.replace(day=1, month=(day.month - 1) // 3 * 3 + 1)
+    return day.replace(day=1) if to == "month" else day
+
+
+def cut_seconds(seconds, to):
+    """The same for seconds since 1970."""
+    found = cut(datetime(1970, 1, 1) + timedelta(seconds=seconds), to)
+    return None if found is None else int((found - datetime(1970, 1, 1)).total_seconds())
 
 
 def centroid(
-    members, scale, priority, eq1="text", attrs="nearest", pairs=2**24, max_share=1, choice="shares", months=False
+    members, scale, priority, eq1="text", attrs="nearest", pairs=2**24, max_share=1, choice="shares", finest=None
 ):
     """The events of C(members), and how many of them, or of their parts, come from fewer than two users.
 
     `priority(user, query)` breaks ties between queries of a user, `priority(user, None)` between users. With more than
-    `pairs` events times chosen events, `same_string` takes the place of `nearest`. With `months`, as in a release, what
-    comes from one user has the month of its time, and the query counts, too.
+    `pairs` events times chosen events, `same_string` takes the place of `nearest`. With `finest`, as in releases, times
+    are cut to that, unless it is exact; what comes from one user has the month of its time at most, and the query
+    counts, too.
     """
     sizes = [len(events) for _, events in members]
     size = max(1, half_up(sum(sizes), len(members)))
@@ -391,9 +387,10 @@ def centroid(
         r = None if len(owners[1]) == 1 else r
         u = None if len(owners[2]) == 1 else u
         of_one = len({i for i, _ in behind[c]}) < 2 or any(len(found) == 1 for found in owners)
-        if months:
+        if finest:
             of_one = of_one or len({i for i, j in everything if event((i, j))[1] == query}) == 1
-            t = month(t) if of_one and t is not None else t
+            to = "month" if of_one and finest in ("week", "day", "hour", "exact") else finest
+            t = t if t is None or to == "exact" else cut_seconds(t, to)
         alone += of_one
         released.append((t, query, r, u))
     return released, alone

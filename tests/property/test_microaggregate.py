@@ -16,14 +16,19 @@ from coterie.core import threads
 from coterie.core.arrays import splitmix64
 from coterie.core.shapes import QUERIES
 from coterie.errors import BrokenPromiseError, InputError
+from coterie.methods.concept_microaggregate import ConceptMicroaggregate
+from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
+from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.models import groups
 from coterie.models.events import EVENT, EVENT_ORDER
 from coterie.models.words import word_hashes
+from coterie.promises import judge
 from coterie.testing.strategies import logs
 from coterie.text.hosts import host_of
 from tests.helpers import reference
 from tests.helpers.broken_methods import AltersOneRow
+from tests.helpers.hand_made import case_of, check_of
 from tests.helpers.microaggregation import SEED, priority, users_of
 from tests.helpers.runs import a_run, plan_of
 
@@ -35,6 +40,7 @@ MODES = [
     {"partition": "random"},
     {"block_users": 4},
 ]
+TIMES = ["drop", "quarter", "month", "week", "day", "hour"]
 
 
 def _log(rows):
@@ -51,16 +57,16 @@ def _profiles(rows):
 
 
 @settings(max_examples=50)
-@given(logs(min_users=4), st.integers(2, 4), st.sampled_from(["text", "printed"]))
-def test_it_is_the_plain_reference(log, k, eq1):
+@given(logs(min_users=4), st.integers(2, 4), st.sampled_from(["text", "printed"]), st.sampled_from(TIMES))
+def test_it_is_the_plain_reference(log, k, eq1, times):
     frame = log.frame.select(QUERIES.released).collect().drop_nulls("user").sort("user", *EVENT_ORDER)
     users = users_of(frame)
     scale = reference.scales(users)
     expected = []
     for cluster in reference.microaggregate(users, k, priority, eq1):
-        events, _ = reference.centroid([users[i] for i in sorted(cluster)], scale, priority, eq1, months=True)
+        events, _ = reference.centroid([users[i] for i in sorted(cluster)], scale, priority, eq1, finest=times)
         expected += [events] * len(cluster)
-    release = coterie.anonymize(log, Microaggregate(k=k, eq1=eq1), seed=SEED)
+    release = coterie.anonymize(log, Microaggregate(k=k, eq1=eq1, times=times), seed=SEED)
     got = [events for _, events in users_of(release.to_polars().select("user", *EVENT))]
 
     def ordered(profiles):
@@ -217,14 +223,41 @@ def test_what_comes_from_one_user_alone_is_not_released(attrs):
 
 @pytest.mark.parametrize("attrs", ["nearest", "same_string"])
 def test_a_query_of_one_member_has_the_month_of_its_time(attrs):
-    """What both typed has its time, to the second; what one of them typed has no day."""
+    """What both typed has its hour; what one of them typed has no day."""
     when = datetime(2020, 1, 5, 3, 17, 42)
     rows = [(i, user, when, query, None, None) for user in "ab"
             for i, query in enumerate(("knee pain", "knee pain", f"only {user}", f"only {user}"))]  # fmt: skip
-    release = coterie.anonymize(_log(rows), Microaggregate(k=2, attrs=attrs), seed=1)
+    release = coterie.anonymize(_log(rows), Microaggregate(k=2, attrs=attrs, times="hour"), seed=1)
     times = set(release.to_polars().select("query", "time").rows())
-    assert ("knee pain", when) in times
+    assert ("knee pain", datetime(2020, 1, 5, 3)) in times
     assert {time for query, time in times if query != "knee pain"} == {datetime(2020, 1, 1)}
+
+
+@pytest.mark.parametrize("method", [
+    SemanticMicroaggregate(k=3, attrs="nearest"),
+    InterestMicroaggregate(k=3, attrs="nearest", publish="queries"),
+    Microaggregate(k=3, attrs="same_string"),
+], ids=["semantic", "interest", "same_string"])  # fmt: skip
+def test_times_of_other_profiles_are_months_unless_asked(method):
+    log = coterie.prepare(coterie.read("synth:users=24,seed=3,kind=topics"))
+    for times, shown in (("month", {(1, 0)}), ("quarter", {(1, 0)}), ("drop", {(None, None)})):
+        release = coterie.anonymize(log, replace(method, times=times) if times != "month" else method, seed=1)
+        assert [promise.times for promise in release.promises] == [times]
+        day, hour = pl.col("time").dt.day().alias("day"), pl.col("time").dt.hour().alias("hour")
+        assert set(release.to_polars().select(day, hour).rows()) == shown
+    by_hour = coterie.anonymize(log, replace(method, times="hour"), seed=1).to_polars()
+    hours, minutes = by_hour["time"].dt.hour(), by_hour["time"].dt.minute()
+    assert (hours.max() > 0, minutes.max()) == (True, 0)
+
+
+def test_queries_without_times_promise_that_there_are_none():
+    log = coterie.prepare(coterie.read("synth:users=12,seed=3,kind=topics"))
+    for method in (Microaggregate(k=3, attrs="drop", times="hour"), ConceptMicroaggregate(k=3)):
+        release = coterie.anonymize(log, method, seed=1)
+        assert [promise.times for promise in release.promises] == ["drop"]
+        timed = release.to_polars().with_columns(pl.lit(datetime(2020, 1, 1)).cast(pl.Datetime("us")).alias("time"))
+        verdict = judge(case_of(timed.sort(QUERIES.order), log), release.promises)
+        assert check_of(verdict, "times").broken == timed.height
 
 
 @pytest.mark.parametrize(("url", "host"), [

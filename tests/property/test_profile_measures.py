@@ -100,7 +100,7 @@ def test_homogeneity(log, k, eq1):
     release = coterie.anonymize(log, Microaggregate(k=k, eq1=eq1), seed=SEED)
     before, after, groups = _before_and_after(log, release)
     scale = reference.scales(before)
-    middle, _ = reference.centroid(before, scale, priority, eq1, months=True)
+    middle, _ = reference.centroid(before, scale, priority, eq1, finest="exact")
     profiles = {group: events for group, (_, events) in zip(groups, after, strict=True)}
     expected = reference.homogeneity(before, groups, profiles, middle, scale, eq1)
     scores = _scores(log, release, "homogeneity")
@@ -114,7 +114,7 @@ def test_homogeneity(log, k, eq1):
     random = np.empty(len(before), dtype=int)
     random[order] = np.repeat(np.arange(sizes.size), sizes)
     profiles = {
-        group: reference.centroid([before[i] for i in members], scale, priority, eq1, months=True)[0]
+        group: reference.centroid([before[i] for i in members], scale, priority, eq1, finest="month")[0]
         for group, members in enumerate(np.flatnonzero(random == number) for number in range(sizes.size))
     }
     expected = reference.homogeneity(before, random.tolist(), profiles, middle, scale, eq1)

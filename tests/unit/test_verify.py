@@ -12,9 +12,11 @@ import polars as pl
 import pytest
 
 import coterie
+from coterie.cli.console import who_is_counted
 from coterie.core.promise import Case
 from coterie.core.shapes import QUERIES
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
+from coterie.methods.allowlist import Allowlist
 from coterie.methods.generalize import Generalize
 from coterie.methods.generalize_users import GeneralizeUsers
 from coterie.methods.suppress_rare import SuppressRare
@@ -412,3 +414,67 @@ def test_a_k_of_all_users_is_kept_and_one_more_refused():
         assert coterie.anonymize(log, SuppressRare(k=6), seed=1, record=record).to_polars().height > 0
         with pytest.raises(InputError, match="needs at least 7 users, and the log has 6"):
             coterie.anonymize(log, SuppressRare(k=7), seed=1, record=record)
+
+
+@pytest.fixture
+def few_words(tmp_path):
+    """A written release of common words in which one person alone typed some queries."""
+    rows = [(user, query) for user in "abcd" for query in ("red", "tea", "blue", "red tea")]
+    rows += [("a", "tea red"), ("b", "blue tea"), ("c", "blue tea")]
+    log = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
+    release = coterie.anonymize(log, Allowlist(k=3, words=1), seed=1)
+    path = tmp_path / "safe.tsv"
+    coterie.write(release, path)
+    return path, log, json.loads((tmp_path / "safe.tsv.json").read_text())
+
+
+def test_queries_of_one_person_are_counted_again(few_words):
+    path, log, data = few_words
+    said, *others = sorted(data["warnings"])
+    assert said.startswith("Of 6 released queries 1 (16.7%) were typed by one person alone")
+    for k in (None, 2):
+        check = _check(coterie.verify(path, log, k=k), "alone.query")
+        assert (check.status, check.looked_at) == ("passed", 6)
+        assert check.how == "1 were typed by one person alone, 2 by fewer than 3"
+    for forged in ([], [said.replace(" 1 (", " 0 (")], [said, said.replace(" 1 (", " 0 (")]):
+        path.with_name("safe.tsv.json").write_text(json.dumps({**data, "warnings": [*others, *forged]}))
+        verdict = coterie.verify(path, log)
+        assert _check(verdict, "alone.query").status == "failed"
+        assert verdict.exit_code == 1
+
+
+def _check(verdict, name):
+    return next(check for check in verdict.checks if check.name == name)
+
+
+@pytest.mark.parametrize(("columns", "person"), [
+    ({"user": "login", "query": "q"}, "login"),
+    ({"user": "session_id", "query": "q"}, "session_id"),
+])  # fmt: skip
+def test_a_verdict_says_which_column_is_the_person(columns, person, tmp_path):
+    rows = [(name, other, "tea") for name, other in zip("abcd", "wxyz", strict=True)]
+    table = pl.DataFrame(rows, schema=["login", "session_id", "q"], orient="row")
+    table.write_csv(tmp_path / "log.csv")
+    log = coterie.read(tmp_path / "log.csv", columns=columns)
+    coterie.write(coterie.anonymize(log, SuppressRare(k=3), seed=1), tmp_path / "safe.tsv")
+    verdict = coterie.verify(tmp_path / "safe.tsv", log)
+    assert verdict.person == person
+    line = who_is_counted(verdict)
+    assert line.endswith(f"each value of '{person}' in the log.")
+    assert ("one of the sessions" in line) == (person == "session_id")
+    foreign = coterie.verify(coterie.log(table.select(query="q", user="login")), log, promise="query_k_anonymity", k=3)
+    assert foreign.person == person
+
+
+def test_where_the_format_alone_says_who_is_counted():
+    verdict = coterie.verify(coterie.anonymize(queries_log(), SuppressRare(k=3), seed=1), queries_log())
+    assert who_is_counted(verdict) == "Counted as one person: what the format of the log calls its user."
+
+
+def test_rows_without_a_name_are_no_name():
+    """Counted by the names of a release alone: two names, and rows that have none."""
+    rows = [{"user": name, "query": "tea", "url": "u"} for name in (None, "u_" + "a" * 16, "u_" + "b" * 16)]
+    frame = QUERIES.completed(pl.LazyFrame(rows)).sort(QUERIES.order)
+    promise = QueryKAnonymity(k=3, users="pseudonym")
+    check = _check(judge(Case(rows=frame, shape=QUERIES), (promise,)), "crowd.query.url.rank.time")
+    assert (check.broken, check.largest_k) == (1, 2)

@@ -10,7 +10,7 @@ import polars as pl
 
 from coterie import kernels, models
 from coterie.core.log import Log
-from coterie.core.params import Choice, Range
+from coterie.core.params import Choice, Late, Range
 from coterie.core.plan import Draft, Plan
 from coterie.core.run import Run
 from coterie.core.shapes import Shape
@@ -31,6 +31,14 @@ LargestShare = Annotated[
     Range(0, 1),
     "no member gives more than this share of a profile's whole queries, or an equal part if more; 1: no limit",
 ]
+ProfileTimes = Annotated[
+    str,
+    Choice("drop", "quarter", "month", "week", "day", "hour"),
+    Late(),
+    "the finest time that a profile may have; the month at most where something of a row is one member's",
+]
+MONTH = "month"
+_FINER_THAN_MONTHS = ("week", "day", "hour")
 _ROWS_AT_ONCE = 20_000  # of the groups whose profiles are computed together; without effect on the result
 
 
@@ -81,6 +89,7 @@ def release_groups(
     *,
     eq1: str = "text",
     attrs: str = "nearest",
+    times: str = MONTH,
     shares: ChooseWithLimit | None = None,
     choice: str = SHARES,
     max_share: float = 1.0,
@@ -101,12 +110,12 @@ def release_groups(
         log,
         plan.table,
         run,
-        lambda rows: profiles.centroids(rows, scales, keys, eq1, attrs, rule),
+        lambda rows: profiles.centroids(rows, scales, keys, eq1, attrs, rule, times),
         (events.QUERY,) if attrs == "drop" and not rule.herding else (),
     )
     alone, total = run.total(common, lambda some: some.select(pl.col("alone").sum(), pl.len())).row(0)
     rows = _under_names(subjects, common, log.shape, run)
-    return Draft(frame=rows, subjects=subjects, warnings=_warnings(alone, total, attrs))
+    return Draft(frame=rows, subjects=subjects, warnings=_warnings(alone, total, attrs, times))
 
 
 def release_texts(subjects: pl.LazyFrame, texts: pl.LazyFrame, shape: Shape, run: Run) -> pl.LazyFrame:
@@ -159,12 +168,18 @@ def typed_alone(alone: int, total: int) -> str:
     )
 
 
-def _warnings(alone: int, total: int, attrs: str) -> tuple[str, ...]:
+def promised_times(attrs: str, times: str) -> str:
+    """The finest time of a profile as a promise says it: none where queries stand alone."""
+    return "drop" if attrs == "drop" else times
+
+
+def _warnings(alone: int, total: int, attrs: str, times: str) -> tuple[str, ...]:
     if not alone:
         return ()
     if attrs == "drop":
         return (typed_alone(alone, total),)
+    cut = ", and a time is cut to its month" if times in _FINER_THAN_MONTHS else ""
     return (
         f"{alone:,} of {total:,} chosen queries, or their page, rank or time, come from one user of the group alone: "
-        "such a page or rank is left out, and a time is cut to its month. The words are as some user typed them.",
+        f"such a page or rank is left out{cut}. The words are as some user typed them.",
     )

@@ -193,6 +193,7 @@ def print_verdict(verdict: Verdict, as_json: bool) -> None:
         if check.broken:
             rows.append(("verify", f"{check.name}.broken", float(check.broken), "count"))
     rows.append(("verify", "largest_k", verdict.largest_k, verdict.subjects))
+    rows.append(("verify", "counted", None, verdict.person or "users of the log's format"))
     if as_json:
         names = ("name", "key", "value", "unit")
         schema = dict(zip(names, (pl.String, pl.String, pl.Float64, pl.String), strict=True))
@@ -200,12 +201,21 @@ def print_verdict(verdict: Verdict, as_json: bool) -> None:
         return
     out = console(stderr=False)
     out.print(verdict.sentence, markup=False)
+    out.print(who_is_counted(verdict), markup=False)
     marks = {"passed": ("ok  ", "green"), "failed": ("FAIL", "bold red"), "not checked": ("?   ", "yellow")}
     for check in verdict.checks:
         mark, style = marks[check.status]
         where = " [original]" if check.needs_original and check.status != "not checked" else ""
         out.print(f"  {mark} {check.name}: {check.text}{where}", style=style, markup=False)
     out.print(conclusion(verdict), style="bold", markup=False)
+
+
+def who_is_counted(verdict: Verdict) -> str:
+    """One line: which column of the log is taken for the person."""
+    one = f"one of the {verdict.subjects}" if verdict.counted else "one person"
+    if not verdict.person:
+        return f"Counted as {one}: what the format of the log calls its user."
+    return f"Counted as {one}: each value of {' with '.join(map(repr, verdict.person.split(',')))} in the log."
 
 
 def conclusion(verdict: Verdict) -> str:

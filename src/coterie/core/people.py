@@ -94,11 +94,16 @@ def _rank(field: str) -> int:
     return next((rank for rank, known in enumerate(kinds) if any(name in known for name in names)), 0)
 
 
-def noun_in(settings: Mapping[Any, Any]) -> str:
-    """The noun of those who are counted in a log that was read so, where they are no people; else nothing."""
+def person_in(settings: Mapping[Any, Any]) -> str:
+    """The columns, with commas between them, by which people are told apart in a log that was read so; else nothing."""
     said = settings.get("counted") or settings.get("user_field")
     columns = settings.get("columns")
-    return noun_of(said or (columns.get("user") if isinstance(columns, Mapping) else ""))
+    return str(said or (columns.get("user") if isinstance(columns, Mapping) else "") or "")
+
+
+def noun_in(settings: Mapping[Any, Any]) -> str:
+    """The noun of those who are counted in a log that was read so, where they are no people; else nothing."""
+    return noun_of(person_in(settings))
 
 
 def cautions(settings: Mapping[Any, Any]) -> tuple[str, ...]:

@@ -97,6 +97,8 @@ class Case:
     """Whether these are some rows of a case, all that a judge needs for the items in them, but not for their names."""
     promised: tuple[Promise, ...] = ()
     """What the release itself promises, where another k is checked."""
+    warnings: tuple[str, ...] | None = None
+    """What the release says beside its promises, which a judge may count again; None where nothing is compared."""
     shared: dict[str, Any] = field(default_factory=dict)
     """What one judge found out and another one needs, too; never anything that was made by what is judged."""
 
@@ -227,6 +229,8 @@ class Verdict:
     """What people call the subjects of the log."""
     counted: str = ""
     """What k counts in place of people, `session` or `address`; else empty."""
+    person: str = ""
+    """The column whose values are counted, as the log was read; empty where its format alone says that."""
 
     @property
     def sentence(self) -> str:

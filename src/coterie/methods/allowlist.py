@@ -53,7 +53,7 @@ from coterie.core.params import Choice, Late, NumberOr, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, Shape
-from coterie.promises.word_k_anonymity import WordKAnonymity
+from coterie.promises.word_k_anonymity import WordKAnonymity, typed_by_few
 from coterie.steps.scrub import find
 from coterie.text.full_names import HELD_TOGETHER, names_joined
 
@@ -127,15 +127,7 @@ class Allowlist:
 
     def _typed_by_few(self, users: pl.Series) -> tuple[str, ...]:
         """How many released queries one person typed alone, and how many fewer than k did."""
-        alone, few = int((users <= 1).sum()), int((users < self.k).sum())
-        if not few:
-            return ()
-        when = "" if self.window == ALWAYS else f" (or nobody, in the last {self.window})"
-        share = 100 * alone / users.len()
-        return (
-            f"Of {users.len():,} released queries {alone:,} ({share:.1f}%) were typed by one person alone{when}, word "
-            f"for word, and {few:,} by fewer than {self.k}: others typed their words, not these queries.",
-        )
+        return typed_by_few(users.len(), int((users <= 1).sum()), int((users < self.k).sum()), self.k, self.window)
 
 
 def _with_entities(texts: pl.Series) -> pl.Series:

@@ -144,7 +144,7 @@ class ConceptMicroaggregate:
         """At least k users behind each released profile, m behind each phrase, and labels where these are released."""
         enough_subjects("concept_microaggregate", self.k, facts)
         if self.synthetic == "query":
-            return promises_of(self, UserKAnonymity(k=self.k), facts)
+            return promises_of(self, UserKAnonymity(k=self.k, times="drop"), facts)
         labels = WORDNET if self.taxonomy == WORDNET else digest_of(self._tree.labels)
         return (UserKAnonymity(k=self.k, labels=labels),)
 

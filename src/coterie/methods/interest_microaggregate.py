@@ -19,7 +19,8 @@ Promise: every released profile, that is everything published under one name, is
 Differs:
     - From `microaggregate` it differs in who is grouped with whom, in publishing phrases unless told otherwise, and in
       that with whole queries no member gives more than half of a profile (`max_share`): what is above is given to the
-      others in proportion to their rows, and a profile is shorter only where they have too few.
+      others in proportion to their rows, and a profile is shorter only where they have too few. Times, with `attrs`
+      other than drop, are cut to the month as there (`times`).
     - The papers compare users by the letters of their queries, which keeps hardly more meaning than random groups.
       Here users are similar if they have the same words, words that go together (LSA), or words of similar meaning
       (`embedding`), and a little less so if one has many more rows than the other. Hosts of clicked pages count as
@@ -69,7 +70,15 @@ from coterie.apply.phrases import (
     refuse_phrases,
     release_phrases,
 )
-from coterie.apply.profiles import SHARES, ChoiceOfQueries, LargestShare, release_groups
+from coterie.apply.profiles import (
+    MONTH,
+    SHARES,
+    ChoiceOfQueries,
+    LargestShare,
+    ProfileTimes,
+    promised_times,
+    release_groups,
+)
 from coterie.core import registry
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
@@ -125,6 +134,7 @@ class InterestMicroaggregate:
         Choice("nearest", "same_string", "drop"),
         "times, ranks, hosts of queries: averaged over the nearest queries, over the same query, or none",
     ] = "drop"
+    times: ProfileTimes = MONTH
     choice: ChoiceOfQueries = SHARES
     max_share: LargestShare = 0.5
     sensitive: Annotated[
@@ -161,10 +171,10 @@ class InterestMicroaggregate:
     def promises(self, facts: Facts) -> tuple[Promise, ...]:
         """At least k users behind each profile and m behind each phrase, and no sensitive topic that all k have."""
         enough_subjects("interest_microaggregate", self.k, facts)
-        profiles = UserKAnonymity(k=self.k)
+        profiles = UserKAnonymity(k=self.k, times=promised_times(self.attrs, self.times))
         if self.sensitive != NO_TOPICS:
             topics, spoken = name_of_topics(self._topics), language(self.language).name
-            profiles = UserKAnonymity(k=self.k, topics=topics, topic_share=self.sensitive_share, language=spoken)
+            profiles = replace(profiles, topics=topics, topic_share=self.sensitive_share, language=spoken)
         return promises_of(self, profiles, facts)
 
     def baseline(self) -> InterestMicroaggregate | None:
@@ -224,6 +234,7 @@ class InterestMicroaggregate:
             plan,
             run,
             attrs=self.attrs,
+            times=self.times,
             choice=self.choice,
             max_share=self.max_share,
             language=self.language,

@@ -26,8 +26,10 @@ Differs:
     - The paper does not say what times, ranks and pages are averaged over. Each event of the group counts for the
       chosen event nearest to it; of several, the first by user, query, time, rank and page.
     - A page or a rank that comes from one user alone is not released, whatever `attrs` is, even where others stand
-      behind the same event without one. Pages are released as host names. A time is cut to its month where one member
-      alone typed the query, or alone has its time, rank or page.
+      behind the same event without one. Pages are released as host names.
+    - Averaged times are cut to the month (`times`): an average to the second of few events tells when they were, and
+      nobody needs it of a profile. With a finer `times` the month still stands where one member alone typed the
+      query, or alone has its time, rank or page.
     - With `choice = herding` each member gives as many queries, and those are chosen whose words, strings and hosts
       together are nearest to those of the whole group. With `max_share` what is above it is given to the others in
       proportion to their rows; a profile is shorter only where they have too few.
@@ -71,7 +73,15 @@ from coterie.apply.phrases import (
     refuse_phrases,
     release_phrases,
 )
-from coterie.apply.profiles import SHARES, ChoiceOfQueries, LargestShare, release_groups
+from coterie.apply.profiles import (
+    MONTH,
+    SHARES,
+    ChoiceOfQueries,
+    LargestShare,
+    ProfileTimes,
+    promised_times,
+    release_groups,
+)
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
 from coterie.core.params import Choice, Late, Range, check_params
@@ -101,6 +111,7 @@ class Microaggregate:
         Choice("nearest", "same_string", "drop"),
         "times, ranks, hosts: averaged over the nearest queries, over the same query, or none",
     ] = "nearest"
+    times: ProfileTimes = MONTH
     choice: ChoiceOfQueries = SHARES
     max_share: LargestShare = 1.0
     block_users: Annotated[
@@ -133,7 +144,8 @@ class Microaggregate:
     def promises(self, facts: Facts) -> tuple[Promise, ...]:
         """At least k users behind each released profile, and m behind each phrase."""
         enough_subjects("microaggregate", self.k, facts)
-        return promises_of(self, UserKAnonymity(k=self.k), facts)
+        profiles = UserKAnonymity(k=self.k, times=promised_times(self.attrs, self.times))
+        return promises_of(self, profiles, facts)
 
     def baseline(self) -> Microaggregate | None:
         """The same with random groups."""
@@ -175,6 +187,7 @@ class Microaggregate:
             run,
             eq1=self.eq1,
             attrs=self.attrs,
+            times=self.times,
             choice=self.choice,
             max_share=self.max_share,
             language=self.language,

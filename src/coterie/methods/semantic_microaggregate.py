@@ -23,8 +23,9 @@ Differs:
     - A merged user has the sum of both rows.
     - Categories come from a taxonomy in a file, WordNet's nouns unless another is given, in place of the Open
       Directory's search.
-    - Times, ranks and pages, of which the paper says nothing, are dropped unless `attrs` asks for them; a time is cut
-      to its month where one member alone typed the query, or alone has its time, rank or page.
+    - Times, ranks and pages, of which the paper says nothing, are dropped unless `attrs` asks for them. Times are
+      then averages, cut to the month (`times`). With a finer `times` the month still stands where one member alone
+      typed the query, or alone has its time, rank or page.
     - With `choice = herding` each member gives as many queries, and those are chosen whose words, strings and hosts
       together are nearest to those of the whole group. With `max_share` what is above it is given to the others.
     - With `leftovers = nearest` groups have k members, and each user left over joins the group most similar to them.
@@ -70,7 +71,15 @@ from coterie.apply.phrases import (
     refuse_phrases,
     release_phrases,
 )
-from coterie.apply.profiles import SHARES, ChoiceOfQueries, LargestShare, release_groups
+from coterie.apply.profiles import (
+    MONTH,
+    SHARES,
+    ChoiceOfQueries,
+    LargestShare,
+    ProfileTimes,
+    promised_times,
+    release_groups,
+)
 from coterie.core.arrays import Floats, Ints, Short, offsets
 from coterie.core.log import Log
 from coterie.core.params import Choice, File, Late, Range, check_params
@@ -122,6 +131,7 @@ class SemanticMicroaggregate:
         Choice("drop", "nearest", "same_string"),
         "times, ranks, hosts: none, averaged over the nearest queries, or over the same query",
     ] = "drop"
+    times: ProfileTimes = MONTH
     publish: Publish = QUERIES_AS_TYPED
     phrase_users: Users = AS_MANY_AS_K
     language: Spoken = ENGLISH
@@ -154,7 +164,8 @@ class SemanticMicroaggregate:
     def promises(self, facts: Facts) -> tuple[Promise, ...]:
         """At least k users behind each released profile, and m behind each phrase."""
         enough_subjects("semantic_microaggregate", self.k, facts)
-        return promises_of(self, UserKAnonymity(k=self.k), facts)
+        profiles = UserKAnonymity(k=self.k, times=promised_times(self.attrs, self.times))
+        return promises_of(self, profiles, facts)
 
     def baseline(self) -> SemanticMicroaggregate | None:
         """The same with random groups."""
@@ -206,6 +217,7 @@ class SemanticMicroaggregate:
                 plan,
                 run,
                 attrs=self.attrs,
+                times=self.times,
                 shares=kernels.quotas.choose_by_quota,
                 choice=self.choice,
                 max_share=self.max_share,

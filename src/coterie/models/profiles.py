@@ -1,7 +1,7 @@
 """The common profile C of several users (paper 000): what a group of users is released as.
 
 A query that one member alone typed, or whose time, rank or host comes from one alone, has the month of its time and
-no more.
+no more. What other times are cut to is said by whoever asks for profiles.
 """
 
 from __future__ import annotations
@@ -54,6 +54,10 @@ _CENTROID = {
     **{name: QUERIES.schema[name] for name in EVENT},
     "alone": pl.Boolean,
 }
+EXACT = "exact"
+"""Times of profiles are averages, to the second."""
+_CUTS = {EXACT: "1s", "hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "quarter": "1q"}
+_AS_COARSE_AS_MONTHS = ("month", "quarter")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,10 +108,12 @@ def centroids(
     eq1: str = "text",
     attrs: str = "nearest",
     rule: QueryRule = BY_SHARES,
+    times: str = EXACT,
 ) -> pl.DataFrame:
     """The common profile of each group: group, time, query, rank, url, and whether some of it is one user's alone.
 
-    `rows` has group, user and EVENT, sorted by group, user and EVENT_ORDER.
+    `rows` has group, user and EVENT, sorted by group, user and EVENT_ORDER. `times` says what times are cut to, if at
+    all, or that there are none ("drop").
     """
     if rows.is_empty():
         return pl.DataFrame(schema=_CENTROID)
@@ -122,7 +128,7 @@ def centroids(
     starts, workspace = offsets(sizes["len"].to_numpy()), new_workspace(events)
     chooser = rule.chooser(rows)
     averaged = averages(members, starts, mode, events, encoded.strings, workspace, choose_queries=chooser)
-    return _with_months(_decode(averaged, sizes["value"], encoded), rows)
+    return _with_times_cut(_decode(averaged, sizes["value"], encoded), rows, times)
 
 
 def _queries_alone(rows: pl.DataFrame, keys: Keys, rule: QueryRule) -> pl.DataFrame:
@@ -152,10 +158,15 @@ def _with_owners(profiles: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     return profiles.join(typed, on=["group", QUERY], how="left", maintain_order="left")
 
 
-def _with_months(profiles: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """Profiles with the month of each time where something of the row is one member's."""
+def _with_times_cut(profiles: pl.DataFrame, rows: pl.DataFrame, times: str) -> pl.DataFrame:
+    """Profiles with times as coarse as asked for, and the month at most where something of a row is one member's."""
     alone, time = pl.col("alone") | pl.col("typed_alone"), pl.col(TIME)
-    cut = pl.when(alone).then(time.dt.truncate("1mo")).otherwise(time)
+    if times == "drop":
+        cut = pl.lit(None, QUERIES.schema[TIME]).alias(TIME)
+    elif times in _AS_COARSE_AS_MONTHS:
+        cut = time.dt.truncate(_CUTS[times])
+    else:
+        cut = pl.when(alone).then(time.dt.truncate("1mo")).otherwise(time.dt.truncate(_CUTS[times]))
     return _with_owners(profiles, rows).with_columns(cut, alone).select(*_CENTROID)
 
 

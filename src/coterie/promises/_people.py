@@ -41,6 +41,9 @@ _LARGEST = {
 }  # fmt: skip
 _AVERAGES = ("strange", "of_one", "exact", "own", "months", "given")
 _ADDED = ("untyped", "rows", *_AVERAGES)
+_CUTS = {"week": ("1w", "1mo"), "quarter": ("1q", "1q")}
+"""By the finest time, where that is not a day: what a time is cut to, and the first of a month."""
+_FINER_THAN_MONTHS = ("week", "day", "hour")
 _OWN_TIMES = 0.25  # the share of exact times that may be one person's by chance
 
 
@@ -59,10 +62,11 @@ class _Groups:
     """group and the columns of the release."""
 
 
-def people(case: Case, profiles: pl.LazyFrame, *, made_of: Kind) -> Iterator[Check]:
+def people(case: Case, profiles: pl.LazyFrame, *, made_of: Kind, times: str = "") -> Iterator[Check]:
     """The names behind each profile (subject, and what stands for its rows) are people, and it is made of all of them.
 
     `made_of`: what was typed is looked for in what its people typed, parts of it inside of that, concepts not at all.
+    `times`: the finest time that is promised, where one is.
     """
     names = count(profiles.select(pl.len()))
     if case.original is None or not is_known(case):
@@ -82,7 +86,7 @@ def people(case: Case, profiles: pl.LazyFrame, *, made_of: Kind) -> Iterator[Che
     if made_of == "concepts":
         return
     if made_of == "text":
-        yield from _made_of_text(case, case.original, groups)
+        yield from _made_of_text(case, case.original, groups, times)
     else:
         yield from _made_of_phrases(case, case.original, groups)
 
@@ -97,12 +101,12 @@ def _made_of_phrases(case: Case, original: Log, groups: _Groups) -> Iterator[Che
     yield _shared_out(case, original, groups, chosen)
 
 
-def _made_of_text(case: Case, original: Log, groups: _Groups) -> Iterator[Check]:
+def _made_of_text(case: Case, original: Log, groups: _Groups, times: str) -> Iterator[Check]:
     """Each group is looked at by itself, wherever its rows are; what was found is put together here."""
     shape, before, max_share = case.shape, original.shape, _max_share(case)
 
     def look(typed: pl.LazyFrame, profiles: pl.LazyFrame) -> pl.LazyFrame:
-        return _looked_at(typed, profiles, shape, before, max_share).lazy()
+        return _looked_at(typed, profiles, shape, before, max_share, times).lazy()
 
     if case.engine is None or case.engine.here:
         found = look(groups.typed, groups.profiles).collect()
@@ -112,11 +116,11 @@ def _made_of_text(case: Case, original: Log, groups: _Groups) -> Iterator[Check]
     untyped, rows = numbers.select("untyped", "rows").row(0)
     yield _typed(case, int(untyped), int(rows))
     yield _shares(of_groups)
-    yield from _averages(numbers.row(0, named=True))
+    yield from _averages(numbers.row(0, named=True), times)
 
 
 def _looked_at(
-    typed: pl.LazyFrame, profiles: pl.LazyFrame, shape: Shape, before: Shape, max_share: float
+    typed: pl.LazyFrame, profiles: pl.LazyFrame, shape: Shape, before: Shape, max_share: float, times: str
 ) -> pl.DataFrame:
     """A row for each group about shares, and a row with numbers that can be added up; the other columns are null."""
     theirs = typed.select("group", "user", pl.col(before.item).alias("item"))
@@ -126,7 +130,7 @@ def _looked_at(
     numbers = {
         "untyped": int(untyped),
         "rows": int(chosen["rows"].sum()),
-        **_average_numbers(typed, profiles, shape, before),
+        **_average_numbers(typed, profiles, shape, before, times),
     }
     added = pl.DataFrame({name: [number] for name, number in numbers.items()}, schema=dict.fromkeys(_ADDED, pl.Int64))
     largest = _largest(typed, chosen, max_share).select(pl.col(name).cast(dtype) for name, dtype in _LARGEST.items())
@@ -379,7 +383,9 @@ def _shares(largest: pl.DataFrame) -> Check:
     )
 
 
-def _average_numbers(typed: pl.LazyFrame, profiles: pl.LazyFrame, shape: Shape, before: Shape) -> dict[str, int]:
+def _average_numbers(
+    typed: pl.LazyFrame, profiles: pl.LazyFrame, shape: Shape, before: Shape, times: str
+) -> dict[str, int]:
     """How many rows of profiles have times, ranks or hosts, and of how many what cannot be an average, or is one's."""
     columns = {"time": shape.time, "rank": shape.rank, "host": shape.page}
     released = [_column(role, name) for role, name in columns.items()]
@@ -401,6 +407,7 @@ def _average_numbers(typed: pl.LazyFrame, profiles: pl.LazyFrame, shape: Shape, 
     for crowd, key, owned in (
         ("by_day", ["group", "item", "day"], had.with_columns(day)),
         ("by_month", ["group", "item", "month"], had.with_columns(month)),
+        ("by_item", ["group", "item"], had),
         ("by_time", ["group", "time"], had),
         ("by_rank", ["group", "rank"], had),
         ("by_host", ["group", "host"], _hosts(had)),
@@ -409,10 +416,12 @@ def _average_numbers(typed: pl.LazyFrame, profiles: pl.LazyFrame, shape: Shape, 
         owners = owned.join(wanted, on=key, how="semi").group_by(key).agg(pl.col("user").n_unique().alias(crowd))
         given = given.join(owners.collect(engine="streaming"), on=key, how="left")
     exact, whole_month = pl.col("time") != pl.col("day"), pl.col("time") == pl.col("month")
-    earliest = pl.when(whole_month).then(pl.col("from").dt.truncate("1mo")).otherwise(pl.col("from").dt.truncate("1d"))
+    unit, coarse = _CUTS.get(times, ("1d", "1mo"))
+    earliest = pl.when(whole_month).then(pl.col("from").dt.truncate(coarse)).otherwise(pl.col("from").dt.truncate(unit))
     strange = (
         ~pl.col("time").is_between(earliest, "to"), ~pl.col("rank").is_between("lowest", "highest"),
         pl.col("host").is_not_null() & (pl.col("by_host").fill_null(0) < 2),
+        ~whole_month & (pl.col("by_item") == 1) & pl.lit(times in _FINER_THAN_MONTHS),
     )  # fmt: skip
     of_one = (
         exact & (pl.col("by_time") == 1), ~exact & ~whole_month & (pl.col("by_day") == 1), pl.col("by_rank") == 1,
@@ -420,13 +429,13 @@ def _average_numbers(typed: pl.LazyFrame, profiles: pl.LazyFrame, shape: Shape, 
     return given.select(
         pl.any_horizontal(*(each.fill_null(False) for each in strange)).sum().alias("strange"),
         pl.any_horizontal(*(each.fill_null(False) for each in of_one)).sum().alias("of_one"),
-        exact.sum().alias("exact"), of_one[0].sum().alias("own"),
+        exact.sum().alias("exact"), (of_one[0] & pl.lit(times == "")).sum().alias("own"),  # an hour is no exact time
         (whole_month & (pl.col("by_month") == 1)).sum().alias("months"),
         pl.len().alias("given"),
     ).row(0, named=True)  # fmt: skip
 
 
-def _averages(numbers: Mapping[str, int]) -> Iterator[Check]:
+def _averages(numbers: Mapping[str, int], times: str) -> Iterator[Check]:
     """Times, ranks and hosts are averages of what the people behind a profile had; how many come from one of them."""
     given = int(numbers["given"])
     if not given:
@@ -437,7 +446,8 @@ def _averages(numbers: Mapping[str, int]) -> Iterator[Check]:
     yield judged(
         "averages",
         broken,
-        "times, ranks and hosts of a profile are averages over users behind it",
+        "times, ranks and hosts of a profile are averages over users behind it"
+        + (", and a query of one of them has at most its month" if times in _FINER_THAN_MONTHS else ""),
         fault="rows have what is none",
         looked_at=given,
         how=f"{100 * numbers['of_one'] / given:.0f} % of these rows have a day, time or rank that one of them "

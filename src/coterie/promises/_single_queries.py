@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any, Protocol
 
@@ -19,6 +19,8 @@ from coterie.promises._accompaniment import CROWD, TUPLE, WHEN, WHO, said, shoul
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
 from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._names import is_known, names_of, names_of_labels
+from coterie.promises._telling import telling
+from coterie.promises._times import no_finer
 from coterie.promises._units import with_owner
 from coterie.promises._wording import AMBIGUOUS, COARSER, MATCHED, filled, kept_too, listed, pause, wording
 
@@ -65,7 +67,6 @@ _BESIDE = {
 }
 ALONE = "The promise is about this release alone, not about it together with other releases of the same log."
 _NAME = "_name"
-_HOUR = 3_600_000_000  # microseconds
 _LINKS = {
     "mini": "each name stands for at most {queries} {items} in a row of one {subject} of the original within {minutes}",
     "session": "each name stands for one session of the original",
@@ -148,6 +149,8 @@ def accompaniment(
     `name` and `detail` are those of the check that compares rows; `cut` is what times that are kept are cut to.
     """
     users = "drop" if case.part else promise.users
+    if promise.attrs == "keep" and not case.part:
+        yield from telling(case)
     yield from _accompaniment(case, promise, needs=needs, name=name, detail=detail, users=users, cut=cut)
 
 
@@ -159,6 +162,8 @@ def links(case: Case, promise: AboutItems) -> Iterator[Check]:
     """Where rows are elsewhere: what names link, which parts of a case could not tell."""
     if case.engine is None or case.engine.here or case.original is None or not case.shape.subject:
         return
+    if promise.attrs == "keep":
+        yield from telling(case)
     if promise.users != "drop":
         yield _links_elsewhere(case, case.engine, case.original, promise)
 
@@ -240,10 +245,8 @@ def _in_themselves(case: Case, promise: AboutItems) -> Iterator[Check]:
         broken, rows = rows_broken(case.rows, any_given(others))
         only = f"nothing accompanies a {shape.item_noun} but what was counted; {', '.join(others)} must be empty"
         yield judged("details", broken, only, fault="rows have a value there", looked_at=rows, carries_promise=True)
-    if attrs == "common" and times:
-        told, fault, whole = _FINEST[promise.times]
-        broken, rows = rows_broken(case.rows, pl.any_horizontal(~whole(pl.col(name)) for name in times))
-        yield judged("times", broken, told, fault=fault, looked_at=rows)
+    if attrs == "common":
+        yield from no_finer(promise.times, case)
     if promise.users == "mini" and shape.subject:
         named = case.rows.drop_nulls(shape.subject).group_by(shape.subject).agg(pl.col(shape.item).n_unique())
         many, names = rows_broken(named, pl.col(shape.item) > promise.link_queries)
@@ -251,38 +254,15 @@ def _in_themselves(case: Case, promise: AboutItems) -> Iterator[Check]:
         yield judged("size", many, most, fault="names do", looked_at=names, carries_promise=True)
 
 
-def _whole_day(time: pl.Expr) -> pl.Expr:
-    return time.cast(pl.Int64) % (24 * _HOUR) == 0
-
-
-def _first_of_month(time: pl.Expr) -> pl.Expr:
-    return _whole_day(time) & (time.dt.day() == 1)
-
-
-_FINEST: dict[str, tuple[str, str, Callable[[pl.Expr], pl.Expr]]] = {
-    "hour": ("times are whole hours", "rows have another time", lambda time: time.cast(pl.Int64) % _HOUR == 0),
-    "day": ("times are whole days", "rows have a time of day", _whole_day),
-    "week": (
-        "times are Mondays, or the first of a month",
-        "rows have another time",
-        lambda time: _whole_day(time) & ((time.dt.weekday() == 1) | (time.dt.day() == 1)),
-    ),
-    "month": ("times are the first of a month", "rows have another time", _first_of_month),
-    "quarter": (
-        "times are the first of a quarter",
-        "rows have another time",
-        lambda time: _first_of_month(time) & (time.dt.month() % 3 == 1),
-    ),
-    "drop": ("no row has a time", "rows do", lambda time: time.is_null()),
-}
-"""By the finest time: what must hold, what others have, and whether a time is such a one; what is null is no fault."""
-
-
 def _counted_names(case: Case, name: str, detail: str, k: int) -> Check:
     """At least k names behind whatever accompanies an item."""
     shape = case.shape
     details = (*shape.details, *time_columns(shape)[:1])
-    names = case.rows.filter(any_given(details)).group_by(shape.item, *details).agg(pl.col(shape.subject).n_unique())
+    names = (
+        case.rows.filter(any_given(details))
+        .group_by(shape.item, *details)
+        .agg(pl.col(shape.subject).drop_nulls().n_unique())
+    )
     sizes = names.select(shape.subject).collect(engine="streaming").to_series()
     return judged(
         name, int((sizes < k).sum()), detail, fault="have fewer", looked_at=sizes.len(), carries_promise=True,

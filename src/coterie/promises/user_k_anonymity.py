@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import polars as pl
 
 from coterie import taxonomies
-from coterie.core.params import Flag, Range, check_params
+from coterie.core.params import Choice, Flag, Range, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import Shape
 from coterie.errors import CoterieError
@@ -29,6 +29,7 @@ from coterie.promises._digests import NameOrDigest
 from coterie.promises._divided import divided
 from coterie.promises._people import people
 from coterie.promises._single_queries import ALONE
+from coterie.promises._times import no_finer
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
 from coterie.promises._wording import accounts
 from coterie.text.language import ENGLISH, LanguageName, language
@@ -46,6 +47,10 @@ _TOLD_OF_ALL = (
     "What the users behind a profile have in common is told about each of them; and another release of the same log, "
     "with other groups, can undo the protection (--groups-of keeps the groups)."
 )
+UNSAID = ""
+"""Of releases that were made before profiles had such a parameter."""
+_AVERAGED = "A time is an average over users of the group, cut to its {times}."
+_OR_MONTH = " The first of a month can stand for the month: a release does not say which."
 _QUERY_OF_ONE = "A query that names a person by itself is released as it is where it is part of a shared profile."
 
 
@@ -69,6 +74,11 @@ class UserKAnonymity:
     ] = ""
     topic_share: Annotated[float, Range(0, 1), "topics that this share of all users have, or more, may be shared"] = 0.5
     language: Annotated[str, LanguageName(), "the language whose words and stems tell who has a topic"] = ENGLISH
+    times: Annotated[
+        str,
+        Choice(UNSAID, "drop", "quarter", "month", "week", "day", "hour"),
+        "the finest time that stands in a profile; '': the promise says nothing about times",
+    ] = UNSAID
 
     name: ClassVar[str] = "user_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "subjects"
@@ -97,7 +107,15 @@ class UserKAnonymity:
             f" The users behind a profile never all have one and the same topic of a list of sensitive ones; topics "
             f"that {100 * self.topic_share:g} % of all users have, or more, do not count."
         )
-        return shared + (_MADE_OF_LABELS if self.labels else "") + (diverse if self.topics else "")
+        return (
+            shared + self._said_of_times + (_MADE_OF_LABELS if self.labels else "") + (diverse if self.topics else "")
+        )
+
+    @property
+    def _said_of_times(self) -> str:
+        article = "an" if self.times == "hour" else "a"
+        unless = {UNSAID: "", "drop": " It has no times."}
+        return unless.get(self.times, f" No time in it is finer than {article} {self.times}.")
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -110,8 +128,16 @@ class UserKAnonymity:
             "Anyone who knows that a person typed a rare query learns which group that person is in.",
             f"Whoever controls {accounts(self.k - 1)} can surround a person with profiles that they know, and what "
             "else the group's profile holds is then that person's.",
+            *self._how_to_read_times,
             ALONE,
         )
+
+    @property
+    def _how_to_read_times(self) -> tuple[str, ...]:
+        if self.times in (UNSAID, "drop"):
+            return ()
+        or_month = "" if self.times in ("month", "quarter") else _OR_MONTH
+        return (_AVERAGED.format(times=self.times) + or_month,)
 
     @property
     def releases(self) -> Kind:
@@ -143,6 +169,8 @@ class UserKAnonymity:
         # What tells profiles apart is what was published: preparing rows like the original would hide it.
         published = case.rows if case.published is None else case.published
         nameless, rows = _nameless(case, published)
+        if self.times != UNSAID:
+            yield from divided(case, partial(no_finer, self.times, carries_promise=True))
         if self.labels:
             yield self._labels(case, published)
         elif not self.phrases:
@@ -154,7 +182,7 @@ class UserKAnonymity:
         subject = case.shape.subject
         columns = [name for name in case.shape.released if name != subject]
         profiles = _profiles(case, published, [subject], columns)
-        of_people = list(people(case, profiles, made_of=self.releases))
+        of_people = list(people(case, profiles, made_of=self.releases, times=self.times))
         yield from of_people
         if self.topics:
             yield self._topics(case, profiles)

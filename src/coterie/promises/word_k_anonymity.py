@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -46,6 +47,7 @@ _MISSED = (
     "A detector misses names and other personal data, and nobody can recount what it missed: these pass as their words "
     "do. What it found is told by the run record alone."
 )
+_SAID = re.compile(r"Of [\d,]+ released queries [\d,]+ ")
 _COUNTED = {1: "each word", 2: "every two words", WHOLE: "all words"}
 
 
@@ -178,8 +180,27 @@ class WordKAnonymity:
             f"rows.{item}", invented, no_more, fault="have invented rows", looked_at=table.height, needs_original=True
         )
         yield self._crowded(original, table, name, detail)
+        if case.warnings is not None:
+            yield self._alone(case, table, case.warnings)
         if self.entities == "detect" and not case.foreign:
             yield self._entities(case, original, table)
+
+    def _alone(self, case: Case, table: pl.DataFrame, warnings: tuple[str, ...]) -> Check:
+        """The release says how many of its items one person alone typed, as many as there are."""
+        made_with = next((each for each in case.promised if isinstance(each, WordKAnonymity)), self)
+        alone, few = int((table["crowd"] <= 1).sum()), int((table["crowd"] < made_with.k).sum())
+        expected = typed_by_few(table.height, alone, few, made_with.k, self.window)
+        said = tuple(text for text in warnings if _SAID.match(text))
+        items = case.shape.item_nouns
+        return judged(
+            f"alone.{case.shape.item}",
+            said != expected,
+            f"the release says how many of its {items} one person alone typed",
+            fault="number is another one",
+            looked_at=table.height,
+            how=f"{alone:,} were typed by one person alone, {few:,} by fewer than {made_with.k}",
+            needs_original=True,
+        )
 
     def _entities(self, case: Case, original: Log, table: pl.DataFrame) -> Check:
         """The same with what was found to be one word, which the record lists; words alone are judged without it."""
@@ -212,6 +233,17 @@ class WordKAnonymity:
             carries_promise=True,
             largest_k=None if found.is_empty() else int(found["proved"].min()),  # type: ignore[arg-type]
         )
+
+
+def typed_by_few(queries: int, alone: int, few: int, k: int, window: str) -> tuple[str, ...]:
+    """How many released queries one person typed alone, and how many fewer than k did, for people; () where none."""
+    if not few:
+        return ()
+    when = "" if window == ALL_OF_IT else f" (or nobody, in the last {window})"
+    return (
+        f"Of {queries:,} released queries {alone:,} ({100 * alone / queries:.1f}%) were typed by one person alone"
+        f"{when}, word for word, and {few:,} by fewer than {k}: others typed their words, not these queries.",
+    )
 
 
 def _typing(original: Log, items: pl.DataFrame) -> int:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from coterie.core import registry
 from coterie.core.log import Log
 from coterie.core.params import with_values
+from coterie.core.people import person_in
 from coterie.core.promise import Case, Verdict, promise_class
 from coterie.errors import MissingError
 from coterie.promises import judge
@@ -40,4 +42,5 @@ def verify_foreign(
         foreign=True,
         published=published.frame.select(columns),
     )
-    return judge(case, (promised,))
+    of_log = published if original is None else original
+    return replace(judge(case, (promised,)), person=person_in(of_log.settings))

@@ -230,7 +230,10 @@ def consistent(sidecar: Sidecar, left_out: tuple[str, ...] | None = None) -> Che
         faults += ["limits"] * (sidecar.limits != limits_of(promises))
     elif not faults:
         needs = "the version of Coterie that wrote it: other versions may have other words"
-        return Check(name="sidecar", status="not checked", detail=detail, needs=needs)
+        unlike = _unlike_regime(sidecar)
+        if unlike:
+            needs += f". Settings here are not those of the regime it names, as this version has it ({unlike})"
+        return Check(name="sidecar", status="not checked", detail=detail, needs=needs, carries_promise=bool(unlike))
     return Check(
         name="sidecar",
         status="failed" if faults else "passed",
@@ -288,23 +291,48 @@ def _wrong_parameters(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator
     except CoterieError:
         yield "promises"
         return
-    if tuple(follow) != tuple(promises):
+    if tuple(follow) != tuple(promises) and (_is_of_today(sidecar) or _say_something_else(sidecar, follow)):
         yield "promises"
+
+
+def _say_something_else(sidecar: Sidecar, follow: Sequence[Promise]) -> bool:
+    """Whether promises of another version are others than these in a number that its promise or method had."""
+    if len(follow) != len(sidecar.promises):
+        return True
+    for ours, theirs, entry in zip(follow, sidecar.promised, sidecar.promises, strict=True):
+        mine, said = to_dict(ours), to_dict(theirs)
+        numbers = (mine.keys() | said.keys()) - {"sentence"}
+        known = [name for name in numbers if name in entry or name in sidecar.parameters]
+        if any(mine.get(name) != said.get(name) for name in known):
+            return True
+    return False
 
 
 def _wrong_regime(sidecar: Sidecar) -> Iterator[str]:
     """`regime` where the settings are not those of the regime that is named, but for what is said to be changed."""
-    if not sidecar.regime or not _is_of_today(sidecar):
-        if sidecar.changed and not sidecar.regime:
-            yield "changed"
-        return
+    if sidecar.changed and not sidecar.regime:
+        yield "changed"
+    if _is_of_today(sidecar) and _unlike_regime(sidecar):
+        yield "regime"
+
+
+def _unlike_regime(sidecar: Sidecar) -> str:
+    """Which settings are not those of the regime that is named, though nobody says that they were changed.
+
+    Another version may have had another file of the regime, and methods with other parameters: what it does not have,
+    or this version does not, is not compared.
+    """
+    if not sidecar.regime:
+        return ""
     if sidecar.regime not in regimes.names():
-        yield "regime"
-        return
+        return "regime"
     regime = regimes.load(sidecar.regime)
-    changed = regime.changed(sidecar.parameters, sidecar.prepare, sidecar.details)
-    if regime.method != sidecar.method or changed != sidecar.changed:
-        yield "regime"
+    if regime.method != sidecar.method:
+        return "method"
+    known = {name: value for name, value in sidecar.parameters.items() if name in regime.settings}
+    unlike = set(regime.changed(known, sidecar.prepare, sidecar.details)) ^ set(sidecar.changed)
+    own = {"prepare", "details"}
+    return ", ".join(sorted(unlike if _is_of_today(sidecar) else unlike & (set(known) | own)))
 
 
 def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Sequence[Shape]) -> Shape:

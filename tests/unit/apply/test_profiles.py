@@ -143,7 +143,7 @@ def made_up(monkeypatch):
 
 def test_each_member_gets_the_profile_of_the_group(made_up):
     run = a_run()
-    draft = release_groups(LOG, Plan(table=GROUPS), run)
+    draft = release_groups(LOG, Plan(table=GROUPS), run, times="day")
     a, b, c, d = _names()
     assert draft.frame.collect_schema().names() == ["user", "time", "query", "rank", "url"]
     assert rows_of(draft.frame) == sorted(
@@ -160,7 +160,7 @@ def test_each_member_gets_the_profile_of_the_group(made_up):
     assert rows.columns == ["user", "query", "time", "rank", "url", "group"]
     assert scales == models.events.Scales.of(models.groups.user_rows(LOG))
     assert keys("x", pl.Series(["a"])).tolist() == run.keys("x", pl.Series(["a"])).tolist()
-    assert rest == ["text", "nearest", rule]
+    assert rest == ["text", "nearest", rule, "day"]
 
 
 def test_what_a_method_asks_for_is_passed_on(made_up):
@@ -173,11 +173,11 @@ def test_what_a_method_asks_for_is_passed_on(made_up):
     rule = models.profiles.QueryRule(shares=choose, herding=False, max_share=0.3, language="german")
     assert made_up["load"] == [("printed", "drop", rule)]
     rows, _, _, *rest = made_up["centroids"][-1]
-    assert rest == ["printed", "drop", rule]
+    assert rest == ["printed", "drop", rule, "month"]
     assert rows.columns == ["user", "query", "group"]
     assert draft.warnings == (typed_alone(1, 2),)
     release_groups(LOG, Plan(table=GROUPS), a_run(), attrs="drop", choice="herding")
-    rows, *_, rule = made_up["centroids"][-1]
+    rows, *_, rule, _ = made_up["centroids"][-1]
     assert rows.columns == ["user", "query", "time", "rank", "url", "group"]  # queries are herded by hosts, too
     assert rule == models.profiles.QueryRule(herding=True)
     release_groups(LOG, Plan(table=GROUPS), a_run(), attrs="same_string")
@@ -185,9 +185,11 @@ def test_what_a_method_asks_for_is_passed_on(made_up):
 
 
 def test_nothing_alone_is_nothing_to_warn_of():
-    assert profiles._warnings(0, 5, "drop") == ()
-    assert profiles._warnings(0, 5, "nearest") == ()
-    assert profiles._warnings(1_000, 5_000, "nearest")[0].startswith("1,000 of 5,000 chosen queries, or their page")
+    assert profiles._warnings(0, 5, "drop", "month") == ()
+    assert profiles._warnings(0, 5, "nearest", "month") == ()
+    (warning,) = profiles._warnings(1_000, 5_000, "nearest", "month")
+    assert warning.startswith("1,000 of 5,000 chosen queries, or their page")
+    assert "cut to its month" not in warning  # all times are
 
 
 def test_words_about_queries_of_one_user():

@@ -26,6 +26,7 @@ CASES = [
     ("suppress_rare", {"k": 3, "attrs": "keep"}),
     ("suppress_rare", {"k": 3, "users": "pseudonym", "attrs": "drop"}),
     ("microaggregate", {"k": 3, "block_users": 20}),
+    ("microaggregate", {"k": 3, "block_users": 20, "times": "day"}),
     ("interest_microaggregate", {"k": 3, "publish": "queries"}),
     ("semantic_microaggregate", {"k": 3}),
     ("concept_microaggregate", {"k": 3, "block_users": 20}),

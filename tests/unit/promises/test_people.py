@@ -1,6 +1,7 @@
 """People behind names: computed again from the seed, and asked what they typed."""
 
 import base64
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import polars as pl
@@ -177,6 +178,50 @@ def test_somebody_who_typed_most_may_give_most():
 def test_details_that_are_no_averages(more, broken):
     check = _check("averages", _profile(FAIR, **more))
     assert check.broken == broken
+
+
+@pytest.mark.parametrize(("times", "time", "broken"), [
+    ("", DAY, 0),
+    ("day", DAY, 30),  # each query is one person's, so it has at most its month
+    ("day", DAY.replace(day=1), 0),
+    ("week", DAY.replace(day=1), 0),
+    ("week", DAY - timedelta(days=DAY.weekday()), 30),
+    ("hour", DAY.replace(hour=1), 30),
+    ("month", DAY.replace(day=1), 0),
+    ("quarter", DAY.replace(month=1, day=1), 0),
+    ("month", DAY.replace(month=1, day=1), 30),  # before anybody did anything
+])  # fmt: skip
+def test_a_query_of_one_person_has_at_most_its_month(times, time, broken):
+    promise = UserKAnonymity(k=5, times=times)
+    verdict = judge(case_of(_profile(FAIR, time=time), OWN, run=RUN), (promise,))
+    assert check_of(verdict, "averages").broken == broken
+
+
+def test_a_query_of_several_has_its_week():
+    """A Monday before the first of them did anything."""
+    monday = DAY - timedelta(days=DAY.weekday())
+    late = OWN.frame.with_columns(pl.col("query").str.replace("^. ", ""), pl.col("time") + timedelta(days=2))
+    rows = _profile([str(n) for n in range(30)], time=monday)
+    for times, broken in (("week", 0), ("day", 30)):
+        promise = UserKAnonymity(k=5, times=times)
+        verdict = judge(case_of(rows, replace(OWN, frame=late), run=RUN), (promise,))
+        assert check_of(verdict, "averages").broken == broken
+
+
+@pytest.mark.parametrize(("times", "time", "broken"), [
+    ("drop", datetime(2020, 1, 1), 1), ("drop", None, 0),
+    ("quarter", datetime(2020, 2, 1), 1), ("quarter", datetime(2020, 4, 1), 0),
+    ("month", datetime(2020, 2, 3), 1), ("month", datetime(2020, 2, 1, 0, 0, 1), 1), ("month", datetime(2020, 2, 1), 0),
+    ("week", datetime(2020, 2, 4), 1), ("week", datetime(2020, 2, 3), 0), ("week", datetime(2020, 2, 1), 0),
+    ("day", datetime(2020, 2, 4, 1), 1), ("day", datetime(2020, 2, 4), 0),
+    ("hour", datetime(2020, 2, 4, 1, 1), 1), ("hour", datetime(2020, 2, 4, 1), 0),
+])  # fmt: skip
+def test_no_time_is_finer_than_promised(times, time, broken):
+    """Without the original, too, and all of a promise: exit code 1."""
+    rows = _profile(["tea"], time=time)
+    verdict = judge(case_of(rows), (UserKAnonymity(k=5, times=times),))
+    assert check_of(verdict, "times").broken == 5 * broken
+    assert (verdict.exit_code == 1) == bool(broken)
 
 
 def test_exact_times_of_one_person():

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
+from coterie import regimes
 from coterie.core.promise import Check
 from coterie.errors import InputError
 from coterie.methods.affinity import Affinity
@@ -406,3 +407,41 @@ def test_words_of_another_version_are_not_compared(written):
     assert check.text.endswith("needs the version of Coterie that wrote it: other versions may have other words")
     _put(path, {**data, "coterie": "0.0.1", "parameters": {**data["parameters"], "k": 500}})
     assert coterie.verify(path, _tea()).exit_code == 1
+
+
+def test_a_promise_of_another_version_is_compared_as_far_as_it_goes(written):
+    """A number that this version does not have, or that one did not, is no fault; another number is."""
+    path, data = written
+    (promise,) = data["promises"]
+    older = {name: value for name, value in promise.items() if name != "times"}
+    fewer = {name: value for name, value in data["parameters"].items() if name != "times"}
+    _put(path, {**data, "coterie": "0.0.1", "promises": [older], "parameters": fewer})
+    assert coterie.verify(path, _tea()).exit_code == 0
+    _put(path, {**data, "coterie": "0.0.1", "promises": [{**promise, "times": "hour"}]})
+    check = next(check for check in coterie.verify(path, _tea()).checks if check.name == "sidecar")
+    assert check.status == "failed"
+
+
+def test_the_regime_is_compared_whatever_the_version(written):
+    """Of another version it cannot be told whether settings or the regime's file changed: not checked, exit 3."""
+    path, data = written
+    google = regimes.load("google_2024")
+    said = {**data, "regime": "google_2024", "prepare": list(google.prepare)}
+    changed = list(google.changed(data["parameters"], google.prepare))
+    assert "k" in changed
+
+    def verdict(**more):
+        _put(path, {**said, **more})
+        found = coterie.verify(path, _tea(), steps=data["prepare"])
+        return found.exit_code, next(check for check in found.checks if check.name == "sidecar")
+
+    assert verdict(changed=changed)[1].status == "passed"
+    assert verdict(changed=changed, coterie="0.0.1")[0] == 0
+    for hidden in ([], [name for name in changed if name != "k"]):
+        assert verdict(changed=hidden)[1].status == "failed"
+        code, check = verdict(changed=hidden, coterie="0.0.1")
+        assert (code, check.status, check.carries_promise) == (3, "not checked", True)
+        assert "not those of the regime it names" in check.text
+        assert "k" in check.text.rpartition("(")[2]
+    assert verdict(changed=[], coterie="0.0.1", regime="mozilla")[1].text.endswith("(method)")
+    assert verdict(changed=[], coterie="0.0.1", regime="of_tomorrow")[1].text.endswith("(regime)")

@@ -30,6 +30,7 @@ KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_q
 """How many distinct queries of a person are known; never more than half of theirs, so that some are left to learn."""
 FIVE = "five_queries"
 POINTS = "% points"
+_CUTS = {"week": "1w", "month": "1mo", "quarter": "1q"}
 _MOST_WORDS = 40  # of a query that are looked through for shorter texts
 
 
@@ -44,7 +45,7 @@ class Profiles:
     rows: pl.DataFrame
     """group, item, n: how often each string stands in the profile of a group."""
     days: pl.DataFrame
-    """group, item, day: on which days; none where the release has no times."""
+    """group, item, day: on which days, or first days of weeks, months or quarters; none where there are no times."""
     typed: pl.DataFrame
     """user, item, n: how often each user of the original typed a string."""
     typed_days: pl.DataFrame
@@ -86,7 +87,8 @@ def profiles_of(comparison: Comparison, besides: pl.Series | None = None) -> Pro
     members = grouped.join(numbers, on="group").select("user", "name", pl.col("number").alias("group")).sort("user")
     names = members.group_by("group").agg(pl.col("name").min())
     released = comparison.released.join(names, left_on="subject", right_on="name").select("group", "item", "time")
-    return _numbered(comparison, members.select("user", "group"), released, besides)
+    cut = _CUTS.get(comparison.release.params.get("times", ""), "1d")
+    return _numbered(comparison, members.select("user", "group"), released, besides, cut)
 
 
 def everybody_alone(comparison: Comparison) -> Profiles:
@@ -99,8 +101,13 @@ def everybody_alone(comparison: Comparison) -> Profiles:
 
 
 def _numbered(
-    comparison: Comparison, members: pl.DataFrame, released: pl.DataFrame, besides: pl.Series | None = None
+    comparison: Comparison,
+    members: pl.DataFrame,
+    released: pl.DataFrame,
+    besides: pl.Series | None = None,
+    cut: str = "1d",
 ) -> Profiles:
+    """`cut`: what times of the release are cut to, so that whoever knows a day looks for what holds it."""
     typed = comparison.original.select("item", "time", user="subject").drop_nulls("user")
     strings = [typed["item"], released["item"], *([] if besides is None else [besides])]
     texts = pl.concat(strings).unique().sort().alias("text").to_frame().with_row_index("item")
@@ -112,7 +119,8 @@ def _numbered(
         return rows.group_by(who, "item").agg(pl.len().cast(pl.Int64).alias("n")).sort(who, "item")
 
     def dated(rows: pl.DataFrame, who: str) -> pl.DataFrame:
-        days = rows.drop_nulls("time").select(who, "item", day=pl.col("time").dt.date().cast(pl.Int32))
+        day = pl.col("time").dt.truncate(cut).dt.date().cast(pl.Int32)
+        days = rows.drop_nulls("time").select(who, "item", day=day)
         return days.unique().sort(who, "item", "day")
 
     typed, released = by_number(typed), by_number(released)

@@ -133,6 +133,7 @@ findings = (
         options="--record DIR",
     ),
 )
+_COARSENING = ("common", "nearest", "same_string")  # what may cut single times to the month
 _KNOWLEDGE = ("one_query", "query_and_day", "two_queries")
 _NO_DAY = -(2**31)
 
@@ -178,7 +179,8 @@ def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
     """What units tell somebody who saw one search or two."""
     try:
         units = units_of(comparison)
-    except NotApplicableError:  # no unit has more than one row, or nobody knows whose it is
+    except NotApplicableError as error:  # counts in place of rows, or nobody knows whose rows these are
+        yield Score("units", None, f"does not apply: {error}")
         return
     seen = comparison.original.join(users, on="subject", how="semi")
     others = comparison.given("outsiders") if comparison.has("outsiders") else None
@@ -186,7 +188,7 @@ def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
         yield Score("outsiders", others["subject"].n_unique(), "people who are not in the log")
     typed = comparison.original.select(person="subject", item="item").drop_nulls().unique()
     params = comparison.release.params  # a day may stand for a week or a month
-    coarse = params.get("attrs") == "common" or params.get("times") in ("week", "month", "quarter")
+    coarse = params.get("attrs") in _COARSENING or params.get("times") in ("week", "month", "quarter")
     seed, known_of = comparison.seed, {kind: known(seen, kind) for kind in _KNOWLEDGE}
 
     def told(moment: str, rows: pl.DataFrame, coarse: bool) -> Iterator[Score]:

@@ -65,6 +65,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     details = [name for name in models.events.EVENT if name != QUERIES.item]
     bare = all(users.after[name].null_count() == users.after.height for name in details)
     eq1, attrs = params.get("eq1", "text"), params.get("attrs", "drop" if bare else "nearest")
+    times = params.get("times", models.profiles.EXACT)
     first = users.members.filter(pl.col("user") == pl.col("user").min().over("group"))
     released = users.after.join(first, on="user").select("group", *models.events.EVENT)
     # The same users, whatever the release: the middle of them all, and random groups of the same sizes.
@@ -75,10 +76,10 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     def at_random() -> dict[str, float]:
         shuffled = random_groups(users)
         grouped = users.before.join(shuffled, on="user").sort("group", "user", *models.events.EVENT_ORDER)
-        profiles = models.profiles.centroids(grouped, users.scales_before, users.keys, eq1, attrs)
+        profiles = models.profiles.centroids(grouped, users.scales_before, users.keys, eq1, attrs, times=times)
         return sums(users, shuffled, profiles, middle, eq1)
 
-    random = comparison.of_log((*asked, groups.sort().to_numpy().tobytes()), at_random)
+    random = comparison.of_log((*asked, times, groups.sort().to_numpy().tobytes()), at_random)
     yield Score("users", users.members.height, users.unit)
     yield Score("groups", groups.n_unique(), "groups")
     for key, value in ours.items():
