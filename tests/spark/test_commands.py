@@ -1,5 +1,6 @@
 """The command line on a cluster, and what it says where something is wrong."""
 
+import json
 import os
 import subprocess
 import sys
@@ -103,3 +104,30 @@ if __name__ == "__main__":
         env={**environment, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
     )  # fmt: skip
     assert done.stdout.strip().endswith("equal"), done.stderr[-3000:]
+
+
+def test_who_is_counted_is_said_there_too(cluster, environment, tmp_path):
+    """Warning, sentence and sidecar of a log that has sessions only, and a column that nobody named."""
+    lines = "".join(f"s{n % 9}\ttea {n % 4}\t2020-02-03 09:00:00\tphone\n" for n in range(90))
+    (tmp_path / "log.tsv").write_text("session_id\tsearch_term\tcreated_at\tdevice\n" + lines)
+    run = ["anonymize", "suppress_rare", tmp_path / "log.tsv", "--k", "3", "--seed", "5", "--history", "none"]
+    run += ["--details", "device", "-o"]
+    here = _run(environment, *run, tmp_path / "here.tsv")
+    there = _run(environment, *run, tmp_path / "there.tsv", "--engine", cluster.address)
+    assert (here.returncode, there.returncode) == (0, 0), there.stderr[-2000:]
+    said = " ".join(there.stderr.split())
+    assert "k counts sessions, not people" in said
+    assert "Columns were guessed" in said
+    assert (tmp_path / "there.tsv").read_bytes() == (tmp_path / "here.tsv").read_bytes()
+    sidecars = [json.loads((tmp_path / f"{name}.tsv.json").read_text()) for name in ("here", "there")]
+    assert sidecars[0] == sidecars[1]
+    assert sidecars[1]["reading"]["columns"]["user"] == "session_id"
+
+
+def test_a_dataframe_says_who_is_counted(session):
+    import coterie
+
+    rows = [(f"ip{n % 9}", f"tea {n % 4}") for n in range(90)]
+    log = coterie.log(session.createDataFrame(rows, "client_ip string, q string"))
+    assert log.settings["columns"] == {"query": "q", "user": "client_ip"}
+    assert [text.partition(",")[0] for text in log.warnings] == ["k counts addresses"]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import polars as pl
 import pytest
 
 import coterie
@@ -33,6 +34,10 @@ CASES = [
     ("generalize", {"k": 3}),
     ("generalize_visits", {"k": 3}),
     ("common_visits", {"k": 3}),
+    ("suppress_rare", {"k": 3, "k_details": 2, "times": "week"}),
+    ("suppress_rare", {"k": 3, "k_details": 2, "times": "month", "users": "pseudonym", "details": True}),
+    ("affinity", {"k": 3, "k_details": 5, "times": "hour", "details": True}),
+    ("generalize", {"k": 3, "k_details": 2, "times": "drop", "details": True}),
 ]
 
 
@@ -45,6 +50,22 @@ def _no_noise(count):
 def log_for(shape):
     kind = "visits" if shape is VISITS else "topics"
     return coterie.prepare(coterie.read(f"synth:users=40,seed=7,kind={kind}"))
+
+
+@cache
+def detailed_log():
+    """The same searches with two columns more."""
+    log = log_for(QUERIES)
+    rows = log.frame.collect()
+    kinds = pl.Series("device", [["phone", "desk", None][at % 3] for at in range(rows.height)], dtype=pl.String)
+    rows = rows.with_columns(kinds, pl.col("user").str.slice(-1).alias("country"))
+    return replace(log, frame=rows.lazy(), shape=log.shape.with_details(["device", "country"]))
+
+
+def case_of(name, params):
+    """The method, and the log that it is tried on: with further details where `details` is said."""
+    method = registry.method(name)(**{name: value for name, value in params.items() if name != "details"})
+    return method, detailed_log() if params.get("details") else log_for(method.accepts[0])
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +81,7 @@ def scattered(log, seed=1, **options):
 
 @pytest.mark.parametrize(("name", "params"), CASES, ids=str)
 def test_a_release_is_the_same_wherever_rows_are(name, params):
-    method = registry.method(name)(**params)
-    log = log_for(method.accepts[0])
+    method, log = case_of(name, params)
     here = coterie.anonymize(log, method, seed=5)
     elsewhere = scattered(log)
     there = coterie.anonymize(elsewhere, method, seed=5)
