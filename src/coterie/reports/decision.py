@@ -288,21 +288,33 @@ def _line(release: ReleaseView, risk: Risk, about: About, shape: str) -> Line:
     if not measured:
         return _without_attack(release, risk, threshold, weighed)
     lines = [_weighed(release, each, threshold, shape) for each in measured]
+    if release.elsewhere and any(each not in measured and _is_open(release, each) for each in weighed):
+        # On a cluster the harmless attacks may be those that could be tried.
+        lines.append(Line(risk=risk, outcome="not measured", threshold=threshold))
     # By outcome first: a rate with a wide interval must not hide a smaller one that is shown to be too large.
     return min(lines, key=lambda line: (list(OUTCOMES).index(line.outcome), -(line.after or 0.0)))
 
 
 def _without_attack(release: ReleaseView, risk: Risk, threshold: float | None, weighed: Sequence[Weighed]) -> Line:
     """A risk without a rate: every attack was tried and has no meaning, or else nothing is known."""
-    always = {name for name in measures.names_of_all() if all(has_default(need) for need in measures.load(name).needs)}
     tried = [
         _NO_NAMES if _nameless(release, each) else release.left_out.get(each.measure)
-        for each in weighed if each.measure in always
+        for each in weighed if each.measure in _always()
     ]  # fmt: skip
     reasons = [reason for reason in tried if reason is not None]
     if reasons and len(reasons) == len(tried):
         return Line(risk=risk, outcome="does not apply", threshold=threshold, reason=reasons[0])
     return Line(risk=risk, outcome="not measured", threshold=threshold)
+
+
+def _always() -> set[str]:
+    """The measures that are taken where nothing but a release, its log and its record is given."""
+    return {name for name in measures.names_of_all() if all(has_default(need) for need in measures.load(name).needs)}
+
+
+def _is_open(release: ReleaseView, each: Weighed) -> bool:
+    """Whether an attack that could have been tried was neither tried nor found to have no meaning."""
+    return each.measure in _always() and each.measure not in release.left_out and not _nameless(release, each)
 
 
 def _nameless(release: ReleaseView, each: Weighed) -> bool:
