@@ -141,5 +141,10 @@ def test_steps_run_wherever_rows_are():
     here, there = coterie.prepare(raw, steps), coterie.prepare(scattered(raw), steps)
     assert there.steps == here.steps
     assert there.frame.collect().sort("row").equals(here.frame.collect().sort("row"))
+    mail = pl.when(pl.col("row") % 5 == 0).then(pl.lit("kim@mail.example.org")).otherwise("query").alias("query")
+    raw = replace(raw, frame=raw.frame.with_columns(mail).collect().lazy())
+    here, there = coterie.prepare(raw, ["default", "scrub"]), coterie.prepare(scattered(raw), ["default", "scrub"])
+    assert there.frame.collect().sort("row").equals(here.frame.collect().sort("row"))
+    assert here.history[-1].counts["email"] > 0
     with pytest.raises(ParameterError, match="The step sample runs on one machine"):
         coterie.prepare(scattered(raw), ["sample"])
