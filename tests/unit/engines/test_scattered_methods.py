@@ -33,6 +33,7 @@ CASES = [
     ("affinity", {"k": 3}),
     ("generalize", {"k": 3}),
     ("generalize_visits", {"k": 3}),
+    ("generalize_visits", {"k": 3, "details": ""}),
     ("common_visits", {"k": 3}),
     ("suppress_rare", {"k": 3, "k_details": 2, "times": "week"}),
     ("suppress_rare", {"k": 3, "k_details": 2, "times": "month", "users": "pseudonym", "details": True}),
@@ -98,15 +99,30 @@ def test_suppress_rare_brings_no_rows_here(log):
     assert elsewhere.engine.came == 0
 
 
-def test_counts_are_the_same_before_noise(log):
+@pytest.mark.parametrize(
+    ("name", "params"), [("generalize_visits", {"k": 3}), ("private_counts", {"epsilon": 8.0, "delta": 1e-3})], ids=str
+)
+def test_a_plan_and_its_release_bring_no_rows_here(name, params):
+    """What comes is asked for by `small`: distinct paths and hosts, or pairs of users and queries, each once."""
+    method = registry.method(name)(**params)
+    elsewhere = scattered(log_for(method.accepts[0]))
+    run = Run(engine=elsewhere.engine, seed=1, words=_no_noise)
+    draft = method.release(elsewhere, method.plan(learn(method, elsewhere, run), elsewhere, run), run)
+    assert elsewhere.engine.came == 0
+    assert draft.frame.collect().height > 0
+
+
+@pytest.mark.parametrize("params", [{}, {"items": "phrases"}, {"items": "clicks"}, {"days": "2006-03-01..2006-03-03"}])
+def test_counts_are_the_same_before_noise(log, params):
     """The noise itself cannot be repeated; here it is that of a test."""
-    method = registry.method("private_counts")(epsilon=8.0, delta=1e-3)
+    method = registry.method("private_counts")(epsilon=24.0, delta=1e-2, k=2, **params)
     assert runs_anywhere(method)
     plans = []
     for each in (log, scattered(log)):
         run = Run(engine=each.engine or Local(), seed=1, words=_no_noise)
         plans.append(method.plan(learn(method, each, run), each, run))
-    assert plans[0].table.collect().sort("item").equals(plans[1].table.collect().sort("item"))
+    order = ["table", "item", "detail"]
+    assert plans[0].table.collect().sort(order).equals(plans[1].table.collect().sort(order))
     assert plans[0].table.collect().height > 0
 
 
@@ -133,6 +149,18 @@ def test_a_log_that_is_too_large_for_the_driver_is_refused(log):
         coterie.anonymize(scattered(log, limit=100), registry.method("affinity")(k=3), seed=1)
     released = coterie.anonymize(scattered(log, limit=100), registry.method("suppress_rare")(k=3), seed=1)
     assert released.rows > 100
+
+
+def test_pairs_come_here_once_each(log):
+    """A limit between the pairs and the rows is enough for counts, and none of them for a method that needs rows."""
+    rows = log.frame.collect()
+    pairs = rows.select("user", "query").unique().height
+    assert pairs < rows.height
+    method, limited = registry.method("private_counts")(epsilon=8.0, delta=1e-3), scattered(log, limit=pairs)
+    run = Run(engine=limited.engine, seed=1, words=_no_noise)
+    assert method.plan(learn(method, limited, run), limited, run).table.collect().height > 0
+    with pytest.raises(InputError, match="on one machine"):
+        learn(method, few := scattered(log, limit=pairs - 1), Run(engine=few.engine, seed=1))
 
 
 def test_steps_run_wherever_rows_are():

@@ -139,17 +139,21 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     themselves = people.select(original="subject", released="subject")
     key = (__name__, comparison.seed, spoken, n)
 
-    def attacked(profiles: pl.LazyFrame, became: pl.DataFrame, names: int) -> pl.DataFrame:
+    def before() -> pl.DataFrame:
         if engine.here:
-            return attack(known, profiles.collect(), became, spoken)
-        return _attack_there(engine, known, profiles, became, spoken, names)
+            return attack(known, comparison.pairs_before, themselves, spoken)
+        return _attack_there(engine, known, original, themselves, spoken, people.height)
 
-    yield from _scores("before", comparison.of_log(key, lambda: attacked(original, themselves, people.height)), n)
+    yield from _scores("before", comparison.of_log(key, before), n)
     yield Score("after.names", names.height, "names")
     if names.is_empty():
         yield from (Score(f"after.{key}", None, "does not apply: no names") for key in KNOWLEDGE)
     else:
-        yield from _scores("after", attacked(released, comparison.names, names.height), n)
+        if engine.here:
+            after = attack(known, comparison.pairs_after, comparison.names, spoken)
+        else:
+            after = _attack_there(engine, known, released, comparison.names, spoken, names.height)
+        yield from _scores("after", after, n)
         yield Score("after.chance", _chance(known, names, comparison.names), "% of users")
 
 
@@ -264,7 +268,8 @@ def _attack_there(
         weights.append(owners.select("text", pl.Series("weight", weight)))
 
     def of_block(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return _fits(asked, theirs, spoken, rows.unique().collect(engine="streaming"), weights).lazy()
+        schema = dict.fromkeys(("id", "column", *_FITS), pl.Int64())
+        return rows.unique().map_batches(lambda pairs: _fits(asked, theirs, spoken, pairs, weights), schema=schema)
 
     return asked.rates(engine.total(engine.blocks(owned, of_block, ["subject"]), lambda rows: rows, _best))
 

@@ -70,8 +70,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
 
 def _by_kind(items: pl.LazyFrame) -> pl.LazyFrame:
     """kind, n, items: rows and different items that look like personal data."""
-    found = personal(items.collect(engine="streaming"))
-    return found.lazy().group_by("kind").agg(pl.col("n").sum(), pl.len().cast(pl.Int64).alias("items"))
+    found = items.map_batches(personal, schema={**items.collect_schema(), "kind": pl.String()})
+    return found.group_by("kind").agg(pl.col("n").sum(), pl.len().cast(pl.Int64).alias("items"))
 
 
 def _summed(kinds: pl.LazyFrame) -> pl.LazyFrame:
