@@ -230,10 +230,7 @@ def measure_file(
     `given` is what some measures need besides: see `verbs.measure`. Logs in it (`later`) are paths here. Keys are
     in the words of the log where they are `for_people`.
     """
-    for name in names:
-        registry.module("measures", name)
-        if engine is not None and not runs_anywhere(name):
-            raise ParameterError(f"The measure {name!r} runs on one machine; leave out --engine.")
+    _refuse_measures(names, engine)
     progress("read")
     near = bring_release(out, sidecar)
     release = verbs.load_release(near.path, record)
@@ -266,6 +263,14 @@ def measure_file(
     return scores_in_words_of(log.shape, scores) if for_people else scores
 
 
+def _refuse_measures(names: Sequence[str], engine: str | None) -> None:
+    """Raise an error for a measure that nobody knows, or that does not run on a cluster where one is to do the work."""
+    for name in names:
+        registry.module("measures", name)
+        if engine is not None and not runs_anywhere(name):
+            raise ParameterError(f"The measure {name!r} runs on one machine; leave out --engine.")
+
+
 def _loaded(given: Mapping[str, Any], reading: Reading | None, note: Note) -> dict[str, Any]:
     """What measures need, with logs and releases in place of their paths."""
     readers: dict[str, Callable[[Any], Any]] = {
@@ -291,17 +296,20 @@ def report_files(
     sidecars: Sequence[str] = (),
     force: bool = False,
     store: Store | None = None,
+    engine: str | None = None,
     weighed: Callable[[Sheet], None] | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[str]:
     """Write a report about released files, each verified again; returns those whose promise is broken.
 
+    `engine` is the address of a Spark cluster, which reads the original, and verifies and counts there: the page then
+    says which measures run on one machine, and were not taken.
+
     `sidecars` are those of tables of databases, one for each of them. `names` are the measures to take, in place of
     all; what the first page cannot do without is always counted. `weighed`: see `report_verified`.
     """
-    for name in names:
-        registry.module("measures", name)
+    _refuse_measures(names, engine)
     given = given or {}
     if records and len(records) != len(outs):
         raise ParameterError(f"Give one --record for each of the {len(outs)} files, or none.")
@@ -313,35 +321,39 @@ def report_files(
     folders = [*records, *(Path(value) for name, value in given.items() if INPUTS[name].kind == "record")]
     inside = [folder / name for folder in folders for name in record_files(folder)]
     others = [files_of_paths(value) for name, value in given.items() if INPUTS[name].kind == "log"]
-    logs = [*files_of_paths(original), *(path for files in others for path in files)]
+    read = files_of_paths(original) if engine is None else [path for path in map(Path, original) if path.is_file()]
+    logs = [*read, *(path for files in others for path in files)]
     refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
     loaded = [verbs.load_release(near.path, records[at] if records else None) for at, near in enumerate(nearby)]
     progress("read")
     readings = [reading_like(near.path, reading) for near in nearby]
     _refuse_read_differently([label_of(out) for out in outs], readings)
-    log = read_logs(original, readings[0], note=note)
-    also = _loaded(given, reading, note)
-    releases = []
-    for place, release in enumerate(loaded):
-        progress("verify", place / len(loaded))
-        releases.append(verified_again(release, log))
-    if names:
-        also["names"] = list(dict.fromkeys([*names, *on_sheet()]))
-    report_verified(
-        log,
-        releases,
-        to,
-        about=about,
-        edition=edition,
-        show_values=show_values,
-        seed=seed,
-        force=force,
-        tell=note,
-        weighed=weighed,
-        store=store,
-        progress=progress,
-        **also,
-    )
+    with session_for(engine) as session:
+        log = read_logs(original, readings[0] if session is None else {**readings[0], "session": session}, note=note)
+        if log.engine is not None:  # every release is compared with it
+            log = replace(log, frame=log.engine.keep(log.frame))
+        also = _loaded(given, reading, note)
+        releases = []
+        for place, release in enumerate(loaded):
+            progress("verify", place / len(loaded))
+            releases.append(verified_again(release, log))
+        if names:
+            also["names"] = list(dict.fromkeys([*names, *on_sheet()]))
+        report_verified(
+            log,
+            releases,
+            to,
+            about=about,
+            edition=edition,
+            show_values=show_values,
+            seed=seed,
+            force=force,
+            tell=note,
+            weighed=weighed,
+            store=store if session is None else None,  # what a cluster leaves out must not be missing elsewhere
+            progress=progress,
+            **also,
+        )
     return [label_of(out) for out, release in zip(outs, releases, strict=True) if release.verdict.broken]
 
 

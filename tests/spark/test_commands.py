@@ -1,5 +1,6 @@
 """The command line on a cluster, and what it says where something is wrong."""
 
+import json
 import os
 import subprocess
 import sys
@@ -27,6 +28,53 @@ def test_the_same_file_as_without_an_engine(cluster, environment, log, tmp_path)
     there = _run(environment, *run, tmp_path / "there.tsv", "--engine", cluster.address)
     assert (here.returncode, there.returncode) == (0, 0), there.stderr[-2000:]
     assert (tmp_path / "there.tsv").read_bytes() == (tmp_path / "here.tsv").read_bytes()
+
+
+def test_who_is_counted_is_said_there_too(cluster, environment, tmp_path):
+    """Warning, sentence and sidecar of a log that has sessions only, and a column that nobody named."""
+    lines = "".join(f"s{n % 9}\ttea {n % 4}\t2020-02-03 09:00:00\tphone\n" for n in range(90))
+    (tmp_path / "log.tsv").write_text("session_id\tsearch_term\tcreated_at\tdevice\n" + lines)
+    run = ["anonymize", "suppress_rare", tmp_path / "log.tsv", "--k", "3", "--seed", "5", "--history", "none"]
+    run += ["--details", "device", "-o"]
+    here = _run(environment, *run, tmp_path / "here.tsv")
+    there = _run(environment, *run, tmp_path / "there.tsv", "--engine", cluster.address)
+    assert (here.returncode, there.returncode) == (0, 0), there.stderr[-2000:]
+    said = " ".join(there.stderr.split())
+    assert "k counts sessions, not people" in said
+    assert "Columns were guessed" in said
+    assert (tmp_path / "there.tsv").read_bytes() == (tmp_path / "here.tsv").read_bytes()
+    sidecars = [json.loads((tmp_path / f"{name}.tsv.json").read_text()) for name in ("here", "there")]
+    assert sidecars[0] == sidecars[1]
+    assert sidecars[1]["reading"]["columns"]["user"] == "session_id"
+
+
+def test_a_page_about_a_release(cluster, environment, log, tmp_path):
+    """Verified and measured on the cluster: the same numbers, and what takes one machine is named."""
+    out, record = tmp_path / "safe.parquet", tmp_path / "record"
+    made = [
+        "anonymize",
+        "microaggregate",
+        log,
+        "--k",
+        "3",
+        "--seed",
+        "5",
+        "--history",
+        "none",
+        "--record",
+        record,
+        "-o",
+    ]
+    assert _run(environment, *made, out).returncode == 0
+    run = ["report", out, "--original", log, "--record", record, "--seed", "3", "--measures", "linkage,witness", "-o"]
+    here = _run(environment, *run, tmp_path / "here.json")
+    there = _run(environment, *run, tmp_path / "there.json", "--engine", cluster.address)
+    assert (here.returncode, there.returncode) == (0, 0), there.stderr[-2000:]
+    pages = [json.loads((tmp_path / f"{name}.json").read_text()) for name in ("here", "there")]
+    scores = [{(s["name"], s["key"]): s["value"] for s in page["releases"][0]["scores"]} for page in pages]
+    assert {name for name, _ in scores[1]} == {"linkage", "witness", "personal_data"}
+    assert {key: scores[0][key] for key in scores[1]} == scores[1]
+    assert pages[1]["releases"][0]["checks"] == pages[0]["releases"][0]["checks"]
 
 
 def test_the_doctor(cluster, environment):
@@ -103,3 +151,12 @@ if __name__ == "__main__":
         env={**environment, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
     )  # fmt: skip
     assert done.stdout.strip().endswith("equal"), done.stderr[-3000:]
+
+
+def test_a_dataframe_says_who_is_counted(session):
+    import coterie
+
+    rows = [(f"ip{n % 9}", f"tea {n % 4}") for n in range(90)]
+    log = coterie.log(session.createDataFrame(rows, "client_ip string, q string"))
+    assert log.settings["columns"] == {"query": "q", "user": "client_ip"}
+    assert [text.partition(",")[0] for text in log.warnings] == ["k counts addresses"]

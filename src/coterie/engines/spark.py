@@ -262,6 +262,11 @@ class Spark(Remote):
         with _translated():
             return [bytes(row[0]) for row in rows.limit(count).collect()]
 
+    def sample(self, rows: DataFrame, count: int) -> pl.DataFrame:
+        """The first rows, here."""
+        with _translated():
+            return to_polars(rows.limit(count).toArrow())
+
     # --- what it can do ------------------------------------------------------------------------------
 
     def put(self, rows: pl.DataFrame) -> Table:

@@ -81,7 +81,7 @@ def read(
     good = parsed.frame.filter(pl.col("bad").is_null()) if parsed.bad else parsed.frame
     shape, frame = parsed.loaded.shape, _rows_of(good, parsed.loaded)
     people = _people(frame, parsed.loaded, options, source.label)
-    notes += (*parsed.loaded.notes, *_remarks(parsed), *people.notes)
+    notes += (*parsed.loaded.notes, *remarks_of(parsed), *people.notes)
     counts = {"lines": parsed.lines, "bad": parsed.bad, **parsed.loaded.counts}
     log = Log(
         frame=frame,
@@ -90,7 +90,7 @@ def read(
         resources=(source.folder,),
         sources=source.given,
         reading=replace(options, columns=parsed.loaded.columns or options.columns).said(parsed.loaded.settings),
-        settings=_settings(parsed.loaded, options),
+        settings=settings_of(parsed.loaded, options),
         guessed=parsed.loaded.guessed,
         warnings=people.warnings,
     )
@@ -229,13 +229,13 @@ def table_log(data: Any, options: Options | None = None) -> Log:
         frame=rows,
         shape=shape,
         history=(step,),
-        settings=_settings(loaded, options),
+        settings=settings_of(loaded, options),
         guessed=loaded.guessed,
         warnings=people.warnings,
     )
 
 
-def _settings(loaded: Loaded, options: Options) -> dict[str, int | str | Mapping[str, str] | tuple[str, ...]]:
+def settings_of(loaded: Loaded, options: Options) -> dict[str, int | str | Mapping[str, str] | tuple[str, ...]]:
     """What the rows depend on, and everybody may know."""
     said: dict[str, Any] = {"columns": dict(loaded.columns), "details": options.named_details}
     said |= {"user_field": options.user_field, "date": options.date, "counted": loaded.counted}
@@ -261,14 +261,14 @@ def _rows_of(good: pl.LazyFrame, loaded: Loaded) -> pl.LazyFrame:
     return frame
 
 
-class _People(NamedTuple):
+class People(NamedTuple):
     """What is to be said about those whom k counts."""
 
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def _people(frame: pl.LazyFrame, loaded: Loaded, options: Options, label: str) -> _People:
+def _people(frame: pl.LazyFrame, loaded: Loaded, options: Options, label: str) -> People:
     """Notes and warnings about whom k counts; raises where a column was guessed that names rows rather than people.
 
     Things that have owners are no people, and their names are not read.
@@ -276,16 +276,22 @@ def _people(frame: pl.LazyFrame, loaded: Loaded, options: Options, label: str) -
     shape = loaded.shape
     column = shape.owner or shape.subject
     if column not in frame.collect_schema():
-        return _People()
-    noun = column if shape.owner else shape.subject_noun
+        return People()
     counts = frame.select(column).drop_nulls().group_by(column).len().collect(engine="streaming")
-    alike = look_alikes(counts[column], noun)
     if shape.owner:
-        return _People(alike)
-    rows, different = int(counts["len"].sum()), counts.height
-    warnings = cautions(_settings(loaded, options))
+        return People(look_alikes(counts[column], column))
+    alike = look_alikes(counts[column], shape.subject_noun)
+    return who_is_counted(int(counts["len"].sum()), counts.height, alike, loaded, options, label)
+
+
+def who_is_counted(
+    rows: int, different: int, alike: tuple[str, ...], loaded: Loaded, options: Options, label: str
+) -> People:
+    """What is to be said of so many different names in so many rows; raises where a guessed column names no people."""
+    shape = loaded.shape
+    warnings = cautions(settings_of(loaded, options))
     if not nearly_unique(rows, different):
-        return _People(alike, warnings)
+        return People(alike, warnings)
     chosen = loaded.guessed_subject or (loaded.counted if loaded.counted != ADDRESS_AND_AGENT else "")
     # Asked once: rows that follow others, as in a gate, are read as those were.
     if chosen and options.guess:  # by us, and not by whoever knows the log
@@ -295,7 +301,7 @@ def _people(frame: pl.LazyFrame, loaded: Loaded, options: Options, label: str) -
             f"values in {rows:,} rows, as numbers of requests or visits do, and k has to count people. Say what names "
             f"them (this one too, where it does): {option}."
         )
-    return _People(
+    return People(
         alike,
         (
             *warnings,
@@ -425,7 +431,7 @@ def _load(loaded: object, name: str, source: Source) -> Parsed:
     return Parsed(loaded, frame, lines, bad, tuple(numbers[: len(remarked)]))
 
 
-def _remarks(parsed: Parsed) -> Iterator[str]:
+def remarks_of(parsed: Parsed) -> Iterator[str]:
     """A note for each remark that is about some line."""
     for count, (text, least) in zip(parsed.remarked, parsed.loaded.remarks.values(), strict=True):
         if count and count >= least * parsed.lines:
@@ -435,15 +441,23 @@ def _remarks(parsed: Parsed) -> Iterator[str]:
 def look_alikes(names: pl.Series, noun: str) -> tuple[str, ...]:
     """Nothing, or a note that some of these distinct names may be the same people, who would be counted twice."""
     names = names.drop_nulls()
-    strange = names.str.contains(_NOT_ASCII)  # few of many; for the others there is nothing to unfold
-    unfolded = names.filter(strange).str.replace_all(_INVISIBLE, "").str.normalize("NFKC")
-    bare = pl.concat([names.filter(~strange), unfolded])
-    folded = bare.str.to_lowercase().str.strip_chars().str.replace(_WHOLE_NUMBER, "${1}")
-    alike = int(folded.is_duplicated().sum())
+    alike = names.to_frame().select(folded(pl.col(names.name))).to_series().is_duplicated().sum()
+    return told_alike(int(alike), len(names), noun)
+
+
+def folded(name: pl.Expr) -> pl.Expr:
+    """A name without what the eye does not see: those that then are equal may be the same people."""
+    strange = pl.when(name.str.contains(_NOT_ASCII)).then(name)  # few of many; the others have nothing to unfold
+    bare = pl.coalesce(strange.str.replace_all(_INVISIBLE, "").str.normalize("NFKC"), name)
+    return bare.str.to_lowercase().str.strip_chars().str.replace(_WHOLE_NUMBER, "${1}")
+
+
+def told_alike(alike: int, different: int, noun: str) -> tuple[str, ...]:
+    """Nothing, or a note that so many of the names look like another one."""
     if not alike:
         return ()
     return (
-        f"{alike:,} of {len(folded):,} {noun} names look like another one: they differ only in capitals, characters "
+        f"{alike:,} of {different:,} {noun} names look like another one: they differ only in capitals, characters "
         f"that cannot be seen, the width of characters, leading zeros or a .0 at the end. Each counts as a person. "
         f"Where they are the same people, give each of them one name before you anonymize: otherwise fewer than k "
         f"people may stand behind k names.",

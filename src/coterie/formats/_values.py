@@ -113,6 +113,11 @@ def _time_of_text(value: pl.Expr) -> pl.Expr:
     )
 
 
+def slashed(value: pl.Expr) -> pl.Expr:
+    """Whether a text is a date with slashes, of which a single one need not show what is the day."""
+    return value.str.strip_chars().str.replace(r"[Tt]", " ").str.contains(_SLASHED)
+
+
 def _written_dates(value: pl.Expr) -> Iterator[pl.Expr]:
     """Dates as people write them: 31.12.2025, 2025/12/31, and with slashes where the column shows what is the day."""
     dotted = pl.when(value.str.contains(_DOTTED)).then(value)

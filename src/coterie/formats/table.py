@@ -115,7 +115,7 @@ def load(source: Source, options: Options) -> Loaded:
     names = column_names(source)
     options, guessed = _guessed(names, options, source.label, partial(_sample, source, kind))
     shape, picked = _picked(names, options, complete=kind not in _JSON)
-    _require_same_columns(source, kind)
+    require_same_columns(source, kind)
     if kind == "parquet":
         raw = _load_parquet(source, picked)
     elif kind in _JSON:
@@ -145,6 +145,11 @@ def _guessed(
     check_columns(names, given)
     found = guess(*sample(), given, label)
     return replace(options, columns={**given, **found.columns}), found
+
+
+def first_rows(source: Source) -> tuple[list[str], pl.DataFrame]:
+    """The columns that may be guessed, and the first rows, under the names of the file."""
+    return _sample(source, kind_of(source.head()))
 
 
 def _sample(source: Source, kind: str) -> tuple[list[str], pl.DataFrame]:
@@ -227,11 +232,9 @@ def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
     )
 
 
-def from_frame(data: pl.DataFrame, options: Options) -> Loaded:
+def from_frame(data: pl.DataFrame, options: Options, label: str = "The table") -> Loaded:
     """Rows of a table in memory, typed, with their shape."""
-    options, guessed = _guessed(
-        data.columns, options, "The table", lambda: (data.columns, data.head(LOOKED_AT))
-    )  # fmt: skip
+    options, guessed = _guessed(data.columns, options, label, lambda: (data.columns, data.head(LOOKED_AT)))
     shape, picked = _picked(data.columns, options)
     return Loaded(
         frame=typed(_numbered(data.lazy(), picked), shape),
@@ -325,9 +328,9 @@ def delimiter_of(header: str) -> str:
     return max(_DELIMITERS, key=bare.count)
 
 
-def columns_of(names: list[str], options: Options) -> tuple[Shape, dict[str, str]]:
+def columns_of(names: list[str], options: Options, complete: bool = True) -> tuple[Shape, dict[str, str]]:
     """The shape of a table with columns of these names, and for each column of the shape the table's name for it."""
-    return _picked(names, options)
+    return _picked(names, options, complete)
 
 
 def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[Shape, dict[str, str]]:
@@ -371,7 +374,7 @@ def _shape_of(columns: Mapping[str, str]) -> Shape | None:
     return TERMS if {TERMS.subject, TERMS.item} <= set(columns) else None
 
 
-def _require_same_columns(source: Source, kind: str) -> None:
+def require_same_columns(source: Source, kind: str) -> None:
     """Several files are one table only if their columns agree, in the same order."""
     if kind in _JSON or len(source.paths) == 1:
         return

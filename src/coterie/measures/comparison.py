@@ -4,13 +4,14 @@
     items_before, items_after    item, n: the same of each log by itself
     items_as_read                item, n: the same before any step, where the log was given so
     pairs_before, pairs_after    subject, item: who has which item, each pair once
+    owned_before, owned_after    the same where the rows are; `everybody` and `owned_by` fetch names, and what some have
     original, released           all rows, in memory: for measures that look at single rows
     names, rows, profiles        who became whom, what became of rows, and both logs by original subject
     given(name)                  an input of measures/inputs.py
 
 A measure that asks for items alone can be taken of a log that is larger than memory. One that asks for `items` by the
-verbs of `engine`, and for profiles by `of_subjects` alone, says `anywhere = True`: the rows of the original may then be
-on a cluster, and the released ones are brought there.
+verbs of `engine`, for pairs by `owned_*`, and for profiles by `of_subjects` alone, says `anywhere = True`: the rows of
+the original may then be on a cluster, and the released ones are brought there.
 """
 
 from __future__ import annotations
@@ -213,6 +214,53 @@ class Comparison:
         return self.engine.total(self.items, lambda rows: rows.select(numbers)).row(0, named=True)
 
     @cached_property
+    def counted_after(self) -> pl.LazyFrame:
+        """item, n: how often each item stands in the release, where the rows of the original are."""
+        if self.engine.here:
+            return self.items_after.lazy()
+        return self._counted_there(self.rows_after, _counting(self.release.log.shape, self.log.shape))
+
+    @cached_property
+    def counted_as_read(self) -> pl.LazyFrame:
+        """item, n: how often each item stands in the original before any step, where its rows are."""
+        if self.engine.here:
+            return self.items_as_read.lazy()
+        item, count = pl.col(self.as_read.shape.item).alias("item"), pl.len().cast(pl.Int64).alias("n")
+        return self._counted_there(self.as_read.frame, lambda rows: rows.group_by(item).agg(count))
+
+    def _counted_there(self, rows: pl.LazyFrame, counted: Work) -> pl.LazyFrame:
+        """Counts of items, first where rows are and then over all."""
+        some = self.engine.each(rows, counted)
+        return self.engine.blocks(some, lambda rows: rows.group_by("item").agg(pl.col("n").sum()), ["item"])
+
+    @cached_property
+    def owned_before(self) -> pl.LazyFrame:
+        """subject, item of the original, where its rows are; there a pair may stand several times."""
+        return self.pairs_before.lazy() if self.engine.here else self._owned_there(self._rows_before)
+
+    @cached_property
+    def owned_after(self) -> pl.LazyFrame:
+        """subject, item of the release, in the same place; none where rows have no names."""
+        if self.engine.here:
+            return self.pairs_after.lazy()
+        columns = _columns(self.release.log.shape)
+        return self._owned_there(self.engine.each(self.rows_after, lambda rows: rows.select(columns)))
+
+    def _owned_there(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        return self.engine.keep(
+            self.engine.each(rows, lambda some: some.select("subject", "item").drop_nulls().unique())
+        )
+
+    def everybody(self, owned: pl.LazyFrame) -> pl.DataFrame:
+        """subject: all who have something in a table such as `owned_before`, in order."""
+        some = self.engine.each(owned, lambda rows: rows.select("subject").unique())
+        return self.engine.small(self.engine.blocks(some, lambda rows: rows.unique(), ["subject"])).sort("subject")
+
+    def owned_by(self, owned: pl.LazyFrame, users: pl.DataFrame) -> pl.DataFrame:
+        """subject, item of some users (subject), each pair once, fetched from where the rows are."""
+        return self.engine.small(self.engine.join(owned, users.lazy(), ["subject"], "semi")).unique()
+
+    @cached_property
     def rows_after(self) -> pl.LazyFrame:
         """The released rows, brought to where those of the original are; all released columns."""
         released, engine = self.release.log, self.engine
@@ -246,7 +294,7 @@ class Comparison:
     @property
     def rows_before(self) -> int:
         """How many rows the original has after the steps."""
-        return int(self.items_before["n"].sum())
+        return int(self.items_before["n"].sum()) if self.engine.here else self.item_counts["rows_before"]
 
     @cached_property
     def items_after(self) -> pl.DataFrame:

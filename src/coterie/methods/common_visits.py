@@ -87,7 +87,7 @@ class CommonVisits:
     def plan(self, learnt: Visits, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt has all rows)
         """Steps 2-4: what paths become, the sequences that visits are cut into, and the days beside them."""
         model = models.walks
-        into = model.pages_of(learnt, self.k, run) if self.paths == "prefix" else model.as_they_are(learnt)
+        into = model.pages_of(learnt, self.k) if self.paths == "prefix" else model.as_they_are(learnt)
         run.tell(0.4)
         sequences = model.common_sequences(model.walks(learnt, into), self.k, self.max_pages)
         run.tell(0.8)

@@ -84,23 +84,29 @@ class GeneralizeVisits:
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: what each path becomes. Step 2: which details stay, for each kind of request."""
         log = pages.with_short_names(log, run)
-        requests = log.frame.select(pl.col(log.shape.subject).alias(VISITOR), pl.col(log.shape.item).alias(ITEM))
-        into = run.keep(pages.shared_prefixes(requests, self.k, run))
+        request = pl.col(log.shape.subject).alias(VISITOR), pl.col(log.shape.item).alias(ITEM)
+        requests = run.each(log.frame, lambda rows: rows.select(request))
+        into = pages.shared_prefixes(requests, self.k, run)  # paths, which are held here
         tables = {}
         if REFERRER in self._details:
-            tables[_HOSTS] = pages.hosts(log)
+            tables[_HOSTS] = pages.hosts(log, run)
         if BROWSER in self._details:
-            tables[_BROWSERS] = pages.browsers(log)
+            tables[_BROWSERS] = pages.browsers(log, run)
         instead = {_DAY: _HOUR} if {_HOUR, _DAY} <= set(self._details) else {}
-        kept = pages.kept_details(self._visits(log, into, tables), self._details, self.k, run, instead)
+        kept = pages.kept_details(self._visits(log, into, tables, run), self._details, self.k, run, instead)
         return Plan(table=into, tables={**tables, _KEPT: kept})
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: each visit with its prefix and the details that stay, and with nothing else."""
         shape = log.shape
-        visits = self._visits(log, plan.table, plan.tables)
+        visits = self._visits(log, plan.table, plan.tables, run)
         if self._details:
-            visits = visits.join(plan.tables[_KEPT], on=[INTO, *self._details], nulls_equal=True)
+            kind = [INTO, *self._details]
+
+            def with_kept(rows: pl.LazyFrame, kept: pl.LazyFrame) -> pl.LazyFrame:
+                return rows.join(kept, on=kind, nulls_equal=True)
+
+            visits = run.blocks(visits, with_kept, [INTO], plan.tables[_KEPT])
         columns: dict[str, pl.Expr] = {name: pl.lit(None, shape.schema[name]) for name in shape.released}
         columns |= {shape.subject: pl.col(VISITOR), shape.item: pl.col(INTO)}
         for detail in reversed(self._details):  # the hour stands before the day, so it comes last
@@ -110,24 +116,27 @@ class GeneralizeVisits:
             _WHOLE: pl.col(INTO) == pl.col(ITEM),
             **{stays(detail): pl.col(stays(detail)) for detail in self._details},
         }
-        released_columns = {**columns, **kept}
-        released = run.keep(visits.select("row", *(value.alias(name) for name, value in released_columns.items())))
-        draft = rename_subjects(replace(log, frame=released.drop(kept)), log, "drop", run)
-        return replace(draft, warnings=self._how_much(released))
+        every, told = [value.alias(name) for name, value in {**columns, **kept}.items()], list(kept)
+        released = run.keep(run.each(visits, lambda rows: rows.select("row", *every)))
+        bare = run.each(released, lambda rows: rows.drop(told))
+        draft = rename_subjects(replace(log, frame=bare), log, "drop", run)
+        return replace(draft, warnings=self._how_much(released, run))
 
-    def _how_much(self, released: pl.LazyFrame) -> tuple[str, ...]:
+    def _how_much(self, released: pl.LazyFrame, run: Run) -> tuple[str, ...]:
         """How much of visits is kept, in a sentence; nothing where no row is released."""
         names = {"the whole path": _WHOLE, **{f"the {detail}": stays(detail) for detail in self._details}}
-        numbers = released.select(pl.len(), *(pl.col(column).mean() for column in names.values()))
-        rows, *shares = numbers.collect(engine="streaming").row(0)
-        kept = ", ".join(f"{name} {100 * share:.1f}%" for name, share in zip(names, shares, strict=True) if rows)
-        return (f"Released rows keep, of {rows:,}: {kept}.",) if rows else ()
+        sums = [pl.col(column).sum().cast(pl.Int64) for column in names.values()]
+        rows, *kept = run.total(released, lambda rows: rows.select(pl.len().cast(pl.Int64), *sums)).row(0)
+        told = ", ".join(f"{name} {100 * part / rows:.1f}%" for name, part in zip(names, kept, strict=True) if rows)
+        return (f"Released rows keep, of {rows:,}: {told}.",) if rows else ()
 
     @property
     def _details(self) -> tuple[str, ...]:
         return Several.words(self.details)
 
-    def _visits(self, log: Log, into: pl.LazyFrame, tables: Mapping[str, pl.LazyFrame]) -> pl.LazyFrame:
+    def _visits(
+        self, log: Log, into: pl.LazyFrame, tables: Mapping[str, pl.LazyFrame], run: Run
+    ) -> pl.LazyFrame:  # fmt: skip
         """row, visitor, item, into, and each detail: the visits whose paths become something."""
         shape, frame = log.shape, log.frame
         hour, day = (pl.col(shape.time).dt.truncate(unit) for unit in ("1h", "1d"))
@@ -135,8 +144,9 @@ class GeneralizeVisits:
             hour = pl.when(hour != day).then(hour)
         values = {REFERRER: pl.col(HOST), _HOUR: hour, _DAY: day}
         for name, column in ((_HOSTS, REFERRER), (_BROWSERS, AGENT)):
-            frame = frame.join(tables[name], on=column, how="left") if name in tables else frame
-        frame = frame.join(into.rename({ITEM: shape.item}), on=shape.item)
+            frame = run.join(frame, tables[name], [column], "left") if name in tables else frame
+        frame = run.join(frame, into.rename({ITEM: shape.item}), [shape.item])
         named = {VISITOR: pl.col(shape.subject), ITEM: pl.col(shape.item), INTO: pl.col(INTO)}
         named |= {detail: values.get(detail, pl.col(detail)) for detail in self._details}
-        return frame.select("row", *(value.alias(name) for name, value in named.items()))
+        every = [value.alias(name) for name, value in named.items()]
+        return run.each(frame, lambda rows: rows.select("row", *every))

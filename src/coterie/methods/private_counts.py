@@ -33,9 +33,10 @@ Example:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -191,8 +192,8 @@ class PrivateCounts:
 
     def learn(self, log: Log, run: Run) -> Pairs:
         """[1] The distinct pairs of users and queries, or words."""
-        rows = private_items.words(log) if self.items in ("words", "phrases") else private_items.queries(log)
-        return pairs_of(rows, run)
+        items = private_items.words if self.items in ("words", "phrases") else private_items.queries
+        return pairs_of(_items(log, run, items), run)
 
     def plan(self, learnt: Pairs, log: Log, run: Run) -> Plan:
         """[2] to [6] for each stage, with the noise: what is planned is what is published."""
@@ -209,18 +210,25 @@ class PrivateCounts:
             if stage.name == "days":
                 parts.append(self._by_day(log, named.items, cells_of(stage, self.count_items), run))
                 continue
-            rows = (private_items.phrases if stage.name == "phrases" else private_items.clicks)(log, named.items)
-            pairs = pairs_of(rows, run)
+            items = private_items.phrases if stage.name == "phrases" else private_items.clicks
+            pairs = pairs_of(_items(log, run, partial(items, known=named.items)), run)
             chosen = pairs.only(select(pairs, self._prior(pairs.items), tables[stage.name], self.k, run))
             parts.append(self._counted(chosen, tables[stage.name], stage.name, run))
         published = pl.concat(COUNTS.completed(part) for part in parts)
         return Plan(table=run.keep(published), evidence=evidence_of(self.stages, tables, counted=self.count_items))
 
-    def release(self, log: Log, plan: Plan, run: Run) -> Draft:  # noqa: ARG002 (noise is drawn once)
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """[7] Publish what was planned."""
-        people = log.frame.select(pl.col(log.shape.subject).alias("original")).drop_nulls().unique()
-        nobody = (pl.lit(None, pl.String).alias("released"), pl.lit(None, pl.UInt32).alias("group"))
-        return Draft(frame=plan.table, subjects=people.with_columns(nobody))
+        subject = log.shape.subject
+
+        def people(rows: pl.LazyFrame) -> pl.LazyFrame:
+            everybody = rows.select(pl.col(subject).alias("original")).drop_nulls().unique()
+            return everybody.with_columns(
+                pl.lit(None, pl.String).alias("released"), pl.lit(None, pl.UInt32).alias("group")
+            )
+
+        subjects = people(log.frame) if run.engine.here else run.blocks(log.frame, people, by=[subject])
+        return Draft(frame=plan.table, subjects=subjects)
 
     @property
     def _is_simpler(self) -> bool:
@@ -263,7 +271,8 @@ class PrivateCounts:
         )
         grid = pl.DataFrame({COUNTS.item: known}).join(every.to_frame(), how="cross")
         of_words = self.items in ("words", "phrases")
-        pairs = pairs_of(private_items.days(log, known, str(first), str(last), of_words=of_words), run)
+        days = partial(private_items.days, known=known, first=str(first), last=str(last), of_words=of_words)
+        pairs = pairs_of(_items(log, run, days), run)
         text = pairs.items.str.split_exact(private_items.SEPARATOR, 1).struct
         held = pl.DataFrame({COUNTS.item: text.field("field_0"), "detail": text.field("field_1")})
         held = held.with_columns(pl.Series("picked", picked(pairs, self.count_items, run)))
@@ -289,6 +298,12 @@ class PrivateCounts:
         flags = baselines.in_rounds(pairs, self.k, rounds, run)
         scales, thresholds = [each.sigma for each in rounds], [each.threshold for each in rounds]
         return flags, evidence_of((stage,), {}, scales=scales, thresholds=thresholds)
+
+
+def _items(log: Log, run: Run, of_rows: Callable[[Log], pl.LazyFrame]) -> pl.LazyFrame:
+    """What users have, row by row, wherever the rows are."""
+    shape = log.shape
+    return run.each(log.frame, lambda rows: of_rows(Log(frame=rows, shape=shape)))
 
 
 def _looks_across(step: str) -> bool:

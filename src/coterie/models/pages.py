@@ -15,7 +15,7 @@ their bytes, never by a hash alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -37,7 +37,12 @@ _TOO_DEEP = rf"(?s)^((?:[^/]*/){{{_DEEPEST - 1}}}[^/]*)/.*$"
 
 
 def with_short_names(log: Log, run: Run) -> Log:
-    """The log with a number in place of each visitor's long name, which is slow to compare; nobody stays nobody."""
+    """The log with a number in place of each visitor's long name, which is slow to compare; nobody stays nobody.
+
+    Where rows are elsewhere names stay as they are, and nobody has to hold them all.
+    """
+    if not run.engine.here:
+        return log
     subject = log.shape.subject
     names = log.frame.select(subject).drop_nulls().unique().collect(engine="streaming").with_row_index(VISITOR)
     short = pl.col(VISITOR).cast(pl.String).alias(subject)
@@ -45,21 +50,21 @@ def with_short_names(log: Log, run: Run) -> Log:
     return replace(log, frame=run.keep(rows))
 
 
-def hosts(log: Log) -> pl.LazyFrame:
+def hosts(log: Log, run: Run) -> pl.LazyFrame:
     """referrer, host: the host of each referrer that names one."""
-    referrers = _distinct(log, REFERRER)
+    referrers = _distinct(log, REFERRER, run)
     named = referrers.with_columns(pl.Series(HOST, [host_of(text) for text in referrers[REFERRER]], dtype=pl.String))
     return named.filter(pl.col(HOST) != "").lazy()
 
 
-def browsers(log: Log) -> pl.LazyFrame:
+def browsers(log: Log, run: Run) -> pl.LazyFrame:
     """agent, browser: the family of browsers that each agent names."""
-    agents = _distinct(log, AGENT)
+    agents = _distinct(log, AGENT, run)
     return agents.with_columns(parse_browsers(agents[AGENT]).alias(BROWSER)).lazy()
 
 
-def _distinct(log: Log, column: str) -> pl.DataFrame:
-    return log.frame.select(column).drop_nulls().unique().collect(engine="streaming")
+def _distinct(log: Log, column: str, run: Run) -> pl.DataFrame:
+    return run.small_blocks(log.frame, lambda rows: rows.select(column).drop_nulls().unique(), [column])
 
 
 def stays(detail: str) -> str:
@@ -72,18 +77,36 @@ def shared_prefixes(visits: pl.LazyFrame, k: int, run: Run) -> pl.LazyFrame:
 
     `visits` has a line (visitor, item) for each request.
     """
-    distinct = run.blocks(visits.select(VISITOR, ITEM), lambda rows: rows.unique(), by=[ITEM])
-    pairs = distinct.collect(engine="streaming")
+    if not run.engine.here:
+        return _prefixes(*_counted_there(visits, k, run))
+    return prefixes_of(run.small(run.blocks(visits.select(VISITOR, ITEM), lambda rows: rows.unique(), by=[ITEM])), k)
+
+
+def prefixes_of(pairs: pl.DataFrame, k: int) -> pl.LazyFrame:
+    """The same from distinct pairs (visitor, item), which are held here as numbers."""
     paths = pairs[ITEM].unique()
-    pairs = pl.DataFrame({VISITOR: _numbers(pairs[VISITOR]), _PATH: _numbers(pairs[ITEM], paths)})
+    numbers = pl.DataFrame({VISITOR: _numbers(pairs[VISITOR]), _PATH: _numbers(pairs[ITEM], paths)})
+
+    def enough(waiting: pl.DataFrame) -> pl.DataFrame:
+        rows = numbers.join(waiting.select(_PATH, INTO), on=_PATH).select(VISITOR, INTO).unique()
+        return _crowds(rows, [INTO]).filter(pl.col(_CROWD) >= k)
+
+    return _prefixes(paths, enough)
+
+
+Enough = Callable[[pl.DataFrame], pl.DataFrame]
+"""From paths and what they are now (_path, item, into) to those (into) that k visitors have."""
+
+
+def _prefixes(paths: pl.Series, enough_of: Enough) -> pl.LazyFrame:
+    """item, into: each path as it first has enough visitors, from the finest level on."""
     page = pl.col(ITEM).str.split_exact("?", 1).struct.field("field_0")
     table = paths.to_frame(ITEM).with_row_index(_PATH).with_columns(page.alias(_PAGE))
     settled = []
 
     def settle(waiting: pl.DataFrame) -> pl.DataFrame:
         """Keep the paths that have k visitors as what they are now (into); the others are returned."""
-        crowds = _crowds(pairs.join(waiting.select(_PATH, INTO), on=_PATH).select(VISITOR, INTO).unique(), [INTO])
-        enough = crowds.filter(pl.col(_CROWD) >= k)
+        enough = enough_of(waiting)
         settled.append(waiting.join(enough, on=INTO, how="semi").select(ITEM, INTO))
         return waiting.join(enough, on=INTO, how="anti").drop(INTO)
 
@@ -102,6 +125,24 @@ def shared_prefixes(visits: pl.LazyFrame, k: int, run: Run) -> pl.LazyFrame:
     return REPLACE.check(pl.concat(settled).lazy())
 
 
+def _counted_there(visits: pl.LazyFrame, k: int, run: Run) -> tuple[pl.Series, Enough]:
+    """Visits that are elsewhere: each level is counted there, and the distinct paths alone come here."""
+
+    def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.select(VISITOR, ITEM).unique()
+
+    pairs = run.keep(run.blocks(run.each(visits, distinct), distinct, by=[ITEM]))
+    paths = run.small(run.blocks(pairs, lambda rows: rows.select(ITEM).unique(), by=[ITEM]))[ITEM]
+
+    def enough(waiting: pl.DataFrame) -> pl.DataFrame:
+        if waiting.is_empty():
+            return waiting.select(INTO)
+        crowds = run.crowds(run.join(pairs, waiting.select(ITEM, INTO).lazy(), [ITEM]), [INTO], VISITOR, _CROWD)
+        return run.small(run.each(crowds, lambda rows: rows.filter(pl.col(_CROWD) >= k)))
+
+    return paths, enough
+
+
 def kept_details(
     visits: pl.LazyFrame, details: Sequence[str], k: int, run: Run, instead: Mapping[str, str] | None = None
 ) -> pl.LazyFrame:
@@ -114,7 +155,8 @@ def kept_details(
     def work(frame: pl.LazyFrame) -> pl.LazyFrame:
         return _kept(frame.collect(engine="streaming"), details, k, instead or {}).lazy()
 
-    return run.keep(run.blocks(visits.select(VISITOR, INTO, *details), work, by=[INTO]))
+    needed = run.each(visits, lambda rows: rows.select(VISITOR, INTO, *details))
+    return run.keep(run.blocks(needed, work, by=[INTO]))
 
 
 def _kept(visits: pl.DataFrame, details: Sequence[str], k: int, instead: Mapping[str, str]) -> pl.DataFrame:

@@ -61,9 +61,12 @@ def pairs_of(rows: pl.LazyFrame, run: Run) -> Pairs:
     """[1] The distinct pairs of the columns `subject` and `item`; rows without one of them are left out."""
 
     def distinct(frame: pl.LazyFrame) -> pl.LazyFrame:
-        return frame.drop_nulls().unique()
+        return frame.select("subject", "item").drop_nulls().unique()
 
-    pairs = run.keep(run.blocks(rows.select("subject", "item"), distinct, by=["subject", "item"]))
+    if run.engine.here:
+        pairs = run.keep(run.blocks(rows.select("subject", "item"), distinct, by=["subject", "item"]))
+    else:  # what comes here comes once, and each pair once
+        pairs = run.small(run.blocks(run.each(rows, distinct), distinct, by=["subject", "item"])).lazy()
     users = _numbered(pairs, "subject")
     items = _numbered(pairs, "item")
     numbers = (

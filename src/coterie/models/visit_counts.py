@@ -44,7 +44,7 @@ _OF_VISITS = ("landing", "pairs", "lengths")
 def counted(log: Log, tables: Sequence[str], run: Run) -> pl.DataFrame:
     """table, item, detail, _visitor, count: how often each visitor is counted in each cell."""
     rows = with_short_names(replace(log, frame=log.frame.drop_nulls(log.shape.subject)), run)
-    parts = [_of_rows(rows, table) for table in tables if table not in _OF_VISITS]
+    parts = [_of_rows(rows, table, run) for table in tables if table not in _OF_VISITS]
     if set(tables) & set(_OF_VISITS):
         parts += [part for table, part in _of_visits(rows).items() if table in tables]
     if "lengths" in tables:
@@ -63,16 +63,16 @@ def enough(cells: pl.DataFrame, k: int) -> pl.DataFrame:
     return stay.join(smallest, on=_CELL, how="anti", nulls_equal=True).drop(_CROWD)
 
 
-def _of_rows(log: Log, table: str) -> pl.DataFrame:
+def _of_rows(log: Log, table: str, run: Run) -> pl.DataFrame:
     """The cells of a table of which each row of the log counts in one."""
     frame, time, detail = log.frame, pl.col(log.shape.time), pl.lit(None, pl.String)
     match table:
         case "pages":
             item = pl.col(log.shape.item)
         case "referrers":
-            frame, item = frame.join(hosts(log), on=REFERRER, how="left"), pl.col(HOST)
+            frame, item = frame.join(hosts(log, run), on=REFERRER, how="left"), pl.col(HOST)
         case "browsers":
-            frame, item = frame.join(browsers(log), on=AGENT, how="left"), pl.col(BROWSER)
+            frame, item = frame.join(browsers(log, run), on=AGENT, how="left"), pl.col(BROWSER)
         case "hours":
             item = time.dt.strftime("%H")
         case _:

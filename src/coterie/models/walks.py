@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from coterie.core.arrays import Flags, Ints, Short
 from coterie.core.log import Log
-from coterie.core.run import Run
 from coterie.kernels.sequences import Parts, Steps, Tree, common_kinds, cut, cut_until_common, tree_of
-from coterie.models.pages import INTO, ITEM, VISITOR, shared_prefixes
+from coterie.models.pages import INTO, ITEM, VISITOR, prefixes_of
 from coterie.steps.sessions import session_minutes
 
 KIND, PLACE, PAGE, DAY = "kind", "place", "page", "day"
@@ -82,9 +81,15 @@ def visits(log: Log) -> Visits:
     shape = log.shape
     numbered = _SESSION in log.frame.collect_schema()
     columns = {_ROW: _ROW, VISITOR: shape.subject, ITEM: shape.item, _WHEN: shape.time}
-    rows = log.frame.select(
-        *(pl.col(column).alias(name) for name, column in columns.items()), *([_SESSION] if numbered else [])
-    ).filter(pl.col(VISITOR).is_not_null())
+    needed = [*(pl.col(column).alias(name) for name, column in columns.items()), *([_SESSION] if numbered else [])]
+
+    def named(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.select(needed).filter(pl.col(VISITOR).is_not_null())
+
+    if log.engine is None or log.engine.here:
+        rows = named(log.frame)
+    else:  # they are looked at three times, and come once
+        rows = log.engine.small(log.engine.each(log.frame, named)).lazy()
     visitors, paths = (rows.select(name).unique().collect(engine="streaming")[name].sort() for name in (VISITOR, ITEM))
     for name, values in ((VISITOR, visitors), (ITEM, paths)):
         numbers = values.to_frame().with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias(f"_{name}"))
@@ -111,14 +116,14 @@ def visits(log: Log) -> Visits:
     )
 
 
-def pages_of(visited: Visits, k: int, run: Run) -> pl.DataFrame:
+def pages_of(visited: Visits, k: int) -> pl.DataFrame:
     """item, into: what each path becomes that shares its beginning with k visitors."""
     pairs = pl.LazyFrame({VISITOR: visited.visitor, ITEM: visited.path}).unique()
     paths = visited.paths.to_frame().lazy().with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("_path"))
     named = pairs.join(paths.rename({ITEM: "_text"}), left_on=ITEM, right_on="_path").select(
         VISITOR, pl.col("_text").alias(ITEM)
     )
-    return shared_prefixes(named, k, run).select(ITEM, INTO).collect(engine="streaming")
+    return prefixes_of(named.collect(engine="streaming"), k).select(ITEM, INTO).collect(engine="streaming")
 
 
 def as_they_are(visited: Visits) -> pl.DataFrame:

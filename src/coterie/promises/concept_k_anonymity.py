@@ -73,8 +73,8 @@ class ConceptKAnonymity:
 
     @property
     def anywhere(self) -> bool:
-        """Whether rows may be on a cluster: units of a few queries or a day are found on one machine."""
-        return self.users in ANYWHERE
+        """Whether rows may be on a cluster: windows, days and units of a few queries need one machine."""
+        return self.users in ANYWHERE and self.window == ALL_OF_IT
 
     @property
     def headline(self) -> str:

@@ -294,13 +294,22 @@ def _line(release: ReleaseView, risk: Risk, about: About, shape: str) -> Line:
     # By outcome first: a rate with a wide interval must not hide a smaller one that is shown to be too large.
     worst = min(lines, key=lambda line: (list(OUTCOMES).index(line.outcome), -(line.after or 0.0)))
     # Whoever chooses the measures must not choose the verdict.
-    skipped = {each.measure for each in _always(weighed)} - set(release.scores["name"]) - set(release.left_out)
+    skipped = any(each not in measured and _is_open(release, each) for each in _always(weighed))
     return replace(worst, outcome="measured in part") if skipped and worst.outcome == "within" else worst
 
 
 def _always(weighed: Sequence[Weighed]) -> list[Weighed]:
-    """Those attacks that need nothing that only some people have."""
+    """Those attacks for which a release, its log and its record are enough."""
     return [each for each in weighed if all(has_default(need) for need in measures.load(each.measure).needs)]
+
+
+def _is_open(release: ReleaseView, each: Weighed) -> bool:
+    """Whether an attack that could have been tried was neither tried nor found to have no meaning.
+
+    On a cluster a measure may be taken without some of its attacks, which need one machine.
+    """
+    taken = not release.elsewhere and each.measure in set(release.scores["name"])
+    return not taken and each.measure not in release.left_out and not _nameless(release, each)
 
 
 def _without_attack(release: ReleaseView, risk: Risk, threshold: float | None, weighed: Sequence[Weighed]) -> Line:

@@ -12,7 +12,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import phonenumbers
 import polars as pl
@@ -343,6 +343,8 @@ def find(texts: pl.Series) -> pl.Series:
 @dataclass(frozen=True, kw_only=True)
 class Scrub:
     """Leave out rows whose item looks like personal data."""
+
+    looks_at: ClassVar[str] = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log without rows whose item looks like personal data; the step counts what it removed."""

@@ -10,6 +10,7 @@ from coterie import measures
 from coterie.core import registry
 from coterie.core.shapes import QUERIES
 from coterie.errors import InputError, NotApplicableError, ParameterError
+from coterie.testing.scattered import Scattered
 from tests.unit.engines.test_scattered_methods import log_for, scattered
 
 ANYWHERE = [name for name in registry.names("measures") if measures.runs_anywhere(name)]
@@ -42,7 +43,9 @@ def test_the_numbers_are_the_same(measured):
     of_rows = (pl.col("name") == "release_share") & pl.col("key").is_in(["events", "users"])
     of_concepts = (pl.col("name") == "release_share") & pl.col("key").is_in(["queries", "queries.count"])
     missing = of_rows | of_concepts if any(p.releases == "concepts" for p in _promises(path)) else of_rows
-    expected = here.filter(pl.col("name").is_in(ANYWHERE) & ~missing)
+    # So do units, which are whole rows of all others.
+    of_units = (pl.col("name") == "witness") & pl.col("key").str.contains("one_query|query_and_day|two_queries")
+    expected = here.filter(pl.col("name").is_in(ANYWHERE) & ~missing & ~of_units)
     assert there.rows() == expected.rows()
     assert there["name"].n_unique() >= 2
     assert elsewhere.engine.came == 0
@@ -53,8 +56,51 @@ def _promises(path):
 
 
 def test_which_ones_run_anywhere():
-    asked_for = {"release_share", "exposure", "information_loss", "frequency", "homogeneity"}
+    asked_for = {
+        "release_share",
+        "exposure",
+        "information_loss",
+        "frequency",
+        "homogeneity",
+        "linkage",
+        "witness",
+        "personal_data",
+    }
     assert asked_for <= set(ANYWHERE)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_attacks_on_a_sample_fetch_the_sample_only(measured, monkeypatch, seed):
+    """Eight people are attacked, among all names; what comes here is theirs, and a line for each name and text."""
+    log, path, record = measured
+    for name in ("linkage", "witness"):
+        monkeypatch.setattr(measures.load(name), "ATTACKED", 8)
+    fetched, small = [], Scattered.small
+
+    def told(self, table, *limit):
+        rows = small(self, table, *limit)
+        fetched.append(rows)
+        return rows
+
+    monkeypatch.setattr(Scattered, "small", told)
+    names, release = ["linkage", "witness"], coterie.load_release(path, record)
+    elsewhere = scattered(log, seed)
+    try:
+        there = coterie.measure(elsewhere, release, names, seed=seed)
+    except NotApplicableError:  # concepts, in which nobody looks for words
+        assert any(promise.releases == "concepts" for promise in release.promises)
+        return
+    here = coterie.measure(log, release, names, seed=seed)
+    assert there.rows() == here.join(there, on=["name", "key"], how="semi", maintain_order="left").rows()
+    assert elsewhere.engine.came == 0
+    whose = dict(release.record.subjects.drop_nulls("released").select("released", "original").collect().rows())
+    of_people = [
+        len({whose.get(name, name) for name in rows["subject"]})
+        for rows in fetched
+        if rows.columns == ["subject", "item"]
+    ]
+    assert len(of_people) >= 2
+    assert max(of_people) <= 8
 
 
 def test_without_a_record_rows_are_compared_with_the_log(measured):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import polars as pl
 import pytest
 
 import coterie
@@ -33,7 +34,12 @@ CASES = [
     ("affinity", {"k": 3}),
     ("generalize", {"k": 3}),
     ("generalize_visits", {"k": 3}),
+    ("generalize_visits", {"k": 3, "details": ""}),
     ("common_visits", {"k": 3}),
+    ("suppress_rare", {"k": 3, "k_details": 2, "times": "week"}),
+    ("suppress_rare", {"k": 3, "k_details": 2, "times": "month", "users": "pseudonym", "details": True}),
+    ("affinity", {"k": 3, "k_details": 5, "times": "hour", "details": True}),
+    ("generalize", {"k": 3, "k_details": 2, "times": "drop", "details": True}),
 ]
 
 
@@ -46,6 +52,22 @@ def _no_noise(count):
 def log_for(shape):
     kind = "visits" if shape is VISITS else "topics"
     return coterie.prepare(coterie.read(f"synth:users=40,seed=7,kind={kind}"))
+
+
+@cache
+def detailed_log():
+    """The same searches with two columns more."""
+    log = log_for(QUERIES)
+    rows = log.frame.collect()
+    kinds = pl.Series("device", [["phone", "desk", None][at % 3] for at in range(rows.height)], dtype=pl.String)
+    rows = rows.with_columns(kinds, pl.col("user").str.slice(-1).alias("country"))
+    return replace(log, frame=rows.lazy(), shape=log.shape.with_details(["device", "country"]))
+
+
+def case_of(name, params):
+    """The method, and the log that it is tried on: with further details where `details` is said."""
+    method = registry.method(name)(**{name: value for name, value in params.items() if name != "details"})
+    return method, detailed_log() if params.get("details") else log_for(method.accepts[0])
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +83,7 @@ def scattered(log, seed=1, **options):
 
 @pytest.mark.parametrize(("name", "params"), CASES, ids=str)
 def test_a_release_is_the_same_wherever_rows_are(name, params):
-    method = registry.method(name)(**params)
-    log = log_for(method.accepts[0])
+    method, log = case_of(name, params)
     here = coterie.anonymize(log, method, seed=5)
     elsewhere = scattered(log)
     there = coterie.anonymize(elsewhere, method, seed=5)
@@ -79,15 +100,30 @@ def test_suppress_rare_brings_no_rows_here(log):
     assert elsewhere.engine.came == 0
 
 
-def test_counts_are_the_same_before_noise(log):
+@pytest.mark.parametrize(
+    ("name", "params"), [("generalize_visits", {"k": 3}), ("private_counts", {"epsilon": 8.0, "delta": 1e-3})], ids=str
+)
+def test_a_plan_and_its_release_bring_no_rows_here(name, params):
+    """What comes is asked for by `small`: distinct paths and hosts, or pairs of users and queries, each once."""
+    method = registry.method(name)(**params)
+    elsewhere = scattered(log_for(method.accepts[0]))
+    run = Run(engine=elsewhere.engine, seed=1, words=_no_noise)
+    draft = method.release(elsewhere, method.plan(learn(method, elsewhere, run), elsewhere, run), run)
+    assert elsewhere.engine.came == 0
+    assert draft.frame.collect().height > 0
+
+
+@pytest.mark.parametrize("params", [{}, {"items": "phrases"}, {"items": "clicks"}, {"days": "2006-03-01..2006-03-03"}])
+def test_counts_are_the_same_before_noise(log, params):
     """The noise itself cannot be repeated; here it is that of a test."""
-    method = registry.method("private_counts")(epsilon=8.0, delta=1e-3)
+    method = registry.method("private_counts")(epsilon=24.0, delta=1e-2, k=2, **params)
     assert runs_anywhere(method)
     plans = []
     for each in (log, scattered(log)):
         run = Run(engine=each.engine or Local(), seed=1, words=_no_noise)
         plans.append(method.plan(learn(method, each, run), each, run))
-    assert plans[0].table.collect().sort("item").equals(plans[1].table.collect().sort("item"))
+    order = ["table", "item", "detail"]
+    assert plans[0].table.collect().sort(order).equals(plans[1].table.collect().sort(order))
     assert plans[0].table.collect().height > 0
 
 
@@ -116,11 +152,28 @@ def test_a_log_that_is_too_large_for_the_driver_is_refused(log):
     assert released.rows > 100
 
 
+def test_pairs_come_here_once_each(log):
+    """A limit between the pairs and the rows is enough for counts, and none of them for a method that needs rows."""
+    rows = log.frame.collect()
+    pairs = rows.select("user", "query").unique().height
+    assert pairs < rows.height
+    method, limited = registry.method("private_counts")(epsilon=8.0, delta=1e-3), scattered(log, limit=pairs)
+    run = Run(engine=limited.engine, seed=1, words=_no_noise)
+    assert method.plan(learn(method, limited, run), limited, run).table.collect().height > 0
+    with pytest.raises(InputError, match="on one machine"):
+        learn(method, few := scattered(log, limit=pairs - 1), Run(engine=few.engine, seed=1))
+
+
 def test_steps_run_wherever_rows_are():
     raw = coterie.read("synth:users=20,seed=7")
     steps = ["default", "sessions(minutes=10)"]
     here, there = coterie.prepare(raw, steps), coterie.prepare(scattered(raw), steps)
     assert there.steps == here.steps
     assert there.frame.collect().sort("row").equals(here.frame.collect().sort("row"))
+    mail = pl.when(pl.col("row") % 5 == 0).then(pl.lit("kim@mail.example.org")).otherwise("query").alias("query")
+    raw = replace(raw, frame=raw.frame.with_columns(mail).collect().lazy())
+    here, there = coterie.prepare(raw, ["default", "scrub"]), coterie.prepare(scattered(raw), ["default", "scrub"])
+    assert there.frame.collect().sort("row").equals(here.frame.collect().sort("row"))
+    assert here.history[-1].counts["email"] > 0
     with pytest.raises(ParameterError, match="The step sample runs on one machine"):
         coterie.prepare(scattered(raw), ["sample"])

@@ -7,11 +7,14 @@ import pytest
 
 import coterie
 from coterie.core import registry
+from coterie.core.plan import refuse_engine
 from coterie.core.row_digest import BLOCK, digest_elsewhere, digest_of_rows
 from coterie.core.shapes import VISITS
+from coterie.engines.local import Local
 from coterie.errors import InputError, ParameterError
+from coterie.steps._facts import facts_of
 from coterie.testing.scattered import Scattered
-from tests.unit.engines.test_scattered_methods import log_for, scattered
+from tests.unit.engines.test_scattered_methods import case_of, log_for, scattered
 
 CASES = [
     ("suppress_rare", {"k": 3}, "tsv"),
@@ -22,6 +25,10 @@ CASES = [
     ("affinity", {"k": 3}, "tsv"),
     ("generalize", {"k": 3, "users": "pseudonym"}, "tsv"),
     ("common_visits", {"k": 3}, "parquet"),
+    ("suppress_rare", {"k": 3, "k_details": 2, "times": "week"}, "parquet"),
+    ("generalize", {"k": 3, "k_details": 5, "times": "hour"}, "tsv"),
+    ("suppress_rare", {"k": 3, "k_details": 2, "times": "month", "users": "session", "details": True}, "jsonl"),
+    ("affinity", {"k": 3, "k_details": 2, "times": "day", "details": True}, "parquet"),
 ]
 
 
@@ -29,8 +36,7 @@ CASES = [
 def written(request, tmp_path_factory):
     """The log, a release of it in three parts, and its record."""
     name, params, kind = request.param
-    method = registry.method(name)(**params)
-    log = log_for(method.accepts[0])
+    method, log = case_of(name, params)
     folder = tmp_path_factory.mktemp("written")
     coterie.write(
         coterie.anonymize(log, method, seed=5), folder / f"safe.{kind}", record=folder / "record", parts=3
@@ -81,7 +87,18 @@ def named(tmp_path_factory):
     return log, folder / "safe.tsv", folder / "record"
 
 
-@pytest.mark.parametrize("how", ["rows swapped", "a name changed", "a query invented", "a column added", "a row less"])
+FOUND_BY = {
+    "rows swapped": {"order"},
+    "a name changed": {"order", "links"},
+    "a query invented": {
+        "order", "crowd.query", "rows.query", "tuples.query", "crowd.query.url.rank.time", "links"
+    },
+    "a column added": {"canonical", "columns"},
+    "a row less": {"tuples.query", "links"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", FOUND_BY)
 @pytest.mark.parametrize("with_record", [True, False])
 def test_what_was_changed_is_found_there_too(named, tmp_path, how, with_record):
     log, path, record = named
@@ -101,7 +118,11 @@ def test_what_was_changed_is_found_there_too(named, tmp_path, how, with_record):
     (tmp_path / path.name).write_text("".join("\t".join(row) + "\n" for row in cells))
     (tmp_path / f"{path.name}.json").write_bytes(path.with_name(f"{path.name}.json").read_bytes())
     given = {"record": record} if with_record else {}
-    assert _both(tmp_path / path.name, log, **given).exit_code == 1
+    verdict = _both(tmp_path / path.name, log, **given)
+    assert verdict.exit_code == 1
+    # The digest of the file tells of any change; these checks tell of this one by themselves.
+    found = {check.name for check in verdict.checks if check.status == "failed"} - {"digest"}
+    assert found == FOUND_BY[how] | ({"seeded"} if how == "a name changed" and with_record else set())
 
 
 def test_no_row_of_the_log_comes_here(named):
@@ -113,6 +134,7 @@ def test_no_row_of_the_log_comes_here(named):
 
 @pytest.mark.parametrize(("name", "params"), [
     ("suppress_rare", {"users": "mini"}), ("suppress_rare", {"window": "1d"}), ("generalize_visits", {}),
+    ("affinity", {"window": "30d"}), ("generalize", {"window": "30d"}),
     ("microaggregate", {"publish": "phrases", "attrs": "drop"}),
 ])  # fmt: skip
 def test_what_is_judged_on_one_machine_says_so(tmp_path, name, params):
@@ -121,6 +143,21 @@ def test_what_is_judged_on_one_machine_says_so(tmp_path, name, params):
     coterie.write(release, tmp_path / "safe.parquet")
     with pytest.raises(ParameterError, match=r"is judged on one machine; leave out --engine\."):
         coterie.verify(tmp_path / "safe.parquet", scattered(log))
+
+
+@pytest.mark.parametrize("name", ["suppress_rare", "affinity", "generalize"])
+@pytest.mark.parametrize("users", ["drop", "session", "pseudonym", "day", "mini"])
+@pytest.mark.parametrize("window", ["all", "30d"])
+def test_what_a_method_refuses_its_judge_refuses(name, users, window):
+    """Else a release could be verified on a cluster that could not have been made there, or the other way round."""
+    method = registry.method(name)(k=3, users=users, window=window)
+    (promise,) = method.promises(facts_of(log_for(method.accepts[0]), Local()))
+    try:
+        refuse_engine(method)
+    except ParameterError:
+        assert not promise.anywhere
+    else:
+        assert promise.anywhere
 
 
 def test_a_release_that_is_elsewhere_itself():

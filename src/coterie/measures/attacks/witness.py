@@ -48,6 +48,7 @@ from coterie.measures.resampling import means, scored
 from coterie.measures.units import units_of
 
 needs = frozenset({"record", "text"})
+anywhere = True
 weighed = (
     Weighed(
         risk="singling out",
@@ -140,19 +141,33 @@ _NO_DAY = -(2**31)
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """What a witness learns from the original under other names, and from the release."""
-    original, released = comparison.pairs_before, comparison.pairs_after
-    people = original.select("subject").unique().sort("subject")
-    drawn = np.argsort(randomness.keys(comparison.seed, "witness users", people["subject"]), kind="stable")[:ATTACKED]
+    original, released, seed = comparison.owned_before, comparison.owned_after, comparison.seed
+    people, names = comparison.everybody(original), comparison.everybody(released)
+    drawn = np.argsort(randomness.keys(seed, "witness users", people["subject"]), kind="stable")[:ATTACKED]
     users = people[np.sort(drawn)]
-    themselves = people.select(original="subject", released="subject")
+    owned = comparison.owned_by(original, users)
+    themselves = users.select(original="subject", released="subject")
     yield Score("users", users.height, "users attacked")
-    key = (__name__, comparison.seed)
-    yield from comparison.of_log(
-        key, lambda: list(_scores("before", witness(users, original, original, themselves, comparison.seed)))
-    )
-    yield Score("after.names", released["subject"].n_unique(), "names")
-    yield from _scores("after", witness(users, original, released, comparison.names, comparison.seed))
-    yield from _by_unit(comparison, users)
+
+    def before() -> list[Score]:
+        having = _names_having(comparison, original, owned)
+        return list(_scores("before", _learnt(owned, having, owned, people.height, themselves, seed)))
+
+    yield from comparison.of_log((__name__, seed), before)
+    yield Score("after.names", names.height, "names")
+    theirs = comparison.names.join(users, left_on="original", right_on="subject", how="semi")
+    under = comparison.owned_by(released, theirs.select(subject="released").unique())
+    having = _names_having(comparison, released, owned)
+    yield from _scores("after", _learnt(owned, having, under, names.height, theirs, seed))
+    if comparison.engine.here:  # which units all others have is looked at row by row
+        yield from _by_unit(comparison, users)
+
+
+def _names_having(comparison: Comparison, pairs: pl.LazyFrame, owned: pl.DataFrame) -> pl.DataFrame:
+    """item, names: how many names have each of the items that some people own; those that none has are left out."""
+    engine = comparison.engine
+    theirs = engine.join(pairs, owned.select("item").unique().lazy(), ["item"], "semi")
+    return engine.small(engine.crowds(theirs, ["item"], "subject", "names"))
 
 
 def _scores(moment: str, learnt: pl.DataFrame) -> Iterator[Score]:
@@ -302,6 +317,16 @@ def witness(
     """
     owned = original.join(users, on="subject")
     having = released.join(owned, on="item", how="semi").group_by("item").len("names")
+    return _learnt(owned, having, released, released["subject"].n_unique(), names, seed)
+
+
+def _learnt(
+    owned: pl.DataFrame, having: pl.DataFrame, released: pl.DataFrame, every: int, names: pl.DataFrame, seed: int
+) -> pl.DataFrame:
+    """The same from what the users own, and how many of `every` name have (item, names) the items.
+
+    `released` has what stands under the names of these users at least.
+    """
     seen = _rarest(owned.join(having, on="item"), seed)
     under = released.rename({"subject": "name"})
     own = names.rename({"original": "subject", "released": "name"}).unique()
@@ -311,7 +336,6 @@ def witness(
     read = learnt.group_by("subject").agg((pl.len() / pl.col("names").first()).alias("read"))
     unique = hits.filter(pl.col("names") == 1).select("subject", pl.lit(True).alias("unique"))
     table = owned.group_by("subject").agg((pl.len().cast(pl.Int64) - 1).alias("others"))
-    every = released["subject"].n_unique()
     anywhere = owned.join(having, on="item").join(seen.select("subject", seen="item"), on="subject")
     anywhere = (
         anywhere.filter(pl.col("item") != pl.col("seen"))

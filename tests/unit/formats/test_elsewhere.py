@@ -1,0 +1,232 @@
+"""A log that is read elsewhere says the same about itself as one that is read here.
+
+Covers: formats/_elsewhere.py
+"""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import coterie
+from coterie.errors import InputError, NoRowsError, ParameterError
+from coterie.formats import Options
+from coterie.formats import read as read_here
+from coterie.formats._elsewhere import _Place, _table_log, read_there
+from coterie.testing.scattered import Scattered
+
+PLENTY = 60
+
+
+class Files(Scattered):
+    """Scattered rows of files, in terms of polars what a cluster does in its own."""
+
+    def lines(self, places, name):
+        files = [path.read_bytes() for place in map(Path, places) for path in sorted(place.parent.glob(place.name))]
+        texts = [line for file in files for line in file.removesuffix(b"\n").split(b"\n")]
+        return pl.DataFrame({name: texts}, schema={name: pl.Binary})
+
+    def parquet(self, places):
+        return pl.read_parquet(places)
+
+    def numbered_rows(self, rows, name):
+        return rows.with_row_index(name).with_columns(pl.col(name).cast(pl.Int64) * 7)
+
+    def of(self, rows):
+        return self.frame(self.put(rows))
+
+    def first(self, rows, count):
+        return rows.to_series().head(count).to_list()
+
+    def sample(self, rows, count):
+        return rows.head(count)
+
+    def expect(self, rows):
+        self.expected = rows
+
+
+def _both(paths, *, seed=1, allow_bad=False, format=None, **options):
+    """The same files read here and elsewhere."""
+    paths, given = [str(path) for path in paths], Options(**options)
+    here = read_here(paths, format=format, options=given, allow_bad=allow_bad)
+    return here, read_there(Files(seed), paths, format, given, allow_bad=allow_bad)
+
+
+def _same(here, there):
+    assert there.shape == here.shape
+    assert there.settings == here.settings
+    assert there.warnings == here.warnings
+    assert there.guessed == here.guessed
+    assert there.reading == here.reading
+    assert there.digest == here.digest
+    assert there.history[0].counts == here.history[0].counts
+    columns = list(here.shape.released)
+    assert (
+        there.frame.collect().select(columns).sort(columns).equals(here.frame.collect().select(columns).sort(columns))
+    )
+    assert [note for note in there.notes if "could not be read" not in note] == [
+        note for note in here.notes if "could not be read" not in note
+    ]
+
+
+def _table(path, columns, kind):
+    rows = pl.DataFrame(columns)
+    if kind == "parquet":
+        rows.write_parquet(path)
+    elif kind == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows.iter_rows(named=True)))
+    else:
+        rows.write_csv(path, separator="\t" if kind == "tsv" else ",")
+    return path
+
+
+def _log(users, **others):
+    n = len(users)
+    return {
+        **others, "who": users, "search": [f"tea {i % 7}" for i in range(n)], "ts": ["2020-02-03 09:00:00"] * n
+    }  # fmt: skip
+
+
+def _people(n):
+    return [f"p{i % 9}" for i in range(n)]
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "parquet"])
+@pytest.mark.parametrize(
+    ("column", "warns"), [("user_id", ()), ("session_id", ("k counts sessions",)), ("ip", ("k counts addresses",))]
+)
+def test_columns_are_guessed_once_and_said(tmp_path, kind, column, warns):
+    given = {(column if name == "who" else name): value for name, value in _log(_people(PLENTY)).items()}
+    here, there = _both([_table(tmp_path / f"log.{kind}", given, kind)])
+    _same(here, there)
+    assert there.settings["columns"] == {"query": "search", "user": column, "time": "ts"}
+    assert len(there.warnings) == len(warns)
+    assert all(text.startswith(start) for text, start in zip(there.warnings, warns, strict=True))
+
+
+@pytest.mark.parametrize("kind", ["tsv", "jsonl", "parquet"])
+def test_named_columns_and_names_that_hardly_come_again(tmp_path, kind):
+    path = _table(tmp_path / f"log.{kind}", _log([f"r{i}" for i in range(PLENTY)]), kind)
+    here, there = _both([path], columns={"user": "who", "query": "search", "time": "ts"})
+    _same(here, there)
+    assert any("more than half as many users as rows" in text for text in there.warnings)
+
+
+def test_a_guessed_column_that_names_rows_is_a_question(tmp_path):
+    """The first thousand values come again, so that only counting all of them tells."""
+    users = [f"u{i % 400}" for i in range(1000)] + [f"r{i}" for i in range(3000)]
+    given = {("user_id" if name == "who" else name): value for name, value in _log(users).items()}
+    path = _table(tmp_path / "log.parquet", given, "parquet")
+    sentences = []
+    for read in (
+        lambda: coterie.read(path),
+        lambda: read_there(Files(), [str(path)], None, Options(), allow_bad=False),
+    ):
+        with pytest.raises(InputError, match=r"3,400 different values in 4,000 rows") as error:
+            read()
+        sentences.append(str(error.value))
+    assert sentences[0] == sentences[1]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_names_that_look_alike(tmp_path, seed):
+    users = ["kim", "Kim", "ki\u200bm", "7", "007", "9", "\uff4bim", "\u00e9ric", "e\u0301ric"] * 8
+    path = _table(tmp_path / "log.csv", _log(users), "csv")
+    here, there = _both([path], seed=seed, columns={"user": "who", "query": "search"})
+    _same(here, there)
+    assert any(note.startswith("8 of 9 user names look like another one") for note in there.notes)
+
+
+def test_a_table_in_memory():
+    given = pl.DataFrame(_log(_people(PLENTY))).rename({"who": "sid"})
+    here, there = coterie.log(given), _table_log(_Place(Files()), given, Options())
+    assert there.settings == here.settings
+    assert there.warnings == here.warnings != ()
+    assert there.notes == here.notes != ()
+    assert (there.guessed, there.history) == (here.guessed, here.history)
+
+
+def test_remarks_and_who_is_counted_of_an_access_log(tmp_path):
+    line = '{address} - - [03/Feb/2020:09:00:00 +0100] "GET /tea HTTP/1.1" 200 512 "-" "{agent}"\n'
+    texts = [line.format(address=f"192.0.2.{i % 9}", agent="-" if i % 2 else "Browser/1") for i in range(PLENTY)]
+    (tmp_path / "access.log").write_text("".join(texts))
+    here, there = _both([tmp_path / "access.log"])
+    _same(here, there)
+    assert there.settings == {"counted": "address+agent"}
+    assert there.notes
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl"])
+def test_bad_lines_byte_order_marks_and_carriage_returns(tmp_path, kind):
+    text = _table(tmp_path / f"log.{kind}", _log(_people(PLENTY * 4)), kind).read_text()
+    spoiled = text.replace("2020-02-03 09:00:00", "yesterday", 1).replace("\n", "\r\n")
+    for number in (1, 2):
+        (tmp_path / f"log{number}.{kind}").write_bytes(b"\xef\xbb\xbf" + spoiled.encode())
+    paths = [tmp_path / f"log{number}.{kind}" for number in (1, 2)]
+    here, there = _both(paths, columns={"user": "who", "query": "search", "time": "ts"})
+    _same(here, there)
+    assert there.history[0].counts["bad"] == 2
+
+
+def test_fields_that_some_lines_lack(tmp_path):
+    """A batch may have none of the objects that have a field, and must find its columns all the same."""
+    objects = [{"user": f"u{i % 5}", "search": {"query": f"tea {i % 3}"}} for i in range(40)]
+    objects += [{"user": f"u{i % 5}"} for i in range(40)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(each) + "\n" for each in objects))
+    for seed in range(4):
+        _same(*_both([tmp_path / "log.jsonl"], seed=seed, columns={"user": "user", "query": "search.query"}))
+
+
+@pytest.mark.parametrize("kind", ["tsv", "jsonl", "parquet"])
+def test_details_are_read(tmp_path, kind):
+    given = _log(_people(PLENTY), device=["a", "b"] * (PLENTY // 2))
+    path = _table(tmp_path / f"log.{kind}", given, kind)
+    here, there = _both([path], columns={"user": "who", "query": "search"}, details={"kind": "device"})
+    _same(here, there)
+    assert there.settings["details"] == ("kind=device",)
+    assert there.shape.further == ("kind",)
+
+
+def test_the_sidecar_and_the_promise_are_the_same(tmp_path):
+    given = _log(_people(PLENTY))
+    path = _table(tmp_path / "log.tsv", {("sid" if name == "who" else name): v for name, v in given.items()}, "tsv")
+    here, there = _both([path])
+    sidecars = []
+    for name, log in (("here", here), ("there", there)):
+        release = coterie.anonymize(coterie.prepare(log), "suppress_rare", k=3, seed=5, users="pseudonym")
+        (tmp_path / name).mkdir()
+        coterie.write(release, tmp_path / name / "safe.tsv")
+        sidecars.append((tmp_path / name / "safe.tsv.json").read_text())
+    assert json.loads(sidecars[0]) == json.loads(sidecars[1])
+    assert "3 different sessions" in sidecars[1]
+    assert json.loads(sidecars[1])["reading"]["columns"]["user"] == "sid"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("log.jsonl", '{"query_id": "q", "client_id": "c", "user_query": "tea"}\n', "The format ubi is read on one"),
+        ("log.json", '[\n{"user": "a", "query": "b"},\n{"user": "c", "query": "d"}\n]\n', "over several lines"),
+        ("log.csv", "user,time,query\na,05/06/2025,b\n", "Dates such as 31/12/2025"),
+    ],
+)
+def test_what_lines_alone_do_not_tell_is_refused(tmp_path, name, text, sentence):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ParameterError, match=sentence):
+        read_there(Files(), [str(tmp_path / name)], None, Options(), allow_bad=False)
+
+
+def test_files_with_other_columns_are_refused(tmp_path):
+    for number, text in enumerate(("user,query\na,b\n", "query,user\na,b\n")):
+        (tmp_path / f"{number}.csv").write_text(text)
+    with pytest.raises(InputError, match="has other columns than the files before it"):
+        read_there(Files(), [str(tmp_path / "*.csv")], None, Options(), allow_bad=False)
+
+
+def test_nothing_to_read(tmp_path):
+    (tmp_path / "a.tsv").write_text("\n")
+    (tmp_path / "b.tsv").write_text("user\tquery\n")
+    for name in ("a.tsv", "b.tsv"):
+        with pytest.raises(NoRowsError, match=r"\w\.tsv"):
+            read_there(Files(), [str(tmp_path / name)], None, Options(), allow_bad=False)
