@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -253,6 +253,22 @@ class Piece:
         return told(self, *tables)
 
 
+def guarded(run: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The same for what is done to rows on their way: what goes wrong is told without a value."""
+    expected = versions()
+
+    def safe(batches: Iterator[Any]) -> Iterator[Any]:
+        refuse_versions(expected)
+        try:
+            yield from run(batches)
+        except Exception as error:
+            if said(str(error)):
+                raise
+            raise RuntimeError(f"{_MARK}InternalError: {_where(error)}") from None
+
+    return safe
+
+
 def told(work: Callable[..., pl.DataFrame], *tables: pl.DataFrame) -> pl.DataFrame:
     """What `work` gives; errors as one line that `said` finds again in whatever an engine makes of it."""
     try:
@@ -279,9 +295,15 @@ def _where(error: Exception) -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """What must be the same wherever work runs: rules of hashing and rounding come with these."""
+    """What must be the same wherever work runs: rules of hashing and rounding come with these.
+
+    A hash says where rows go, and may depend on the processor, so it is compared itself.
+    """
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return {"python": python, "coterie": __version__, **{name: version(name) for name in ("polars", "numba", "numpy")}}
+    names = {name: version(name) for name in ("polars", "numba", "numpy")}
+    sample = pl.DataFrame({"text": ["", "a", "longer than sixteen bytes", None], "number": [0, 1, -1, None]})
+    hashes = [sample["text"].hash(), sample["number"].hash(), sample.to_struct().hash()]
+    return {"python": python, "coterie": __version__, **names, "hash": f"{pl.concat(hashes).hash().sum():x}"[-8:]}
 
 
 def refuse_versions(expected: dict[str, str]) -> None:
