@@ -35,7 +35,7 @@ PARCEL = "to int, of int, at long, rows long, payload binary"
 """The columns of a table of parcels, as Spark has them."""
 ROWS_AT_ONCE = 100_000
 """Rows that row-by-row work sees together, and of one parcel."""
-ROWS_OF_A_CUT = 500_000
+ROWS_OF_A_CUT = 250_000
 """Rows that a task cuts at once: the more, the larger are parcels."""
 _SAMPLED = 2_000
 """One of so many rows is looked at to find ranges."""

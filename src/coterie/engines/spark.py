@@ -12,9 +12,10 @@ on the disks of executors. Whatever is lost with one is computed again, and work
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +27,6 @@ from coterie.engines.arrow import to_polars
 from coterie.engines.parcels import (
     PARCEL,
     ROWS_AT_ONCE,
-    ROWS_OF_A_CUT,
     Batches,
     Frames,
     blocking,
@@ -52,10 +52,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
+_ROWS_OF_A_BLOCK = 500_000
 _CONNECT, _STANDALONE = "sc://", "spark://"
 _SECONDS = 10  # that a cluster may take to answer at all
 _ADDRESSES = "spark://HOST:PORT, sc://HOST:PORT, yarn, k8s://..., local[N], or spark for the session that is active"
-_OURS = {  # of sessions that are made here
+_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""Java only moves parcels here: compiling its code twice costs more than that saves, and one thread cleans up."""
+_OURS = {  # of sessions that are made here, unless their settings say otherwise
+    "spark.executor.extraJavaOptions": _JAVA,
+    "spark.driver.extraJavaOptions": f"{_JAVA} -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
     "spark.io.encryption.enabled": "true",  # shuffle files hold users and queries
@@ -96,12 +101,24 @@ def session_at(address: str) -> SparkSession:
         _refuse_silence(address, 7077)
     builder = SparkSession.builder.appName("coterie")
     builder = builder if address == "spark" else builder.master(address)
+    said = _settings_elsewhere()
     for name, value in _OURS.items():
-        builder = builder.config(name, value)
+        builder = builder if name in said else builder.config(name, value)
     with _translated():
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _settings_elsewhere() -> set[str]:
+    """Names of settings that people made themselves: for `spark-submit`, or in the file of defaults."""
+    texts = [os.environ.get("PYSPARK_SUBMIT_ARGS", "")]
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (str(Path(home) / "conf") if home else None)
+    if folder is not None:
+        with suppress(OSError):  # mostly there is none
+            texts.append((Path(folder) / "spark-defaults.conf").read_text(encoding="utf-8", errors="replace"))
+    return {name for text in texts for name in re.findall(r"(?m)(?:^|\bconf[ =]['\"]?)\s*(spark\.[\w.]+)", text)}
 
 
 @contextmanager
@@ -178,12 +195,21 @@ def _sentence(message: str, kind: str, error: BaseException) -> CoterieError:
 class SparkTable(Table):
     """Rows of a DataFrame and what is still to be done to them, so that one task does several pieces of work."""
 
-    def __init__(self, engine: Spark, source: DataFrame, schema: Schema, frames: Frames) -> None:
-        self.engine, self.source, self.schema, self.frames = engine, source, schema, frames
+    def __init__(
+        self, engine: Spark, source: DataFrame | Callable[[], DataFrame], schema: Schema, frames: Frames
+    ) -> None:  # fmt: skip
+        self.engine, self._source, self.schema, self.frames = engine, source, schema, frames
         self.kept = False
         """Whether the source is computed once and for all."""
         self.cut_by: tuple[str, ...] | None = None
         """Columns whose equal values are together in one partition."""
+
+    @property
+    def source(self) -> DataFrame:
+        """What is read; it may have been put off until now."""
+        if callable(self._source):
+            self._source = self._source()
+        return self._source
 
     @property
     def parcels(self) -> DataFrame:
@@ -203,7 +229,7 @@ class SparkTable(Table):
 
     def then(self, piece: Piece) -> SparkTable:
         """The same rows with one more piece of work to be done."""
-        done = SparkTable(self.engine, self.source, piece.schema, then(self.frames, piece))
+        done = SparkTable(self.engine, lambda: self.source, piece.schema, then(self.frames, piece))
         done.kept = self.kept
         return done
 
@@ -234,7 +260,7 @@ class Spark(Remote):
 
     def expect(self, rows: int) -> None:
         """Choose the number of parts for so many rows, unless it was said."""
-        self.number = self.number or max(2, -(-rows // ROWS_OF_A_CUT))
+        self.number = self.number or max(2, -(-rows // _ROWS_OF_A_BLOCK))
 
     def close(self) -> None:
         """Forget the tables that were kept."""
@@ -303,16 +329,14 @@ class Spark(Remote):
         """A table of rows that are here."""
         with _translated():
             there = self.session.createDataFrame(in_parcels(rows), PARCEL)
-        table = SparkTable(self, there, dict(rows.schema), unpacking)
-        table.kept = True
-        return table
+        return self._kept_table(there, dict(rows.schema))
 
     def all_of(self, parcels: DataFrame) -> Iterator[bytes]:
         """What parcels hold, in order; their rows are counted first where they may be too many for this machine."""
         from pyspark import StorageLevel
         from pyspark.sql import functions
 
-        if self.cuts * ROWS_OF_A_CUT <= self.limit:  # as many as the log has
+        if self.cuts * _ROWS_OF_A_BLOCK <= self.limit:  # as many as the log has
             yield from _payloads(parcels)
             return
         computed = parcels.persist(StorageLevel.DISK_ONLY)
@@ -359,14 +383,16 @@ class Spark(Remote):
         return self._known(SparkTable(self, self._together([left, needed], keys), schema, joined), keys)
 
     def run_sort(self, table: Table, by: Sequence[str]) -> Table:
-        """Ranges, each of them sorted by polars."""
+        """Ranges, each of them sorted by polars; found when somebody reads the rows."""
         given, keys = _of(table), list(by)
-        if not given.kept:
-            given = _of(self.run_keep(given))
-        sample = pl.concat([empty(given.schema).select(keys), *given.then(_sampler(given.schema, keys)).parts()])
-        bounds = bounds_of(sample, keys, self.cuts)
-        ranges = given.ranged(keys, bounds).repartition(self.cuts, "to")
-        return self._kept_as(ranges.mapInArrow(sorting(given.schema, keys), PARCEL), given.schema)
+
+        def ordered() -> DataFrame:
+            rows = given if given.kept else _of(self.run_keep(given))
+            sample = pl.concat([empty(rows.schema).select(keys), *rows.then(_sampler(rows.schema, keys)).parts()])
+            ranges = rows.ranged(keys, bounds_of(sample, keys, self.cuts)).repartition(self.cuts, "to")
+            return self._persisted(ranges.mapInArrow(sorting(rows.schema, keys), PARCEL))
+
+        return self._kept_table(ordered, given.schema)
 
     def run_numbered(self, table: Table, name: str) -> Table:
         """Places: rows of the parts before, and those before it in its own."""
@@ -380,16 +406,14 @@ class Spark(Remote):
             starts[part] = start
             start += rows
         schema: Schema = {name: pl.UInt32(), **given.schema}
-        numbered = SparkTable(self, given.source, schema, placed(starts, name))
-        numbered.kept = True
-        return numbered
+        return self._kept_table(given.source, schema, placed(starts, name))
 
     def run_keep(self, table: Table) -> Table:
         """The rows on the disks of executors; encrypted there, where the cluster does so."""
         given = _of(table)
         if given.kept and given.frames is unpacking:
             return given
-        kept = self._kept_as(given.parcels, given.schema)
+        kept = self._kept_table(self._persisted(given.parcels), given.schema)
         return kept if given.cut_by is None else self._known(kept, given.cut_by)
 
     @property
@@ -397,13 +421,18 @@ class Spark(Remote):
         """How many parts rows are cut into."""
         return self.number or 2
 
-    def _kept_as(self, parcels: DataFrame, schema: Schema) -> SparkTable:
+    def _persisted(self, parcels: DataFrame) -> DataFrame:
         from pyspark import StorageLevel
 
         with _translated():
             kept = parcels.persist(StorageLevel.DISK_ONLY)
         self._kept.append(kept)
-        table = SparkTable(self, kept, schema, unpacking)
+        return kept
+
+    def _kept_table(
+        self, source: DataFrame | Callable[[], DataFrame], schema: Schema, frames: Frames = unpacking
+    ) -> SparkTable:  # fmt: skip
+        table = SparkTable(self, source, schema, frames)
         table.kept = True
         return table
 

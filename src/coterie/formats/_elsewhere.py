@@ -133,6 +133,7 @@ def _finished(
     engine: Spark, frame: pl.LazyFrame, loaded: Loaded, options: Options, sources: tuple[Path, ...], *, allow_bad: bool
 ) -> Log:
     """The log of parsed rows: bad ones are counted, then left out."""
+    frame = engine.keep(frame)  # so that lines are parsed once
     counts = engine.total(frame, lambda rows: rows.select(pl.len().alias("lines"), pl.col("bad").count()))
     lines, bad = counts.row(0)
     if not lines:

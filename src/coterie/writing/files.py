@@ -150,7 +150,7 @@ def write_release(
         pieces = _from_elsewhere(release)
     file_kind, compression = kind_of(path, kind)
     refuse_kind(file_kind, release.log.shape)
-    left_out = unnamed(release.log.frame, release.log.shape, file_kind)
+    left_out = unnamed(release.log, file_kind)
     to_stdout, target, side = str(path) == STDOUT, Path(path), _sidecar_of(path, sidecar)
     replaces = force and not to_stdout
     scratch = Scratch()  # a pipe has no folder beside it for a temporary file
@@ -299,13 +299,14 @@ def refuse_kind(kind: str, shape: Shape) -> None:
         )
 
 
-def unnamed(rows: pl.LazyFrame, shape: Shape, kind: str) -> tuple[str, ...]:
+def unnamed(log: Log, kind: str) -> tuple[str, ...]:
     """The column of names, where a text file has none of it because nobody is named in any row."""
+    shape = log.shape
     subject = next((column for column in shape.columns if column.name == shape.subject and column.nullable), None)
     if kind in ("parquet", "ubi") or subject is None:
         return ()
-    name = pl.col(subject.name)
-    count, named = rows.select(pl.len(), name.count().alias("named")).collect(engine="streaming").row(0)
+    numbers = [pl.len().cast(pl.Int64).alias("rows"), pl.col(subject.name).count().cast(pl.Int64).alias("named")]
+    count, named = log.counted(numbers).row(0)
     no_line = count == 0 and kind == "jsonl"  # and so no column at all
     return () if named or no_line else (subject.name,)
 
@@ -444,9 +445,9 @@ def in_order(draft: Draft, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.
         released = run.each(placed, lambda rows: rows.select(released_columns))
         return released, run.each(placed, lambda rows: rows.select(places))
     ordered = run.keep(frame) if draft.in_order else run.engine.sort(frame, by)
-    released = run.each(ordered, lambda rows: rows.select(released_columns))
     if not has_rows:
-        return released, None
+        return ordered, None
+    released = run.each(ordered, lambda rows: rows.select(released_columns))
     return released, ordered.select("row").with_row_index("released_row")
 
 
