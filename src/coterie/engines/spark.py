@@ -60,7 +60,7 @@ _JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """Java only moves parcels here: compiling its code twice costs more than that saves, and one thread cleans up."""
 _OURS = {  # of sessions that are made here, unless their settings say otherwise
     "spark.executor.extraJavaOptions": _JAVA,
-    "spark.driver.extraJavaOptions": f"{_JAVA} -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30",
+    "spark.driver.extraJavaOptions": f"{_JAVA} -Xms64m -Xmn48m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
     "spark.io.encryption.enabled": "true",  # shuffle files hold users and queries

@@ -24,7 +24,7 @@ from coterie.core.log import Log, Record, Release
 from coterie.core.parts import Part, list_digest
 from coterie.core.plan import Draft
 from coterie.core.promise import NOTHING, promise_nothing
-from coterie.core.row_digest import digest_of_rows
+from coterie.core.row_digest import RowDigest, digest_of_rows
 from coterie.core.run import Run
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import QUERIES, VISITS, Shape
@@ -32,6 +32,7 @@ from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.formats._read import read_release
 from coterie.formats._values import with_apostrophe
 from coterie.writing.parts import Pieces, refuse_number_of_parts, write_parts
+from coterie.writing.reading_back import in_pieces, is_large
 from coterie.writing.record import is_of_record, record_files, remove_record, write_record
 from coterie.writing.sidecar import sidecar_of, sidecar_path, write_sidecar
 from coterie.writing.targets import (
@@ -421,14 +422,24 @@ def _compare(
     """Read the file, or the files of a folder, back: their rows must be those that were verified, in the same order."""
     shape = release.log.shape
     columns = list(shape.released)
+    written = [name for name in columns if name not in left_out]
+    files = [path / part.name for part in parts] or [path]
     if kind == "parquet":  # which says itself what its columns are
-        files = [path / part.name for part in parts] or [path]
         frame = pl.scan_parquet(files, glob=False)
         same = dict(frame.collect_schema()) == {name: shape.schema[name] for name in columns}
+        found = digest_of_rows(frame.select(columns))
+    elif is_large(files, kind):
+        digest, same, folder = RowDigest({name: shape.schema[name] for name in columns}), True, Scratch()
+        for piece in in_pieces(files, kind, folder.path):
+            frame, _, names, _resources = read_release(piece, shape, thorough=False, csv_safe=csv_safe)
+            same = same and names == written
+            digest.add_all(frame.select(columns))
+        found = digest.hexdigest()
     else:
         frame, _, names, _resources = read_release(path, shape, thorough=False, csv_safe=csv_safe, parts=parts)
-        same = not names or names == [name for name in columns if name not in left_out]  # jsonl may have no line
-    if not same or digest_of_rows(frame.select(columns)) != release.verified:
+        same = not names or names == written  # jsonl may have no line
+        found = digest_of_rows(frame.select(columns))
+    if not same or found != release.verified:
         raise BrokenPromiseError("The rows to write are not the rows that were verified, so nothing was written.")
 
 
