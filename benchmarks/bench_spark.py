@@ -3,8 +3,12 @@
 Wall-clock times say little on shared machines; ratios of CPU seconds do. The cluster is a real one, on loopback: a
 master and two workers of one processor and 1 GB of heap, which this program starts and stops.
 
+A session costs much before it does anything: Java starts, loads and compiles its code, and Python its packages. So the
+smallest log comes first (`--cold` users), and a second ratio is that of what a log costs beyond it, on both sides. A
+cluster that is used by session after session pays this once for each.
+
     make bench-spark
-    .venv/bin/python benchmarks/bench_spark.py --users 55000 --methods suppress_rare
+    .venv/bin/python benchmarks/bench_spark.py --users 55000 --conf spark.io.encryption.enabled=false
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import argparse
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -24,6 +29,8 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
+Costs = tuple[float, float]
+"""CPU seconds here, and of executors."""
 KINDS = ("driver JVM", "driver Python", "executors JVM", "executors Python")
 
 
@@ -103,31 +110,38 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", default="55000", help="sizes of the synthetic log, with commas between them")
     parser.add_argument("--methods", default="suppress_rare", help="methods, with commas between them")
+    parser.add_argument("--cold", type=int, default=100, help="users of the log that shows what a session costs")
+    parser.add_argument("--workers", type=int, default=2, help="workers of the cluster, and executors")
+    parser.add_argument("--conf", action="append", default=[], help="a setting of Spark, NAME=VALUE; may be repeated")
     options = parser.parse_args()
     sys.path.insert(0, str(ROOT))
     from tests.spark.cluster import Cluster
 
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     settings = "--conf spark.driver.host=127.0.0.1 --conf spark.executor.memory=1g --conf spark.ui.enabled=false"
+    settings = " ".join([settings, *(f"--conf {shlex.quote(setting)}" for setting in options.conf)])
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-memory 512m {settings} pyspark-shell"
     columns = (
-        "method", "users", "rows", "local CPU s", "executors CPU s (JVM + Python)", "ratio", "driver CPU s",
-        "driver MB (JVM + Python)", "a task's Python MB", "equal",
+        "method", "users", "rows", "local CPU s", "executors CPU s (JVM + Python)", "ratio", "ratio beyond a session",
+        "driver CPU s (JVM + Python)", "driver MB (JVM + Python)", "a task's Python MB", "equal",
     )  # fmt: skip
-    print(f"| {' | '.join(columns)} |\n|---|{'---:|' * 8}---|")
-    with tempfile.TemporaryDirectory() as folder, Cluster(Path(folder) / "cluster") as cluster:
-        for users in options.users.split(","):
+    print(f"| {' | '.join(columns)} |\n|---|{'---:|' * 9}---|")
+    cold: dict[str, Costs] = {}
+    with tempfile.TemporaryDirectory() as folder, Cluster(Path(folder) / "cluster", options.workers) as cluster:
+        for users in [str(options.cold), *options.users.split(",")]:
             log = Path(folder) / f"log-{users}.tsv"
             subprocess.run(
                 [sys.executable, "-m", "coterie", "synth", "-o", log, "--users", users, "--seed", "7"], check=True
             )
             rows = sum(1 for _ in log.open("rb")) - 1
             for method in options.methods.split(","):
-                print(_line(method, int(users), rows, str(log), folder, cluster), flush=True)
+                print(_line(method, int(users), rows, str(log), folder, cluster, cold), flush=True)
 
 
-def _line(method: str, users: int, rows: int, log: str, folder: str, cluster: Any) -> str:
-    """One line of the table."""
+def _line(
+    method: str, users: int, rows: int, log: str, folder: str, cluster: Any, cold: dict[str, Costs]
+) -> str:  # fmt: skip
+    """One line of the table; the first of a method is what a session costs."""
     targets = [f"{folder}/{method}-{users}-{where}.tsv" for where in ("here", "there")]
     workers = [process.pid for process in cluster.processes[1:]]
     here, there = (
@@ -137,11 +151,15 @@ def _line(method: str, users: int, rows: int, log: str, folder: str, cluster: An
     digests = {hashlib.sha256(Path(target).read_bytes()).hexdigest() for target in targets}
     (jvm, _), (python, task) = there["executors JVM"], there["executors Python"]
     (driver_jvm, driver_jvm_mb), (driver, driver_mb) = there["driver JVM"], there["driver Python"]
-    ratio = (jvm + python) / here["own"]
+    costs = here["own"], jvm + python
+    ratio, beyond = costs[1] / costs[0], ""
+    if method in cold:
+        beyond = f"{(costs[1] - cold[method][1]) / (costs[0] - cold[method][0]):.1f}"
+    cold.setdefault(method, costs)
     print(json.dumps({"method": method, "users": users, "here": here, "there": there}), file=sys.stderr)
     return (
         f"| `{method}` | {users:,} | {rows:,} | {here['own']:.1f} | {jvm:.1f} + {python:.1f} | {ratio:.1f} | "
-        f"{driver_jvm + driver:.1f} | {driver_jvm_mb:.0f} + {driver_mb:.0f} | {task:.0f} | "
+        f"{beyond} | {driver_jvm:.1f} + {driver:.1f} | {driver_jvm_mb:.0f} + {driver_mb:.0f} | {task:.0f} | "
         f"{'yes' if len(digests) == 1 else 'NO'} |"
     )
 

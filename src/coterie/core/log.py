@@ -8,7 +8,7 @@ show counts and names, never a value.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -142,6 +142,12 @@ class Log:
         """Whether the rows are made up, so that their values may be shown."""
         return any(step.name == "synth" for step in self.history)
 
+    def counted(self, numbers: Sequence[pl.Expr]) -> pl.DataFrame:
+        """Numbers of the rows that add up over parts, in one line; counted where the rows are."""
+        if self.engine is None or self.engine.here:
+            return self.frame.select(numbers).collect(engine="streaming")
+        return self.engine.total(self.frame, lambda rows: rows.select(numbers))
+
     def to_polars(self) -> pl.DataFrame:
         """The rows, without the columns that are private to Coterie."""
         return self.frame.select(self.shape.released).collect(engine="streaming")
@@ -214,10 +220,10 @@ class Release:
         """The numbers people ask for, of all promises: "k = 5"."""
         return ", ".join(promise.headline for promise in self.promises)
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """How many rows it has."""
-        return int(self.log.frame.select(pl.len()).collect(engine="streaming").item())
+        return int(self.log.counted([pl.len().cast(pl.Int64).alias("rows")]).item())
 
     @property
     def size(self) -> str:

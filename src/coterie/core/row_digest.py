@@ -34,8 +34,7 @@ _TITLE = b"coterie rows 1\n"
 def digest_of_rows(frame: pl.LazyFrame) -> str:
     """The digest of the rows of a lazy frame, in their order; they are never all in memory."""
     digest = RowDigest(frame.collect_schema())
-    for rows in frame.collect_batches(chunk_size=BLOCK, maintain_order=True, engine="streaming"):
-        digest.add(rows)
+    digest.add_all(frame)
     return digest.hexdigest()
 
 
@@ -79,6 +78,11 @@ class RowDigest:
         whole = waiting - waiting % BLOCK
         self._blocks += [block_digest(have.slice(start, BLOCK)) for start in range(0, whole, BLOCK)]
         self._waiting = [have.slice(whole)]
+
+    def add_all(self, frame: pl.LazyFrame) -> None:
+        """The next rows, of a lazy frame."""
+        for rows in frame.collect_batches(chunk_size=BLOCK, maintain_order=True, engine="streaming"):
+            self.add(rows)
 
     def hexdigest(self) -> str:
         """The digest of all rows that have come."""

@@ -8,7 +8,6 @@ all users, and refused for a log that is larger than one machine.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import traceback
 from abc import ABC, abstractmethod
@@ -16,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -254,6 +253,22 @@ class Piece:
         return told(self, *tables)
 
 
+def guarded(run: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The same for what is done to rows on their way: what goes wrong is told without a value."""
+    expected = versions()
+
+    def safe(batches: Iterator[Any]) -> Iterator[Any]:
+        refuse_versions(expected)
+        try:
+            yield from run(batches)
+        except Exception as error:
+            if said(str(error)):
+                raise
+            raise RuntimeError(f"{_MARK}InternalError: {_where(error)}") from None
+
+    return safe
+
+
 def told(work: Callable[..., pl.DataFrame], *tables: pl.DataFrame) -> pl.DataFrame:
     """What `work` gives; errors as one line that `said` finds again in whatever an engine makes of it."""
     try:
@@ -280,17 +295,15 @@ def _where(error: Exception) -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """What must be the same wherever work runs: rules of hashing and rounding come with these."""
+    """What must be the same wherever work runs: rules of hashing and rounding come with these.
+
+    A hash says where rows go, and may depend on the processor, so it is compared itself.
+    """
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    packages = {name: version(name) for name in ("polars", "numba", "numpy")}
-    return {"python": python, "coterie": __version__, **packages, "hashes": _hashes()}
-
-
-def _hashes() -> str:
-    """By what polars brings equal keys together, in short; it may differ between kinds of processors."""
-    keys = pl.DataFrame({"text": ["coterie", "", None], "number": [1, None, -1]})
-    hashes = keys.select(pl.col("text").hash(), pl.col("number").hash(), pl.struct(pl.all()).hash().alias("both"))
-    return hashlib.sha256(repr(hashes.rows()).encode()).hexdigest()[:8]
+    names = {name: version(name) for name in ("polars", "numba", "numpy")}
+    sample = pl.DataFrame({"text": ["", "a", "longer than sixteen bytes", None], "number": [0, 1, -1, None]})
+    hashes = [sample["text"].hash(), sample["number"].hash(), sample.to_struct().hash()]
+    return {"python": python, "coterie": __version__, **names, "hash": f"{pl.concat(hashes).hash().sum():x}"[-8:]}
 
 
 def refuse_versions(expected: dict[str, str]) -> None:

@@ -1,8 +1,9 @@
 """Spark: rows live on a cluster, and polars works on them there.
 
 Rows cross the border as Arrow batches (`mapInArrow`), and work inside of a task is that of every engine. Spark's own
-part is to move rows: by key, by range, in joins and in counts. It parses and casts nothing, because its errors show
-the value; and only the DataFrame API is used, so that a cluster, Spark Connect and managed services are one path.
+part is to read rows, and to move them as parcels (see parcels.py), which it does not look into. It parses and casts
+nothing, because its errors show the value; and only the DataFrame API is used, so that a cluster, Spark Connect and
+managed services are one path.
 
 A block has to fit into the memory of a task: about 0.4 KB for each row. Tables that are needed several times are kept
 on the disks of executors. Whatever is lost with one is computed again, and work is pure, so nothing changes.
@@ -10,40 +11,61 @@ on the disks of executors. Whatever is lost with one is computed again, and work
 
 from __future__ import annotations
 
-import io
 import os
+import re
 import shutil
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from coterie.core.run import SMALL, How
-from coterie.engines.arrow import physical, to_arrow, to_polars, typed
-from coterie.engines.remote import Piece, Remote, Schema, Table, refuse_versions, said, versions
+from coterie.engines.arrow import to_polars
+from coterie.engines.parcels import (
+    PARCEL,
+    ROWS_AT_ONCE,
+    Batches,
+    Frames,
+    blocking,
+    blocking_in_place,
+    bounds_of,
+    cutting,
+    in_parcels,
+    joining,
+    packing,
+    placed,
+    plain,
+    ranging,
+    sampling,
+    sorting,
+    then,
+    unpacked,
+    unpacking,
+)
+from coterie.engines.remote import Piece, Remote, Schema, Table, empty, refuse_versions, said, too_large, versions
 from coterie.errors import CoterieError, InputError, InternalError, MissingError, ParameterError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.types import DataType
 
-_ROWS_AT_ONCE = 100_000
-"""Rows that row-by-row work sees together, and that travel to this machine together."""
 _ROWS_OF_A_BLOCK = 500_000
-_PAYLOAD = "payload"
 _CONNECT, _STANDALONE = "sc://", "spark://"
 _SECONDS = 10  # that a cluster may take to answer at all
 _ADDRESSES = "spark://HOST:PORT, sc://HOST:PORT, yarn, k8s://..., local[N], or spark for the session that is active"
-_OURS = {  # of sessions that are made here
+_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""Java only moves parcels here: compiling its code twice costs more than that saves, and one thread cleans up."""
+_OURS = {  # of sessions that are made here, unless their settings say otherwise
+    "spark.executor.extraJavaOptions": _JAVA,
+    "spark.driver.extraJavaOptions": f"{_JAVA} -Xms64m -Xmn48m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
     "spark.io.encryption.enabled": "true",  # shuffle files hold users and queries
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a task has one processor
-    "spark.sql.execution.arrow.maxRecordsPerBatch": str(_ROWS_AT_ONCE),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_AT_ONCE),
 }
 
 _ADVICE = {
@@ -79,12 +101,24 @@ def session_at(address: str) -> SparkSession:
         _refuse_silence(address, 7077)
     builder = SparkSession.builder.appName("coterie")
     builder = builder if address == "spark" else builder.master(address)
+    said = _settings_elsewhere()
     for name, value in _OURS.items():
-        builder = builder.config(name, value)
+        builder = builder if name in said else builder.config(name, value)
     with _translated():
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _settings_elsewhere() -> set[str]:
+    """Names of settings that people made themselves: for `spark-submit`, or in the file of defaults."""
+    texts = [os.environ.get("PYSPARK_SUBMIT_ARGS", "")]
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (str(Path(home) / "conf") if home else None)
+    if folder is not None:
+        with suppress(OSError):  # mostly there is none
+            texts.append((Path(folder) / "spark-defaults.conf").read_text(encoding="utf-8", errors="replace"))
+    return {name for text in texts for name in re.findall(r"(?m)(?:^|\bconf[ =]['\"]?)\s*(spark\.[\w.]+)", text)}
 
 
 @contextmanager
@@ -161,28 +195,55 @@ def _sentence(message: str, kind: str, error: BaseException) -> CoterieError:
 class SparkTable(Table):
     """Rows of a DataFrame and what is still to be done to them, so that one task does several pieces of work."""
 
-    def __init__(self, source: DataFrame, schema: Schema, frames: Frames | None = None) -> None:
-        self.source, self.schema = source, schema
-        self.frames = frames or _decoding(schema)
-        self._rows = source if frames is None else None
+    def __init__(
+        self, engine: Spark, source: DataFrame | Callable[[], DataFrame], schema: Schema, frames: Frames
+    ) -> None:  # fmt: skip
+        self.engine, self._source, self.schema, self.frames = engine, source, schema, frames
+        self.kept = False
+        """Whether the source is computed once and for all."""
+        self.cut_by: tuple[str, ...] | None = None
+        """Columns whose equal values are together in one partition."""
 
     @property
-    def rows(self) -> DataFrame:
-        """The rows as a DataFrame, with all that is to be done to them."""
-        if self._rows is None:
-            self._rows = self.source.mapInArrow(_encoded(self.frames, self.schema), _spark(self.schema))
-        return self._rows
+    def source(self) -> DataFrame:
+        """What is read; it may have been put off until now."""
+        if callable(self._source):
+            self._source = self._source()
+        return self._source
+
+    @property
+    def parcels(self) -> DataFrame:
+        """All that is to be done, as parcels that stay where they are."""
+        return self._moved(packing(self.frames))
+
+    def cut(self, by: Sequence[str], of: int = 0) -> DataFrame:
+        """The same, as parcels on their way to the parts that their keys name."""
+        return self._moved(cutting(self.frames, by, self.engine.cuts, of))
+
+    def ranged(self, by: Sequence[str], bounds: pl.DataFrame) -> DataFrame:
+        """The same, as parcels on their way to ranges."""
+        return self._moved(ranging(self.frames, by, bounds))
+
+    def _moved(self, batches: Batches) -> DataFrame:
+        return self.source.mapInArrow(batches, PARCEL)
 
     def then(self, piece: Piece) -> SparkTable:
         """The same rows with one more piece of work to be done."""
-        return SparkTable(self.source, piece.schema, _then(self.frames, piece))
+        done = SparkTable(self.engine, lambda: self.source, piece.schema, then(self.frames, piece))
+        done.kept = self.kept
+        return done
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        """The rows in chunks of compressed Arrow, partition by partition: Spark has no other way to stream them."""
-        packed = self.source.mapInArrow(_packed(self.frames, columns), f"{_PAYLOAD} binary")
+        """The rows here: all at once, or partition by partition where there may be more than one machine holds."""
+        as_they_are = self.kept and self.frames is unpacking and columns is None
+        parcels = self.source if as_they_are else self._moved(packing(self.frames, columns))
         with _translated():
-            for row in packed.toLocalIterator():
-                yield pl.read_ipc(io.BytesIO(bytes(row[0])))
+            if self.streamed:
+                for row in parcels.select("payload").toLocalIterator():
+                    yield unpacked(bytes(row[0]))
+                return
+            for payload in self.engine.all_of(parcels):
+                yield unpacked(payload)
 
 
 class Spark(Remote):
@@ -211,7 +272,7 @@ class Spark(Remote):
         """The frame that stands for a DataFrame as it is."""
         with _translated():
             schema = dict(to_polars(rows.limit(0).toArrow()).schema)
-        return self.frame(SparkTable(rows, schema))
+        return self.frame(SparkTable(self, rows, schema, plain(schema)))
 
     def numbered_rows(self, rows: DataFrame, name: str) -> DataFrame:
         """Rows with a number of their own, in no order."""
@@ -271,9 +332,25 @@ class Spark(Remote):
 
     def put(self, rows: pl.DataFrame) -> Table:
         """A table of rows that are here."""
-        schema = dict(rows.schema)
         with _translated():
-            return SparkTable(self.session.createDataFrame(to_arrow(rows, schema), _spark(schema)), schema)
+            there = self.session.createDataFrame(in_parcels(rows), PARCEL)
+        return self._kept_table(there, dict(rows.schema))
+
+    def all_of(self, parcels: DataFrame) -> Iterator[bytes]:
+        """What parcels hold, in order; their rows are counted first where they may be too many for this machine."""
+        from pyspark import StorageLevel
+        from pyspark.sql import functions
+
+        if self.cuts * _ROWS_OF_A_BLOCK <= self.limit:  # as many as the log has
+            yield from _payloads(parcels)
+            return
+        computed = parcels.persist(StorageLevel.DISK_ONLY)
+        try:
+            if (computed.agg(functions.sum("rows")).collect()[0][0] or 0) > self.limit:
+                raise too_large(self.limit)
+            yield from _payloads(computed)
+        finally:
+            computed.unpersist()
 
     def run_each(self, table: Table, piece: Piece) -> Table:
         """A piece of work on rows as they come, some at a time."""
@@ -281,71 +358,101 @@ class Spark(Remote):
 
     def run_blocks(self, tables: Sequence[Table], by: Sequence[str], piece: Piece) -> Table:
         """A piece of work on whole partitions, in which equal keys of all tables are together."""
-        from pyspark.sql import functions
-
         given = [_of(table) for table in tables]
-        if len(given) == 1:
-            both = given[0].rows
-        else:  # one table with the columns of all, those of the others empty
-            sides = [_side(table, at, given, by) for at, table in enumerate(given)]
-            both = sides[0]
-            for side in sides[1:]:
-                both = both.unionByName(side)
-        keys = [functions.col(_quoted(name)) for name in by]
-        cut = both.repartition(self.number or 2, *keys)
-        return SparkTable(cut, piece.schema, _whole_blocks(piece, [table.schema for table in given], list(by)))
+        first = given[0]
+        if len(given) == 1 and first.cut_by is not None and set(first.cut_by) <= set(by):
+            return SparkTable(self, first.source, piece.schema, blocking_in_place(first.frames, piece))
+        schemas = [table.schema for table in given]
+        return SparkTable(self, self._together(given, by), piece.schema, blocking(piece, schemas))
 
     def run_crowds(self, table: Table, by: Sequence[str], subject: str, name: str) -> Table:
-        """Distinct subjects of each key, first within tasks and then over all: no key is too frequent."""
-        from pyspark.sql import functions
-
-        given = _of(table)
-        keys = [_column(key) for key in by]
-        pairs = given.rows.select(*keys, _column(subject)).dropna().distinct()
-        counted = pairs.groupBy(*keys).agg(functions.count("*").alias(name))
-        return SparkTable(counted, {**{key: given.schema[key] for key in by}, name: pl.UInt32()})
+        """Distinct subjects of each key, first by key and subject and then over all: no key is too frequent."""
+        given, keys = _of(table), list(by)
+        both = [*keys, subject]
+        pairs = Piece(lambda rows: rows.select(both).drop_nulls().unique(), (given.schema,))
+        some = Piece(lambda rows: rows.unique().group_by(keys).len(name), (pairs.schema,))
+        all_of_them = Piece(lambda rows: rows.group_by(keys).agg(pl.col(name).sum().cast(pl.UInt32)), (some.schema,))
+        parts = self.run_blocks([given.then(pairs)], both, some)
+        return self._known(self.run_blocks([parts], keys, all_of_them), keys)
 
     def run_join(self, table: Table, other: Table, on: Sequence[str], how: How) -> Table:
-        """Rows that are equal in `on`: Spark's own join, which splits what is too frequent."""
-        left, right = _of(table), _of(other)
-        kind = {"semi": "left_semi", "anti": "left_anti"}.get(how, how)
-        joined = left.rows.join(right.rows, on=list(on), how=kind)
+        """Rows that are equal in `on`."""
+        left, right, keys = _of(table), _of(other), list(on)
         schema = dict(left.schema)
         if how in ("inner", "left"):
-            schema |= {name: dtype for name, dtype in right.schema.items() if name not in on}
-        return SparkTable(joined.select(*map(_column, schema)), schema)
+            schema |= {name: dtype for name, dtype in right.schema.items() if name not in keys}
+        needed = right
+        if how in ("semi", "anti"):  # whether a key is there is all that matters
+            needed = right.then(Piece(lambda rows: rows.select(keys).unique(), (right.schema,)))
+        joined = joining((left.schema, needed.schema), keys, how)
+        return self._known(SparkTable(self, self._together([left, needed], keys), schema, joined), keys)
 
     def run_sort(self, table: Table, by: Sequence[str]) -> Table:
-        """Ranges, each of them sorted. Spark orders text by its bytes and nulls first, as polars does."""
-        given = _of(table)
-        keys = [_column(name) for name in by]
-        ranges = given.rows.repartitionByRange(self.number or 2, *keys).sortWithinPartitions(*keys)
-        return self.run_keep(SparkTable(ranges, given.schema))
+        """Ranges, each of them sorted by polars; found when somebody reads the rows."""
+        given, keys = _of(table), list(by)
+
+        def ordered() -> DataFrame:
+            rows = given if given.kept else _of(self.run_keep(given))
+            sample = pl.concat([empty(rows.schema).select(keys), *rows.then(_sampler(rows.schema, keys)).parts()])
+            ranges = rows.ranged(keys, bounds_of(sample, keys, self.cuts)).repartition(self.cuts, "to")
+            return self._persisted(ranges.mapInArrow(sorting(rows.schema, keys), PARCEL))
+
+        return self._kept_table(ordered, given.schema)
 
     def run_numbered(self, table: Table, name: str) -> Table:
         """Places: rows of the parts before, and those before it in its own."""
         from pyspark.sql import functions
 
         given = _of(table)
-        cut = given.rows.withColumn("_part", functions.spark_partition_id())
         with _translated():
-            sizes = {row[0]: row[1] for row in cut.groupBy("_part").count().collect()}
+            found = given.source.groupBy("of").agg(functions.sum("rows")).collect()
         starts, start = {}, 0
-        for part in sorted(sizes):
+        for part, rows in sorted((row[0], row[1]) for row in found):
             starts[part] = start
-            start += sizes[part]
+            start += rows
         schema: Schema = {name: pl.UInt32(), **given.schema}
-        return self.run_keep(SparkTable(cut, schema, _placing(given.schema, starts, name)))
+        return self._kept_table(given.source, schema, placed(starts, name))
 
     def run_keep(self, table: Table) -> Table:
         """The rows on the disks of executors; encrypted there, where the cluster does so."""
+        given = _of(table)
+        if given.kept and given.frames is unpacking:
+            return given
+        kept = self._kept_table(self._persisted(given.parcels), given.schema)
+        return kept if given.cut_by is None else self._known(kept, given.cut_by)
+
+    @property
+    def cuts(self) -> int:
+        """How many parts rows are cut into."""
+        return self.number or 2
+
+    def _persisted(self, parcels: DataFrame) -> DataFrame:
         from pyspark import StorageLevel
 
-        given = _of(table)
         with _translated():
-            kept = given.rows.persist(StorageLevel.DISK_ONLY)
+            kept = parcels.persist(StorageLevel.DISK_ONLY)
         self._kept.append(kept)
-        return SparkTable(kept, given.schema)
+        return kept
+
+    def _kept_table(
+        self, source: DataFrame | Callable[[], DataFrame], schema: Schema, frames: Frames = unpacking
+    ) -> SparkTable:  # fmt: skip
+        table = SparkTable(self, source, schema, frames)
+        table.kept = True
+        return table
+
+    def _together(self, tables: Sequence[SparkTable], by: Sequence[str]) -> DataFrame:
+        """Parcels of all tables, those with equal keys in one partition."""
+        both, *others = (table.cut(by, at) for at, table in enumerate(tables))
+        for other in others:
+            both = both.union(other)
+        return both.repartition(self.cuts, "to")
+
+    def _known(self, table: Table, cut_by: Sequence[str]) -> SparkTable:
+        """A table of which we know that rows that are equal in some columns are in one partition."""
+        known = _of(table)
+        known.cut_by = tuple(cut_by)
+        return known
 
     def examine(self) -> Iterator[str]:
         """What people should know about the cluster, in sentences; an error where it cannot be used."""
@@ -377,6 +484,15 @@ def _of(table: Table) -> SparkTable:
     return table
 
 
+def _sampler(schema: Schema, by: Sequence[str]) -> Piece:
+    return Piece(sampling(by), (schema,))
+
+
+def _payloads(parcels: DataFrame) -> Iterator[bytes]:
+    """What parcels hold, in order, by one job."""
+    return (value.as_py() for value in parcels.select("payload").toArrow().column(0))
+
+
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
@@ -385,148 +501,3 @@ def _column(name: str) -> Column:
     from pyspark.sql import functions
 
     return functions.col(_quoted(name))
-
-
-def _side(table: SparkTable, at: int, tables: Sequence[SparkTable], by: Sequence[str]) -> DataFrame:
-    """One of several tables, with empty columns for those of the others."""
-    from pyspark.sql import functions
-
-    columns = [functions.lit(at).alias("_of"), *map(_column, by)]
-    for place, each in enumerate(tables):
-        for name, dtype in each.schema.items():
-            if name not in by:
-                nothing = functions.lit(None).cast(_type(dtype))
-                columns.append((_column(name) if place == at else nothing).alias(f"_{place}_{name}"))
-    return table.rows.select(*columns)
-
-
-# --- what runs in tasks ----------------------------------------------------------------------------
-
-Frames = Callable[[Iterator["pa.RecordBatch"]], Iterator[pl.DataFrame]]
-Batches = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
-
-
-def _decoding(schema: Schema) -> Frames:
-    """Rows as they come, some at a time."""
-
-    def frames(batches: Iterator[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
-        return _gathered(batches, schema, _ROWS_AT_ONCE)
-
-    return frames
-
-
-def _then(before: Frames, piece: Piece) -> Frames:
-    """One more piece of work on each of the frames."""
-
-    def frames(batches: Iterator[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
-        return (piece.elsewhere(rows) for rows in before(batches))
-
-    return frames
-
-
-def _whole_blocks(piece: Piece, given: Sequence[Schema], by: Sequence[str]) -> Frames:
-    """A piece of work on all rows of a partition, and those of other tables beside them."""
-
-    def frames(batches: Iterator[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
-        tables = list(_gathered(batches, given[0], None)) if len(given) == 1 else _sides(batches, given, by)
-        if tables:  # a partition may have no rows
-            yield piece.elsewhere(*tables)
-
-    return frames
-
-
-def _encoded(frames: Frames, schema: Schema) -> Batches:
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for rows in frames(batches):
-            yield from to_arrow(rows, schema).to_batches()
-
-    return run
-
-
-def _packed(frames: Frames, columns: Sequence[str] | None) -> Batches:
-    """Rows as a few values, each of which holds many: in this form they come to the driver."""
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        for rows in frames(batches):
-            for some in rows.iter_slices(_ROWS_AT_ONCE):
-                target = io.BytesIO()
-                (some if columns is None else some.select(columns)).write_ipc(target, compression="zstd")
-                yield pa.RecordBatch.from_arrays([pa.array([target.getvalue()], pa.binary())], [_PAYLOAD])
-
-    return run
-
-
-def _sides(batches: Iterator[pa.RecordBatch], given: Sequence[Schema], by: Sequence[str]) -> list[pl.DataFrame]:
-    """The tables that `_side` put into one."""
-    whole = _concat(batches)
-    if whole is None:
-        return []
-    tables = []
-    for at, schema in enumerate(given):
-        names = {name: name if name in by else f"_{at}_{name}" for name in schema}
-        rows = whole.filter(pl.col("_of") == at).select(pl.col(there).alias(name) for name, there in names.items())
-        tables.append(typed(rows, schema))
-    return tables
-
-
-def _placing(given: Schema, starts: dict[int, int], name: str) -> Frames:
-    """Rows with their places in front."""
-
-    def frames(batches: Iterator[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
-        done = 0
-        for rows in _gathered(batches, {**given, "_part": pl.Int64()}, _ROWS_AT_ONCE):
-            start = starts[rows["_part"][0]] + done
-            done += rows.height
-            yield rows.drop("_part").with_row_index(name, start)
-
-    return frames
-
-
-def _gathered(batches: Iterator[pa.RecordBatch], schema: Schema, about: int | None) -> Iterator[pl.DataFrame]:
-    """Batches as frames of about so many rows, or all of them as one; none where there are no rows."""
-    waiting, height = [], 0
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        waiting.append(batch)
-        height += batch.num_rows
-        if about is not None and height >= about:
-            yield typed(to_polars(waiting), schema)
-            waiting, height = [], 0
-    if waiting:
-        yield typed(to_polars(waiting), schema)
-
-
-def _concat(batches: Iterator[pa.RecordBatch]) -> pl.DataFrame | None:
-    some = [batch for batch in batches if batch.num_rows]
-    return to_polars(some) if some else None
-
-
-# --- types ------------------------------------------------------------------------------------------
-
-
-def _spark(schema: Schema) -> Any:
-    """The schema as Spark has it."""
-    from pyspark.sql.types import StructField, StructType
-
-    return StructType([StructField(name, _type(dtype)) for name, dtype in schema.items()])
-
-
-def _type(dtype: pl.DataType) -> DataType:
-    from pyspark.sql import types
-
-    plain = physical(dtype)
-    if isinstance(plain, pl.List):
-        return cast("DataType", types.ArrayType(_type(cast(pl.DataType, plain.inner))))
-    names = {
-        pl.String: types.StringType, pl.Binary: types.BinaryType, pl.Boolean: types.BooleanType,
-        pl.Int8: types.ByteType, pl.Int16: types.ShortType, pl.Int32: types.IntegerType, pl.Int64: types.LongType,
-        pl.Float32: types.FloatType, pl.Float64: types.DoubleType, pl.Date: types.DateType,
-        pl.Datetime: types.TimestampNTZType,
-    }  # fmt: skip
-    for kind, made in names.items():
-        if isinstance(plain, kind):
-            return cast("DataType", made())
-    raise InternalError(f"Spark has no type for a column of {plain}.")

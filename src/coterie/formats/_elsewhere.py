@@ -208,6 +208,7 @@ def _finished(where: _Place, frame: pl.LazyFrame, loaded: Loaded, options: Optio
     """The log of parsed rows: bad ones are counted, then left out; and what is to be said about whom k counts."""
     engine, shape, subject = where.engine, loaded.shape, loaded.shape.subject
     remarks = [f"_{bit}" for bit in range(len(loaded.remarks))]
+    frame = engine.keep(frame)  # so that lines are parsed once
     names = engine.each(frame, partial(_names_of, subject, remarks))
     counts = engine.total(engine.blocks(names, _counts_of, ["folded"]), lambda rows: rows).row(0, named=True)
     lines, bad = counts["lines"], counts["bad"]

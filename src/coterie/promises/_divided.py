@@ -42,12 +42,14 @@ def divided(case: Case, judge: Judge, by: tuple[str, str] | None = None) -> Iter
         yield from _added(engine.total(case.rows, rows_alone, lambda found: found))
         return
     ours, theirs = by
+    key, rows, beside = ours, case.rows, original.frame
+    if ours != theirs:
+        key, rows, beside = _KEY, with_key(engine, rows, ours), with_key(engine, beside, theirs)
 
-    def work(rows: pl.LazyFrame, of_original: pl.LazyFrame) -> pl.LazyFrame:
-        return _written(judge(bare(rows.drop(_KEY), of_original.drop(_KEY))))
+    def work(some: pl.LazyFrame, of_original: pl.LazyFrame) -> pl.LazyFrame:
+        return _written(judge(bare(some.drop(_KEY, strict=False), of_original.drop(_KEY, strict=False))))
 
-    keyed = engine.each(case.rows, lambda rows: rows.with_columns(pl.col(ours).alias(_KEY)))
-    found = engine.blocks(keyed, work, [_KEY], with_key(engine, original.frame, theirs))
+    found = engine.blocks(rows, work, [key], beside)
     nothing = _written(judge(bare(_none(case.rows), _none(original.frame)))).collect()
     yield from _added(pl.concat([nothing, engine.small(found)]))
 

@@ -22,9 +22,11 @@ def facts_of(log: Log, engine: Engine) -> Facts:
     if engine.here:
         counts = log.frame.select(*numbers, *distinct).collect(engine="streaming").row(0, named=True)
     else:
-        few = engine.each(log.frame, lambda rows: rows.select(name, log_item))
-        found = engine.blocks(few, lambda rows: rows.select(*numbers, distinct[0]), [name])
-        counts = engine.small(found).sum().row(0, named=True)
+        counts = engine.total(log.frame, lambda rows: rows.select(numbers)).row(0, named=True)
+        names = engine.each(log.frame, lambda rows: rows.select(name).unique())
+        counts |= (
+            engine.small(engine.blocks(names, lambda rows: rows.select(distinct[0]), [name])).sum().row(0, named=True)
+        )
     if counts["rows"] == 0:
         raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
     if empty := counts.pop("empty"):

@@ -24,7 +24,7 @@ from coterie.core.log import Log, Record, Release
 from coterie.core.parts import Part, list_digest
 from coterie.core.plan import Draft
 from coterie.core.promise import NOTHING, promise_nothing
-from coterie.core.row_digest import digest_of_rows
+from coterie.core.row_digest import RowDigest, digest_of_rows
 from coterie.core.run import Run
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import QUERIES, VISITS, Shape
@@ -32,6 +32,7 @@ from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.formats._read import read_release
 from coterie.formats._values import with_apostrophe
 from coterie.writing.parts import Pieces, refuse_number_of_parts, write_parts
+from coterie.writing.reading_back import in_pieces, is_large
 from coterie.writing.record import is_of_record, record_files, remove_record, write_record
 from coterie.writing.sidecar import sidecar_of, sidecar_path, write_sidecar
 from coterie.writing.targets import (
@@ -150,7 +151,7 @@ def write_release(
         pieces = _from_elsewhere(release)
     file_kind, compression = kind_of(path, kind)
     refuse_kind(file_kind, release.log.shape)
-    left_out = unnamed(release.log.frame, release.log.shape, file_kind)
+    left_out = unnamed(release.log, file_kind)
     to_stdout, target, side = str(path) == STDOUT, Path(path), _sidecar_of(path, sidecar)
     replaces = force and not to_stdout
     scratch = Scratch()  # a pipe has no folder beside it for a temporary file
@@ -299,13 +300,14 @@ def refuse_kind(kind: str, shape: Shape) -> None:
         )
 
 
-def unnamed(rows: pl.LazyFrame, shape: Shape, kind: str) -> tuple[str, ...]:
+def unnamed(log: Log, kind: str) -> tuple[str, ...]:
     """The column of names, where a text file has none of it because nobody is named in any row."""
+    shape = log.shape
     subject = next((column for column in shape.columns if column.name == shape.subject and column.nullable), None)
     if kind in ("parquet", "ubi") or subject is None:
         return ()
-    name = pl.col(subject.name)
-    count, named = rows.select(pl.len(), name.count().alias("named")).collect(engine="streaming").row(0)
+    numbers = [pl.len().cast(pl.Int64).alias("rows"), pl.col(subject.name).count().cast(pl.Int64).alias("named")]
+    count, named = log.counted(numbers).row(0)
     no_line = count == 0 and kind == "jsonl"  # and so no column at all
     return () if named or no_line else (subject.name,)
 
@@ -420,14 +422,24 @@ def _compare(
     """Read the file, or the files of a folder, back: their rows must be those that were verified, in the same order."""
     shape = release.log.shape
     columns = list(shape.released)
+    written = [name for name in columns if name not in left_out]
+    files = [path / part.name for part in parts] or [path]
     if kind == "parquet":  # which says itself what its columns are
-        files = [path / part.name for part in parts] or [path]
         frame = pl.scan_parquet(files, glob=False)
         same = dict(frame.collect_schema()) == {name: shape.schema[name] for name in columns}
+        found = digest_of_rows(frame.select(columns))
+    elif is_large(files, kind):
+        digest, same, folder = RowDigest({name: shape.schema[name] for name in columns}), True, Scratch()
+        for piece in in_pieces(files, kind, folder.path):
+            frame, _, names, _resources = read_release(piece, shape, thorough=False, csv_safe=csv_safe)
+            same = same and names == written
+            digest.add_all(frame.select(columns))
+        found = digest.hexdigest()
     else:
         frame, _, names, _resources = read_release(path, shape, thorough=False, csv_safe=csv_safe, parts=parts)
-        same = not names or names == [name for name in columns if name not in left_out]  # jsonl may have no line
-    if not same or digest_of_rows(frame.select(columns)) != release.verified:
+        same = not names or names == written  # jsonl may have no line
+        found = digest_of_rows(frame.select(columns))
+    if not same or found != release.verified:
         raise BrokenPromiseError("The rows to write are not the rows that were verified, so nothing was written.")
 
 
@@ -444,9 +456,9 @@ def in_order(draft: Draft, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.
         released = run.each(placed, lambda rows: rows.select(released_columns))
         return released, run.each(placed, lambda rows: rows.select(places))
     ordered = run.keep(frame) if draft.in_order else run.engine.sort(frame, by)
-    released = run.each(ordered, lambda rows: rows.select(released_columns))
     if not has_rows:
-        return released, None
+        return ordered, None
+    released = run.each(ordered, lambda rows: rows.select(released_columns))
     return released, ordered.select("row").with_row_index("released_row")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from coterie.core.log import Log
 from coterie.core.parts import changed_parts, refuse_other_files, refuse_other_parts
 from coterie.core.promise import Check, Status
 from coterie.core.row_digest import digest_elsewhere, digest_of_rows
@@ -63,7 +64,7 @@ def file_checks(path: Path, frame: pl.LazyFrame, shape: Shape, sidecar: Sidecar)
     rows = frame.drop("bad")
     first = path / sidecar.parts[0].name if sidecar.parts else path
     kind = "parquet" if sidecar.table else released_kind(first)[0]
-    left_out = unnamed(rows, shape, kind) if names_left_out(sidecar) else ()
+    left_out = unnamed(Log(frame=rows, shape=shape), kind) if names_left_out(sidecar) else ()
     file = canonical(path, rows, shape, sidecar.csv_safe, sidecar.parts, left_out)
     return (
         _check("readable", unread, "every line can be read", "cannot"),

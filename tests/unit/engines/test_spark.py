@@ -49,3 +49,15 @@ def test_errors_become_sentences_without_values(message, kind, sentence):
     assert sentence in str(error)
     assert "canary" not in str(error)
     assert "secret" not in str(error)
+
+
+def test_settings_of_people_are_left_alone(tmp_path, monkeypatch):
+    said = "--driver-memory 1g --conf spark.a.b=1 --conf 'spark.c=-X -Y' --conf=spark.d=2 pyspark-shell"
+    (tmp_path / "spark-defaults.conf").write_text("# spark.no 1\nspark.e.f  2\n spark.g=3\n")
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", said)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert spark._settings_elsewhere() == {"spark.a.b", "spark.c", "spark.d", "spark.e.f", "spark.g"}
+    monkeypatch.delenv("SPARK_CONF_DIR")
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "nowhere"))
+    assert spark._settings_elsewhere() == set()
