@@ -153,7 +153,7 @@ def _anonymize(
     steps = parse_steps(options["prepare"])
     if click.get_current_context().get_parameter_source("prepare") is ParameterSource.DEFAULT:
         steps = default_steps(methods, steps)
-    with progress(quiet) as (step, note):
+    with progress(quiet, stages=jobs.stages_of(methods)) as (step, note):
         summaries = jobs.anonymize_files(
             log,
             methods,

@@ -44,7 +44,7 @@ def measure(
     from coterie import measuring
     from coterie.measures.store import default_store
 
-    with progress(quiet) as (step, note):
+    with progress(quiet, stages=2) as (step, note):
         scores = measuring.measure_file(
             out,
             original,

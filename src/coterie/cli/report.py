@@ -75,7 +75,7 @@ def report(
     from coterie.measures.store import default_store
 
     sheet = _about(about, ask)
-    with progress(quiet) as (step, note):
+    with progress(quiet, stages=4) as (step, note):
         broken = measuring.report_files(
             out,
             original,

@@ -51,7 +51,7 @@ def verify(
 
     own = {"format": options["original_format"], "columns": opt.parse_columns(options["original_columns"])}
     steps = None if prepare is None else parse_steps(prepare)
-    with progress(quiet) as (step, note):
+    with progress(quiet, stages=2) as (step, note):
         verdict = jobs.verify_file(
             out,
             original,

@@ -16,6 +16,7 @@ from coterie.core.files import STDIN, compression, expand, head, refuse_folders
 from coterie.core.log import Log, Step
 from coterie.core.parts import Part, listed_parts, refuse_other_parts
 from coterie.core.people import ADDRESS_AND_AGENT, cautions
+from coterie.core.progress import Progress
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import NORMAL, QUERIES, Shape
 from coterie.errors import CoterieError, InputError, NoRowsError, ParameterError
@@ -60,14 +61,18 @@ def read(
     allow_bad: bool = False,
     session: Any = None,
     parts: int | None = None,
+    progress: Progress | None = None,
 ) -> Log:
-    """A log from files, globs or standard input (`-`); with the session of a cluster, its nodes read them."""
+    """A log from files, globs or standard input (`-`); with the session of a cluster, its nodes read them.
+
+    `progress` hears which share of the bytes is read.
+    """
     options = options or Options()
     if session is not None:
         from coterie.formats._elsewhere import read_on_spark
 
         return read_on_spark(patterns, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
-    source, name = _source_of(expand(patterns, folders=True), format, options)
+    source, name = _source_of(expand(patterns, folders=True), format, options, progress)
     if options.details and name != "table":
         raise ParameterError(
             f"--details names columns of a table (csv, tsv, parquet, JSON), and {source.label} is read as {name}. "
@@ -102,7 +107,9 @@ def format_of(path: Path, options: Options | None = None) -> str:
     return _source_of([path], None, options or Options())[1]
 
 
-def _source_of(paths: Sequence[Path], format: str | None, options: Options) -> tuple[Source, str]:
+def _source_of(
+    paths: Sequence[Path], format: str | None, options: Options, progress: Progress | None = None
+) -> tuple[Source, str]:
     """The input, and the name of its format: some are known by their files, most by their first lines."""
     if len(paths) == 1 and paths[0].is_dir() and (parts := listed_parts(paths[0])):
         refuse_other_parts(paths[0], parts)
@@ -116,14 +123,14 @@ def _source_of(paths: Sequence[Path], format: str | None, options: Options) -> t
     if name is not None and hasattr(module := registry.module("formats", name), "sniff_files"):
         if format is None:
             _refuse_logs(module.first_lines(paths), paths, name)
-        return Source(paths, whole=True), name
+        return Source(paths, whole=True, progress=progress), name
     if len(paths) == 1 and paths[0].is_dir() and format is None:
         raise InputError(
             f"{paths[0]} is a folder, and no file in it is named as documents are (.txt, .md, .html, .pdf). Give the "
             f"files of a log themselves, for example '{paths[0]}/*'; or say --format documents."
         )
     refuse_folders(paths)
-    source = Source(paths)
+    source = Source(paths, progress=progress)
     return source, _known_format(source, format, options, sure)
 
 
@@ -173,6 +180,7 @@ def read_release(
     thorough: bool = True,
     csv_safe: bool = False,
     parts: Sequence[Part] = (),
+    progress: Progress | None = None,
 ) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
     """A released file, or folder of parts, as it is: rows with `bad`, shape, the columns it really has, resources.
 
@@ -180,6 +188,7 @@ def read_release(
     without rows.
     """
     source = Source.of_parts(path, [part.name for part in parts]) if parts else Source(expand([path]))
+    source.progress = progress
     if shape is QUERIES and not parts and _released_kind(source.head()) == "ubi":
         parsed = _settle(ubi, "ubi", source, Options())
         source.forget_unpacked()
@@ -406,12 +415,13 @@ def _load(loaded: object, name: str, source: Source) -> Parsed:
     if loaded.columnar:
         # The null counts make this pass read every column, so that no later one meets damage.
         every = [pl.col(name).null_count() for name in loaded.shape.readable if name in frame.collect_schema()]
-    elif source.is_small:
+    elif source.is_small:  # and read at once
         frame = frame.collect(engine="streaming").lazy()
     else:
         spool = source.spool("rows.parquet")
         if NORMAL in loaded.shape.schema:
             frame = frame.with_columns(is_normal(pl.col(loaded.shape.item)).alias(NORMAL))
+        frame = source.counting_lines(frame)
         frame.sink_parquet(spool, compression="uncompressed", statistics=False, engine="streaming")
         frame = pl.scan_parquet(spool, glob=False)
     good = pl.col("bad").is_null()

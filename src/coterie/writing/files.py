@@ -23,6 +23,7 @@ from coterie.core.files import COMPRESSIONS, compressed
 from coterie.core.log import Log, Record, Release
 from coterie.core.parts import Part, list_digest
 from coterie.core.plan import Draft
+from coterie.core.progress import Progress, Told
 from coterie.core.promise import NOTHING, promise_nothing
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Run
@@ -109,6 +110,14 @@ def refuse_unverified(release: Release, promise: str | None) -> None:
         raise BrokenPromiseError("This release was loaded, not verified here. Anonymize the log again to write it.")
 
 
+def _unheard(_stage: str, _told: Told | None = None) -> None: ...
+
+
+def _as_part(progress: Progress, stage: str, _of_reading: str, told: Told | None = None) -> None:
+    """Hand on what reading tells, as a part of another stage."""
+    progress(stage, told)
+
+
 def write_release(
     release: Release,
     path: str | Path,
@@ -121,6 +130,7 @@ def write_release(
     promise: str | None = None,
     parts: int | None = None,
     pieces: Pieces | None = None,
+    progress: Progress = _unheard,
 ) -> str:
     """Write a verified release, its sidecar and its record; to standard output if `path` is `-`. Returns its digest.
 
@@ -157,8 +167,11 @@ def write_release(
     rows_folder = scratch.path if to_stdout else target.parent
     sidecar_folder = scratch.path if side is None else side.parent
     with temporary(rows_folder, f"rows.{kind or target.name}") as rows, temporary(sidecar_folder, "sidecar") as meta:
+        progress("write: rows")
         digest, written = _stage(release, rows, file_kind, compression, csv_safe, left_out, parts, pieces)
-        _compare(rows, release, file_kind, csv_safe, left_out, written)
+        progress("write: read back")
+        back = partial(_as_part, progress, "write: read back")
+        _compare(rows, release, file_kind, csv_safe, left_out, written, back)
         write_sidecar(sidecar_of(release, digest, csv_safe, written, left_out=left_out), meta)
         refuse()  # once more: the names may have been taken meanwhile
         with ExitStack() as former, ExitStack() as undo:
@@ -416,6 +429,7 @@ def _compare(
     csv_safe: bool,
     left_out: Sequence[str] = (),
     parts: Sequence[Part] = (),
+    progress: Progress | None = None,
 ) -> None:
     """Read the file, or the files of a folder, back: their rows must be those that were verified, in the same order."""
     shape = release.log.shape
@@ -425,7 +439,9 @@ def _compare(
         frame = pl.scan_parquet(files, glob=False)
         same = dict(frame.collect_schema()) == {name: shape.schema[name] for name in columns}
     else:
-        frame, _, names, _resources = read_release(path, shape, thorough=False, csv_safe=csv_safe, parts=parts)
+        frame, _, names, _resources = read_release(
+            path, shape, thorough=False, csv_safe=csv_safe, parts=parts, progress=progress
+        )
         same = not names or names == [name for name in columns if name not in left_out]  # jsonl may have no line
     if not same or digest_of_rows(frame.select(columns)) != release.verified:
         raise BrokenPromiseError("The rows to write are not the rows that were verified, so nothing was written.")
