@@ -99,6 +99,12 @@ def inspect_logs(
     for text in (*log.notes, *log.warnings):
         note(text)
     progress("inspect")
+    if log.shape.subject in log.frame.collect_schema() and not log.named:
+        nouns = log.shape.subject_nouns
+        note(
+            f"No row says whose it is. Without {nouns} nobody can tell how exposed they are, which does not mean that "
+            f"the log is safe, and nothing that has a k can be released. Say which column names them."
+        )
     scores = verbs.inspect(log, as_read)
     return scores_in_words_of(log.shape, scores) if for_people else scores
 

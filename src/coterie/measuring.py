@@ -317,6 +317,11 @@ def report_files(
     refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
     loaded = [verbs.load_release(near.path, records[at] if records else None) for at, near in enumerate(nearby)]
     progress("read")
+    if not records and not names:
+        note(
+            f"Left out, because they need --record DIR: {', '.join(needing('record'))}. So risks may stand on the page "
+            f"as not measured, and no release is recommended then. `coterie anonymize --record DIR` keeps a record."
+        )
     readings = [reading_like(near.path, reading) for near in nearby]
     _refuse_read_differently([label_of(out) for out in outs], readings)
     log = read_logs(original, readings[0], progress=progress, note=note)

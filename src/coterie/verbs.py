@@ -49,7 +49,7 @@ from coterie.writing.foreign import verify_foreign
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.released import as_described, bring_rows, file_checks, is_one_file, released_rows
-from coterie.writing.sidecar import prepare_steps, read_sidecar
+from coterie.writing.sidecar import prepare_steps, read_sidecar, reading_like
 
 
 def _silent(_stage: str, _told: Told | None = None) -> None: ...
@@ -298,7 +298,7 @@ def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:
 
 def verify(
     release: Release | Log | str | Path,
-    original: LogLike | None = None,
+    original: LogLike | str | Path | None = None,
     *,
     promise: str | None = None,
     k: int | None = None,
@@ -309,12 +309,15 @@ def verify(
 ) -> Verdict:
     """Check a release again, from its rows; with the original log everything can be checked.
 
+    An original may be a file, which is read as the sidecar of the release says; `read` it where it needs other options.
     A file with a sidecar says itself what it promises and how the original has to be prepared (unless `steps` says it,
     or the original was prepared already). Rows that Coterie did
     not make (a Log, or a file without a sidecar; prepared like any log, unless they are) need `promise` and `k`. A run
     record tells whose names these are (its seed gives them again), so that people can be counted, and where to look;
     none of its tables is believed. `sidecar` is for tables of databases, which have nothing beside them.
     """
+    if isinstance(original, (str, Path)):  # as the sidecar says that it was read
+        original = read(original, **(reading_like(release, None) if isinstance(release, (str, Path)) else {}))
     original = None if original is None else as_log(original)
     if original is not None and not original.named:
         raise InputError(

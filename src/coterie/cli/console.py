@@ -17,6 +17,23 @@ if TYPE_CHECKING:
     from coterie.core.promise import Verdict
     from coterie.jobs import Summary
 
+
+class Command(click.Command):
+    """A command that refuses an option which is given twice where only the last one would count."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Look at how often each option comes before anything is made of it."""
+        if not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(list(args))
+            for option in order:
+                several = isinstance(option, click.Option) and (option.multiple or option.is_flag or option.count)
+                if isinstance(option, click.Option) and not several and order.count(option) > 1:
+                    name = max(option.opts, key=len)
+                    hint = " Several values go into one, with commas between them." if name == "--k" else ""
+                    raise click.UsageError(f"{name} is given more than once, and only one can count.{hint}", ctx)
+        return super().parse_args(ctx, args)
+
+
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 """How the help of every command is asked for and shown."""
 

@@ -10,7 +10,7 @@ from coterie.cli import options as opt
 from coterie.cli.console import print_scores, progress, say
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("log", nargs=-1, required=True)
 @opt.reading
 @opt.prepare

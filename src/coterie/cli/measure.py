@@ -11,7 +11,7 @@ from coterie.cli import options as opt
 from coterie.cli.console import print_scores, progress
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("out")
 @click.argument("names", nargs=-1)
 @opt.required_original

@@ -11,7 +11,7 @@ from coterie.cli import options as opt
 from coterie.cli.console import conclusion, print_verdict, progress, say
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("out")
 @opt.original
 @click.option("--promise", metavar="NAME", help="What to check, for a file without a sidecar.")

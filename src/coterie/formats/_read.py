@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,13 @@ _SHOWN = 5  # bad lines that a message names
 _INVISIBLE = r"\p{Cf}+"  # zero-width and other format characters
 _UBI = (
     '"user_query"'  # in the first line of releases of this kind, and of no other: inside of values quotes are escaped
+)
+_UNREADABLE = "\ufffd"  # stands for bytes that are no text, in lines that are looked at
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_MOST_CONTROLS = 0.02  # of the characters; one of nine where bytes are random
+_CONVERT = (
+    "Where text is Latin-1 or Windows-1252, as spreadsheets and older programs write it, convert it first: "
+    "iconv -f latin1 -t utf-8 FILE > NEW (or -f windows-1252)."
 )
 _NOT_ASCII = r"[^\x00-\x7f]"
 _WHOLE_NUMBER = r"^0*([0-9]+)(?:\.0+)?$"
@@ -349,11 +357,26 @@ def _sniff(source: Source, options: Options, by_files: Mapping[str, float]) -> s
         raise InputError(
             f"{source.label} could be of the formats {' and '.join(surest)}. Say which one it is with --format."
         )
+    if _is_no_text(head):
+        raise InputError(f"{source.label} is no text: it holds bytes that no log has. Check that it is the right file.")
+    if any(_UNREADABLE in line for line in head):
+        line = next(number for number, line in enumerate(head, start=1) if _UNREADABLE in line)
+        raise InputError(
+            f"{source.label} is not UTF-8 (line {line}, blank ones not counted), and none of the known formats fits "
+            f"its first line. {_CONVERT}"
+        )
     raise InputError(
         f"{source.label}: none of the known formats fits its first line "
         f"({', '.join(registry.names('formats'))}). {table.columns_listed(source)}Name it with --format, or say which "
         f"columns of a table hold what with --columns user=NAME,query=NAME (of documents doc=NAME,text=NAME)."
     )
+
+
+def _is_no_text(head: Sequence[str]) -> bool:
+    """Whether there are more characters without a meaning in text than a damaged log has."""
+    characters = sum(map(len, head))
+    strange = sum(map(len, map(_CONTROLS.findall, head)))
+    return strange > _MOST_CONTROLS * characters
 
 
 def _sureness_by_files(name: str, paths: Sequence[Path]) -> float:
@@ -497,11 +520,12 @@ def _judge(
         for place, column in zip(source.locate(rows["row"], loaded.sections), rows["bad"], strict=True)
     )
     message = f"{bad:,} of {lines:,} {loaded.unit}s could not be read as {name}. The first: {where}."
+    convert = f" {_CONVERT}" if "encoding" in rows["bad"] else ""
     if bad > BAD_SHARE * lines and not allow_bad:
         raise InputError(
             f"{source.label}: {message} That is more than {BAD_SHARE:.0%}: check --format and "
-            f"--columns, or leave these {loaded.unit}s out with --allow-bad."
+            f"--columns, or leave these {loaded.unit}s out with --allow-bad.{convert}"
         )
     if bad == lines:
-        raise InputError(f"{source.label}: {message} No {loaded.unit} is left.")
-    return (f"{message} They were left out.",)
+        raise InputError(f"{source.label}: {message} No {loaded.unit} is left.{convert}")
+    return (f"{message} They were left out.{convert}",)
