@@ -22,12 +22,12 @@ from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import scores_in_words_of
 from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
+from coterie.core.progress import Progress, Told
 from coterie.core.promise import Verdict
 from coterie.engines.spark import session_for
 from coterie.errors import ParameterError
 from coterie.places import is_elsewhere
 from coterie.steps import StepLike
-from coterie.verbs import Progress
 from coterie.writing.elsewhere import bring_release
 from coterie.writing.files import STDOUT
 from coterie.writing.groups import refuse_groups
@@ -51,7 +51,7 @@ Reading = Mapping[str, Any]
 """How to read logs: the named arguments of `verbs.read`."""
 
 
-def _silent(_step: str, _share: float | None = None) -> None: ...
+def _silent(_stage: str, _told: Told | None = None) -> None: ...
 
 
 # --- reading ---------------------------------------------------------------------------------------
@@ -62,10 +62,11 @@ def read_logs(
     reading: Reading | None = None,
     *,
     steps: Sequence[StepLike] | None = None,
+    progress: Progress | None = None,
     note: Note = _silent,
 ) -> Log:
     """One log from files, globs or standard input, prepared by `steps`; `note` hears what was left out."""
-    as_read = verbs.read(list(paths), **(reading or {}))
+    as_read = verbs.read(list(paths), **(reading or {}), progress=progress)
     log = as_read if steps is None else verbs.prepare(as_read, steps)
     for text in log.notes:
         note(text)
@@ -93,11 +94,17 @@ def inspect_logs(
 ) -> pl.DataFrame:
     """What is in a log, and how exposed it is before any protection: name, key, value, unit; or keys `for_people`."""
     progress("read")
-    as_read = verbs.read(list(paths), **(reading or {}))
+    as_read = verbs.read(list(paths), **(reading or {}), progress=progress)
     log = as_read if steps is None else verbs.prepare(as_read, steps)
     for text in (*log.notes, *log.warnings):
         note(text)
     progress("inspect")
+    if log.shape.subject in log.frame.collect_schema() and not log.named:
+        nouns = log.shape.subject_nouns
+        note(
+            f"No row says whose it is. Without {nouns} nobody can tell how exposed they are, which does not mean that "
+            f"the log is safe, and nothing that has a k can be released. Say which column names them."
+        )
     scores = verbs.inspect(log, as_read)
     return scores_in_words_of(log.shape, scores) if for_people else scores
 
@@ -148,7 +155,7 @@ def anonymize_files(
     progress("read")
     with session_for(engine) as session:
         reading = reading if session is None else {**(reading or {}), "session": session, "parts": parts}
-        log = read_logs(paths, reading, steps=steps, note=note)
+        log = read_logs(paths, reading, steps=steps, progress=progress, note=note)
         return write_each(
             log,
             methods,
@@ -218,6 +225,7 @@ def write_each(
                 csv_safe=target.csv_safe,
                 promise=target.promise,
                 parts=target.parts,
+                progress=progress,
             )
             done = summary(release, target.label)
             warnings = (*done.warnings, *filter(None, [warning]), *for_the_operator(release))
@@ -302,6 +310,14 @@ def _refuse_groups(methods: Sequence[Method], groups_of: Record | str | Path | N
             raise ParameterError("Several k share groups, which are joined for a larger k: give the smallest k first.")
 
 
+def stages_of(methods: Sequence[Method]) -> int:
+    """How many stages `anonymize_files` tells of: reading, learning for those that are alike, four for each method."""
+    learnt, left = 0, list(methods)
+    while left:
+        learnt, left = learnt + 1, left[len(_alike(left)) :]
+    return 1 + learnt + 4 * len(methods)
+
+
 def _alike(methods: Sequence[Method]) -> list[Method]:
     """The methods at the beginning that differ in late parameters alone."""
     alike = []
@@ -352,10 +368,15 @@ def verify_file(
         shared = {name: value for name, value in shared.items() if name not in ("format", "columns")}
     with session_for(engine) as session:
         there = {} if session is None else {"session": session}
-        log = read_logs(original, reading_like(out, {**shared, **own, **there}), note=note) if original else None
-        rows = read_logs([out], {**(reading or {}), "query_param": None, "sql": None}, note=note) if foreign else out
+        log = (
+            read_logs(original, reading_like(out, {**shared, **own, **there}), progress=progress, note=note)
+            if original
+            else None
+        )
+        alone = {**(reading or {}), "query_param": None, "sql": None}
+        rows = read_logs([out], alone, progress=progress, note=note) if foreign else out
         progress("verify")
-        return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record)
+        return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record, progress=progress)
 
 
 # --- other files -----------------------------------------------------------------------------------

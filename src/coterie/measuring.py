@@ -20,6 +20,7 @@ from coterie.core.log import Log, Release
 from coterie.core.nouns import scores_in_words_of
 from coterie.core.place import label_of, place_of
 from coterie.core.plan import Method, baseline_of
+from coterie.core.progress import Counted, Progress, Told
 from coterie.engines.spark import session_for
 from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.given import LogLike, as_log, as_release
@@ -32,7 +33,6 @@ from coterie.reports.about import About, read_about, today
 from coterie.reports.decision import Sheet, decide
 from coterie.reports.figures import Figures, findings_of, headlines
 from coterie.reports.views import log_view, refuse_idle, release_view, with_baseline
-from coterie.verbs import Progress
 from coterie.writing.elsewhere import Near, bring_release
 from coterie.writing.record import record_files
 from coterie.writing.sidecar import reading_like, sidecar_path
@@ -41,7 +41,7 @@ from coterie.writing.targets import placed, refuse_output
 _NO_BASELINE = "Random groups of the same k are shown only where the run record is given (--record DIR)."
 
 
-def _silent(_step: str, _share: float | None = None) -> None: ...
+def _silent(_stage: str, _told: Told | None = None) -> None: ...
 
 
 def report(
@@ -237,7 +237,7 @@ def measure_file(
     no_meaning: list[str] = []
     with session_for(engine) as session:
         reading_there = reading if session is None else {**(reading or {}), "session": session}
-        log = read_logs(original, reading_like(near.path, reading_there), note=note)
+        log = read_logs(original, reading_like(near.path, reading_there), progress=progress, note=note)
         loaded = _loaded(given or {}, reading, note)
         progress("measure")
         scores = verbs.measure(
@@ -326,16 +326,22 @@ def report_files(
     refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
     loaded = [verbs.load_release(near.path, records[at] if records else None) for at, near in enumerate(nearby)]
     progress("read")
+    if not records and not names:
+        note(
+            f"Left out, because they need --record DIR: {', '.join(needing('record'))}. So risks may stand on the page "
+            f"as not measured, and no release is recommended then. `coterie anonymize --record DIR` keeps a record."
+        )
     readings = [reading_like(near.path, reading) for near in nearby]
     _refuse_read_differently([label_of(out) for out in outs], readings)
     with session_for(engine) as session:
-        log = read_logs(original, readings[0] if session is None else {**readings[0], "session": session}, note=note)
+        there = readings[0] if session is None else {**readings[0], "session": session}
+        log = read_logs(original, there, progress=progress, note=note)
         if log.engine is not None:  # every release is compared with it
             log = replace(log, frame=log.engine.keep(log.frame))
         also = _loaded(given, reading, note)
         releases = []
         for place, release in enumerate(loaded):
-            progress("verify", place / len(loaded))
+            progress("verify", Counted(place, len(loaded), "releases"))
             releases.append(verified_again(release, log))
         if names:
             also["names"] = list(dict.fromkeys([*names, *on_sheet()]))

@@ -19,6 +19,7 @@ from coterie.core.people import cautions, noun_in, person_in, several
 from coterie.core.place import place_of
 from coterie.core.plan import Facts, Method, holds_rows, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
+from coterie.core.progress import Progress, Told
 from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_elsewhere, with_k
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Engine, Run
@@ -48,13 +49,10 @@ from coterie.writing.foreign import verify_foreign
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.released import as_described, bring_rows, file_checks, is_one_file, released_rows
-from coterie.writing.sidecar import prepare_steps, read_sidecar
-
-Progress = Callable[..., None]
-"""Told the name of each step and, while it lasts, its share that is done."""
+from coterie.writing.sidecar import prepare_steps, read_sidecar, reading_like
 
 
-def _silent(_step: str, _share: float | None = None) -> None: ...
+def _silent(_stage: str, _told: Told | None = None) -> None: ...
 
 
 def read(
@@ -74,6 +72,7 @@ def read(
     guess: bool = True,
     session: Any = None,
     parts: int | None = None,
+    progress: Progress | None = None,
 ) -> Log:
     """A log from a file, a glob, several of them, or standard input (`-`); the format is sniffed.
 
@@ -83,7 +82,7 @@ def read(
     table, such as `device,country`, that may accompany a query in a release. Documents are read from folders and
     archives too; `terms` and `min_length` say what becomes of them. With `query_param` an access log is read as the
     search log of its site. `coterie formats` says more. With the `session` of a Spark cluster, its nodes read the
-    files, and all work on rows runs there, in so many `parts`.
+    files, and all work on rows runs there, in so many `parts`. `progress` hears how far reading is, on this machine.
     """
     paths, further = [source] if isinstance(source, (str, Path)) else list(source), formats.details_of(details)
     if len(paths) == 1 and str(paths[0]).startswith("synth:") and session is None:
@@ -105,8 +104,8 @@ def read(
         return formats.read(paths, format=format, options=options, allow_bad=allow_bad, session=session, parts=parts)
     brought = places.bring(paths, sql)
     if brought is None:
-        return formats.read(paths, format=format, options=options, allow_bad=allow_bad)
-    log = formats.read(brought.files, format=format, options=options, allow_bad=allow_bad)
+        return formats.read(paths, format=format, options=options, allow_bad=allow_bad, progress=progress)
+    log = formats.read(brought.files, format=format, options=options, allow_bad=allow_bad, progress=progress)
     # A table has rows and no bytes: its digest is that of its rows.
     return replace(log, resources=(*log.resources, brought), sources=() if brought.table else log.sources)
 
@@ -186,16 +185,15 @@ def learn(
         facts = facts_of(log, engine)
         rows = log
     else:  # they are counted where they are kept
-        progress("read")
+        progress("learn")
         rows = replace(log, frame=engine.keep(log.frame))
         facts = facts_of(rows, engine)
     for method in methods:
         method.promises(facts)
     run = Run(seed=randomness.new_seed() if seed is None else seed, engine=engine)
-    if holds_rows(first) and engine.here:
-        progress("read")
-        rows = replace(log, frame=run.keep(log.frame), resources=(log.resources, engine))
     progress("learn")
+    if holds_rows(first) and engine.here:
+        rows = replace(log, frame=run.keep(log.frame), resources=(log.resources, engine))
     value = learn_by(first, rows, replace(run, tell=partial(progress, "learn")))
     return Learnt(
         source=log, log=rows, facts=facts, engine=engine, seed=run.seed, learner=early_params(first), value=value
@@ -246,6 +244,7 @@ def anonymize(
     judged_by_rows = any("rows" in promise.evidence for promise in promises)
     # Rows of a table that is elsewhere have no numbers that anybody could look them up by.
     keep_rows = judged_by_rows or (record and run.engine.here)
+    progress("release: sort")
     released, row_map = in_order(draft, shape, run, keep_rows=keep_rows)
     progress("verify")
     private = Record(
@@ -280,7 +279,7 @@ def anonymize(
         engine=log.engine,
         warnings=warnings,
     )
-    verdict = judge(case, promises)
+    verdict = judge(case, promises, partial(progress, "verify"))
     if verdict.broken or not (verdict.promise_checked or promise_nothing(promises)):
         raise BrokenPromiseError(_broken_message(name, verdict))
     return Release(
@@ -311,22 +310,26 @@ def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:
 
 def verify(
     release: Release | Log | str | Path,
-    original: LogLike | None = None,
+    original: LogLike | str | Path | None = None,
     *,
     promise: str | None = None,
     k: int | None = None,
     steps: str | Sequence[StepLike] | None = None,
     record: str | Path | Record | None = None,
     sidecar: str | Path | None = None,
+    progress: Progress = _silent,
 ) -> Verdict:
     """Check a release again, from its rows; with the original log everything can be checked.
 
+    An original may be a file, which is read as the sidecar of the release says; `read` it where it needs other options.
     A file with a sidecar says itself what it promises and how the original has to be prepared (unless `steps` says it,
     or the original was prepared already). Rows that Coterie did
     not make (a Log, or a file without a sidecar; prepared like any log, unless they are) need `promise` and `k`. A run
     record tells whose names these are (its seed gives them again), so that people can be counted, and where to look;
     none of its tables is believed. `sidecar` is for tables of databases, which have nothing beside them.
     """
+    if isinstance(original, (str, Path)):  # as the sidecar says that it was read
+        original = read(original, **(reading_like(release, None) if isinstance(release, (str, Path)) else {}))
     original = None if original is None else as_log(original)
     if original is not None and not original.named:
         raise InputError(
@@ -336,7 +339,7 @@ def verify(
     if isinstance(release, Release):
         if not (promise is None and steps is None and record is None):
             raise ParameterError("A release knows its promises, steps and record: give only the original, and k.")
-        return _verify_release(release, original, k)
+        return _verify_release(release, original, k, progress)
     if not isinstance(release, (str, Path)):
         return verify_foreign(as_log(release), steps, original, promise, k)
     near = bring_release(release, sidecar)
@@ -376,7 +379,9 @@ def verify(
         engine=engine,
         warnings=said.warnings,
     )
-    verdict = judge(case, promises if k is None else with_k(promises, k))
+    checks = len(said.checks) if k is None else None  # when it was made, it passed as many
+    verdict = judge(case, promises if k is None else with_k(promises, k), partial(progress, "verify"), checks)
+    progress("verify: file")
     of_file = file_checks(path, frame, shape, said)
     noun = noun_in(said.reading)
     return replace(
@@ -388,7 +393,7 @@ def verify(
     )
 
 
-def _verify_release(release: Release, original: Log | None, k: int | None) -> Verdict:
+def _verify_release(release: Release, original: Log | None, k: int | None, progress: Progress) -> Verdict:
     engine = None if original is None or original.engine is not release.log.engine else original.engine
     if engine is not None and not engine.here:
         refuse_judging_elsewhere(release.promises)
@@ -402,7 +407,8 @@ def _verify_release(release: Release, original: Log | None, k: int | None) -> Ve
         engine=engine,
         warnings=release.warnings,
     )
-    return judge(case, release.promises if k is None else with_k(release.promises, k))
+    promises = release.promises if k is None else with_k(release.promises, k)
+    return judge(case, promises, partial(progress, "verify"), len(release.checks) if k is None else None)
 
 
 def write(
@@ -416,6 +422,7 @@ def write(
     csv_safe: bool = False,
     promise: str | None = None,
     parts: int | None = None,
+    progress: Progress = _silent,
 ) -> str:
     """Write a verified release, its public sidecar and, if asked, its private record; returns the SHA-256 of the file.
 
@@ -429,7 +436,7 @@ def write(
     given |= {"promise": promise, "parts": parts}
     if place is not None:
         return write_elsewhere(as_release(release), place, **given)
-    return write_release(as_release(release), path, **given)
+    return write_release(as_release(release), path, **given, progress=progress)
 
 
 def load_release(path: str | Path, record: str | Path | None = None, *, sidecar: str | Path | None = None) -> Release:

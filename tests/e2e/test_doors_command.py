@@ -80,3 +80,48 @@ def test_exit_codes_stand_in_the_help(coterie, command):
     told = " ".join(coterie(*command).out.split())
     assert "Exit codes: 0 done; 1 the promise does not hold;" in told
     assert "4 nothing to release tonight" in told
+
+
+def test_an_option_given_twice_is_refused(coterie, own, tmp_path):
+    twice = coterie("anonymize", "suppress_rare", own, "-o", tmp_path / "safe.tsv", "-k", "3", "--k", "4", code=2).err
+    assert "--k is given more than once" in twice
+    assert "commas" in twice
+    assert not (tmp_path / "safe.tsv").exists()
+    assert (
+        "--format is given more than once" in coterie("inspect", own, "--format=table", "--format", "aol", code=2).err
+    )
+    assert coterie("inspect", own, "-q", "-q").code == 0  # which says the same twice
+
+
+def test_lists_are_options_that_may_come_again(coterie, own, tmp_path):
+    coterie("anonymize", "suppress_rare", own, "-o", tmp_path / "safe.tsv", "-k", "3")
+    assert coterie("verify", tmp_path / "safe.tsv", "-O", own, "-O", own).code == 0
+
+
+def test_a_log_without_people_does_not_look_safe(coterie, tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("query,time\n" + "tea,2026-01-01 10:00:00\n" * 30)
+    seen = coterie("inspect", path)
+    assert "does not mean that the log is safe" in " ".join(seen.err.split())
+    singled_out = [line.split()[2] for line in seen.out.splitlines() if "% of users" in line]
+    assert singled_out == ["-", "-", "-"]
+
+
+def test_what_a_report_lacks_without_a_record_is_said(coterie, own, tmp_path):
+    out, page = tmp_path / "safe.tsv", tmp_path / "page.md"
+    coterie("anonymize", "microaggregate", own, "-o", out, "-k", "3", "--record", tmp_path / "record")
+    without = coterie("report", out, "-O", own, "-o", page)
+    assert "need --record DIR: " in " ".join(without.err.split())
+    assert "(--record DIR), which is kept only if it is asked for" in " ".join(page.read_text().split())
+    record = ("--record", tmp_path / "record")
+    given = coterie("report", out, "-O", own, "-o", page, *record, "--force")
+    assert "--record" not in given.err
+    assert "It cannot be made afterwards" in " ".join(coterie("anonymize", "suppress_rare", "--help").out.split())
+
+
+def test_verify_reads_an_original_that_is_a_file(own, tmp_path, coterie):
+    import coterie as library
+
+    coterie("anonymize", "suppress_rare", own, "-o", tmp_path / "safe.tsv", "-k", "3")
+    assert library.verify(tmp_path / "safe.tsv", str(own)).exit_code == 0
+    assert library.verify(str(tmp_path / "safe.tsv"), own).exit_code == 0

@@ -72,6 +72,25 @@ def test_it_resumes(coterie, study, tmp_path):
     assert times == {cell: cell.stat().st_mtime_ns for cell in cells[1:]}
 
 
+def test_one_that_is_stopped_says_what_stays(coterie, study, tmp_path, monkeypatch):
+    from coterie.study import run
+
+    whole, made = run.release_view, []
+
+    def stopped(*given, **named):
+        if made:
+            raise KeyboardInterrupt
+        made.append(1)
+        return whole(*given, **named)
+
+    monkeypatch.setattr(run, "release_view", stopped)
+    said = " ".join(coterie("study", study, code=130).err.split())
+    assert "Nothing was written" not in said
+    assert f"What is finished is in {tmp_path / 'study.results'}" in said
+    monkeypatch.undo()
+    assert coterie("study", study).err.count("(known)") == 1
+
+
 def test_an_edited_study_computes_what_changed(coterie, study):
     coterie("study", study)
     study.write_text(STUDY.replace("k = [2, 3]", "k = [2, 4]"))

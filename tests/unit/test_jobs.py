@@ -12,6 +12,7 @@ import pytest
 
 import coterie
 from coterie import jobs, measuring, verbs
+from coterie.core.progress import Stages
 from coterie.engines import local
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.methods.microaggregate import Microaggregate
@@ -91,11 +92,12 @@ def test_chosen_blocks_do_not_change_the_file(log, tmp_path, monkeypatch):
 
 
 def test_several_k_from_one_reading(log, tmp_path):
-    steps = []
-    summaries = _anonymize(
-        log, tmp_path / "out.{k}.tsv", ks=(2, 5), record=tmp_path / "record.{k}", progress=lambda *a: steps.append(a[0])
-    )
-    assert steps.count("read") == steps.count("learn") == 1
+    told = []
+    progress = Stages(jobs.stages_of(jobs.methods_for("suppress_rare", {}, [2, 5])), lambda name, _: told.append(name))
+    summaries = _anonymize(log, tmp_path / "out.{k}.tsv", ks=(2, 5), record=tmp_path / "record.{k}", progress=progress)
+    stages = list(dict.fromkeys(name.partition(":")[0] for name in told))
+    each = ("plan", "release", "verify", "write")
+    assert stages == [f"{number}/10 {name}" for number, name in enumerate(("read", "learn", *each, *each), start=1)]
     assert [summary.headline for summary in summaries] == ["k = 2", "k = 5"]
     for summary in summaries:
         assert summary.rows == len(Path(summary.target).read_text().splitlines()) - 1

@@ -62,13 +62,18 @@ def test_tables_are_taken_wherever_a_log_is(table, tmp_path):
     lambda thing: coterie.measure(FRAME, thing),
     lambda thing: coterie.report(FRAME, [thing], "r.html"),
     lambda thing: coterie.write(thing, "x.tsv"),
-    lambda thing: coterie.verify("x.tsv", thing),
 ])  # fmt: skip
 @pytest.mark.parametrize("thing", ["log.tsv", 7, ("a", "b"), [1, 2]])
 def test_anything_else_is_an_input_error(call, thing):
     with pytest.raises(InputError) as raised:
         call(thing)
     assert "log.tsv" not in str(raised.value)
+
+
+@pytest.mark.parametrize("thing", [7, ("a", "b"), [1, 2]])
+def test_an_original_is_a_log_a_table_or_a_file(thing):
+    with pytest.raises(InputError):
+        coterie.verify("x.tsv", thing)
 
 
 def test_a_release_is_no_log():

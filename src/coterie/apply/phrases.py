@@ -16,6 +16,7 @@ from coterie.apply.profiles import named_subjects, release_texts
 from coterie.core.log import Log
 from coterie.core.params import Choice, Late, NumberOr
 from coterie.core.plan import Draft, Facts, Plan
+from coterie.core.progress import Counted
 from coterie.core.promise import Promise
 from coterie.core.run import Run
 from coterie.errors import InputError, ParameterError
@@ -99,7 +100,7 @@ def release_phrases(log: Log, plan: Plan, run: Run, method: PublishesProfiles) -
     found = models.phrases.phrases(log, run, m, language(method.language))
     members = plan.table.collect(engine="streaming").sort("subject")
     profiles = models.phrases.profiles_of_groups(found, members, run)
-    run.tell(1.0)
+    run.tell(Counted(4, 4))
     silent = members.join(profiles, on="group", how="anti")
     texts = profiles.lazy().select("group", pl.col("text").repeat_by("n")).explode("text")
     # Whose profile is empty has a group, which a later release may use, and no name.

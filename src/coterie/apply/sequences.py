@@ -11,6 +11,7 @@ from coterie import models
 from coterie.core.arrays import Short, offsets
 from coterie.core.log import Log
 from coterie.core.plan import Draft, Plan
+from coterie.core.progress import Counted
 from coterie.core.run import Run
 from coterie.core.shapes import Shape
 
@@ -29,7 +30,7 @@ def release_sequences(log: Log, plan: Plan, shape: Shape, run: Run) -> Draft:
         for table in (plan.table, plan.tables[SEQUENCES_TABLE], plan.tables[DAYS_TABLE])
     )
     visits = model.visits(log)
-    run.tell(0.5)
+    run.tell(Counted(1, 2))
     found, kind = model.planned_sequences(model.walks(visits, into), kinds)
     parts = pl.DataFrame({model.KIND: kind, model.DAY: found.day, "original": visits.visitors.gather(found.visitor)})
     shown = days.with_columns(pl.lit(True).alias("_shown"))

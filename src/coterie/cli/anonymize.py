@@ -14,8 +14,8 @@ from coterie.cli.console import EXIT_CODES, print_summaries, print_summaries_as_
 from coterie.errors import ParameterError
 
 _SHARED = (
-    opt.output, opt.reading, opt.prepare, opt.seed, opt.promise, opt.record, *opt.groups, *opt.history, opt.budget,
-    *opt.streams, opt.force, opt.as_json, opt.quiet, opt.config,
+    opt.output, opt.reading, opt.prepare, opt.seed, opt.promise, opt.record_to_keep, *opt.groups, *opt.history,
+    opt.budget, *opt.streams, opt.force, opt.as_json, opt.quiet, opt.config,
 )  # fmt: skip
 
 
@@ -46,7 +46,7 @@ class Methods(click.Group):
         if ctx.resilient_parsing and cmd_name not in self.list_commands(ctx):  # a shell completes something else
             return None
         method = registry.method(cmd_name)
-        return click.Command(
+        return opt.Command(
             cmd_name,
             callback=partial(_anonymize, cmd_name, ""),
             help=f"{method.__doc__}\n\nMore: coterie methods {cmd_name}",
@@ -82,7 +82,7 @@ def _of_regime(name: str) -> click.Command:
     for param in params:
         if param.name in settings:
             param.default = settings[param.name]
-    return click.Command(
+    return opt.Command(
         f"{regimes.PREFIX}{name}",
         callback=partial(_anonymize, regime.method, name),
         help=f"{regime.title}: {regime.about}\n\nMore: coterie regimes {name}",
@@ -153,7 +153,7 @@ def _anonymize(
     steps = parse_steps(options["prepare"])
     if click.get_current_context().get_parameter_source("prepare") is ParameterSource.DEFAULT:
         steps = default_steps(methods, steps)
-    with progress(quiet) as (step, note):
+    with progress(quiet, stages=jobs.stages_of(methods)) as (step, note):
         summaries = jobs.anonymize_files(
             log,
             methods,

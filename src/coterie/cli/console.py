@@ -9,15 +9,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from coterie.core.progress import Progress, Stages, Told
+
 if TYPE_CHECKING:
     import polars as pl
 
     from coterie.core.promise import Verdict
     from coterie.jobs import Summary
 
+
+class Command(click.Command):
+    """A command that refuses an option which is given twice where only the last one would count."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Look at how often each option comes before anything is made of it."""
+        if not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(list(args))
+            for option in order:
+                several = isinstance(option, click.Option) and (option.multiple or option.is_flag or option.count)
+                if isinstance(option, click.Option) and not several and order.count(option) > 1:
+                    name = max(option.opts, key=len)
+                    hint = " Several values go into one, with commas between them." if name == "--k" else ""
+                    raise click.UsageError(f"{name} is given more than once, and only one can count.{hint}", ctx)
+        return super().parse_args(ctx, args)
+
+
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 """How the help of every command is asked for and shown."""
-_ESTIMATE = 600.0  # seconds of work from which the remaining time is estimated
 
 
 def console(stderr: bool = True) -> Any:
@@ -33,30 +51,29 @@ def say(text: str, quiet: bool = False, style: str | None = None) -> None:
         console().print(text, style=style, markup=False)
 
 
-Step = Callable[..., None]
-"""Called with the name of what is being done now and, where that is clear, with the share of it that is done."""
 Note = Callable[[str], None]
 
 
-def _unseen(_name: str, _share: float | None = None) -> None: ...
+def _unseen(_name: str, _told: Told | None = None) -> None: ...
 
 
 @contextmanager
-def progress(quiet: bool, *, ends_itself: bool = False) -> Iterator[tuple[Step, Note]]:
+def progress(quiet: bool, *, stages: int = 0, ends_itself: bool = False) -> Iterator[tuple[Progress, Note]]:
     """What a job reports while it works: the step it is at, and notes for people.
 
     Ctrl-C is answered at once, unless the job `ends_itself` when it is asked to.
 
-    Steps are a bar with their time on standard error, only on a terminal; notes are shown everywhere, unless `quiet`.
+    Stages are a bar with their time on standard error, only on a terminal, and numbered where it is known how many
+    `stages` there will be; notes are shown everywhere, unless `quiet`.
     """
     from coterie.cli.interrupts import answered
 
-    with nullcontext() if ends_itself else answered(quiet), _shown(quiet) as shown:
-        yield shown
+    with nullcontext() if ends_itself else answered(quiet), _shown(quiet) as (step, note):
+        yield Stages(stages, step) if stages else step, note
 
 
 @contextmanager
-def _shown(quiet: bool) -> Iterator[tuple[Step, Note]]:
+def _shown(quiet: bool) -> Iterator[tuple[Progress, Note]]:
     if quiet:
         yield _unseen, _unseen
         return
@@ -64,24 +81,10 @@ def _shown(quiet: bool) -> Iterator[tuple[Step, Note]]:
         with _messages(say):
             yield _unseen, lambda text: say(text, style="yellow")
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from coterie.cli.bars import Bars
 
-    columns = (TextColumn("{task.description:24}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with (
-        Progress(*columns, console=console(), transient=True, speed_estimate_period=_ESTIMATE) as bar,
-        _messages(lambda text: bar.console.print(text, markup=False)),
-    ):
-        tasks: dict[str, Any] = {}
-
-        def step(name: str, share: float | None = None) -> None:
-            if name not in tasks:
-                for task in tasks.values():
-                    bar.update(task, total=1, completed=1)
-                tasks[name] = bar.add_task(name, total=None if share is None else 1.0)
-            if share is not None:
-                bar.update(tasks[name], total=1.0, completed=share)
-
-        yield step, lambda text: bar.console.print(text, style="yellow", markup=False)
+    with Bars(console()) as bars, _messages(bars.print):
+        yield bars.step, lambda text: bars.print(text, style="yellow")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from coterie.cli import options as opt
 from coterie.cli.console import progress
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("demo"), help="Folder to write.")
 @click.option("--users", type=click.IntRange(20), default=300, help="Users of the synthetic log.")
 @opt.quiet

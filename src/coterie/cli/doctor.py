@@ -14,7 +14,7 @@ _DEPENDENCIES = (
 )
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.option(
     "--engine", metavar="ADDRESS", help="Check a Spark cluster, too: spark://HOST:PORT, sc://HOST:PORT, yarn."
 )

@@ -74,7 +74,8 @@ def _code_of(error: BaseException) -> int:
         case click.exceptions.Exit():
             return error.exit_code
         case KeyboardInterrupt() | click.exceptions.Abort():
-            return _fail("Interrupted. Nothing was written.", 130)
+            said = error.__cause__ or error  # click puts its own error in place of Ctrl-C
+            return _fail(getattr(said, "says", "Interrupted. Nothing was written."), 130)
         case click.ClickException():
             error.show()
             return 2

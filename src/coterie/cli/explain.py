@@ -65,7 +65,7 @@ def _degrees_command(name: str) -> click.Command:
     shared = opt.collected(
         *_GIVEN, opt.reading, opt.prepare, opt.show_values, opt.force, opt.as_json, opt.quiet, opt.config
     )
-    return click.Command(
+    return opt.Command(
         name,
         callback=partial(_explain, name),
         help="A log in numbers, or why queries have the anonymity degree they have: who covers them, in what core.",
@@ -82,7 +82,7 @@ def _forecast_command(name: str) -> click.Command:
         metavar="USERS",
         help="What a synthetic log of this many users would yield.",
     )
-    return click.Command(
+    return opt.Command(
         name,
         callback=partial(_forecast, name),
         help="How many users a query needs to be released, for these parameters; no log is looked at.",

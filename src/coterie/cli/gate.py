@@ -45,7 +45,7 @@ def gate() -> None:
     """
 
 
-@gate.command(context_settings=opt.CONTEXT)
+@gate.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("log", nargs=-1, required=True)
 @_OUT
 @_K
@@ -87,7 +87,7 @@ def run(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **option
     _show(numbers, as_json, quiet)
 
 
-@gate.command(context_settings=opt.CONTEXT)
+@gate.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @_STATE
 @opt.as_json
 def status(state: Path, as_json: bool) -> None:
@@ -97,7 +97,7 @@ def status(state: Path, as_json: bool) -> None:
     _show(status_of(state), as_json, False)
 
 
-@gate.command(context_settings=opt.CONTEXT)
+@gate.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @_STATE
 @_KEY
 @_OUT
@@ -110,7 +110,7 @@ def rotate(state: Path, key: Path | None, output: Path, quiet: bool) -> None:
     say("The window has ended. What was held is forgotten, and its key is destroyed.", quiet)
 
 
-@gate.command(context_settings=opt.CONTEXT)
+@gate.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @_STATE
 @_KEY
 @opt.quiet
@@ -122,7 +122,7 @@ def forget(state: Path, key: Path | None, quiet: bool) -> None:
     say("Key and state are gone.", quiet)
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("method")
 @click.argument("log", nargs=-1, required=True)
 @_OUT

@@ -15,7 +15,7 @@ def ledger() -> None:
     """What private releases have spent of the people in a log."""
 
 
-@ledger.command(context_settings=opt.CONTEXT)
+@ledger.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("log")
 @opt.history[0]
 @opt.history[1]

@@ -31,7 +31,7 @@ def _page(kind: str, name: str) -> None:
     click.echo(f"{name}\n\n{cleandoc(registry.module(kind, name).__doc__ or '')}")
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("name", required=False)
 def methods(name: str | None) -> None:
     """List the methods, or explain one."""
@@ -44,21 +44,21 @@ def methods(name: str | None) -> None:
         click.echo(f"  {param.name} = {param.default!r}: {param.doc}; {param.rule.describe(param.kind)}")
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("name", required=False)
 def formats(name: str | None) -> None:
     """List the log formats, or explain one."""
     _list("formats") if name is None else _page("formats", name)
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("name", required=False)
 def measures(name: str | None) -> None:
     """List the measures, or explain one."""
     _list("measures") if name is None else _page("measures", name)
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("name", required=False)
 def promises(name: str | None) -> None:
     """List the promises, or explain one: what it says, and what it does not say."""
@@ -102,7 +102,7 @@ def example_of(promise_type: Any) -> Any:
         return None
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("name", required=False)
 def regimes(name: str | None) -> None:
     """List the regimes under which search data are shared, or show one: settings, sources, what is unknown."""

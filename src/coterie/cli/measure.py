@@ -11,7 +11,7 @@ from coterie.cli import options as opt
 from coterie.cli.console import print_scores, progress
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("out")
 @click.argument("names", nargs=-1)
 @opt.required_original
@@ -44,7 +44,7 @@ def measure(
     from coterie import measuring
     from coterie.measures.store import default_store
 
-    with progress(quiet) as (step, note):
+    with progress(quiet, stages=2) as (step, note):
         scores = measuring.measure_file(
             out,
             original,

@@ -18,6 +18,7 @@ else:
     _Numbers = click.ParamType  # takes no type before click 8.4
 
 CONTEXT = console.CONTEXT
+Command = console.Command
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -135,6 +136,13 @@ promise = click.option(
 )
 record = click.option(
     "--record", type=click.Path(path_type=Path), metavar="DIR", help="The private run record: who became whom."
+)
+record_to_keep = click.option(
+    "--record",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Keep the private run record here: who became whom. Without it, `report` and `measure` cannot try some "
+    "attacks later, and `verify` cannot count the people behind names. It cannot be made afterwards.",
 )
 engine = click.option(
     "--engine",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from coterie.reports.about import About
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("out", nargs=-1, required=True)
 @opt.required_original
 @click.option(
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Private run records, one for each OUT, in the same order.",
+    help="Private run records, one for each OUT, in the same order, as `anonymize --record` kept them. Without them "
+    "some risks are not measured.",
 )
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json."
@@ -77,7 +78,7 @@ def report(
     from coterie.measures.store import default_store
 
     sheet = _about(about, ask)
-    with progress(quiet) as (step, note):
+    with progress(quiet, stages=4) as (step, note):
         broken = measuring.report_files(
             out,
             original,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,21 @@ import click
 
 from coterie.cli import options as opt
 from coterie.cli.console import print_scores, say
+from coterie.cli.errors import StoppedError
 from coterie.errors import ParameterError
 
 
-@click.command(context_settings=opt.CONTEXT)
+@contextmanager
+def _going_on(folder: Path) -> Iterator[None]:
+    """Whoever stops a study is told that what is finished stays."""
+    try:
+        yield
+    except (KeyboardInterrupt, StoppedError) as stop:
+        stop.says = f"Stopped. What is finished is in {folder}; the same command goes on from there."  # type: ignore[union-attr]
+        raise
+
+
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--init", is_flag=True, help="Write a small study to FILE (study.toml), to run and to change.")
 @click.option("--list", "listed", is_flag=True, help="List the studies that come along; run one by its name.")
@@ -67,7 +80,7 @@ def study(
 
     from coterie.cli.interrupts import answered
 
-    with answered(quiet):
+    with answered(quiet), _going_on(grid.folder):
         scores = run_study(grid, show)
     if as_json:
         print_scores(scores, as_json=True)

@@ -10,7 +10,7 @@ from coterie.cli import options as opt
 from coterie.cli.console import progress, say
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, also .gz, .zst.")
 @click.option("--users", type=click.IntRange(1), required=True, help="Number of users; of documents for that kind.")
 @click.option("--seed", type=int, default=7, help="Same seed, same log.")

@@ -24,7 +24,7 @@ def taxonomy() -> None:
     """
 
 
-@taxonomy.command()
+@taxonomy.command(cls=opt.Command)
 @click.argument("source", nargs=-1, required=True)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE.npz", help="File to write."
@@ -50,7 +50,7 @@ def build(source: tuple[str, ...], output: Path, name: str | None, force: bool, 
     say(f"{output}: {len(built.tree):,} categories, {built.tree.height} levels below the root.", quiet)
 
 
-@taxonomy.command()
+@taxonomy.command(cls=opt.Command)
 @click.argument("taxonomy", default="wordnet")
 @opt.as_json
 def show(taxonomy: str, as_json: bool) -> None:
@@ -61,7 +61,7 @@ def show(taxonomy: str, as_json: bool) -> None:
     print_scores(describe(taxonomies.load(taxonomy)), as_json)
 
 
-@taxonomy.command()
+@taxonomy.command(cls=opt.Command)
 @click.argument("log", nargs=-1, required=True)
 @_TAXONOMY
 @click.option("--unit", type=click.Choice(["term", "query"]), default="term", help="Look up terms or whole queries.")

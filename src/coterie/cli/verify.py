@@ -11,7 +11,7 @@ from coterie.cli import options as opt
 from coterie.cli.console import conclusion, print_verdict, progress, say
 
 
-@click.command(context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("out")
 @opt.original
 @click.option("--promise", metavar="NAME", help="What to check, for a file without a sidecar.")
@@ -51,7 +51,7 @@ def verify(
 
     own = {"format": options["original_format"], "columns": opt.parse_columns(options["original_columns"])}
     steps = None if prepare is None else parse_steps(prepare)
-    with progress(quiet) as (step, note):
+    with progress(quiet, stages=2) as (step, note):
         verdict = jobs.verify_file(
             out,
             original,

@@ -96,8 +96,10 @@ def refuse_other_files(folder: Path, parts: Sequence[Part]) -> None:
         there = {entry.name: stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode) for entry in entries}
     if missing := sorted(named - set(there)):
         raise InputError(f"{begin} {_counted(len(missing), 'part')} missing ({missing[0]}). {_AS_A_WHOLE}")
-    if extra := len(set(there) - named):
-        raise InputError(f"{begin} {_counted(extra, 'file')} in the folder and not in the sidecar. {_AS_A_WHOLE}")
+    if extra := sorted(set(there) - named):
+        raise InputError(
+            f"{begin} {_counted(len(extra), 'file')} in the folder and not in the sidecar ({extra[0]!a}). {_AS_A_WHOLE}"
+        )
     if other := sum(not is_file for is_file in there.values()):
         raise InputError(f"{begin} {_counted(other, 'part')} no regular file. {_AS_A_WHOLE}")
 

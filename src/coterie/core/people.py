@@ -8,6 +8,7 @@ that a log has, and whatever is said about a log that has sessions or addresses 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +18,11 @@ NAMES = ("userid", "username", "uid", "usertoken", "userhash", "userkey", "usern
          "memberid", "membernumber", "customer", "customerid", "customernumber", "person", "personid", "anonid",
          "searcher", "searcherid", "authenticatedusertoken", "patron", "patronid", "borrower", "borrowerid", "employee",
          "employeeid", "student", "studentid", "patient", "patientid", "subscriber", "subscriberid", "profileid",
-         "actor", "actorid", "cardnumber", "librarycard")  # fmt: skip
+         "actor", "actorid", "cardnumber", "librarycard",
+         # German, Dutch, Spanish and Portuguese, French, Italian
+         "benutzer", "benutzerid", "benutzername", "nutzer", "nutzerid", "gebruiker", "gebruikerid",
+         "usuario", "usuarioid", "idusuario", "utilisateur", "utilisateurid",
+         "idutilisateur", "utente", "utenteid", "idutente")  # fmt: skip
 """Names of columns that name people."""
 CONTACTS = ("email", "mail", "emailaddress", "mailaddress", "useremail", "usermail", "useremailaddress", "emailhash",
             "useremailhash", "hashedemail", "accountemail", "memberemail", "customeremail", "personemail", "actoremail",
@@ -27,7 +32,9 @@ BROWSERS = ("visitor", "visitorid", "idvisitor", "fullvisitorid", "cookie", "coo
             "deviceid", "browserid", "anonymousid", "installid", "installationid")  # fmt: skip
 """Names of columns that name browsers or devices."""
 SESSIONS = ("session", "sessionid", "sid", "visit", "visitid", "idvisit", "gasessionid", "sessionkey", "sessiontoken",
-            "sessionhash", "sessionuuid", "searchsession", "searchsessionid", "jsessionid", "phpsessid")  # fmt: skip
+            "sessionhash", "sessionuuid", "searchsession", "searchsessionid", "jsessionid", "phpsessid",
+            "sitzung", "sitzungid", "sitzungsid", "sessie", "sessieid", "sesion", "sesionid", "idsesion", "sessao",
+            "idsessao", "seance", "idseance", "idsession", "sessione", "sessioneid", "idsessione")  # fmt: skip
 """Names of columns that name single visits."""
 ADDRESSES = ("ip", "ipaddress", "clientip", "remoteip", "remoteaddr", "remoteaddress", "userip", "address", "ipaddr",
              "iphash")  # fmt: skip
@@ -51,8 +58,8 @@ _ALSO_NAMES = frozenset((*NAMES, *CONTACTS))
 
 
 def plain(name: str) -> str:
-    """A name without capitals and signs: `userID`, `user_id` and `User-Id` are one."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    """A name without capitals, signs and accents: `userID`, `user_id` and `User-Id` are one."""
+    return re.sub(r"[^a-z0-9]", "", unicodedata.normalize("NFKD", name.lower()))
 
 
 def leaves(name: str) -> tuple[str, ...]:

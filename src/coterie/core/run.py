@@ -22,6 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import noise, randomness
+from coterie.core.progress import Told
 from coterie.core.shapes import Shape
 
 Work = Callable[[pl.LazyFrame], pl.LazyFrame]
@@ -82,7 +83,7 @@ def sums(rows: pl.LazyFrame) -> pl.LazyFrame:
     return rows.select(pl.all().sum())
 
 
-def _ignore(_: float) -> None: ...
+def _ignore(_: Told) -> None: ...
 
 
 def _unnamed() -> str:
@@ -95,8 +96,8 @@ class Run:
 
     engine: Engine
     seed: int = field(default_factory=randomness.new_seed, repr=False)
-    tell: Callable[[float], None] = field(default=_ignore, repr=False)
-    """Takes the share of the current step that is done, from any thread."""
+    tell: Callable[[Told], None] = field(default=_ignore, repr=False)
+    """Takes how far the current step is, from any thread: a share, or what is counted."""
     naming: Callable[[], str] = field(default=_unnamed, repr=False)
     """Tells what names depend on besides the seed; asked only where names are made."""
 

@@ -20,11 +20,15 @@ from coterie.formats._values import as_integer, as_text, as_time, missing
 
 _SEARCH = ("q", "search", "searchquery", "searchterm", "searchterms", "searchphrase", "searchstring", "searchtext",
            "searchkeyword", "searchkeywords", "searchword", "sitesearchkeyword", "term", "keyword", "keywords", "kw",
-           "userquery", "querytext", "querystring", "queryterm", "rawquery", "phrase", "searchedfor")  # fmt: skip
+           "userquery", "querytext", "querystring", "queryterm", "rawquery", "phrase", "searchedfor",
+           # German, Dutch, Spanish and Portuguese, French, Italian
+           "suchanfrage", "suchbegriff", "suchbegriffe", "suchwort", "zoekopdracht", "zoekterm", "consulta", "busqueda",
+           "pesquisa", "requete", "recherche", "ricerca")  # fmt: skip
 _WHO = (("user",), NAMES, CONTACTS, BROWSERS, SESSIONS, ADDRESSES)
 _MOMENT = ("timestamp", "ts", "datetime", "querytime", "searchtime", "searchedat", "eventtime", "eventtimestamp",
            "servertime", "requesttime", "unixtime", "epoch", "epochms", "timestampms", "timems", "when",
-           "at")  # fmt: skip
+           "at", "zeit", "zeitpunkt", "zeitstempel", "tijd", "tijdstip", "fecha", "fechahora", "horodatage",
+           "dataora")  # fmt: skip
 _WRITTEN = ("createdat", "created", "createdon", "loggedat", "receivedat", "occurredat", "insertedat", "date", "day")
 # For each column of a search log, and of an access log, names in groups: those of the first group fit best.
 _NAMES: dict[Shape, dict[str, tuple[tuple[str, ...], ...]]] = {

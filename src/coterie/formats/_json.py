@@ -27,7 +27,7 @@ _DEEPEST = 4  # objects in objects whose fields have dotted names
 def documents(source: Source) -> Iterator[tuple[Section, Document | None]]:
     """Where a document is, and the document; None for what is not one; bulk actions left out."""
     for path in source.paths:
-        for unit, number, value in _values(path, source.names[path]):
+        for unit, number, value in _values(source, path):
             if isinstance(value, dict) and set(value) in _ACTIONS:
                 continue
             for item in _items(value):
@@ -118,9 +118,10 @@ def parsed(data: bytes) -> Any:
         return None
 
 
-def _values(path: Path, name: str) -> Iterator[tuple[str, int, Any]]:
+def _values(source: Source, path: Path) -> Iterator[tuple[str, int, Any]]:
     """The JSON values of a file: of its lines, or of the whole if they run over several lines."""
     lines = ((number, line) for number, line in byte_lines(path) if line.strip())
+    name = source.names[path]
     _, first = next(lines, (0, b"null"))
     if parsed(first) is None and first.lstrip()[:1] in (b"[", b"{"):
         with open_bytes(path) as stream:
@@ -135,7 +136,7 @@ def _values(path: Path, name: str) -> Iterator[tuple[str, int, Any]]:
             yield "item", number, value
         if values:
             return
-    for number, line in byte_lines(path):
+    for number, line in source.byte_lines(path):
         if line.strip():
             yield "line", number, parsed(line)
 

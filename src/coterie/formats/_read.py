@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from coterie.core.files import STDIN, compression, expand, head, refuse_folders
 from coterie.core.log import Log, Step
 from coterie.core.parts import Part, listed_parts, refuse_other_parts
 from coterie.core.people import ADDRESS_AND_AGENT, cautions
+from coterie.core.progress import Progress
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import NORMAL, QUERIES, Shape
 from coterie.errors import CoterieError, InputError, NoRowsError, ParameterError
@@ -34,6 +36,13 @@ _SHOWN = 5  # bad lines that a message names
 _INVISIBLE = r"\p{Cf}+"  # zero-width and other format characters
 _UBI = (
     '"user_query"'  # in the first line of releases of this kind, and of no other: inside of values quotes are escaped
+)
+_UNREADABLE = "\ufffd"  # stands for bytes that are no text, in lines that are looked at
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_MOST_CONTROLS = 0.02  # of the characters; one of nine where bytes are random
+_CONVERT = (
+    "Where text is Latin-1 or Windows-1252, as spreadsheets and older programs write it, convert it first: "
+    "iconv -f latin1 -t utf-8 FILE > NEW (or -f windows-1252)."
 )
 _NOT_ASCII = r"[^\x00-\x7f]"
 _WHOLE_NUMBER = r"^0*([0-9]+)(?:\.0+)?$"
@@ -60,14 +69,18 @@ def read(
     allow_bad: bool = False,
     session: Any = None,
     parts: int | None = None,
+    progress: Progress | None = None,
 ) -> Log:
-    """A log from files, globs or standard input (`-`); with the session of a cluster, its nodes read them."""
+    """A log from files, globs or standard input (`-`); with the session of a cluster, its nodes read them.
+
+    `progress` hears which share of the bytes is read.
+    """
     options = options or Options()
     if session is not None:
         from coterie.formats._elsewhere import read_on_spark
 
         return read_on_spark(patterns, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
-    source, name = _source_of(expand(patterns, folders=True), format, options)
+    source, name = _source_of(expand(patterns, folders=True), format, options, progress)
     if options.details and name != "table":
         raise ParameterError(
             f"--details names columns of a table (csv, tsv, parquet, JSON), and {source.label} is read as {name}. "
@@ -102,7 +115,9 @@ def format_of(path: Path, options: Options | None = None) -> str:
     return _source_of([path], None, options or Options())[1]
 
 
-def _source_of(paths: Sequence[Path], format: str | None, options: Options) -> tuple[Source, str]:
+def _source_of(
+    paths: Sequence[Path], format: str | None, options: Options, progress: Progress | None = None
+) -> tuple[Source, str]:
     """The input, and the name of its format: some are known by their files, most by their first lines."""
     if len(paths) == 1 and paths[0].is_dir() and (parts := listed_parts(paths[0])):
         refuse_other_parts(paths[0], parts)
@@ -116,14 +131,14 @@ def _source_of(paths: Sequence[Path], format: str | None, options: Options) -> t
     if name is not None and hasattr(module := registry.module("formats", name), "sniff_files"):
         if format is None:
             _refuse_logs(module.first_lines(paths), paths, name)
-        return Source(paths, whole=True), name
+        return Source(paths, whole=True, progress=progress), name
     if len(paths) == 1 and paths[0].is_dir() and format is None:
         raise InputError(
             f"{paths[0]} is a folder, and no file in it is named as documents are (.txt, .md, .html, .pdf). Give the "
             f"files of a log themselves, for example '{paths[0]}/*'; or say --format documents."
         )
     refuse_folders(paths)
-    source = Source(paths)
+    source = Source(paths, progress=progress)
     return source, _known_format(source, format, options, sure)
 
 
@@ -173,6 +188,7 @@ def read_release(
     thorough: bool = True,
     csv_safe: bool = False,
     parts: Sequence[Part] = (),
+    progress: Progress | None = None,
 ) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
     """A released file, or folder of parts, as it is: rows with `bad`, shape, the columns it really has, resources.
 
@@ -180,6 +196,7 @@ def read_release(
     without rows.
     """
     source = Source.of_parts(path, [part.name for part in parts]) if parts else Source(expand([path]))
+    source.progress = progress
     if shape is QUERIES and not parts and _released_kind(source.head()) == "ubi":
         parsed = _settle(ubi, "ubi", source, Options())
         source.forget_unpacked()
@@ -347,11 +364,26 @@ def _sniff(source: Source, options: Options, by_files: Mapping[str, float]) -> s
         raise InputError(
             f"{source.label} could be of the formats {' and '.join(surest)}. Say which one it is with --format."
         )
+    if _is_no_text(head):
+        raise InputError(f"{source.label} is no text: it holds bytes that no log has. Check that it is the right file.")
+    if any(_UNREADABLE in line for line in head):
+        line = next(number for number, line in enumerate(head, start=1) if _UNREADABLE in line)
+        raise InputError(
+            f"{source.label} is not UTF-8 (line {line}, blank ones not counted), and none of the known formats fits "
+            f"its first line. {_CONVERT}"
+        )
     raise InputError(
         f"{source.label}: none of the known formats fits its first line "
         f"({', '.join(registry.names('formats'))}). {table.columns_listed(source)}Name it with --format, or say which "
         f"columns of a table hold what with --columns user=NAME,query=NAME (of documents doc=NAME,text=NAME)."
     )
+
+
+def _is_no_text(head: Sequence[str]) -> bool:
+    """Whether there are more characters without a meaning in text than a damaged log has."""
+    characters = sum(map(len, head))
+    strange = sum(map(len, map(_CONTROLS.findall, head)))
+    return strange > _MOST_CONTROLS * characters
 
 
 def _sureness_by_files(name: str, paths: Sequence[Path]) -> float:
@@ -413,12 +445,13 @@ def _load(loaded: object, name: str, source: Source) -> Parsed:
     if loaded.columnar:
         # The null counts make this pass read every column, so that no later one meets damage.
         every = [pl.col(name).null_count() for name in loaded.shape.readable if name in frame.collect_schema()]
-    elif source.is_small:
+    elif source.is_small:  # and read at once
         frame = frame.collect(engine="streaming").lazy()
     else:
         spool = source.spool("rows.parquet")
         if NORMAL in loaded.shape.schema:
             frame = frame.with_columns(is_normal(pl.col(loaded.shape.item)).alias(NORMAL))
+        frame = source.counting_lines(frame)
         frame.sink_parquet(spool, compression="uncompressed", statistics=False, engine="streaming")
         frame = pl.scan_parquet(spool, glob=False)
     good = pl.col("bad").is_null()
@@ -502,11 +535,12 @@ def _judge(
         for place, column in zip(source.locate(rows["row"], loaded.sections), rows["bad"], strict=True)
     )
     message = f"{bad:,} of {lines:,} {loaded.unit}s could not be read as {name}. The first: {where}."
+    convert = f" {_CONVERT}" if "encoding" in rows["bad"] else ""
     if bad > BAD_SHARE * lines and not allow_bad:
         raise InputError(
             f"{source.label}: {message} That is more than {BAD_SHARE:.0%}: check --format and "
-            f"--columns, or leave these {loaded.unit}s out with --allow-bad."
+            f"--columns, or leave these {loaded.unit}s out with --allow-bad.{convert}"
         )
     if bad == lines:
-        raise InputError(f"{source.label}: {message} No {loaded.unit} is left.")
-    return (f"{message} They were left out.",)
+        raise InputError(f"{source.label}: {message} No {loaded.unit} is left.{convert}")
+    return (f"{message} They were left out.{convert}",)

@@ -16,6 +16,7 @@ import polars as pl
 
 from coterie.core import files
 from coterie.core.files import STDIN, compression, count_lines, files_in, first_bytes, head, open_bytes, starts_with_bom
+from coterie.core.progress import Counted, Progress
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import Shape
 from coterie.errors import InputError
@@ -24,6 +25,7 @@ DAMAGE = "\U0010ffff"  # stands for bytes that are not text: a code point that n
 _SMALL = 1 << 23  # bytes of plain files whose rows are kept in memory
 _LOOKED_AT = 20  # lines that tell how sure a format is
 _PARQUET = b"PAR1"
+_TOLD_LINES = 1 << 14  # lines between two words about progress
 
 codecs.register_error("coterie-damage", lambda error: (DAMAGE, error.end))  # type: ignore[attr-defined]
 
@@ -37,8 +39,13 @@ class Source:
     `whole`: as they are, with folders and archives, for formats that do not read lines.
     """
 
-    def __init__(self, paths: Sequence[Path], whole: bool = False) -> None:
+    _SAMPLES = 64  # places of a file at which lines are measured
+
+    def __init__(self, paths: Sequence[Path], whole: bool = False, progress: Progress | None = None) -> None:
         self.folder = Scratch()
+        self.progress = progress
+        """Hears how far reading is; None: nobody listens, and nothing is counted."""
+        self._told = 0.0
         self._damaged = False
         self.names: dict[Path, str] = {}
         self._given: dict[Path, Path] = {}
@@ -119,6 +126,54 @@ class Source:
             frame = frame.with_columns(line.str.strip_prefix(files.BOM))
         return frame.filter(line.str.strip_chars(" ") != "")
 
+    def byte_lines(self, path: Path) -> Iterator[tuple[int, bytes]]:
+        """Number (from 1) and bytes of each line of one of the paths, for formats that read them in Python."""
+        lines = files.byte_lines(path)
+        return lines if self.progress is None else self._overheard(path, lines)
+
+    def counting_lines(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Rows that tell, while they pass, which share of the lines they are, by their numbers in `row`.
+
+        Lines are counted at some places of the files; to count them all would read everything once more.
+        """
+        if self.progress is None:
+            return frame
+        lines = max(1.0, sum(map(self._lines_about, self.paths)))
+
+        def pass_by(rows: pl.Series) -> pl.Series:
+            self._tell((int(rows.max() or 0) + 1) / lines)  # type: ignore[arg-type]
+            return rows
+
+        return frame.with_columns(
+            pl.col("row").map_batches(pass_by, return_dtype=frame.collect_schema()["row"], is_elementwise=True)
+        )
+
+    def _overheard(self, path: Path, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+        sizes = [each.stat().st_size for each in self.paths]
+        size, read = max(1, sum(sizes)), sum(sizes[: self.paths.index(path)])
+        for number, line in lines:
+            read += len(line)
+            if number % _TOLD_LINES == 0:
+                self._tell(read / size)
+            yield number, line
+
+    def _lines_about(self, path: Path) -> float:
+        size, piece = path.stat().st_size, files.HEAD_BYTES
+        if size <= piece * self._SAMPLES:
+            return count_lines(path)
+        with path.open("rb") as stream:
+            breaks = 0
+            for place in range(self._SAMPLES):
+                stream.seek(place * (size - piece) // (self._SAMPLES - 1))
+                breaks += stream.read(piece).count(b"\n")
+        return breaks * size / (piece * self._SAMPLES)
+
+    def _tell(self, share: float) -> None:
+        """Tell a share that never falls: batches pass in any order, and spooled rows pass once more."""
+        if self.progress is not None and (share := min(share, 1.0)) > self._told:
+            self._told = share
+            self.progress("read", share)
+
     def starts(self) -> Iterator[tuple[Path, int]]:
         """Each file with the running number of its first line."""
         start = 0
@@ -179,6 +234,8 @@ class Source:
         with target.open("wb") as out:
             for chunk in self._plain(path, name):
                 out.write(chunk)
+                if self.progress is not None:  # how much comes out of it is known when it is out
+                    self.progress("read: unpack", Counted(out.tell() >> 20, what="MB"))
         return target
 
     @staticmethod

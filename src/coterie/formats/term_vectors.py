@@ -14,7 +14,6 @@ from typing import Any
 import orjson
 import polars as pl
 
-from coterie.core.files import byte_lines
 from coterie.core.shapes import TERMS
 from coterie.formats import table
 from coterie.formats._options import Options
@@ -49,7 +48,7 @@ def load(source: Source, options: Options) -> Loaded:
     spool = Spool(source, _SCHEMA)
     owned = False
     for path, start in source.starts():
-        for number, line in byte_lines(path):
+        for number, line in source.byte_lines(path):
             for row in _rows(line) if line.strip() else ():
                 owned |= row[3] is not None
                 spool.add((start + number - 1, *row))

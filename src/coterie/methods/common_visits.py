@@ -43,6 +43,7 @@ from coterie.apply.sequences import DAYS_TABLE, SEQUENCES_TABLE, release_sequenc
 from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.progress import Counted
 from coterie.core.run import Run
 from coterie.core.shapes import REPLACE, SEQUENCES, VISITS, Shape
 from coterie.promises.sequence_k_anonymity import SequenceKAnonymity
@@ -88,9 +89,9 @@ class CommonVisits:
         """Steps 2-4: what paths become, the sequences that visits are cut into, and the days beside them."""
         model = models.walks
         into = model.pages_of(learnt, self.k) if self.paths == "prefix" else model.as_they_are(learnt)
-        run.tell(0.4)
+        run.tell(Counted(1, 3))
         sequences = model.common_sequences(model.walks(learnt, into), self.k, self.max_pages)
-        run.tell(0.8)
+        run.tell(Counted(2, 3))
         kinds, days = model.plan_tables(sequences, self.k)
         return Plan(
             table=REPLACE.check(model.used_pages(into, kinds).lazy()),

@@ -200,7 +200,6 @@ class InterestMicroaggregate:
             return Plan(table=models.groups.random_groups(log, run, self.k))
         seed = int(run.stream("trees of interests").integers(2**62))
         group = kernels.grouping.similar_groups(self.k, learnt.vectors, seed, in_threads)
-        run.tell(1.0)
         group, notes = self._guarded(group, learnt, log)
         columns = {"subject": learnt.users, "group": group}
         members = models.groups.numbered(pl.DataFrame(columns, schema_overrides={"group": pl.UInt32}))

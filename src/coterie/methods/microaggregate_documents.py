@@ -157,7 +157,6 @@ class MicroaggregateDocuments:
                 seed=seed,
             )
         groups = model.groups_of_owners(learnt, self.k, run, group)
-        run.tell(1.0)
         return Plan(
             table=GROUPS.check(model.group_table(learnt, groups).lazy()),
             tables=self._seeds(learnt.names.gather([members[0] for members in groups])),

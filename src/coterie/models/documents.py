@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from coterie.core.arrays import Flags, Ints, Masks, offsets
 from coterie.core.log import Log
+from coterie.core.progress import Counted
 from coterie.core.run import Run
 from coterie.core.shapes import TERMS
 from coterie.core.threads import in_threads
@@ -119,13 +120,13 @@ def about(log: Log, run: Run, dimensions: int) -> Documents:
     times = (pl.col(WEIGHT) / pl.col(WEIGHT).min().over("place")).cast(pl.Float32).alias("times")
     placed = rows.with_columns(times).join(columns.lazy(), on=TERM).select("place", "column", "times")
     entries = placed.collect(engine="streaming").sort("place", "column")
-    run.tell(0.4)
+    run.tell(Counted(1, 2))
     start = offsets(np.bincount(entries["place"].to_numpy(), minlength=n))
     column = entries["column"].to_numpy().astype(np.int32)
     counts = Sparse(start, column, entries["times"].to_numpy(), columns.height)
     begin = run.stream("directions of documents").standard_normal
     vectors = lsa_vectors(unit_rows(tfidf(counts)), sample, dimensions, begin)
-    run.tell(0.9)
+    run.tell(Counted(2, 2))
     if not vectors.shape[1]:  # no two documents share a term
         vectors = np.zeros((n, 1), dtype=np.float32)
     whole = np.rint(vectors * grouping.UNIT).astype(np.int16)

@@ -34,6 +34,7 @@ from coterie import taxonomies
 from coterie.core import registry
 from coterie.core.arrays import Floats, Ints, Masks, offsets
 from coterie.core.log import Log
+from coterie.core.progress import Counted
 from coterie.core.run import Run
 from coterie.core.threads import in_threads
 from coterie.errors import InputError, ParameterError
@@ -88,16 +89,16 @@ def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
     _load_kernels()
     rows = user_rows(log).select(USER, QUERY, PAGE)
     users = rows.group_by(USER).len("size").collect(engine="streaming").sort(USER)
-    run.tell(0.1)
+    run.tell(Counted(1, 5))
     order = np.argsort(run.keys("interests", users[USER]), kind="stable")
     sample = np.sort(order[:SAMPLE_USERS])
     typed = typed_by(users[USER], rows.select(USER, QUERY))
-    run.tell(0.3)
+    run.tell(Counted(2, 5))
     stems = stems_of(typed.texts, spoken)
     vocabulary = _vocabulary(typed.of_users, stems, sample, least=1 if uses_model else 2)
     counts = _matrix(typed.of_users, stems, vocabulary)
     del typed
-    run.tell(0.5)
+    run.tell(Counted(3, 5))
     weight_of_word = idf(counts)
     table = unit_rows(tfidf(counts))
     if settings.hosts:
@@ -106,7 +107,7 @@ def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
         clicked = tfidf(_matrix(clicks.of_users, hosts, _vocabulary(clicks.of_users, hosts, sample, least=2)))
         table = beside(table, unit_rows(clicked), _HOST_WEIGHT)
     parts = [lsa_vectors(table, sample, settings.dimensions, _begin(run))]
-    run.tell(0.8)
+    run.tell(Counted(4, 5))
     if uses_model:
         chosen = rows.join(users.select(USER)[sample].lazy(), on=USER, how="semi")
         words = pl.DataFrame({"word": stems.hashes[vocabulary]}, schema={"word": pl.UInt64}).with_row_index("column")
@@ -115,7 +116,7 @@ def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
     parts = [part / np.float32(np.sqrt(len(parts))) for part in parts]
     parts.append(_size_columns(users["size"].to_numpy(), settings.size_weight))
     vectors = np.concatenate([np.rint(part * UNIT).astype(np.int16) for part in parts], axis=1)
-    run.tell(0.9)
+    run.tell(Counted(5, 5))
     return Interests(users=users[USER], vectors=vectors, language=spoken)
 
 

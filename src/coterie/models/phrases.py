@@ -17,6 +17,7 @@ import polars as pl
 
 from coterie.core.arrays import Flags, Ints, Short, offsets
 from coterie.core.log import Log
+from coterie.core.progress import Counted
 from coterie.core.run import Run
 from coterie.core.threads import in_threads
 from coterie.kernels.phrases import Cuts, Queries, cut, frequent_runs, numbers_of_phrases, profiles
@@ -69,9 +70,9 @@ def phrases(log: Log, run: Run, m: int, spoken: Language) -> Phrases:
     rows = user_rows(log).select(USER, QUERY)
     users = rows.select(USER).unique().collect(engine="streaming")[USER].sort()
     typed = typed_by(users, rows)
-    run.tell(0.3)
+    run.tell(Counted(1, 4))
     start, word, known = numbered_words(words_and_letters(typed.texts))
-    run.tell(0.4)
+    run.tell(Counted(2, 4))
     queries = Queries(
         start=start,
         word=word,
@@ -82,7 +83,7 @@ def phrases(log: Log, run: Run, m: int, spoken: Language) -> Phrases:
         times=typed.of_users.times,
     )
     cuts = cut(queries, frequent_runs(queries, m), m)
-    run.tell(0.6)
+    run.tell(Counted(3, 4))
     cuts, texts = _texts(cuts, start, word, known)
     return Phrases(users=users, texts=texts, queries=queries, cuts=cuts, totals=numbers_of_phrases(queries, cuts))
 

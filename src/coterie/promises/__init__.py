@@ -32,9 +32,10 @@ Third parties ship a promise by an entry point of the group `coterie.promises`:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from coterie.core.progress import Counted
 from coterie.core.promise import Case, Check, Promise, Verdict
 from coterie.core.shapes import QUERIES
 from coterie.promises import _rules
@@ -44,8 +45,15 @@ __all__ = ["judge"]
 _NO_PROMISE = "a release promises something"
 
 
-def judge(case: Case, promises: Sequence[Promise]) -> Verdict:
+def _unheard(_: Counted) -> None: ...
+
+
+def judge(
+    case: Case, promises: Sequence[Promise], tell: Callable[[Counted], None] = _unheard, of: int | None = None
+) -> Verdict:
     """Check a case against the rules of every release, then against each promise.
+
+    `tell` hears after each check how many are made, `of` how many where that is known.
 
     Rows that Coterie did not make (`case.foreign`) need not keep its rules. Where the columns are wrong, no judge can
     look into them, and that check is the only one.
@@ -60,11 +68,13 @@ def judge(case: Case, promises: Sequence[Promise]) -> Verdict:
     if not promises:
         checks.append(Check(name="promises", status="failed", detail=_NO_PROMISE, broken=1, fault="is missing"))
     seen = set(checks)
+    tell(Counted(len(checks), of, "checks"))
     for check in _judged(case, promises):
         anonymous = replace(check, promise="")
         if anonymous not in seen:  # two promises may look at the same thing
             seen.add(anonymous)
             checks.append(check)
+            tell(Counted(len(checks), of, "checks"))
     return Verdict(
         promises=tuple(promises), checks=tuple(checks), foreign=case.foreign, subjects=case.log_shape.subject_nouns
     )

@@ -410,7 +410,10 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
     if partly := weighing.having("measured in part"):
         text += f"Attacked in some of the known ways only: {listed(partly)}. "
     if unmeasured := weighing.having("not measured"):
-        text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. "
+        text += (
+            f"Not measured, which does not mean impossible: {listed(unmeasured)}. Some attacks need the run record "
+            f"(--record DIR), which is kept only if it is asked for when the release is made. "
+        )
     if weighing.having("not told"):
         text += "What attacks found is not told in this edition. "
     if not text:

@@ -307,8 +307,12 @@ def singled_out(log: Log, prefix: str = "") -> list[ScoreRow]:
     """How many subjects single items or profiles single out in a log, as score rows."""
     shape = log.shape
     columns = {"subject": pl.col(shape.subject), "item": pl.col(shape.item)}
-    pairs = log.frame.select(**columns)
-    return [("uniqueness", prefix + key, value, in_words_of(shape, unit)) for key, value, unit in uniqueness(pairs)]
+    found = list(uniqueness(log.frame.select(**columns)))
+    people = found[0][1]  # without any, nobody can tell whether they are singled out
+    return [
+        ("uniqueness", prefix + key, value if people or not place else None, in_words_of(shape, unit))
+        for place, (key, value, unit) in enumerate(found)
+    ]
 
 
 def site_searches(log: Log) -> list[ScoreRow]:

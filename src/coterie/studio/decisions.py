@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from coterie import jobs, verbs
 from coterie.core.log import Log, Release
+from coterie.core.progress import Counted, share_of, stage_of
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.scratch import Scratch
 from coterie.errors import BrokenPromiseError, InputError, MissingError
@@ -165,8 +166,9 @@ def _report(source: Source, made: Path, out: Path, record: Path, tell: Callable[
     """Write the page to sign; what it recommends."""
     sheets: list[Sheet] = []
 
-    def progress(step: str, share: float | None = None) -> None:
-        tell(_SAID.get(step, step), 0.15 if step in ("read", "verify") else 0.15 + 0.8 * (share or 0.0))
+    def progress(step: str, told: float | Counted | None = None) -> None:
+        stage = stage_of(step)
+        tell(_SAID.get(stage, stage), 0.15 if stage in ("read", "verify") else 0.15 + 0.8 * (share_of(told) or 0.0))
 
     broken = report_files(
         [str(out)],

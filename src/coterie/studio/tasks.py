@@ -19,6 +19,7 @@ from coterie.core import registry
 from coterie.core.log import Log, Record, Release
 from coterie.core.params import early_params
 from coterie.core.plan import Method, baseline_of, spends
+from coterie.core.progress import Counted, share_of, stage_of
 from coterie.core.scores import score_table
 from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures.comparison import Comparison, scores_of
@@ -271,9 +272,10 @@ def attempt(bench: Bench, tell: Told, source: Source, number: int, method: str, 
     _, log = bench.read(source, tell)
     order = ("learn", "plan", "release", "verify")
 
-    def progress(step: str, share: float | None = None) -> None:
-        place = order.index(step) if step in order else 0
-        tell(STAGES.get(step, step), 0.6 * (place + (share or 0.0)) / len(order))
+    def progress(step: str, told: float | Counted | None = None) -> None:
+        stage = stage_of(step)
+        place = order.index(stage) if stage in order else 0
+        tell(STAGES.get(stage, stage), 0.6 * (place + (share_of(told) or 0.0)) / len(order))
 
     if spends(chosen) is not None:
         spend(log, [chosen], book_of(source, needed=True), None)
@@ -410,7 +412,7 @@ def verify(
         promise=promise or None,
         k=k,
         record=Path(record) if record else None,
-        progress=lambda step, share=None: tell(STAGES.get(step, step), share),
+        progress=lambda step, told=None: tell(STAGES.get(stage_of(step), step), share_of(told)),
         note=notes.append,
     )
     broken, unchecked = len(verdict.broken), len(verdict.unchecked)

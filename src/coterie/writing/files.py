@@ -23,6 +23,7 @@ from coterie.core.files import COMPRESSIONS, compressed
 from coterie.core.log import Log, Record, Release
 from coterie.core.parts import Part, list_digest
 from coterie.core.plan import Draft
+from coterie.core.progress import Progress, Told
 from coterie.core.promise import NOTHING, promise_nothing
 from coterie.core.row_digest import RowDigest, digest_of_rows
 from coterie.core.run import Run
@@ -110,6 +111,14 @@ def refuse_unverified(release: Release, promise: str | None) -> None:
         raise BrokenPromiseError("This release was loaded, not verified here. Anonymize the log again to write it.")
 
 
+def _unheard(_stage: str, _told: Told | None = None) -> None: ...
+
+
+def _as_part(progress: Progress, stage: str, _of_reading: str, told: Told | None = None) -> None:
+    """Hand on what reading tells, as a part of another stage."""
+    progress(stage, told)
+
+
 def write_release(
     release: Release,
     path: str | Path,
@@ -122,6 +131,7 @@ def write_release(
     promise: str | None = None,
     parts: int | None = None,
     pieces: Pieces | None = None,
+    progress: Progress = _unheard,
 ) -> str:
     """Write a verified release, its sidecar and its record; to standard output if `path` is `-`. Returns its digest.
 
@@ -158,8 +168,11 @@ def write_release(
     rows_folder = scratch.path if to_stdout else target.parent
     sidecar_folder = scratch.path if side is None else side.parent
     with temporary(rows_folder, f"rows.{kind or target.name}") as rows, temporary(sidecar_folder, "sidecar") as meta:
+        progress("write: rows")
         digest, written = _stage(release, rows, file_kind, compression, csv_safe, left_out, parts, pieces)
-        _compare(rows, release, file_kind, csv_safe, left_out, written)
+        progress("write: read back")
+        back = partial(_as_part, progress, "write: read back")
+        _compare(rows, release, file_kind, csv_safe, left_out, written, back)
         write_sidecar(sidecar_of(release, digest, csv_safe, written, left_out=left_out), meta)
         refuse()  # once more: the names may have been taken meanwhile
         with ExitStack() as former, ExitStack() as undo:
@@ -418,6 +431,7 @@ def _compare(
     csv_safe: bool,
     left_out: Sequence[str] = (),
     parts: Sequence[Part] = (),
+    progress: Progress | None = None,
 ) -> None:
     """Read the file, or the files of a folder, back: their rows must be those that were verified, in the same order."""
     shape = release.log.shape
@@ -436,7 +450,9 @@ def _compare(
             digest.add_all(frame.select(columns))
         found = digest.hexdigest()
     else:
-        frame, _, names, _resources = read_release(path, shape, thorough=False, csv_safe=csv_safe, parts=parts)
+        frame, _, names, _resources = read_release(
+            path, shape, thorough=False, csv_safe=csv_safe, parts=parts, progress=progress
+        )
         same = not names or names == written  # jsonl may have no line
         found = digest_of_rows(frame.select(columns))
     if not same or found != release.verified:

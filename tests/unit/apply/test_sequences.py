@@ -8,6 +8,7 @@ import pytest
 import coterie
 from coterie.apply.sequences import DAYS_TABLE, SEQUENCES_TABLE, release_sequences
 from coterie.core.plan import Plan
+from coterie.core.progress import Counted
 from coterie.core.run import Run
 from coterie.core.shapes import SEQUENCES
 from coterie.engines.local import Local
@@ -49,7 +50,7 @@ def test_each_part_is_a_walk_of_its_own(log, plan):
     told = []
     draft = release_sequences(log, plan, SEQUENCES, Run(engine=Local(), seed=1, tell=told.append))
     rows = draft.frame.collect()
-    assert told == [0.5]
+    assert told == [Counted(1, 2)]
     assert rows.columns == ["row", *SEQUENCES.released]
     assert {name: rows.schema[name] for name in SEQUENCES.released} == SEQUENCES.schema
     walks = rows.group_by("sequence", maintain_order=True).agg("row", "position", "path", "time")

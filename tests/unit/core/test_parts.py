@@ -82,9 +82,9 @@ def _link(folder):
 OTHER_FILES = {
     _remove: r"1 part is missing \(part-00001.tsv\)",
     _rename: "1 part is missing",
-    _add: "1 file is in the folder and not in the sidecar",
-    _hide: "1 file is in the folder",
-    _nest: "1 file is in the folder",
+    _add: r"1 file is in the folder and not in the sidecar \('part-00003.tsv'\)",
+    _hide: r"1 file is in the folder and not in the sidecar \('.notes'\)",
+    _nest: r"1 file is in the folder and not in the sidecar \('more'\)",
     _link: "1 part is no regular file",
 }
 

@@ -256,8 +256,54 @@ def test_a_duration_is_no_time(write):
 
 
 def test_columns_in_another_language_are_listed(write):
-    path = write("t.csv", table(["Benutzer", "Suchbegriff", "Datum"], ["a{who}", "tea", "01.02.2026 10:00"], ";"))
-    with pytest.raises(InputError, match="Its columns are: Benutzer, Suchbegriff, Datum"):
+    path = write("t.csv", table(["Klient", "Zapytanie", "Data"], ["a{who}", "tea", "01.02.2026 10:00"], ";"))
+    with pytest.raises(InputError, match="Its columns are: Klient, Zapytanie, Data"):
+        coterie.read(path)
+
+
+@pytest.mark.parametrize(
+    ("user", "query", "time"),
+    [
+        ("Benutzer", "Suchanfrage", "Zeitstempel"),
+        ("gebruiker", "zoekopdracht", "tijdstip"),
+        ("id_usuario", "Búsqueda", "fecha"),
+        ("utilisateur", "requête", "horodatage"),
+        ("utente", "ricerca", "data_ora"),
+    ],
+)
+def test_usual_names_of_other_languages_are_known(write, user, query, time):
+    path = write("t.csv", table([user, query, time], ["a{who}", "tea", "2026-02-01 10:00:00"], ";"))
+    assert coterie.read(path).settings["columns"] == {"user": user, "query": query, "time": time}
+
+
+@pytest.mark.parametrize("session", ["Sitzung", "Sitzungs-ID", "sessie", "sesión", "séance", "id_session", "sessione"])
+def test_sessions_of_other_languages_are_no_people(write, session):
+    log = coterie.read(write("t.csv", table([session, "query"], ["a{who}", "tea"])))
+    assert log.settings["columns"] == {"user": session}
+    assert any("session" in warning for warning in log.warnings)
+
+
+def test_latin_1_is_told_by_its_lines_and_how_to_convert_it(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(table(["user", "query"], ["{who}", "zürich canary"]).encode("latin-1"))
+    with pytest.raises(InputError, match=r"t\.csv line 2, encoding .* iconv -f latin1 -t utf-8") as raised:
+        coterie.read(path)
+    assert "canary" not in str(raised.value)
+    assert "rich" not in str(raised.value)
+
+
+def test_latin_1_in_a_first_line_that_no_format_knows(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("Schlüssel\nzürich\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"not UTF-8 \(line 1.* iconv -f latin1 -t utf-8"):
+        coterie.read(path)
+
+
+@pytest.mark.parametrize("begin", [b"", b"\x89PNG\r\n\x1a\n", b"SQLite format 3\x00"])
+def test_what_is_no_text_is_called_so(tmp_path, begin):
+    path = tmp_path / "t.csv"
+    path.write_bytes(begin + bytes(range(256)) * 20)
+    with pytest.raises(InputError, match=r"t\.csv is no text"):
         coterie.read(path)
 
 
