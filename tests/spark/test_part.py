@@ -97,9 +97,10 @@ def test_a_written_release_is_measured_there(session, files, tmp_path):
     here = coterie.read(files)
     release = coterie.anonymize(coterie.prepare(here), method, seed=5)
     coterie.write(release, tmp_path / "safe.parquet", record=tmp_path / "record", parts=2)
-    names = ["release_share", "exposure", "information_loss", "frequency"]
+    names = ["release_share", "exposure", "information_loss", "frequency", "linkage", "witness", "personal_data"]
     log = coterie.read(files, session=session, parts=3)
     of_rows = pl.col("key").is_in(["events", "users"]) & (pl.col("name") == "release_share")
+    of_rows |= pl.col("key").str.contains("one_query|_and_day|two_queries") & (pl.col("name") == "witness")
     found = []
     for original in (here, log):
         loaded = coterie.load_release(tmp_path / "safe.parquet", tmp_path / "record")
