@@ -11,7 +11,7 @@ from pathlib import Path
 
 from coterie.core.files import CHUNK, compression, open_bytes
 
-BYTES_AT_ONCE = 1 << 25
+BYTES_AT_ONCE = 1 << 22
 _PACKED = 8  # bytes of text that one of a compressed file stands for, about
 _WITH_HEADER, _QUOTED = ("tsv", "csv"), "csv"
 _KINDS = (*_WITH_HEADER, "jsonl")
