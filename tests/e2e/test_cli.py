@@ -325,7 +325,7 @@ def test_a_promise_without_k_has_a_page(monkeypatch):
     assert example_of(Nothing) == Nothing()
 
 
-_NO_COMMANDS = {"__init__", "main", "errors", "options", "console", "interrupts"}
+_NO_COMMANDS = {"__init__", "main", "errors", "options", "console", "bars", "interrupts"}
 
 
 def test_every_command_is_listed_with_one_line(coterie):
@@ -414,7 +414,7 @@ BAD_FILES = {
     "empty": (b"", "is empty"),
     "header_only": (HEADER, "no log to read"),
     "wrong_columns": (b"a,b\n1,2\n", "--columns"),
-    "junk": (bytes(range(256)) * 20, "--format"),
+    "junk": (bytes(range(256)) * 20, "is no text"),
     "bad_times": (HEADER + b"1\tcanary\tyesterday\t\t\n" * 5, "line 2, time"),
     "bad_ranks": (HEADER + b"1\tcanary\t2020-02-03 09:00:00\tfirst\thttp://c\n" * 9, "line 2, rank"),
     "not_utf8": (b"1\tcan\xffary\t2020-02-03 09:00:00\t\t\n" * 9, "encoding"),

@@ -158,43 +158,34 @@ class NamesDaysByHash(SuppressRare):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountsEver(SuppressRare):
+class _Ever:
     """Promises users of the last days and counts those of all times: a list that got old."""
 
     window: str = "2d"
 
     def plan(self, learnt, log, run):  # noqa: ARG002
-        return _plan_of(SuppressRare(k=self.k), log, run)
+        _, honest = type(self).__bases__
+        return _plan_of(honest(k=self.k), log, run)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllowsEver(Allowlist):
+class CountsEver(_Ever, SuppressRare):
+    """Users behind a query."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllowsEver(_Ever, Allowlist):
     """The same for words."""
 
-    window: str = "2d"
-
-    def plan(self, learnt, log, run):  # noqa: ARG002
-        return _plan_of(Allowlist(k=self.k), log, run)
-
 
 @dataclass(frozen=True, kw_only=True)
-class CoversEver(Affinity):
+class CoversEver(_Ever, Affinity):
     """The same for queries that others cover."""
 
-    window: str = "2d"
-
-    def plan(self, learnt, log, run):  # noqa: ARG002
-        return _plan_of(Affinity(k=self.k), log, run)
-
 
 @dataclass(frozen=True, kw_only=True)
-class GeneralizesEver(Generalize):
+class GeneralizesEver(_Ever, Generalize):
     """The same for concepts."""
-
-    window: str = "2d"
-
-    def plan(self, learnt, log, run):  # noqa: ARG002
-        return _plan_of(Generalize(k=self.k), log, run)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any, NamedTuple, TypeAlias
 
 import polars as pl
@@ -45,7 +46,7 @@ class Source:
         self.folder = Scratch()
         self.progress = progress
         """Hears how far reading is; None: nobody listens, and nothing is counted."""
-        self._told = 0.0
+        self._told, self._telling = 0.0, Lock()
         self._damaged = False
         self.names: dict[Path, str] = {}
         self._given: dict[Path, Path] = {}
@@ -170,9 +171,10 @@ class Source:
 
     def _tell(self, share: float) -> None:
         """Tell a share that never falls: batches pass in any order, and spooled rows pass once more."""
-        if self.progress is not None and (share := min(share, 1.0)) > self._told:
-            self._told = share
-            self.progress("read", share)
+        with self._telling:  # batches come from several threads
+            if self.progress is not None and (share := min(share, 1.0)) > self._told:
+                self._told = share
+                self.progress("read", share)
 
     def starts(self) -> Iterator[tuple[Path, int]]:
         """Each file with the running number of its first line."""

@@ -8,7 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from coterie.core.shapes import QUERIES
 from coterie.formats._json import first_text
+from coterie.formats._source import Loaded, Sections
 
 
 class Who:
@@ -31,6 +33,16 @@ class Who:
     def used(self, field: str, times: int) -> None:
         """Count a field that was used elsewhere."""
         self._used[field] += times
+
+    def loaded(self, frame: pl.LazyFrame, sections: Sections, *notes: str) -> Loaded:
+        """Searches of a format, with what is to be said about whom k counts before its own `notes`."""
+        return Loaded(
+            frame=frame,
+            shape=QUERIES,
+            sections=sections,
+            notes=(*self.notes, *notes),
+            counted=self.counted,
+        )
 
     @property
     def counted(self) -> str:

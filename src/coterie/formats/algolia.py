@@ -80,13 +80,7 @@ def load(source: Source, options: Options) -> Loaded:
             row += 1
     lost = clicks.scan().filter(~pl.col("query_id").is_in(sorted(known))).select(pl.len()).collect().item()
     notes = (f"Clicks whose search is not in the files, and which were left out: {lost:,}.",) if lost else ()
-    return Loaded(
-        frame=with_clicks(queries, clicks),
-        shape=shape,
-        sections=_sections,
-        notes=(*who.notes, *notes),
-        counted=who.counted,
-    )
+    return who.loaded(with_clicks(queries, clicks), _sections, *notes)
 
 
 def _sections(source: Source) -> Iterator[Section]:

@@ -70,13 +70,7 @@ def load(source: Source, options: Options) -> Loaded:
             url = first_text(document, *_CLICKED)
             rank = results.index(url) + 1 if url in results else None
             clicks.add((row, str(search), rank, url))
-    return Loaded(
-        frame=with_clicks(queries, clicks),
-        shape=shape,
-        sections=sections,
-        notes=who.notes,
-        counted=who.counted,
-    )
+    return who.loaded(with_clicks(queries, clicks), sections)
 
 
 def _searched(document: Document) -> str | None:

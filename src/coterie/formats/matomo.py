@@ -71,7 +71,7 @@ def load(source: Source, options: Options) -> Loaded:
     when = as_time(pl.col("time"), pl.String())
     unread = reason(time=pl.col("time").is_not_null() & when.is_null())
     frame = spool.scan().with_columns(when.alias("time"), pl.coalesce("bad", unread).alias("bad"))
-    return Loaded(frame=frame, shape=shape, sections=_sections, notes=who.notes, counted=who.counted)
+    return who.loaded(frame, _sections)
 
 
 def _sections(source: Source) -> Iterator[Section]:

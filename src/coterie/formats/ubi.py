@@ -58,13 +58,7 @@ def load(source: Source, options: Options) -> Loaded:
         elif (query := _get(document, "user_query")) is not None:
             queries.add((row, text(_get(document, "query_id")), who.of(document), text(query) or "",
                          text(_get(document, "timestamp")), None))  # fmt: skip
-    return Loaded(
-        frame=with_clicks(queries, clicks),
-        shape=shape,
-        sections=sections,
-        notes=who.notes,
-        counted=who.counted,
-    )
+    return who.loaded(with_clicks(queries, clicks), sections)
 
 
 def _get(document: dict[str, Any], name: str) -> Any:
