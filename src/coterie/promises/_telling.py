@@ -12,7 +12,7 @@ import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check
-from coterie.promises._checks import judged, not_checked
+from coterie.promises._checks import count, judged, not_checked
 
 _ENOUGH = 20  # users of whom each has one value, which nobody else has: with fewer that may be chance
 
@@ -43,7 +43,7 @@ def _tells(case: Case, original: Log, name: str) -> bool:
             return some.filter(both).select(what.cast(pl.Int64).alias("n"))
 
         if case.engine is None or case.engine.here:
-            return int(work(rows).collect(engine="streaming").item())
+            return count(work(rows))
         return int(case.engine.small(case.engine.blocks(rows, work, [by]))["n"].sum())
 
     same = user.str.strip_chars().str.to_lowercase() == value.str.strip_chars().str.to_lowercase()
