@@ -18,7 +18,7 @@ DOC, TERM, WEIGHT = TERMS.subject, TERMS.item, TERMS.weight
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Vectors:
+class DocumentVectors:
     """The documents of a log, and what was released of them."""
 
     before: pl.DataFrame
@@ -42,7 +42,7 @@ class Vectors:
         return self.after.join(first, on=DOC).drop(DOC).sort("group", TERM)
 
 
-def vectors_of(comparison: Comparison) -> Vectors:
+def vectors_of(comparison: Comparison) -> DocumentVectors:
     """The vectors that a release was made of, and those that it has; for releases of documents in groups."""
     log, release = comparison.log, comparison.release
     if log.shape is not TERMS or release.log.shape is not TERMS:
@@ -57,7 +57,9 @@ def vectors_of(comparison: Comparison) -> Vectors:
     members = members.with_columns(pl.coalesce("group", alone).alias("group"))
     released = release.log.frame.select(pl.col(DOC).alias("released"), TERM, WEIGHT).collect(engine="streaming")
     after = members.select(DOC, "released").join(released, on="released").select(columns).sort(DOC, TERM)
-    return Vectors(before=before, after=after, members=members.select(DOC, "group"), concepts=comparison.has_concepts)
+    return DocumentVectors(
+        before=before, after=after, members=members.select(DOC, "group"), concepts=comparison.has_concepts
+    )
 
 
 def concepts_of(terms: pl.Series, named: bool) -> pl.DataFrame:

@@ -54,7 +54,7 @@ class Holding:
         return sizes, self.phrase[_stretches(self.start[queries], sizes)]
 
 
-class Queries:
+class QueryTexts:
     """Distinct queries, in which phrases are looked for."""
 
     def __init__(self, texts: pl.Series) -> None:
@@ -115,7 +115,7 @@ class TypedQueries:
         pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])[: pairs.size]]
         self._start = np.searchsorted(pairs >> np.uint64(32), np.arange(self.people.len() + 1, dtype=np.uint64))
         self._query = (pairs & np.uint64(2**32 - 1)).astype(np.uint32)
-        self.queries = Queries(texts)
+        self.queries = QueryTexts(texts)
 
     @classmethod
     def of(cls, case: Case, original: Log) -> TypedQueries:
@@ -130,7 +130,7 @@ class TypedQueries:
         return self._users_of_each(self._holding(self.queries.with_phrases(phrases), phrases.len()))
 
     def users_with_runs(self, wanted: Sequence[tuple[int, _Hashes, Ints]], n_runs: int) -> Ints:
-        """The same for runs of words, as `Queries.with_runs` takes them; their numbers are below n_runs."""
+        """The same for runs of words, as `QueryTexts.with_runs` takes them; their numbers are below n_runs."""
         return self._users_of_each(self._holding(self.queries.with_runs(wanted), n_runs))
 
     def _holding(self, found: pl.DataFrame, n_phrases: int) -> Holding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, Protocol
 
@@ -21,7 +21,7 @@ from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._names import is_known, names_of, names_of_labels
 from coterie.promises._telling import telling
 from coterie.promises._times import no_finer
-from coterie.promises._units import with_owner
+from coterie.promises._units import Linking, with_owner
 from coterie.promises._wording import AMBIGUOUS, COARSER, MATCHED, filled, kept_too, listed, pause, wording
 
 Users = Annotated[
@@ -75,27 +75,24 @@ _LINKS = {
 }
 
 
-class AboutItems(Protocol):
+class AboutItems(Linking, Protocol):
     """A promise about single items, with what these promises have in common."""
 
     @property
     def k(self) -> int: ...
     @property
-    def users(self) -> str: ...
-    @property
     def attrs(self) -> str: ...
-    @property
-    def session_minutes(self) -> int: ...
-    @property
-    def link_queries(self) -> int: ...
-    @property
-    def link_minutes(self) -> int: ...
     @property
     def times(self) -> str: ...
     @property
     def k_details(self) -> int | str: ...
     @property
     def details(self) -> str: ...
+
+
+def of_rows_alone(values: Mapping[str, Any], *, named: bool) -> dict[str, Any]:
+    """The numbers of a promise about rows without a sidecar, which keep whatever they have beside items."""
+    return {**values, "users": "pseudonym" if named else "drop", "attrs": "keep"}
 
 
 def crowd_of_details(promise: AboutItems) -> int:

@@ -32,6 +32,7 @@ from coterie.promises._single_queries import (
     attrs_sentence,
     costs,
     nothing_else_was_looked_for,
+    of_rows_alone,
     users_sentence,
 )
 from coterie.promises._wording import accounts, in_time
@@ -135,7 +136,7 @@ class KThetaAffinity:
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> KThetaAffinity:
         """The promise to check of rows without a sidecar, which keep whatever they have beside queries."""
-        return cls(**{**values, "users": "pseudonym" if named else "drop", "attrs": "keep"})
+        return cls(**of_rows_alone(values, named=named))
 
     def check(self, case: Case) -> Iterator[Check]:
         """Count the users behind each released item and those affine to it, then look at names and details."""

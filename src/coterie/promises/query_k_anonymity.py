@@ -30,6 +30,7 @@ from coterie.promises._single_queries import (
     costs,
     links,
     nothing_else_was_looked_for,
+    of_rows_alone,
     users_sentence,
 )
 from coterie.promises._wording import ShapeName, accounts, filled, in_time, wording
@@ -103,7 +104,7 @@ class QueryKAnonymity:
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> QueryKAnonymity:
         """The promise to check of rows without a sidecar, which keep whatever they have beside items."""
-        return cls(**{**values, "users": "pseudonym" if named else "drop", "attrs": "keep"})
+        return cls(**of_rows_alone(values, named=named))
 
     def check(self, case: Case) -> Iterator[Check]:
         """Count the users behind each released item, then look at names and at what accompanies items."""

@@ -30,6 +30,7 @@ from coterie.promises._single_queries import (
     attrs_sentence,
     costs,
     nothing_else_was_looked_for,
+    of_rows_alone,
     users_sentence,
 )
 from coterie.promises._word_recount import WHOLE, proved, words_in
@@ -138,7 +139,7 @@ class WordKAnonymity:
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> WordKAnonymity:
         """The promise to check of rows without a sidecar, which keep whatever they have beside queries."""
-        return cls(**{**values, "users": "pseudonym" if named else "drop", "attrs": "keep"})
+        return cls(**of_rows_alone(values, named=named))
 
     def check(self, case: Case) -> Iterator[Check]:
         """Count who typed the words of each released query together, then look at its length, names and details."""

@@ -25,12 +25,22 @@ from coterie.core import registry
 from coterie.core.log import Log, Step
 from coterie.core.run import Engine
 from coterie.errors import InputError, ParameterError
-from coterie.steps._spelling import PrepareStep, StepLike, name_in, public_text, spelled, step_of, steps_of
+from coterie.steps._spelling import (
+    PrepareStep,
+    StepLike,
+    name_in,
+    public_text,
+    spelled,
+    step_of,
+    steps_of,
+    with_file_in,
+    without_digests,
+)
 from coterie.steps.default import Default, default_steps
 
 __all__ = [
     "DEFAULT", "PrepareStep", "StepLike", "name_in", "parse_steps", "prepare", "public_text", "spelled", "step_of",
-    "steps_of",
+    "steps_of", "with_file_in", "without_digests",
 ]  # fmt: skip
 
 DEFAULT = ("default",)

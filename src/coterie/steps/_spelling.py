@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from coterie.core import registry
-from coterie.core.log import Log
+from coterie.core.log import Log, sha256_of
 from coterie.core.nearest import did_you_mean
 from coterie.core.params import Choice, File, Param, params_of
 from coterie.errors import ParameterError
@@ -32,6 +32,9 @@ StepLike: TypeAlias = str | Mapping[str, Any] | PrepareStep
 _CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\((.*)\))?\s*", re.S)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[(),"]|[^(),"]+', re.S)  # a quoted text, a mark, or what is between them
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_OWN_LIST = "own list"
+_OWN = re.compile(rf"{_OWN_LIST}(?: sha256:([0-9a-f]{{64}}))?")
+_LARGEST_LIST = 1 << 24  # bytes of a file that may be the list that is looked for
 _TEXT = Param("", str, Choice(), None, "")
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
 _KINDS: dict[type, Callable[[str], Any]] = {int: int, float: float, bool: lambda text: _WORDS[text.lower()]}
@@ -48,11 +51,52 @@ def spelled(step: PrepareStep) -> str:
     return f"{name}({', '.join(changed)})" if changed else name
 
 
-def public_text(text: str, folder: Path | None = None) -> str:
-    """The text of a step as everybody may see it: of files only the last part of the name, not where they are.
+def public_text(text: str) -> str:
+    """The text of a step as everybody may see it: of a file its digest alone, neither its name nor where it is.
 
-    With a `folder`, files are those of that name there.
+    A file that is not there has no digest; what is public already stays as it is.
     """
+
+    def shown(value: str) -> str:
+        if _OWN.fullmatch(value):
+            return value
+        return f"{_OWN_LIST} sha256:{sha256_of([Path(value)])[0]}" if Path(value).is_file() else _OWN_LIST
+
+    return _with_files(text, shown)
+
+
+def with_file_in(text: str, folder: Path) -> str:
+    """A public text with the file of that digest, if one lies in the folder; older ones have the file's name."""
+
+    def found(value: str) -> str:
+        if not (own := _OWN.fullmatch(value)):
+            return str(folder / Path(value).name)
+        return next((str(each) for each in _files_in(folder) if _digest(each) == own[1]), value)
+
+    return _with_files(text, found)
+
+
+def _files_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(each for each in folder.iterdir() if each.is_file() and each.stat().st_size <= _LARGEST_LIST)
+    except OSError:  # nobody may look into it
+        return []
+
+
+def _digest(file: Path) -> str:
+    try:
+        return sha256_of([file])[0]
+    except OSError:  # somebody else's
+        return ""
+
+
+def without_digests(text: str) -> str:
+    """A public text as it is where the file is not there."""
+    return _with_files(text, lambda _: _OWN_LIST)
+
+
+def _with_files(text: str, change: Callable[[str], str]) -> str:
+    """The text of a step with other values in place of its files."""
     name, settings = _parsed(text)
     files = {
         param.name: param.rule for param in params_of(registry.member("steps", name)) if isinstance(param.rule, File)
@@ -60,8 +104,7 @@ def public_text(text: str, folder: Path | None = None) -> str:
     for key, value in settings.items():
         path = str(_value(value, _TEXT))
         if key in files and path not in files[key].names:
-            shown = Path(path).name if folder is None else str(folder / Path(path).name)
-            settings[key] = _value_text(shown)
+            settings[key] = _value_text(change(path))
     return f"{name}({', '.join(f'{key}={value}' for key, value in settings.items())})" if settings else name
 
 

@@ -11,7 +11,6 @@ much it finds is measured below. It never stands in place of a method with a pro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import polars as pl
@@ -55,9 +54,9 @@ class Names:
         counts = {"queries": named.height, "rows": int(named["rows"].sum())}
         total = int(items["rows"].sum())
         nouns = log.shape.item_nouns
-        name = self.listed if self.listed == CENSUS else Path(self.listed).name
+        which = f"the list {CENSUS}" if self.listed == CENSUS else "a list of your own"
         note = (
             f"names: {counts['rows']:,} of {total:,} rows ({counts['queries']:,} different {nouns}) have a full name "
-            f"by the list {name}, and {_BECAME[self.found]}. What is not on the list was not found (docs/prepare.md)."
+            f"by {which}, and {_BECAME[self.found]}. What is not on the list was not found (docs/prepare.md)."
         )
         return log.then(frame, Step(name=spelled(self), counts=counts, notes=(note,)))

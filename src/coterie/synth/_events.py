@@ -40,7 +40,7 @@ def activity(rng: np.random.Generator, size: int) -> Ints:
 
 
 @dataclass(frozen=True)
-class Events:
+class Schedule:
     """When a block of users searched: sorted by user, then time; times differ within a user."""
 
     user: Ints
@@ -49,7 +49,7 @@ class Events:
     seconds: Ints
 
 
-def schedule(rng: np.random.Generator, counts: Ints) -> Events:
+def schedule(rng: np.random.Generator, counts: Ints) -> Schedule:
     user = np.repeat(np.arange(len(counts)), counts)
     position = np.arange(len(user)) - (np.cumsum(counts) - counts)[user]
     begins = (position == 0) | (rng.random(len(user)) < 1 / EVENTS_PER_SESSION)
@@ -67,10 +67,10 @@ def schedule(rng: np.random.Generator, counts: Ints) -> Events:
     far = user * (4 * DAYS * 86_400)
     seconds = np.maximum.accumulate(seconds[order] - position + far) - far + position
     seconds = np.minimum(seconds, DAYS * 86_400 - (counts[user] - position))
-    return Events(user, position, session[order], seconds)
+    return Schedule(user, position, session[order], seconds)
 
 
-def first_typed(rng: np.random.Generator, events: Events, returns: float | Floats, habit: float = 1.0) -> Ints:
+def first_typed(rng: np.random.Generator, events: Schedule, returns: float | Floats, habit: float = 1.0) -> Ints:
     """For each event the event where its query was first typed: itself, unless it repeats one.
 
     A query is repeated as the next page, or, with the chance `returns` (of all events, or of each), any earlier one of
@@ -106,7 +106,7 @@ def begin(rng: np.random.Generator, block: int, users: int) -> tuple[np.random.G
 def lines(
     rng: np.random.Generator,
     users: pl.Series,
-    events: Events,
+    events: Schedule,
     queries: pl.Series,
     hosts: Callable[[Ints, Ints], pl.Series],
 ) -> pl.DataFrame:

@@ -30,7 +30,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Floats, Ints
-from coterie.synth._events import BLOCK_USERS, Events, activity, begin, first_typed, lines, schedule
+from coterie.synth._events import BLOCK_USERS, Schedule, activity, begin, first_typed, lines, schedule
 from coterie.synth._fields import FIELDS, NOUNS, PLURALS
 from coterie.synth._words import (
     HEADS,
@@ -187,7 +187,7 @@ def _sites(rng: np.random.Generator, names: pl.Series) -> pl.Series:
     return pl.select(spelled.otherwise(names)).to_series()
 
 
-def _topics(rng: np.random.Generator, events: Events, users: int, people: Ints, world: _World) -> Ints:
+def _topics(rng: np.random.Generator, events: Schedule, users: int, people: Ints, world: _World) -> Ints:
     """The topic of each session."""
     _, first = np.unique(events.session, return_index=True)  # sessions are numbered without gaps, but not by time
     user = events.user[first]

@@ -38,7 +38,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Floats, Ints
-from coterie.synth._events import Events, activity, begin, first_typed, lines, schedule
+from coterie.synth._events import Schedule, activity, begin, first_typed, lines, schedule
 from coterie.synth._words import (
     FOREIGN,
     HEADS,
@@ -240,7 +240,7 @@ def _personal(rng: np.random.Generator, topics: Ints, shared: _Vocabulary) -> tu
     return parts, lengths
 
 
-def _topics(rng: np.random.Generator, events: Events, users: int) -> Ints:
+def _topics(rng: np.random.Generator, events: Schedule, users: int) -> Ints:
     """The topic of each event: nearly always one of the user's own, the same within a session."""
     popularity = zipf(TOPICS, TOPIC_EXPONENT)
     own = pick(rng, popularity, (users, TOPICS_PER_USER))

@@ -21,7 +21,7 @@ from msgspec import Meta
 from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
 from coterie.core.log import Record, Release, Step
 from coterie.errors import InputError, InternalError, MissingError
-from coterie.steps import public_text
+from coterie.steps import without_digests
 from coterie.writing.sidecar import Sidecar
 from coterie.writing.targets import is_same_file, put_in_place, refuse_record, temporary
 
@@ -155,15 +155,16 @@ def read_record(folder: Path) -> Record:
 def is_record_of(sidecar: Sidecar, record: Record) -> bool:
     """Whether a record was made with the release that a sidecar describes: names are keyed by what both say.
 
-    Of files a sidecar has the last part of the name alone.
+    Of files that steps read a sidecar has the digest, which cannot be had where the file is no longer there; of those
+    that methods read, the last part of the name.
     """
     run = json.loads(json.dumps(record.run, default=list))  # numbers and texts, whether it was read or is at hand
     said = json.loads(json_bytes(sidecar))["parameters"]
-    steps = [public_text(step["name"]) for step in run["history"] if step["name"] not in ("read", "synth")]
+    steps = [without_digests(step["name"]) for step in run["history"] if step["name"] not in ("read", "synth")]
     alike = all(said.get(name) in (value, Path(str(value)).name) for name, value in run["parameters"].items())
     digested = bool(run.get("input_digest")) or run.get("format", FORMAT) < _DIGESTED
     digest = run.get("released_sha256", sidecar.sha256)
-    prepared = [public_text(step) for step in sidecar.prepare]  # older ones say where files are
+    prepared = [without_digests(step) for step in sidecar.prepare]
     same = (run["method"], steps, digest) == (sidecar.method, prepared, sidecar.sha256)
     return same and alike and digested
 

@@ -36,7 +36,7 @@ from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, to_dict
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, InputError, ParameterError, UnknownNameError
-from coterie.steps import PrepareStep, public_text, step_of
+from coterie.steps import PrepareStep, public_text, step_of, with_file_in
 
 FORMAT = 5
 _WITHOUT_WORDS = 2  # the last format whose words were never compared
@@ -348,7 +348,7 @@ def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Seque
 def prepare_steps(sidecar: Sidecar, path: Path, record: Record | None = None) -> tuple[PrepareStep, ...]:
     """The steps that the log of a released file was prepared with; InputError where one of them is not known here.
 
-    A sidecar does not say where a file is that a step reads. It is looked for where the private record says, then
+    Of a file that a step reads a sidecar has the digest alone. It is looked for where the private record says, then
     beside the release, then here.
     """
     done = [] if record is None else [step["name"] for step in record.run.get("history", ())]
@@ -363,7 +363,7 @@ def _steps(texts: tuple[str, ...], path: Path, private: Sequence[str]) -> Iterat
         if found is None:
             fault = f"'prepare' (item {number}) is not a step that is known here ({known}), or its parameters are wrong"
             if "(" in text:
-                fault += "; a file that it names must lie beside the release, or be named anew (verify --prepare)"
+                fault += "; a file that it reads must lie beside the release as it was, or be named (verify --prepare)"
             raise _file(path).error(fault)
         yield found
 
@@ -372,7 +372,10 @@ def _first_step(text: str, path: Path, private: Sequence[str]) -> PrepareStep | 
     """The step of a text, with its file as the record has it, beside the release, or here."""
     try:
         spelled_so = [each for each in private if public_text(each) == text]
-        for candidate in (*spelled_so, public_text(text, path.absolute().parent), text):
+        for candidate in (
+            *spelled_so,
+            *(with_file_in(text, folder) for folder in (path.absolute().parent, Path.cwd())),
+        ):
             with suppress(CoterieError):  # it repeats the text
                 return step_of(candidate)
     except CoterieError:

@@ -15,7 +15,7 @@ from coterie.errors import BrokenPromiseError
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.promises import _phrase_recount, judge
 from coterie.promises._names import names_of
-from coterie.promises._phrase_recount import Queries, TypedQueries
+from coterie.promises._phrase_recount import QueryTexts, TypedQueries
 from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from tests.helpers import phrase_reference as reference
@@ -61,7 +61,7 @@ texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 @settings(max_examples=100, deadline=None)
 @given(queries=st.lists(texts, min_size=1, max_size=12, unique=True), phrases=st.lists(texts, max_size=8, unique=True))
 def test_a_phrase_stands_where_the_plain_version_finds_it(queries, phrases):
-    found = Queries(pl.Series("query", queries)).with_phrases(pl.Series("phrase", phrases, dtype=pl.String))
+    found = QueryTexts(pl.Series("query", queries)).with_phrases(pl.Series("phrase", phrases, dtype=pl.String))
     held = {query: {part for parts in reference.parts(query) for part in parts} for query in queries}
     expected = {(q, p) for q in queries for p in phrases if p in held[q] or p == q}
     assert {(queries[query], phrases[phrase]) for query, phrase in found.iter_rows()} == expected

@@ -3,6 +3,7 @@
 Covers: text/full_names.py.
 """
 
+import hashlib
 import json
 from datetime import datetime
 
@@ -15,7 +16,7 @@ import coterie
 from coterie.core.shapes import VISITS
 from coterie.errors import InputError, ParameterError
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.steps import public_text
+from coterie.steps import public_text, without_digests
 from coterie.steps.names import Names
 from coterie.text import full_names
 from coterie.text.full_names import has_name, names_joined
@@ -136,28 +137,55 @@ def test_paths_of_access_logs_have_hardly_any():
 
 
 def test_where_a_list_of_ones_own_lies_is_not_told(tmp_path, monkeypatch):
-    """The sidecar has the name of the file; verify finds it beside the release, here, or where the record says."""
+    """The sidecar has the digest of the file; verify finds it beside the release, here, or where the record says."""
     home, out, record = tmp_path / "qz home", tmp_path / "out", tmp_path / "record"
     home.mkdir()
     out.mkdir()
-    own = home / "own list.txt"
+    own = home / "patients.txt"
     own.write_text("kim lee\n")
     raw = log_of([{"user": user, "query": query, "time": DAY} for user in "abc" for query in ("tea", "kim lee shop")])
     log = coterie.prepare(raw, ["normalize", Names(listed=str(own))])
     coterie.write(coterie.anonymize(log, SuppressRare(k=3, users="day"), seed=1), out / "safe.tsv", record=record)
     told = json.loads((out / "safe.tsv.json").read_text())
-    assert told["prepare"] == ["normalize", 'names(listed="own list.txt")']
-    assert "qz home" not in (out / "safe.tsv.json").read_text()
+    digest = hashlib.sha256(own.read_bytes()).hexdigest()
+    assert told["prepare"] == ["normalize", f'names(listed="own list sha256:{digest}")']
+    assert not any(word in (out / "safe.tsv.json").read_text() for word in ("qz", "patients"))
     assert coterie.verify(out / "safe.tsv", raw, record=record).exit_code == 0
     assert coterie.load_release(out / "safe.tsv", record).log.steps == log.steps
-    with pytest.raises(InputError, match="must lie beside the release"):
+    with pytest.raises(InputError, match="must lie beside the release as it was"):
         coterie.verify(out / "safe.tsv", raw)
     monkeypatch.chdir(home)
     assert coterie.verify(out / "safe.tsv", raw).exit_code == 3  # names need the record
     monkeypatch.chdir(tmp_path)
-    (out / own.name).write_bytes(own.read_bytes())
+    (out / "another name.txt").write_bytes(own.read_bytes())
     assert not coterie.verify(out / "safe.tsv", raw).broken
-    (out / own.name).write_text("somebody else\n")
-    assert coterie.verify(out / "safe.tsv", raw).exit_code in (1, 3)
+    (out / "another name.txt").write_text("somebody else\n")
+    with pytest.raises(InputError, match="must lie beside the release as it was"):
+        coterie.verify(out / "safe.tsv", raw)
+    own.unlink()  # the record still is the record of this release
+    with pytest.raises(InputError, match="must lie beside the release as it was"):
+        coterie.verify(out / "safe.tsv", raw, record=record)
+
+
+def test_how_steps_are_shown(own):
     assert public_text("names(found=join)") == "names(found=join)"
     assert public_text("normalize") == "normalize"
+    shown = public_text(f'names(listed="{own}", found=join)')
+    assert shown.startswith('names(listed="own list sha256:')
+    assert public_text(shown) == shown
+    assert public_text('names(listed="no such file.txt")') == without_digests(shown.replace(", found=join", ""))
+    assert without_digests(shown) == 'names(listed="own list", found=join)'
+
+
+def test_a_sidecar_that_has_the_name_of_the_file(tmp_path):
+    """As it was written before."""
+    raw = log_of([{"user": user, "query": query} for user in "abc" for query in ("tea", "kim lee shop")])
+    own, safe = tmp_path / "own.txt", tmp_path / "safe.tsv"
+    own.write_text("kim lee\n")
+    log = coterie.prepare(raw, ["normalize", Names(listed=str(own))])
+    coterie.write(coterie.anonymize(log, SuppressRare(k=3), seed=1), safe, record=tmp_path / "record")
+    sidecar = tmp_path / "safe.tsv.json"
+    sidecar.write_text(
+        json.dumps({**json.loads(sidecar.read_text()), "prepare": ["normalize", "names(listed=own.txt)"]})
+    )
+    assert coterie.verify(safe, raw, record=tmp_path / "record").exit_code == 0

@@ -29,7 +29,7 @@ from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import bound, interval
 from coterie.measures.comparison import Comparison
-from coterie.measures.documents import DOC, TERM, WEIGHT, Vectors, concepts_of, vectors_of
+from coterie.measures.documents import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
 
 needs = frozenset({"record"})
 ATTACKED = 1_000
@@ -136,7 +136,7 @@ def _known(rows: pl.DataFrame, seed: int) -> Iterator[tuple[str, pl.DataFrame]]:
         yield key, theirs.filter(pl.int_range(pl.len()).over(DOC) < number).select(DOC, TERM)
 
 
-def _standing(vectors: Vectors) -> pl.DataFrame:
+def _standing(vectors: DocumentVectors) -> pl.DataFrame:
     """doc, term, standing: what a term of a document stands for in released vectors; itself, or concepts above it."""
     if not vectors.concepts:
         return vectors.before.select(DOC, TERM, standing=TERM)

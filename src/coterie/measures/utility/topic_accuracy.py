@@ -27,7 +27,7 @@ from coterie.core.scores import Figure, Score
 from coterie.errors import NotApplicableError
 from coterie.measures.classifier import Classifier, learn
 from coterie.measures.comparison import Comparison
-from coterie.measures.documents import DOC, TERM, WEIGHT, Vectors, concepts_of, vectors_of
+from coterie.measures.documents import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
 from coterie.measures.topics import topics_of
 
 needs = frozenset({"record", "topics", "public"})
@@ -93,7 +93,7 @@ def _right(classifier: Classifier, rows: pl.DataFrame, asked: pl.DataFrame) -> f
     return 100 * int((classifier.predict(rows, asked[DOC]) == asked["topic"]).sum()) / asked.height
 
 
-def _on_release(vectors: Vectors, rows: pl.DataFrame, asked: pl.DataFrame, seed: int) -> float | None:
+def _on_release(vectors: DocumentVectors, rows: pl.DataFrame, asked: pl.DataFrame, seed: int) -> float | None:
     """Two halves of the groups: a classifier that learnt from one is asked about the other."""
     groups = vectors.members.select("group").unique().sort("group")
     order = np.argsort(randomness.keys(seed, "halves of groups", groups["group"].cast(pl.String)), kind="stable")
