@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export COTERIE_DATA ?= $(wildcard ../shared/data)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-browser test-spark test-spark-part bench-spark coverage test-oldest check lint types format docs site bench bench-small fuzz falsify mutants clean
+.PHONY: help setup demo test azurite test-browser test-spark test-spark-part bench-spark coverage test-oldest check lint types format docs site bench bench-small fuzz falsify mutants clean
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ demo: setup ## Run the main job on a synthetic log; open demo/report.html afterw
 
 test: setup ## Run all tests, but for those in a browser
 	$(BIN)/python -m pytest -n auto -m "not browser"
+
+azurite: ## Install what plays Azure in tests, where there is npm
+	-command -v npm >/dev/null && timeout 300 npm install --silent --no-audit --no-fund --no-save --prefix .azurite azurite@3
 
 test-browser: setup ## Walk through the studio in Chromium; axe-core looks at every page where there is npm
 	-command -v npm >/dev/null && npm install --silent --no-audit --no-fund --no-save --prefix .axe axe-core@4

@@ -19,6 +19,7 @@ NOBODY = 1
 """A port where nobody listens."""
 ATTEMPTS = 5  # to find a port
 PATIENCE = 120  # seconds that a server may take to start on a busy machine
+_AZURITE = Path(__file__).parents[2] / ".azurite/node_modules/.bin"  # where `make azurite` puts it
 _MOTO = (
     "import sys; from moto.server import ThreadedMotoServer as S; s = S('127.0.0.1', 0, False); s.start(); "
     "print(s.get_host_and_port()[1], flush=True); sys.stdin.read()"
@@ -145,10 +146,10 @@ def s3() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def azure() -> Iterator[dict[str, str]]:
-    """The same for Azure, which azurite plays where it is installed (npm install -g azurite)."""
-    program = os.environ.get("COTERIE_AZURITE") or shutil.which("azurite-blob")
+    """The same for Azure, which azurite plays where it is installed."""
+    program = shutil.which("azurite-blob", path=f"{_AZURITE}{os.pathsep}{os.environ.get('PATH', '')}")
     if program is None:
-        pytest.skip("azurite is not installed here (npm install -g azurite, or COTERIE_AZURITE=its azurite-blob)")
+        pytest.skip("azurite is not installed here (make azurite, which needs npm)")
     folder, port = Path(tempfile.mkdtemp(prefix="coterie-azurite-")), free_port()
     server = subprocess.Popen(
         [program, "--blobPort", str(port), "--location", folder, "--silent", "--skipApiVersionCheck"],
