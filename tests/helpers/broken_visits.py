@@ -82,7 +82,7 @@ class ForgetsWhoIsLeft(GeneralizeVisits):
 
     def plan(self, learnt, log, run):
         plan = super().plan(learnt, log, run)
-        visits = self._visits(log, plan.table, plan.tables)
+        visits = self._visits(log, plan.table, plan.tables, run)
         kinds = visits.select(INTO, "referrer").unique()
         crowds = _crowds(visits, [INTO, "referrer"]).with_columns(
             (pl.col("referrer").is_not_null() & (pl.col("crowd") >= self.k)).alias(stays("referrer"))
@@ -114,7 +114,7 @@ class CountsDetailsOneByOne(GeneralizeVisits):
 
     def plan(self, learnt, log, run):
         plan = super().plan(learnt, log, run)
-        visits = self._visits(log, plan.table, plan.tables).collect().lazy()
+        visits = self._visits(log, plan.table, plan.tables, run).collect().lazy()
         kept = visits.select(INTO, *self._details).unique()
         for detail in self._details:
             crowds = _crowds(visits, [INTO, detail]).drop_nulls(detail)
