@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import coterie
+from coterie.core.log import Log
 from coterie.core.parts import Part
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, Shape
@@ -181,7 +182,8 @@ class Forgery:
         types = {name: shape.schema[name] for name in shape.released}
         rows = rows.select(shape.released).cast(types).sort(shape.order)
         kind, compression = kind_of(self.path)
-        _sink(rows.lazy().drop(unnamed(rows.lazy(), shape, kind)), self.path, kind, compression)
+        lazy = rows.lazy()
+        _sink(lazy.drop(unnamed(Log(frame=lazy, shape=shape), kind)), self.path, kind, compression)
         self.seal()
 
     def put_profiles(self, profiles: dict[str, pl.DataFrame]) -> None:
