@@ -410,10 +410,7 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
     if partly := weighing.having("measured in part"):
         text += f"Attacked in some of the known ways only: {listed(partly)}. "
     if unmeasured := weighing.having("not measured"):
-        text += (
-            f"Not measured, which does not mean impossible: {listed(unmeasured)}. Some attacks need the run record "
-            f"(--record DIR), which is kept only if it is asked for when the release is made. "
-        )
+        text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. {_missing(release)} "
     if weighing.having("not told"):
         text += "What attacks found is not told in this edition. "
     if not text:
@@ -424,6 +421,16 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
     )
     first = [promise.sentence.partition(". ")[0].rstrip(".") for promise in release.promises]
     return f"{text}{holds}: {'. '.join(first)}."
+
+
+def _missing(release: ReleaseView) -> str:
+    """What it would have taken to measure more."""
+    if release.elsewhere:
+        return "The log was on a cluster, where some attacks cannot be tried."
+    return (
+        "Some attacks need the run record (--record DIR), which is kept only if it is asked for when the release is "
+        "made."
+    )
 
 
 # --- the log ---------------------------------------------------------------------------------------
