@@ -804,7 +804,9 @@ def names_in_the_order_of_users(f: Forgery) -> None:
 
 
 def _history(f: Forgery, user: str) -> pl.DataFrame:
-    return f.original.filter(pl.col("user") == user).select(QUERIES.released)
+    """What somebody typed, with the months of it: finer times are seen at once."""
+    rows = f.original.filter(pl.col("user") == user).select(QUERIES.released)
+    return rows.with_columns(pl.col("time").dt.truncate("1mo"))
 
 
 @tampering("profiles.tsv", "profiles.parquet")
