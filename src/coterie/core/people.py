@@ -46,7 +46,10 @@ _NOT_ALONE = ("email", "mail", "login", "account", "person", "member", "address"
 _MAY_BE = re.compile(
     r"user|mail|person|member|customer|login|patron|employee|student|account|subscriber|borrower|patient|teacher|staff|"
     r"reader|shopper|buyer|guest|player|nickname|fullname|firstname|lastname|surname|phone|benutzer|kunde|usuario|"
-    r"utilisateur|utente"
+    r"utilisateur|utente|nutzer|gebruiker|client[ei]|klant|kund|mitglied|mitarbeiter|patienten|schueler|schuler|leser|"
+    r"ausweis|kennung|medewerker|^lid(?:nummer|nr)?$|socio|empleado|estudiante|alumno|paciente|matricula|matricola|"
+    r"tessera|codicefiscale|dipendente|paziente|studente|abonne|adherent|employe|etudiant|lecteur|carteid|idcarte|"
+    r"assinante|funcionario|(?:^|id)(?:dni|nif|nie|cpf|bsn)$"
 )
 _IS_OTHER = re.compile(
     r"(?:agent|query|queries|search|searches|term|terms|text|string|keyword|keywords|input|type|kind|role|roles|group|"
