@@ -18,18 +18,22 @@ if TYPE_CHECKING:
     from coterie.jobs import Summary
 
 
+_LISTS = ("--k", "--prepare", "--columns", "--details", "--measures", "--kappa")
+"""Options whose value may be a list with commas."""
+
+
 class Command(click.Command):
     """A command that refuses an option which is given twice where only the last one would count."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look at how often each option comes before anything is made of it."""
-        if not ctx.resilient_parsing:
+        if not ctx.resilient_parsing and not set(args) & set(ctx.help_option_names):
             _, _, order = self.make_parser(ctx).parse_args(list(args))
             for option in order:
                 several = isinstance(option, click.Option) and (option.multiple or option.is_flag or option.count)
                 if isinstance(option, click.Option) and not several and order.count(option) > 1:
                     name = max(option.opts, key=len)
-                    hint = " Several values go into one, with commas between them." if name == "--k" else ""
+                    hint = " Several values go into one, with commas between them." if name in _LISTS else ""
                     raise click.UsageError(f"{name} is given more than once, and only one can count.{hint}", ctx)
         return super().parse_args(ctx, args)
 
