@@ -35,8 +35,8 @@ from coterie.core.people import in_place_of_people, noun_in
 from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, to_dict
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
-from coterie.errors import CoterieError, InputError, ParameterError, UnknownNameError
-from coterie.steps import PrepareStep, public_text, step_of, with_file_in
+from coterie.errors import CoterieError, InputError, NotCheckableError, ParameterError, UnknownNameError
+from coterie.steps import PrepareStep, digested_text, lacks_file, public_text, step_of, with_file_in
 
 FORMAT = 5
 _WITHOUT_WORDS = 2  # the last format whose words were never compared
@@ -348,18 +348,34 @@ def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Seque
 def prepare_steps(sidecar: Sidecar, path: Path, record: Record | None = None) -> tuple[PrepareStep, ...]:
     """The steps that the log of a released file was prepared with; InputError where one of them is not known here.
 
-    Of a file that a step reads a sidecar has the digest alone. It is looked for where the private record says, then
-    beside the release, then here.
+    Of a file that a step reads the private record has name and digest, and a sidecar nothing; older ones have the
+    digest. It is looked for where the record says, then beside the release, then here.
     """
     done = [] if record is None else [step["name"] for step in record.run.get("history", ())]
     private = [name for name in done if name not in ("read", "synth")]
-    return tuple(_steps(sidecar.prepare, path, private))
+    digested = () if record is None else record.run.get("prepare") or tuple(map(digested_text, private))
+    known = {public_text(each): each for each in digested}
+    return tuple(_steps(tuple(known.get(text, text) for text in sidecar.prepare), path, private))
+
+
+def _tells_nothing(text: str) -> bool:
+    """Whether a step reads a file of which neither name nor digest is known."""
+    try:
+        return lacks_file(text) and public_text(text) == text
+    except CoterieError:
+        return False
 
 
 def _steps(texts: tuple[str, ...], path: Path, private: Sequence[str]) -> Iterator[PrepareStep]:
     known = ", ".join(registry.names("steps"))
     for number, text in enumerate(texts, 1):
         found = _first_step(text, path, private[number - 1 : number])
+        if found is None and _tells_nothing(text):
+            raise NotCheckableError(
+                f"{path.name}: 'prepare' (item {number}) in its sidecar is a step with a list of one's own, of which a "
+                f"sidecar tells nothing. Give the run record (--record), which knows the file, or the steps with its "
+                f"name (verify --prepare)."
+            )
         if found is None:
             fault = f"'prepare' (item {number}) is not a step that is known here ({known}), or its parameters are wrong"
             if "(" in text:
@@ -371,13 +387,14 @@ def _steps(texts: tuple[str, ...], path: Path, private: Sequence[str]) -> Iterat
 def _first_step(text: str, path: Path, private: Sequence[str]) -> PrepareStep | None:
     """The step of a text, with its file as the record has it, beside the release, or here."""
     try:
-        spelled_so = [each for each in private if public_text(each) == text]
+        spelled_so = [each for each in private if digested_text(each) == text]
         for candidate in (
             *spelled_so,
             *(with_file_in(text, folder) for folder in (path.absolute().parent, Path.cwd())),
         ):
             with suppress(CoterieError):  # it repeats the text
-                return step_of(candidate)
+                if not lacks_file(candidate):
+                    return step_of(candidate)
     except CoterieError:
         return None
     return None
