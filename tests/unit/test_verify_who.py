@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie.cli.console import who_is_counted
+from coterie.cli.console import print_verdict, who_is_counted
 
 SUPPRESS = {"k": 5, "seed": 1}
 
@@ -96,6 +96,18 @@ def test_a_release_in_memory_says_it_too(sessions):
             assert (verdict.person, verdict.counted, verdict.subjects) == ("session_id", "session", "sessions")
             assert "sessions" in verdict.sentence
         assert release.verdict.person == "session_id"
+
+
+@pytest.mark.parametrize("columns", [{"user": "session_id", "query": "q"}, None])
+def test_programs_find_the_column_as_a_value(sessions, columns, capsys):
+    _, log, _ = sessions
+    rows = pl.read_csv(log) if columns else pl.read_csv(log).rename({"session_id": "user", "q": "query"})
+    original = coterie.prepare(coterie.log(rows, columns))
+    print_verdict(coterie.verify(coterie.anonymize(original, "suppress_rare", **SUPPRESS), original), as_json=True)
+    told = {row["key"]: row for row in json.loads(capsys.readouterr().out)}
+    value = "session_id" if columns else None
+    assert told["counted"] == {"name": "verify", "key": "counted", "value": value, "unit": "column"}
+    assert isinstance(told["largest_k"]["value"], float)
 
 
 def test_rows_of_others_say_it_too(sessions):
