@@ -239,6 +239,7 @@ def _finished(where: _Place, frame: pl.LazyFrame, loaded: Loaded, options: Optio
         settings=settings_of(loaded, options),
         guessed=loaded.guessed,
         warnings=people.warnings,
+        may_count=loaded.may_count,
         engine=engine,
     )
 

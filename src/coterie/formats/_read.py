@@ -106,6 +106,7 @@ def read(
         settings=settings_of(parsed.loaded, options),
         guessed=parsed.loaded.guessed,
         warnings=people.warnings,
+        may_count=parsed.loaded.may_count,
     )
     return log if options.query_param is None else search_log(log, options.query_param)
 
