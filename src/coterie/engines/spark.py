@@ -328,9 +328,9 @@ class Spark(Remote):
             return sorted((unquote(row[0]).rpartition("/")[2], bytes(row[1])) for row in found.collect())
 
     def columns(self, rows: DataFrame, names: Sequence[str]) -> DataFrame:
-        """Some columns of a table, whatever signs are in their names."""
+        """Some columns of a table as `_0`, `_1` ...: Spark hands over no name with a dot in it."""
         with _translated():
-            return rows.select(*map(_column, names))
+            return rows.select(*_renamed(names))
 
     def parquet(self, paths: Sequence[str]) -> DataFrame:
         """The rows of Parquet files."""
@@ -352,11 +352,12 @@ class Spark(Remote):
         with _translated():
             written = [file.rpartition("/")[2] for file in read.inputFiles()]  # with %20 for a space, as in _metadata
             places = {name: numbers[unquote(name)] for name in written}
-            given = self.of(read.select(*(_column(each) for each in read.columns if each in wanted), *place))
+            have = [each for each in read.columns if each in wanted]
+            given = self.of(read.select(*_renamed(have), *place))
 
         def completed(some: pl.LazyFrame) -> pl.LazyFrame:
-            have = some.collect_schema()
-            columns = [(pl.col(n) if n in have else pl.lit(None)).cast(kind).alias(n) for n, kind in wanted.items()]
+            found = {each: pl.col(f"_{at}") for at, each in enumerate(have)}
+            columns = [found.get(n, pl.lit(None)).cast(kind).alias(n) for n, kind in wanted.items()]
             number = pl.col("_file").replace_strict(places, return_dtype=pl.Int64)
             return some.select(*columns, number.alias("_file"), "_row")
 
@@ -546,3 +547,7 @@ def _column(name: str) -> Column:
     from pyspark.sql import functions
 
     return functions.col(_quoted(name))
+
+
+def _renamed(names: Sequence[str]) -> list[Column]:
+    return [_column(name).alias(f"_{at}") for at, name in enumerate(names)]

@@ -241,11 +241,11 @@ def _table_log(where: _Place, rows: Any, options: Options, *, allow_bad: bool) -
     if shape is TERMS:
         raise ParameterError("Documents are read on one machine; leave out --engine.")
     _refuse_slashes(shape, columns, first)
-    given = engine.of(engine.numbered_rows(engine.columns(rows, list(dict.fromkeys(columns.values()))), _ROW))
+    given = engine.of(engine.numbered_rows(engine.columns(rows, list(columns.values())), _ROW))
 
     def typed(batch: pl.LazyFrame) -> pl.LazyFrame:
         named = batch.select(
-            *(pl.col(there).alias(name) for name, there in columns.items()), pl.col(_ROW).cast(pl.UInt64)
+            *(pl.col(f"_{at}").alias(name) for at, name in enumerate(columns)), pl.col(_ROW).cast(pl.UInt64)
         )
         raw = named.with_columns(pl.lit(None, pl.String).alias("_bad"))
         return _complete(Loaded(frame=table.typed(raw, shape), shape=shape))

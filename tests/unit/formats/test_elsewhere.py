@@ -66,12 +66,13 @@ class Files(Scattered):
         return pl.concat([pl.read_parquet(path, glob=False) for path in self.files(places)])
 
     def columns(self, rows, names):
-        return rows.select(names)
+        return rows.select(pl.col(name).alias(f"_{at}") for at, name in enumerate(names))
 
     def numbered_rows(self, rows, name):
         return rows.with_row_index(name).with_columns(pl.col(name).cast(pl.Int64) * 7)
 
     def of(self, rows):
+        assert not any("." in name for name in rows.columns), "Spark hands over no name with a dot in it"
         return self.frame(self.put(rows))
 
     def first(self, rows, count):
@@ -346,6 +347,11 @@ def test_a_worker_that_is_killed_leaves_no_line_on_a_disk(tmp_path):
     if done.stdout.strip() != "True":
         pytest.skip("this system has no folder in memory")
     assert list(tmp_path.rglob("*")) == []
+
+
+def test_a_column_with_a_dot_in_its_name(tmp_path):
+    path = _table(tmp_path / "log.parquet", {f"log.{name}": each for name, each in _log(_people(9)).items()}, "parquet")
+    _same(*_both([path], columns={"user": "log.who", "query": "log.search", "time": "log.ts"}))
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
