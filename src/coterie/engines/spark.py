@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -68,6 +69,7 @@ _OURS = {  # of sessions that are made here, unless their settings say otherwise
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_AT_ONCE),
 }
 
+_PATTERN_SIGNS, _ESCAPED = re.compile(r"[\\*?\[\]{}]"), r"\\\g<0>"
 _ADVICE = {
     "spark.io.encryption.enabled": "shuffle files hold users and queries; set it to true, or encrypt the disks",
     "spark.network.crypto.enabled": "rows and keys cross the network in the clear; set it, and spark.authenticate",
@@ -206,6 +208,22 @@ def _sentence(message: str, kind: str, error: BaseException) -> CoterieError:
     )
 
 
+# --- files -----------------------------------------------------------------------------------------
+
+
+def addresses(files: Sequence[Path]) -> list[str]:
+    """Files of this machine as paths for Spark, which takes paths for patterns, and leaves out some names."""
+    for file in files:
+        if file.name.startswith(("_", ".")) or file.name.endswith("._COPYING_"):
+            raise InputError(
+                f"{file.name}: Spark leaves out files whose names begin with _ or a dot. Rename it, or leave out "
+                f"--engine."
+            )
+        if ":" in file.name:
+            raise InputError(f"{file.name}: Spark cannot read a file with a colon in its name. Rename it.")
+    return [f"file:{_PATTERN_SIGNS.sub(_ESCAPED, str(file.absolute()))}" for file in files]
+
+
 # --- tables ----------------------------------------------------------------------------------------
 
 
@@ -308,6 +326,31 @@ class Spark(Remote):
         # What is no text stays as it is: parsers say so, line by line.
         return lines.select(functions.col("value").cast("binary").alias(name))
 
+    def files(self, paths: Sequence[str]) -> list[str]:
+        """The files that paths and patterns stand for; one is named as often as it would be read."""
+        with _translated():
+            return [unquote(file) for path in paths for file in self.session.read.text(path).inputFiles()]
+
+    def heads(self, paths: Sequence[str]) -> list[tuple[str, bytes]]:
+        """The name of each text file, and its first line that is not blank."""
+        from pyspark.sql import functions
+
+        with _translated():
+            lines = self.session.read.text(list(paths), lineSep="\n").select(
+                "value",
+                functions.col("_metadata.file_path").alias("file"),
+                functions.col("_metadata.file_block_start").alias("start"),
+                functions.monotonically_increasing_id().alias("number"),
+            )
+            starts = lines.where((functions.col("start") == 0) & functions.col("value").rlike(r"[^ \r]"))
+            found = starts.groupBy("file").agg(functions.min_by(functions.col("value").cast("binary"), "number"))
+            return sorted((unquote(row[0]).rpartition("/")[2], bytes(row[1])) for row in found.collect())
+
+    def columns(self, rows: DataFrame, names: Sequence[str]) -> DataFrame:
+        """Some columns of a table as `_0`, `_1` ...: Spark hands over no name with a dot in it."""
+        with _translated():
+            return rows.select(*_renamed(names))
+
     def parquet(self, paths: Sequence[str]) -> DataFrame:
         """The rows of Parquet files."""
         with _translated():
@@ -319,19 +362,22 @@ class Spark(Remote):
             return super().bring(rows, files, name)
         from pyspark.sql import functions
 
-        wanted, names = dict(rows.collect_schema()), [file.name for file in files]
+        wanted, numbers = dict(rows.collect_schema()), {file.name: number for number, file in enumerate(files)}
         place = [
             functions.col("_metadata.file_name").alias("_file"),
             functions.col("_metadata.row_index").alias("_row"),
         ]
-        read = self.parquet([f"file:{file.absolute()}" for file in files])
+        read = self.parquet(addresses(files))
         with _translated():
-            given = self.of(read.select(*(_column(each) for each in read.columns if each in wanted), *place))
+            written = [file.rpartition("/")[2] for file in read.inputFiles()]  # with %20 for a space, as in _metadata
+            places = {name: numbers[unquote(name)] for name in written}
+            have = [each for each in read.columns if each in wanted]
+            given = self.of(read.select(*_renamed(have), *place))
 
         def completed(some: pl.LazyFrame) -> pl.LazyFrame:
-            have = some.collect_schema()
-            columns = [(pl.col(n) if n in have else pl.lit(None)).cast(kind).alias(n) for n, kind in wanted.items()]
-            number = pl.col("_file").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+            found = {each: pl.col(f"_{at}") for at, each in enumerate(have)}
+            columns = [found.get(n, pl.lit(None)).cast(kind).alias(n) for n, kind in wanted.items()]
+            number = pl.col("_file").replace_strict(places, return_dtype=pl.Int64)
             return some.select(*columns, number.alias("_file"), "_row")
 
         placed = self.numbered(self.each(given, completed), ["_file", "_row"], name)
@@ -524,3 +570,7 @@ def _column(name: str) -> Column:
     from pyspark.sql import functions
 
     return functions.col(_quoted(name))
+
+
+def _renamed(names: Sequence[str]) -> list[Column]:
+    return [_column(name).alias(f"_{at}") for at, name in enumerate(names)]

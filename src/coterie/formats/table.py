@@ -115,7 +115,7 @@ def load(source: Source, options: Options) -> Loaded:
     names = column_names(source)
     options, guessed = _guessed(names, options, source.label, partial(_sample, source, kind))
     shape, picked = _picked(names, options, complete=kind not in _JSON)
-    require_same_columns(source, kind)
+    require_same_columns({path: source.names[path] for path in source.paths}, kind)
     if kind == "parquet":
         raw = _load_parquet(source, picked)
     elif kind in _JSON:
@@ -374,12 +374,12 @@ def _shape_of(columns: Mapping[str, str]) -> Shape | None:
     return TERMS if {TERMS.subject, TERMS.item} <= set(columns) else None
 
 
-def require_same_columns(source: Source, kind: str) -> None:
-    """Several files are one table only if their columns agree, in the same order."""
-    if kind in _JSON or len(source.paths) == 1:
+def require_same_columns(files: Mapping[Path, str], kind: str) -> None:
+    """Several files, with what messages call them, are one table only if their columns agree, in the same order."""
+    if kind in _JSON or len(files) == 1:
         return
     first: Any = None
-    for path in source.paths:
+    for path, name in files.items():
         lines = head(path)
         if not lines:
             continue
@@ -389,10 +389,15 @@ def require_same_columns(source: Source, kind: str) -> None:
             columns = pl.scan_parquet(str(path), glob=False).collect_schema()
         first = columns if first is None else first
         if columns != first or not same_kind:
-            raise InputError(
-                f"{source.names[path]} has other columns than the files before it. Every file of a "
-                f"table needs the same header; read files that differ one by one."
-            )
+            raise other_columns(name)
+
+
+def other_columns(name: str) -> InputError:
+    """What to say of a file that is not of the same table as others."""
+    return InputError(
+        f"{name} has other columns than the files before it. Every file of a "
+        f"table needs the same header; read files that differ one by one."
+    )
 
 
 def _numbered(frame: pl.LazyFrame, picked: Mapping[str, str], first: int = 0) -> pl.LazyFrame:
@@ -526,6 +531,18 @@ def csv_records(path: Path, names: list[str], at: list[int], mark: str = ",") ->
         elif len(fields) != len(names):
             bad = "columns"
         yield start, [] if bad else [fields[i] for i in at], bad
+
+
+def is_one_record(line: str, mark: str) -> bool:
+    """Whether a line of a csv file is a record by itself, not a piece of one with a line break inside of quotes."""
+    if '"' not in line:
+        return True
+    reader = _csv_reader([f"{line}\n", "\n"], mark)
+    try:
+        next(reader)
+    except csv.Error:
+        return False
+    return line.count('"') % 2 == 0 and reader.line_num == 1
 
 
 def _csv_reader(lines: Iterable[str], mark: str = ",") -> Any:

@@ -3,7 +3,14 @@
 Covers: formats/_elsewhere.py
 """
 
+import glob
+import gzip
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -19,21 +26,53 @@ from coterie.testing.scattered import Scattered
 PLENTY = 60
 
 
+ROWS_OF_A_BLOCK = 20
+LAKE = "lake:/"
+"""What paths begin with that only the cluster can read."""
+
+
 class Files(Scattered):
     """Scattered rows of files, in terms of polars what a cluster does in its own."""
 
+    def __init__(self, seed=0):
+        super().__init__(seed, blocks=2)
+        self.cut_into = []
+        """Into how many parts rows were cut, each time."""
+
+    def files(self, places):
+        """As Spark: every path is a pattern, hidden files are left out, and two patterns may name a file twice."""
+        return [str(path) for place in places for path in self._found(place)]
+
+    def _found(self, place):
+        path = place.removeprefix("file:").removeprefix(LAKE)
+        pattern = re.sub(r"\\(.)", lambda sign: glob.escape(sign[1]), path)
+        return [path for path in sorted(map(Path, glob.glob(pattern))) if path.name[0] not in "_."]  # noqa: PTH207
+
+    def _lines(self, path):
+        """As Spark: the ending says how a file is compressed, and it begins behind its byte order mark."""
+        data = path.read_bytes()
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
+        return data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n")
+
     def lines(self, places, name):
-        files = [path.read_bytes() for place in map(Path, places) for path in sorted(place.parent.glob(place.name))]
-        texts = [line for file in files for line in file.removesuffix(b"\n").split(b"\n")]
+        texts = [line for path in self.files(places) for line in self._lines(Path(path))]
         return pl.DataFrame({name: texts}, schema={name: pl.Binary})
 
+    def heads(self, places):
+        files = map(Path, self.files(places))
+        return [(path.name, next(line for line in self._lines(path) if line.strip())) for path in files]
+
     def parquet(self, places):
-        return pl.read_parquet(places)
+        return pl.concat([pl.read_parquet(path, glob=False) for path in self.files(places)])
+
+    def columns(self, rows, names):
+        return rows.select(pl.col(name).alias(f"_{at}") for at, name in enumerate(names))
 
     def numbered_rows(self, rows, name):
         return rows.with_row_index(name).with_columns(pl.col(name).cast(pl.Int64) * 7)
 
     def of(self, rows):
+        assert not any("." in name for name in rows.columns), "Spark hands over no name with a dot in it"
         return self.frame(self.put(rows))
 
     def first(self, rows, count):
@@ -43,7 +82,11 @@ class Files(Scattered):
         return rows.head(count)
 
     def expect(self, rows):
-        self.expected = rows
+        self._blocks = max(2, -(-rows // ROWS_OF_A_BLOCK))
+
+    def run_blocks(self, tables, by, piece):
+        self.cut_into.append(self._blocks)
+        return super().run_blocks(tables, by, piece)
 
 
 def _both(paths, *, seed=1, allow_bad=False, format=None, **options):
@@ -140,7 +183,7 @@ def test_names_that_look_alike(tmp_path, seed):
 
 def test_a_table_in_memory():
     given = pl.DataFrame(_log(_people(PLENTY))).rename({"who": "sid"})
-    here, there = coterie.log(given), _table_log(_Place(Files()), given, Options())
+    here, there = coterie.log(given), _table_log(_Place(Files()), given, Options(), allow_bad=False)
     assert there.settings == here.settings
     assert there.warnings == here.warnings != ()
     assert there.notes == here.notes != ()
@@ -217,11 +260,143 @@ def test_what_lines_alone_do_not_tell_is_refused(tmp_path, name, text, sentence)
         read_there(Files(), [str(tmp_path / name)], None, Options(), allow_bad=False)
 
 
-def test_files_with_other_columns_are_refused(tmp_path):
-    for number, text in enumerate(("user,query\na,b\n", "query,user\na,b\n")):
-        (tmp_path / f"{number}.csv").write_text(text)
-    with pytest.raises(InputError, match="has other columns than the files before it"):
-        read_there(Files(), [str(tmp_path / "*.csv")], None, Options(), allow_bad=False)
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+@pytest.mark.parametrize("pattern", ["*", "?", "[01]"])
+@pytest.mark.parametrize("place", ["", "file:", LAKE])
+def test_files_with_other_columns_are_refused(tmp_path, ending, pattern, place):
+    """Else people of one file would be published as the queries of another."""
+    for number, text in enumerate((b"user,query\na,b\n", b"query,user\na,b\n")):
+        (tmp_path / f"{number}.{ending}").write_bytes(gzip.compress(text) if ending == "csv.gz" else text)
+    with pytest.raises(InputError, match=rf"1\.{ending} has other columns than the files before it"):
+        read_there(Files(), [f"{place}{tmp_path}/{pattern}.{ending}"], None, Options(), allow_bad=False)
+
+
+def _csv(path, tag, rows=PLENTY, mark=b""):
+    lines = [f"p{i % 9},{tag} {i % 7},2020-02-03 09:00:00" for i in range(rows)]
+    path.write_bytes(mark + "\n".join(["user_id,query,time", *lines]).encode() + b"\n")
+    return path
+
+
+@pytest.mark.parametrize("names", [["log[1].csv", "log1.csv"], ["a b.csv"], ["a%20b.csv"], ["{a,b}.csv", "a.csv"]])
+def test_a_name_with_signs_of_patterns_means_that_file(tmp_path, names):
+    for name in names:
+        _csv(tmp_path / name, name.replace(",", " "))
+    _same(*_both([tmp_path / names[0]]))
+
+
+def test_a_file_that_two_patterns_name_is_read_once(tmp_path):
+    for name in ("a1.csv", "a2.csv"):
+        _csv(tmp_path / name, name)
+    here, there = _both([tmp_path / "a1.csv", tmp_path / "a?.csv", tmp_path / "*.csv"])
+    _same(here, there)
+    assert there.history[0].counts["lines"] == 2 * PLENTY
+
+
+@pytest.mark.parametrize("name", ["_a2.csv", ".a2.csv"])
+def test_files_that_a_cluster_would_leave_out_are_refused(tmp_path, name):
+    for each in ("a1.csv", name):
+        _csv(tmp_path / each, each)
+    with pytest.raises(InputError, match=r"Spark leaves out files whose names begin with _ or a dot"):
+        read_there(Files(), [str(tmp_path / "a1.csv"), str(tmp_path / name)], None, Options(), allow_bad=False)
+
+
+def test_files_that_only_the_cluster_can_list(tmp_path):
+    for name in ("a1.csv", "a2.csv"):
+        _csv(tmp_path / name, name, mark=b"\xef\xbb\xbf")
+    log = read_there(Files(), [f"{LAKE}{tmp_path}/*.csv"], None, Options(), allow_bad=False)
+    assert log.history[0].counts == {"lines": 2 * PLENTY, "bad": 0}
+    assert (log.sources, log.reading) == ((), "")
+    assert any(note.startswith("Only the cluster lists the files of this log") for note in log.notes)
+    twice = [f"{LAKE}{tmp_path}/*.csv", f"{LAKE}{tmp_path}/a1.csv"]
+    with pytest.raises(ParameterError, match="Two of the paths name the same file"):
+        read_there(Files(), twice, None, Options(), allow_bad=False)
+
+
+def test_what_is_compressed_says_so_by_its_name(tmp_path):
+    packed = gzip.compress(_csv(tmp_path / "log.csv", "tea").read_bytes())
+    (tmp_path / "packed.csv").write_bytes(packed)
+    (tmp_path / "packed.csv.gz").write_bytes(packed)
+    (tmp_path / "plain.csv.gz").write_bytes((tmp_path / "log.csv").read_bytes())
+    _same(*_both([tmp_path / "packed.csv.gz"]))
+    for name in ("packed.csv", "plain.csv.gz"):
+        with pytest.raises(InputError, match=f"{name}: a cluster unpacks files whose names end in"):
+            read_there(Files(), [str(tmp_path / name)], None, Options(), allow_bad=False)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_people_are_counted_in_as_many_parts_as_rows_need(tmp_path, kind):
+    engine, path = Files(), _table(tmp_path / f"log.{kind}", _log(_people(PLENTY)), kind)
+    read_there(engine, [str(path)], None, Options(columns={"user": "who", "query": "search"}), allow_bad=False)
+    assert engine.cut_into == [PLENTY // ROWS_OF_A_BLOCK]
+
+
+def test_a_worker_that_is_killed_leaves_no_line_on_a_disk(tmp_path):
+    """Its folder in memory is swept by the next one."""
+    code = """if True:
+        import os, signal, polars
+        from coterie.core import scratch
+        from coterie.formats import Options, _elsewhere
+        print(scratch._MEMORY.is_dir())
+        _elsewhere._one_by_one = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        lines = polars.DataFrame({"row": [1], "line": [b"7\\tcanary\\t2006-03-01 07:17:12\\t\\t"]})
+        _elsewhere._parsed("aol", Options(), b"", lines.lazy())
+    """
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-uc", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    if done.stdout.strip() != "True":
+        pytest.skip("this system has no folder in memory")
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_a_column_with_a_dot_in_its_name(tmp_path):
+    path = _table(tmp_path / "log.parquet", {f"log.{name}": each for name, each in _log(_people(9)).items()}, "parquet")
+    _same(*_both([path], columns={"user": "log.who", "query": "log.search", "time": "log.ts"}))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_bad_rows_that_are_allowed(tmp_path, kind):
+    given = _log(_people(PLENTY))
+    given["ts"] = ["yesterday" if i % 3 else time for i, time in enumerate(given["ts"])]
+    path, columns = _table(tmp_path / f"log.{kind}", given, kind), {"user": "who", "query": "search", "time": "ts"}
+    here, there = _both([path], allow_bad=True, columns=columns)
+    _same(here, there)
+    assert there.history[0].counts["bad"] == PLENTY // 3 * 2
+    with pytest.raises(InputError, match="40 of 60 rows"):
+        read_there(Files(), [str(path)], None, Options(columns=columns), allow_bad=False)
+
+
+def test_a_byte_order_mark_in_the_middle_is_part_of_its_line(tmp_path):
+    lines = _csv(tmp_path / "log.csv", "tea", mark=b"\xef\xbb\xbf").read_bytes().split(b"\n")
+    lines[30] = b"\xef\xbb\xbf" + lines[30]
+    (tmp_path / "log.csv").write_bytes(b"\n".join(lines))
+    here, there = _both([tmp_path / "log.csv"])
+    _same(here, there)
+    assert there.frame.collect()["user"].n_unique() == 10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_line_with_a_quote_that_is_not_closed_is_bad_by_itself(tmp_path, seed):
+    path = _csv(tmp_path / "log.csv", "tea", rows=1000)
+    odd = ['p1,"green\ntea",2020-02-03 09:00:00', 'p1,5" disk,2020-02-03 09:00:00', 'p"1,"tea,2020-02-03 09:00:00']
+    fine = 'p1,"a ""b"", c",2020-02-03 09:00:00'
+    path.write_text(path.read_text() + "\n".join([*odd, fine]) + "\n")
+    log = read_there(Files(seed), [str(path)], None, Options(), allow_bad=False)
+    assert log.history[0].counts == {"lines": 1005, "bad": 4}
+    assert log.frame.collect()["query"].value_counts().filter(pl.col("query").str.contains('"')).rows() == [
+        ('a "b", c', 1)
+    ]
+
+
+def test_line_breaks_inside_of_quotes_are_told(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("user_id,query\n" + 'p1,"green\ntea"\n' * PLENTY)
+    with pytest.raises(InputError, match="cannot hold a line break there: files with line breaks inside of quotes"):
+        read_there(Files(), [str(path)], None, Options(), allow_bad=False)
+    path.write_text('user_id,query,"ti\nme"\n' + "p1,tea,2020-02-03 09:00:00\n" * PLENTY)
+    columns = {"user": "user_id", "query": "query"}
+    with pytest.raises(ParameterError, match="a quote in the header is not closed"):
+        read_there(Files(), [str(path)], None, Options(columns=columns), allow_bad=False)
 
 
 def test_nothing_to_read(tmp_path):
