@@ -3,7 +3,8 @@
     CoterieError
     ├── InputError          the data is not what was expected (file, line, column, what to do)
     │   ├── NoRowsError         there is no row to read
-    │   └── NotApplicableError  a measure has no meaning for this release
+    │   ├── NotApplicableError  a measure has no meaning for this release
+    │   └── NotCheckableError   a release cannot be checked without something private that was not given
     ├── ParameterError      a parameter has a value it cannot have
     ├── UnknownNameError    no method, format, measure, step or promise of that name
     ├── MissingError        something needed is absent (a file, a record, an optional package)
@@ -32,6 +33,12 @@ class NoRowsError(InputError):
 
 class NotApplicableError(InputError):
     """A measure has no meaning for this release; the message says why."""
+
+
+class NotCheckableError(InputError):
+    """A release cannot be checked with what was given; the message says what it takes."""
+
+    exit_code = 3
 
 
 class ParameterError(CoterieError):

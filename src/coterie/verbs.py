@@ -15,7 +15,7 @@ from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params
-from coterie.core.people import cautions, noun_in, person_in, several
+from coterie.core.people import cautions
 from coterie.core.place import place_of
 from coterie.core.plan import Facts, Method, holds_rows, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
@@ -49,7 +49,7 @@ from coterie.writing.foreign import verify_foreign
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.released import as_described, bring_rows, file_checks, is_one_file, released_rows
-from coterie.writing.sidecar import prepare_steps, read_sidecar, reading_like
+from coterie.writing.sidecar import prepare_steps, read_again, read_sidecar, reading_like
 
 
 def _silent(_stage: str, _told: Told | None = None) -> None: ...
@@ -267,7 +267,7 @@ def anonymize(
         rows=row_map,
         tables=plan.evidence,
     )
-    told = _told(log, method)
+    told = log.told(private=spends(method) is not None)
     about_people = log.warnings if spends(method) is None else cautions(told)
     warnings = (*about_people, *plan.notes, *draft.warnings, *unscrubbed(log, method))
     case = Case(
@@ -294,14 +294,6 @@ def anonymize(
     )
 
 
-def _told(log: Log, method: Method) -> dict[str, Any]:
-    """What a release says about how its log was read. Beside a budget, nothing that a single row can change.
-
-    By which field people were counted is such a thing: one person without an account may be the only one of that kind.
-    """
-    return {name: said for name, said in log.settings.items() if name != "counted" or spends(method) is None}
-
-
 def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:
     """What the names in a release depend on besides the seed; `groups_of`: digests of earlier groups it is made on."""
     parameters = asdict(method)  # type: ignore[call-overload]
@@ -321,15 +313,17 @@ def verify(
 ) -> Verdict:
     """Check a release again, from its rows; with the original log everything can be checked.
 
-    An original may be a file, which is read as the sidecar of the release says; `read` it where it needs other options.
+    An original may be a file, which is read as the release says; `read` it where it needs other options.
+    Who is counted is said as the original tells it; a sidecar that tells something else fails.
     A file with a sidecar says itself what it promises and how the original has to be prepared (unless `steps` says it,
     or the original was prepared already). Rows that Coterie did
     not make (a Log, or a file without a sidecar; prepared like any log, unless they are) need `promise` and `k`. A run
     record tells whose names these are (its seed gives them again), so that people can be counted, and where to look;
     none of its tables is believed. `sidecar` is for tables of databases, which have nothing beside them.
     """
-    if isinstance(original, (str, Path)):  # as the sidecar says that it was read
-        original = read(original, **(reading_like(release, None) if isinstance(release, (str, Path)) else {}))
+    near = bring_release(release, sidecar) if isinstance(release, (str, Path)) else None
+    if isinstance(original, (str, Path)):
+        original = read(original, **_reading_of(release if near is None else near.path))
     original = None if original is None else as_log(original)
     if original is not None and not original.named:
         raise InputError(
@@ -340,9 +334,8 @@ def verify(
         if not (promise is None and steps is None and record is None):
             raise ParameterError("A release knows its promises, steps and record: give only the original, and k.")
         return _verify_release(release, original, k, progress)
-    if not isinstance(release, (str, Path)):
+    if near is None:
         return verify_foreign(as_log(release), steps, original, promise, k)
-    near = bring_release(release, sidecar)
     path, said = near.path, read_sidecar(near.path)
     if said is None:
         return verify_foreign(read(path), steps, original, promise, k)
@@ -382,18 +375,20 @@ def verify(
     checks = len(said.checks) if k is None else None  # when it was made, it passed as many
     verdict = judge(case, promises if k is None else with_k(promises, k), partial(progress, "verify"), checks)
     progress("verify: file")
-    of_file = file_checks(path, frame, shape, said)
-    noun = noun_in(said.reading)
-    return replace(
-        verdict,
-        checks=(*of_file, *verdict.checks),
-        counted=noun,
-        person=person_in(said.reading),
-        subjects=several(noun) if noun else verdict.subjects,
-    )
+    of_file = file_checks(path, frame, shape, said, original)
+    return replace(verdict.about(said.reading, original), checks=(*of_file, *verdict.checks))
+
+
+def _reading_of(release: Release | Log | str | Path) -> Mapping[str, Any]:
+    """How to read the original of a release: as it says itself."""
+    if isinstance(release, Release):
+        return read_again(release.log.settings)
+    return reading_like(release, None) if isinstance(release, (str, Path)) else {}
 
 
 def _verify_release(release: Release, original: Log | None, k: int | None, progress: Progress) -> Verdict:
+    if original is not None and not original.steps:
+        original = prepare(original, release.log.steps)
     engine = None if original is None or original.engine is not release.log.engine else original.engine
     if engine is not None and not engine.here:
         refuse_judging_elsewhere(release.promises)
@@ -408,7 +403,8 @@ def _verify_release(release: Release, original: Log | None, k: int | None, progr
         warnings=release.warnings,
     )
     promises = release.promises if k is None else with_k(release.promises, k)
-    return judge(case, promises, partial(progress, "verify"), len(release.checks) if k is None else None)
+    verdict = judge(case, promises, partial(progress, "verify"), len(release.checks) if k is None else None)
+    return verdict.about(release.log.settings, original)
 
 
 def write(

@@ -804,7 +804,9 @@ def names_in_the_order_of_users(f: Forgery) -> None:
 
 
 def _history(f: Forgery, user: str) -> pl.DataFrame:
-    return f.original.filter(pl.col("user") == user).select(QUERIES.released)
+    """What somebody typed, with the months of it: finer times are seen at once."""
+    rows = f.original.filter(pl.col("user") == user).select(QUERIES.released)
+    return rows.with_columns(pl.col("time").dt.truncate("1mo"))
 
 
 @tampering("profiles.tsv", "profiles.parquet")
@@ -1289,13 +1291,7 @@ def no_warnings(f: Forgery) -> None:
     f.edit_sidecar(leave_out)
 
 
-_WORDS_OF_ANOTHER_VERSION = (
-    "The words of a sidecar that says that another version of Coterie wrote it are not compared, because "
-    "that version may have had other words; `verify` shows its own."
-)
-
-
-@tampering("queries.tsv", uncaught=_WORDS_OF_ANOTHER_VERSION)
+@tampering("queries.tsv")
 def words_of_another_version(f: Forgery) -> None:
     f.edit_sidecar(lambda data: data.update(coterie="0.0.1"))
     f.edit_sidecar(lambda data: data["promises"][0].update(sentence="Nobody can be found, whatever is tried."))

@@ -217,6 +217,28 @@ class KeepsDaysOfProfiles(Microaggregate):
         return Microaggregate(k=self.k, times="day").release(log, plan, run)
 
 
+def times_of_one_member(rows, subjects, log, unit):
+    """Rows of profiles whose times, where they are finer than a month, are those of the first member who typed it."""
+    behind = subjects.drop_nulls("released").select("group", user="original")
+    typed = log.frame.drop_nulls("time").join(behind, on="user").group_by("group", "query")
+    first = typed.agg(pl.col("time").min().dt.truncate(unit).alias("first"))
+    groups = subjects.drop_nulls("released").select("group", user="released")
+    fine = pl.col("time") != pl.col("time").dt.truncate("1mo")
+    rows = rows.join(groups, on="user", how="left").join(first, on=["group", "query"], how="left")
+    return rows.with_columns(time=pl.when(fine).then("first").otherwise("time")).drop("group", "first")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TellsOwnHours(Microaggregate):
+    """Gives queries of several members the hour at which one of them typed it."""
+
+    times: str = "hour"
+
+    def release(self, log, plan, run):
+        draft = super().release(log, plan, run)
+        return replace(draft, frame=times_of_one_member(draft.frame, draft.subjects, log, "1h"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReleasesLeftovers(SemanticMicroaggregate):
     """The paper's Algorithm 3: fewer than k users are left over and become a group of their own."""
@@ -572,6 +594,7 @@ CAUGHT_BY = [
     (GroupsTooFew, "QUERIES", "profiles"),
     (AltersOneRow, "QUERIES", "profiles"),
     (KeepsDaysOfProfiles, "QUERIES", "times"),
+    (TellsOwnHours, "PROFILES", "averages"),
     (ReleasesLeftovers, "QUERIES", "profiles"),
     (InventsNames, "QUERIES", "people"),
     (InventsProfiles, "QUERIES", "items"),

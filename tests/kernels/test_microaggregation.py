@@ -104,16 +104,17 @@ def test_distances_of_busy_users(seed):
     st.sampled_from(["nearest", "same_string", "drop"]),
     st.sampled_from([1.0, 0.6, 0.3, 0.29, 0.0]),
     st.sampled_from(["shares", "herding"]),
+    st.sampled_from(["exact", "hour", "day", "week", "month", "quarter"]),
 )
-def test_centroid(rows, eq1, attrs, max_share, choice):
+def test_centroid(rows, eq1, attrs, max_share, choice, times):
     frame = frame_of(rows)
     users = users_of(frame)
     scales = reference.scales(users)
-    how = {"max_share": max_share, "choice": choice, "months": True}
+    how = {"max_share": max_share, "choice": choice, "finest": times}
     expected, alone = reference.centroid(users, scales, priority, eq1, attrs, **how)
     grouped = frame.with_columns(pl.lit(7, pl.UInt32).alias("group"))
     rule = profiles.QueryRule(max_share=max_share, herding=choice == "herding")
-    got = profiles.centroids(grouped, aggregate.Scales.of(frame.lazy()), keys, eq1, attrs, rule)
+    got = profiles.centroids(grouped, aggregate.Scales.of(frame.lazy()), keys, eq1, attrs, rule, times)
     found = [event for _, event in users_of(got.select("group", *aggregate.EVENT))]
     assert found == [expected]
     assert got["alone"].sum() == alone

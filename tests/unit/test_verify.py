@@ -50,6 +50,7 @@ LOGS = {
     "JOINT": _joint_log,
     "AFFINE": affine_log,
     "CONCEPTS": concept_log,
+    "PROFILES": lambda: coterie.prepare(coterie.read("synth:users=60,seed=5")),
 }
 
 

@@ -18,18 +18,22 @@ if TYPE_CHECKING:
     from coterie.jobs import Summary
 
 
+_LISTS = ("--k", "--prepare", "--columns", "--details", "--measures", "--kappa")
+"""Options whose value may be a list with commas."""
+
+
 class Command(click.Command):
     """A command that refuses an option which is given twice where only the last one would count."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look at how often each option comes before anything is made of it."""
-        if not ctx.resilient_parsing:
+        if not ctx.resilient_parsing and not set(args) & set(ctx.help_option_names):
             _, _, order = self.make_parser(ctx).parse_args(list(args))
             for option in order:
                 several = isinstance(option, click.Option) and (option.multiple or option.is_flag or option.count)
                 if isinstance(option, click.Option) and not several and order.count(option) > 1:
                     name = max(option.opts, key=len)
-                    hint = " Several values go into one, with commas between them." if name == "--k" else ""
+                    hint = " Several values go into one, with commas between them." if name in _LISTS else ""
                     raise click.UsageError(f"{name} is given more than once, and only one can count.{hint}", ctx)
         return super().parse_args(ctx, args)
 
@@ -188,19 +192,20 @@ def print_summaries_as_json(summaries: Sequence[Summary]) -> None:
 
 def print_verdict(verdict: Verdict, as_json: bool) -> None:
     """The promise, each check and the conclusion."""
-    import polars as pl
-
     rows: list[tuple[str, str, float | None, str]] = []
     for check in verdict.checks:
         rows.append(("verify", check.name, {"passed": 1.0, "failed": 0.0}.get(check.status), check.status))
         if check.broken:
             rows.append(("verify", f"{check.name}.broken", float(check.broken), "count"))
-    rows.append(("verify", "largest_k", verdict.largest_k, verdict.subjects))
-    rows.append(("verify", "counted", None, verdict.person or "users of the log's format"))
+    best = verdict.largest_k
+    rows.append(("verify", "largest_k", None if best is None else float(best), verdict.subjects))
     if as_json:
+        import orjson
+
         names = ("name", "key", "value", "unit")
-        schema = dict(zip(names, (pl.String, pl.String, pl.Float64, pl.String), strict=True))
-        print_scores(pl.DataFrame(rows, schema=schema, orient="row"), as_json=True)
+        who = ("verify", "counted", verdict.person or None, "column")  # the one value that is a text
+        told = [dict(zip(names, row, strict=True)) for row in (*rows, who)]
+        click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode())
         return
     out = console(stderr=False)
     out.print(verdict.sentence, markup=False)

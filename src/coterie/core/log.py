@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from coterie.core.people import noun_in, several
+from coterie.core.people import noun_in, person_in, several
 from coterie.core.promise import Check, Promise, Verdict
 from coterie.core.shapes import Shape
 from coterie.core.showing import html_table
@@ -61,6 +61,8 @@ class Log:
     """Whether it was found out by looking at rows which of their columns hold what."""
     warnings: tuple[str, ...] = ()
     """What everybody should know who uses a release of it: whom k counts, where it may not be people."""
+    may_count: str = ""
+    """Fields by which its format may tell people apart, separated by commas: the same, whatever is in the rows."""
 
     def __post_init__(self) -> None:
         self.shape.check(self.frame)
@@ -79,6 +81,17 @@ class Log:
     def then(self, frame: pl.LazyFrame, step: Step) -> Log:
         """This log after one more step."""
         return replace(self, frame=frame, history=(*self.history, step))
+
+    def told(self, *, private: bool) -> dict[str, Any]:
+        """What a release says about how its log was read; a `private` one nothing that a single row can change.
+
+        By which field people were counted is such a thing: one person without an account may be the only one of that
+        kind. All fields that the format may take are none.
+        """
+        if not private:
+            return dict(self.settings)
+        said = {name: value for name, value in self.settings.items() if name != "counted"}
+        return {**said, "told_apart_by": self.may_count} if self.may_count else said
 
     @property
     def plain(self) -> Log:
@@ -245,7 +258,8 @@ class Release:
         """What follows from the checks."""
         noun = noun_in(self.log.settings)
         subjects = several(noun) if noun else self.log.shape.subject_nouns
-        return Verdict(promises=self.promises, checks=self.checks, subjects=subjects, counted=noun)
+        person = person_in(self.log.settings)
+        return Verdict(promises=self.promises, checks=self.checks, subjects=subjects, counted=noun, person=person)
 
     def to_polars(self) -> pl.DataFrame:
         """The released rows."""

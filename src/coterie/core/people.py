@@ -46,7 +46,10 @@ _NOT_ALONE = ("email", "mail", "login", "account", "person", "member", "address"
 _MAY_BE = re.compile(
     r"user|mail|person|member|customer|login|patron|employee|student|account|subscriber|borrower|patient|teacher|staff|"
     r"reader|shopper|buyer|guest|player|nickname|fullname|firstname|lastname|surname|phone|benutzer|kunde|usuario|"
-    r"utilisateur|utente"
+    r"utilisateur|utente|nutzer|gebruiker|client[ei]|klant|kund|mitglied|mitarbeiter|patienten|schueler|schuler|leser|"
+    r"ausweis|kennung|medewerker|^lid(?:nummer|nr)?$|socio|empleado|estudiante|alumno|paciente|matricula|matricola|"
+    r"tessera|codicefiscale|dipendente|paziente|studente|abonne|adherent|employe|etudiant|lecteur|carteid|idcarte|"
+    r"assinante|funcionario|(?:^|id)(?:dni|nif|nie|cpf|bsn)$"
 )
 _IS_OTHER = re.compile(
     r"(?:agent|query|queries|search|searches|term|terms|text|string|keyword|keywords|input|type|kind|role|roles|group|"
@@ -105,7 +108,8 @@ def person_in(settings: Mapping[Any, Any]) -> str:
     """The columns, with commas between them, by which people are told apart in a log that was read so; else nothing."""
     said = settings.get("counted") or settings.get("user_field")
     columns = settings.get("columns")
-    return str(said or (columns.get("user") if isinstance(columns, Mapping) else "") or "")
+    said = said or (columns.get("user") if isinstance(columns, Mapping) else "")
+    return str(said or settings.get("told_apart_by") or "")
 
 
 def noun_in(settings: Mapping[Any, Any]) -> str:
@@ -126,6 +130,12 @@ def cautions(settings: Mapping[Any, Any]) -> tuple[str, ...]:
         found.append(
             f"some searches have no {best}, and were counted by {' or '.join(others)}. "
             f"One person may have several of those, so fewer than k people may stand behind k users"
+        )
+    first, *further = str(settings.get("told_apart_by") or "").split(",")
+    if further:
+        found.append(
+            f"users are told apart by {first}, or else by {' or '.join(further)}, whichever a search has. One person "
+            f"may have several of these, and is then several users"
         )
     return tuple(found)
 

@@ -7,14 +7,14 @@ a Case and yields Checks. A Verdict is what follows from all checks of one verif
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import polars as pl
 
 from coterie.core import registry
 from coterie.core.params import with_values
-from coterie.core.people import in_place_of_people
+from coterie.core.people import in_place_of_people, noun_in, person_in, several
 from coterie.core.shapes import Shape
 from coterie.core.showing import html_table
 from coterie.errors import InputError, ParameterError
@@ -238,6 +238,16 @@ class Verdict:
         own = "foreign_sentence" if self.foreign else "sentence"
         words = " ".join(str(getattr(promise, own, promise.sentence)) for promise in self.promises)
         return in_place_of_people(words, self.counted)
+
+    def about(self, said: Mapping[Any, Any], original: Log | None) -> Verdict:
+        """This verdict with who is counted, as the original was read; `said` is how its release says that it was.
+
+        A release is believed where there is no original. Where that does not know, as a table with a column `user`, it
+        is believed only if it says that no people are counted.
+        """
+        known = said if original is None else original.settings
+        noun = noun_in(known) or ("" if person_in(known) else noun_in(said))
+        return replace(self, counted=noun, person=person_in(known), subjects=several(noun) if noun else self.subjects)
 
     def __repr__(self) -> str:
         said = {0: "holds", 1: "BROKEN", 3: "not checked"}[self.exit_code]

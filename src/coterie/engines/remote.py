@@ -225,6 +225,10 @@ def too_large(limit: int) -> InputError:
 # --- work that travels --------------------------------------------------------------------------------
 
 
+_ENDINGS = (GeneratorExit, KeyboardInterrupt, SystemExit)
+"""What ends a task without a fault; a panic of polars is no Exception either, and does not belong to these."""
+
+
 class Piece:
     """Work on polars frames, with what it needs to run elsewhere: the types of its tables, and versions.
 
@@ -241,9 +245,9 @@ class Piece:
         try:
             rows = self.work(*(table.lazy() for table in tables)).collect(engine="streaming")
             return rows.select(pl.col(name).cast(dtype) for name, dtype in self.schema.items())
-        except CoterieError:
+        except (CoterieError, *_ENDINGS):
             raise
-        except Exception as error:  # whatever it is, its message may hold a value
+        except BaseException as error:  # whatever it is, also a panic of polars: its message may hold a value
             raise InternalError(_where(error)) from None
 
     def elsewhere(self, *tables: pl.DataFrame) -> pl.DataFrame:
@@ -261,7 +265,9 @@ def guarded(run: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Iterator
         refuse_versions(expected)
         try:
             yield from run(batches)
-        except Exception as error:
+        except _ENDINGS:
+            raise
+        except BaseException as error:
             if said(str(error)):
                 raise
             raise RuntimeError(f"{_MARK}InternalError: {_where(error)}") from None
@@ -286,7 +292,7 @@ def said(message: str) -> CoterieError | None:
     return cast(CoterieError, getattr(errors, name, CoterieError)(sentence))
 
 
-def _where(error: Exception) -> str:
+def _where(error: BaseException) -> str:
     """Kind and place of an error: what can be told of it."""
     frames = [each for each in traceback.extract_tb(error.__traceback__) if "coterie" in each.filename]
     place = f" in {frames[-1].name} ({frames[-1].filename.rpartition('coterie/')[2]}:{frames[-1].lineno})"

@@ -72,6 +72,7 @@ _OURS = {  # of sessions that are made here, unless their settings say otherwise
 _PATTERN_SIGNS, _ESCAPED = re.compile(r"[\\*?\[\]{}]"), r"\\\g<0>"
 _ADVICE = {
     "spark.io.encryption.enabled": "shuffle files hold users and queries; set it to true, or encrypt the disks",
+    "spark.network.crypto.enabled": "rows and keys cross the network in the clear; set it, and spark.authenticate",
     "spark.executorEnv.POLARS_MAX_THREADS": "set it to the processors of a task, else tasks compete for them",
     "spark.executorEnv.NUMBA_CACHE_DIR": "name a folder that workers can write to, else each compiles kernels anew",
 }
@@ -93,6 +94,12 @@ def session_at(address: str) -> SparkSession:
         with _translated():
             return SparkSession.builder.remote(address).getOrCreate()
     if active := SparkSession.getActiveSession():
+        master = active.conf.get("spark.master", None)
+        if address not in ("spark", master):
+            raise ParameterError(
+                f"A Spark session is active in this process, at {master} and not at {address}. Say 'spark' to use it, "
+                f"or stop it first."
+            )
         return active
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         raise MissingError(
@@ -129,13 +136,23 @@ def session_for(address: str | None) -> Iterator[SparkSession | None]:
     if address is None:
         yield None
         return
+    before = _active()
     session = session_at(address)
     try:
         yield session
     finally:
-        if address != "spark":
+        if address != "spark" and session is not before:
             with suppress(Exception):  # nothing more is wanted of it
                 session.stop()
+
+
+def _active() -> SparkSession | None:
+    """The session that somebody made before in this process."""
+    with suppress(ImportError):
+        from pyspark.sql import SparkSession
+
+        return SparkSession.getActiveSession()
+    return None
 
 
 def _refuse_silence(address: str, port: int) -> None:
@@ -260,7 +277,7 @@ class SparkTable(Table):
                 for row in parcels.select("payload").toLocalIterator():
                     yield unpacked(bytes(row[0]))
                 return
-            for payload in self.engine.all_of(parcels):
+            for payload in self.engine.all_of(parcels, kept=as_they_are):
                 yield unpacked(payload)
 
 
@@ -270,6 +287,7 @@ class Spark(Remote):
     def __init__(self, session: SparkSession, parts: int | None = None, limit: int = SMALL) -> None:
         super().__init__(limit)
         self.session, self.number = session, parts
+        self._expected: int | None = None
         self._kept: list[DataFrame] = []
         self._refuse_other_workers()
 
@@ -278,6 +296,7 @@ class Spark(Remote):
 
     def expect(self, rows: int) -> None:
         """Choose the number of parts for so many rows, unless it was said."""
+        self._expected = max(rows, self._expected or 0)
         self.number = self.number or max(2, -(-rows // _ROWS_OF_A_BLOCK))
 
     def close(self) -> None:
@@ -382,21 +401,25 @@ class Spark(Remote):
             there = self.session.createDataFrame(in_parcels(rows), PARCEL)
         return self._kept_table(there, dict(rows.schema))
 
-    def all_of(self, parcels: DataFrame) -> Iterator[bytes]:
-        """What parcels hold, in order; their rows are counted first where they may be too many for this machine."""
+    def all_of(self, parcels: DataFrame, *, kept: bool) -> Iterator[bytes]:
+        """What parcels hold, in order; their rows are counted first where they may be too many for this machine.
+
+        `kept`: they are computed once and for all, and stay.
+        """
         from pyspark import StorageLevel
         from pyspark.sql import functions
 
-        if self.cuts * _ROWS_OF_A_BLOCK <= self.limit:  # as many as the log has
+        if self._expected is not None and self._expected <= self.limit:  # no table here has many more than the log
             yield from _payloads(parcels)
             return
-        computed = parcels.persist(StorageLevel.DISK_ONLY)
+        computed = parcels if kept else parcels.persist(StorageLevel.DISK_ONLY)
         try:
             if (computed.agg(functions.sum("rows")).collect()[0][0] or 0) > self.limit:
                 raise too_large(self.limit)
             yield from _payloads(computed)
         finally:
-            computed.unpersist()
+            if not kept:
+                computed.unpersist()
 
     def run_each(self, table: Table, piece: Piece) -> Table:
         """A piece of work on rows as they come, some at a time."""

@@ -74,6 +74,8 @@ _MOST_LISTED = 30
 _ENOUGH = 3  # rows that show what a column holds
 _IN_PYTHON = "(in Python: columns={...})"
 _NAME = re.compile(r"(?!\w+:/)[^\W\d][\w.@$:()/ -]{0,60}|[@$]\w{1,60}")
+_NO_SEARCH = r"(?i)^(?:[0-9.,]+|true|false|yes|no|y|n|ja|j|nein|nee|si|sí|oui|non|sim|nao|não|[a-z]{2,6}/\d+)$"
+"""What is no search: numbers, answers to a question, codes such as CONS/17."""
 
 
 class Guess(NamedTuple):
@@ -237,7 +239,7 @@ def _fits(column: str, name: str, shape: Shape, sample: pl.DataFrame) -> bool:
     elif column in ("rank", "status", "bytes"):
         good = as_integer(value, dtype, pl.Int64) >= 0
     elif column == shape.item:  # a number of hits, or whether somebody searched, is no search
-        good = ~as_text(value, dtype).str.contains(r"^(?:[0-9.,]+|true|false)$")
+        good = ~as_text(value, dtype).str.contains(_NO_SEARCH)
     elif column == shape.subject:
         different = given.select(value.n_unique()).item()
         return not (given.height > _FEW and different > _NEARLY_ALL * given.height)

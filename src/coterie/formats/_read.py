@@ -106,6 +106,7 @@ def read(
         settings=settings_of(parsed.loaded, options),
         guessed=parsed.loaded.guessed,
         warnings=people.warnings,
+        may_count=parsed.loaded.may_count,
     )
     return log if options.query_param is None else search_log(log, options.query_param)
 
@@ -313,11 +314,7 @@ def who_is_counted(
     # Asked once: rows that follow others, as in a gate, are read as those were.
     if chosen and options.guess:  # by us, and not by whoever knows the log
         option = f"--columns {shape.subject}=NAME" if loaded.guessed_subject else "--user-field NAME"
-        raise InputError(
-            f"{label}: {chosen!r} would say who the {shape.subject_nouns} are, but it has {different:,} different "
-            f"values in {rows:,} rows, as numbers of requests or visits do, and k has to count people. Say what names "
-            f"them (this one too, where it does): {option}."
-        )
+        raise no_people(f"{label}: {chosen!r}", shape, rows, different, option)
     return People(
         alike,
         (
@@ -327,6 +324,15 @@ def who_is_counted(
             f"request or a visit. "
             f"Then one person counts several times, and fewer than k people may stand behind k",
         ),
+    )
+
+
+def no_people(what: str, shape: Shape, rows: int, different: int, option: str) -> InputError:
+    """The question where a column that nobody named has so many different values that it may not name people."""
+    return InputError(
+        f"{what} would say who the {shape.subject_nouns} are, but it has {different:,} different values in {rows:,} "
+        f"rows, as numbers of requests or visits do, and k has to count people. Say what names them (this one too, "
+        f"where it does): {option}."
     )
 
 

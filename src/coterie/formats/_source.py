@@ -306,6 +306,8 @@ class Loaded:
     """Whether some of this was found out by looking at rows."""
     counted: str = ""
     """Fields of the file by which people are told apart, separated by commas, where nobody said which."""
+    may_count: str = ""
+    """All fields by which the format may tell them apart, where nobody said which and there are several."""
     guessed_subject: str = ""
     """The column of a table by which they are, where it was guessed."""
 

@@ -42,12 +42,18 @@ class Who:
             sections=sections,
             notes=(*self.notes, *notes),
             counted=self.counted,
+            may_count=self.may_count,
         )
 
     @property
     def counted(self) -> str:
         """The fields that were used, where nobody said which."""
         return "" if self._said else ",".join(field for field in self._fields if self._used[field])
+
+    @property
+    def may_count(self) -> str:
+        """All fields that a search could have been counted by, where nobody said which."""
+        return "" if self._said else ",".join(self._fields)
 
     @property
     def notes(self) -> tuple[str, ...]:

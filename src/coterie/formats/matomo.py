@@ -118,4 +118,5 @@ def _rows(source: Source, options: Options, names: list[str]) -> Loaded:
         columnar=loaded.columnar and not further,
         notes=who.notes,
         counted=who.counted,
+        may_count=who.may_count,
     )

@@ -22,9 +22,12 @@ from coterie import formats, verbs
 from coterie.core import registry
 from coterie.core.files import expand
 from coterie.core.log import Log
+from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.scratch import Scratch, in_memory
 from coterie.core.shapes import QUERIES, SHAPES
 from coterie.errors import InputError, ParameterError
+from coterie.formats._guess import nearly_unique
+from coterie.formats._read import no_people
 from coterie.formats._searches import AUTO
 from coterie.formats.table import kind_of as kind_of_table
 from coterie.gate import state as states
@@ -39,6 +42,7 @@ _PATIENCE = 30.0  # seconds after which what came from a stream is put on the di
 _QUIET = 5.0  # seconds without a line after which a stream is taken to be at its end for now
 _SOONEST = 1.0  # seconds between two snapshots
 _FIELDS = b"#Fields:"
+_ASKED = 200  # rows after which it is asked whether a field that nobody named names people
 _COST = 10  # how many times as long as a snapshot takes is worked before the next one
 _SEVERAL_ROWS = {
     "events": "merges rows of one moment",
@@ -60,6 +64,9 @@ class Reader:
     format: str | None = None
     _directive: bytes = b""
     """The last line that named the fields of a W3C log."""
+    _names: set[str] | None = field(default_factory=set, repr=False)
+    """Who was in the first rows, until it is settled that they are people."""
+    _rows: int = 0
     _scratch: Scratch = field(default_factory=Scratch, repr=False)
 
     def log_of(self, lines: Lines) -> tuple[Log | None, int]:
@@ -87,9 +94,31 @@ class Reader:
                     self.format = None
                     return None, 0
                 return None, sum(bool(line.strip()) for line in lines.data.split(b"\n"))
+        self._ask(rows, prepared)
         self.fix(prepared.settings)
         return Log(frame=rows.lazy(), shape=prepared.shape, history=prepared.history, settings=prepared.settings,
                    warnings=prepared.warnings), bad  # fmt: skip
+
+    def _ask(self, rows: pl.DataFrame, log: Log) -> None:
+        """Raise where a field that nobody named does not name people: by the first rows, however few come at once."""
+        shape, settings = log.shape, log.settings
+        columns = settings.get("columns")
+        chosen = settings.get("counted") or (columns.get(shape.subject) if isinstance(columns, Mapping) else "")
+        said = self.reading.get("user_field") or (self._rows == 0 and (self.reading.get("columns") or {}).get("user"))
+        if self._names is None or said or not chosen or chosen == ADDRESS_AND_AGENT:
+            self._names = None
+            return
+        names = rows[shape.subject].drop_nulls()
+        self._names, self._rows = self._names | set(names), self._rows + len(names)
+        if self._rows > _ASKED:
+            different, self._names = len(self._names), None
+            if nearly_unique(self._rows, different):
+                option = "--user-field NAME" if settings.get("counted") else f"--columns {shape.subject}=NAME"
+                raise no_people(repr(chosen), shape, self._rows, different, option)
+
+    def settled(self) -> None:
+        """Others were counted before, and it was asked then."""
+        self._names = None
 
     def _header(self, lines: Lines) -> bytes:
         """What has to stand before lines so that they can be read; a first line that is a row must not count again."""
@@ -251,6 +280,8 @@ class Runner:
         found = states.read(Path(self.about["state"]), header_only=True)
         if found is not None:
             self.reader.fix(found[0]["settings"])
+            if found[0]["counts"]["events"] > _ASKED:
+                self.reader.settled()
         shape = self.shape_known or (None if found is None else str(found[0]["about"]["shape"]))
         if shape is not None:
             self._open(SHAPES[shape])

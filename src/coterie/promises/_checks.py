@@ -62,7 +62,12 @@ def any_given(names: tuple[str, ...]) -> pl.Expr:
 
 def count(one_number: pl.LazyFrame) -> int:
     """The only number of a table."""
-    return int(one_number.collect(engine="streaming").item())
+    return int(numbers(one_number).item())
+
+
+def numbers(one_row: pl.LazyFrame) -> pl.DataFrame:
+    """A row of numbers, counted."""
+    return one_row.collect(engine="streaming")
 
 
 def strange_items(rows: pl.LazyFrame, shape: Shape, allowed: pl.LazyFrame) -> tuple[int, int]:

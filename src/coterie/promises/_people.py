@@ -23,7 +23,7 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check, Kind, k_of, to_dict
 from coterie.core.shapes import Shape
-from coterie.promises._checks import count, judged, not_checked
+from coterie.promises._checks import count, judged, not_checked, numbers
 from coterie.promises._names import BOTH, RECORD, is_known, names_of
 from coterie.promises._phrase_profiles import unlike_profiles
 from coterie.promises._phrase_recount import TypedQueries, numbered
@@ -39,12 +39,14 @@ _LARGEST = {
     "group": pl.UInt32, "length": pl.Int64, "strings": pl.Int64, "excess": pl.Float64, "alone": pl.Boolean,
     "share": pl.Float64, "odd": pl.Boolean,
 }  # fmt: skip
-_AVERAGES = ("strange", "of_one", "exact", "own", "months", "given")
+_AVERAGES = ("strange", "of_one", "exact", "own", "months", "given", "fine", "at_one", "beside_one")
 _ADDED = ("untyped", "rows", *_AVERAGES)
 _CUTS = {"week": ("1w", "1mo"), "quarter": ("1q", "1q")}
 """By the finest time, where that is not a day: what a time is cut to, and the first of a month."""
 _FINER_THAN_MONTHS = ("week", "day", "hour")
+_UNITS = {"week": "1w", "day": "1d", "hour": "1h"}
 _OWN_TIMES = 0.25  # the share of exact times that may be one person's by chance
+_OWN_CUTS = {"week": 0.1, "day": 0.2, "hour": 0.05}  # the same, beyond how often what is just before or after is
 
 
 # --- profiles -------------------------------------------------------------------------------------
@@ -404,11 +406,14 @@ def _average_numbers(
     day, month = pl.col("time").dt.truncate("1d").alias("day"), pl.col("time").dt.truncate("1mo").alias("month")
     given = given.with_columns(day, month)
     given = given.join(limits.collect(engine="streaming"), on="group", how="left")
+    by_time = ("by_time", ["group", "time"], had)
+    if times == "hour":
+        by_time = ("by_time", ["group", "item", "time"], had.with_columns(pl.col("time").dt.truncate("1h")))
     for crowd, key, owned in (
         ("by_day", ["group", "item", "day"], had.with_columns(day)),
         ("by_month", ["group", "item", "month"], had.with_columns(month)),
         ("by_item", ["group", "item"], had),
-        ("by_time", ["group", "time"], had),
+        by_time,
         ("by_rank", ["group", "rank"], had),
         ("by_host", ["group", "host"], _hosts(had)),
     ):
@@ -432,25 +437,50 @@ def _average_numbers(
         exact.sum().alias("exact"), (of_one[0] & pl.lit(times == "")).sum().alias("own"),  # an hour is no exact time
         (whole_month & (pl.col("by_month") == 1)).sum().alias("months"),
         pl.len().alias("given"),
-    ).row(0, named=True)  # fmt: skip
+    ).row(0, named=True) | _of_one_at(given, had, times)  # fmt: skip
 
 
-def _averages(numbers: Mapping[str, int], times: str) -> Iterator[Check]:
+def _of_one_at(given: pl.DataFrame, had: pl.LazyFrame, times: str) -> dict[str, int]:
+    """How many hours (days, weeks) there are, at how many one person alone typed the query, but not just before or
+    after, and the other way around.
+
+    An average may fall on such an hour by chance, and as easily on the one before or after it. Who takes hours from
+    one person hits them, and what is beside them no more often than before.
+    """
+    if times not in _UNITS:
+        return {"fine": 0, "at_one": 0, "beside_one": 0}
+    unit, key = _UNITS[times], ["group", "item", "time"]
+    fine = given.lazy().filter(pl.col("time") != pl.col("month")).select(key).unique()
+    users = had.select("user", "group", "item", pl.col("time").dt.truncate(unit)).group_by(key)
+    one = users.agg(pl.col("user").n_unique().alias("users")).filter(pl.col("users") == 1)
+    for name, by in (("at", "0h"), ("before", unit), ("after", f"-{unit}")):
+        fine = fine.join(one.select("group", "item", pl.col("time").dt.offset_by(by), pl.lit(True).alias(name)),
+                         on=key, how="left")  # fmt: skip
+    at, beside = pl.col("at").is_not_null(), pl.col("before").is_not_null() | pl.col("after").is_not_null()
+    found = fine.select(fine=pl.len(), at_one=(at & ~beside).sum(), beside_one=(beside & ~at).sum())
+    return numbers(found).row(0, named=True)
+
+
+def _averages(found: Mapping[str, int], times: str) -> Iterator[Check]:
     """Times, ranks and hosts are averages of what the people behind a profile had; how many come from one of them."""
-    given = int(numbers["given"])
+    given = int(found["given"])
     if not given:
         return
-    broken, months = int(numbers["strange"]), 100 * numbers["months"] / given
-    if numbers["exact"] >= _FEW_TIMES and numbers["own"] > _OWN_TIMES * numbers["exact"]:
-        broken = max(broken, int(numbers["own"]))
+    broken, months = int(found["strange"]), 100 * found["months"] / given
+    if found["exact"] >= _FEW_TIMES and found["own"] > _OWN_TIMES * found["exact"]:
+        broken = max(broken, int(found["own"]))
+    at, beside = int(found["at_one"]), int(found["beside_one"])
+    if at - beside > _CHANCE * (at + beside + 1) ** 0.5 + _OWN_CUTS.get(times, 0) * found["fine"]:
+        broken = max(broken, at)
+    finer = f", a query of one of them has at most its month, and others rarely the {times} of one of them"
     yield judged(
         "averages",
         broken,
         "times, ranks and hosts of a profile are averages over users behind it"
-        + (", and a query of one of them has at most its month" if times in _FINER_THAN_MONTHS else ""),
+        + (finer if times in _FINER_THAN_MONTHS else ""),
         fault="rows have what is none",
         looked_at=given,
-        how=f"{100 * numbers['of_one'] / given:.0f} % of these rows have a day, time or rank that one of them "
+        how=f"{100 * found['of_one'] / given:.0f} % of these rows have a day, time or rank that one of them "
         "alone had" + (f", {months:.0f} % a month in which one of them alone typed the query" if months else ""),
         needs_original=True,
         carries_promise=True,

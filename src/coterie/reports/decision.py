@@ -52,6 +52,7 @@ _MORE_PEOPLE = (
     "or of a longer time, tells."
 )
 _GIVE_THRESHOLDS = "Give thresholds: [thresholds] in the file of --about."
+_KEPT_WHOLE = "no attack was measured that knows what accompanies queries, all of which is kept (attrs = keep)"
 _TOLD = 3
 _OWN_THRESHOLDS = (
     "Each release is weighed against its own 1 in k, so a larger k has to pass more; [thresholds] in the file of "
@@ -95,7 +96,7 @@ class Line:
     """How often the attack succeeds at all, where `after` is the part of it that a person's own rows add."""
     threshold: float | None = None
     reason: str = ""
-    """Why no attack applies."""
+    """Why no attack applies, or why more would have to be tried."""
 
     @property
     def verdict(self) -> str:
@@ -228,6 +229,8 @@ def decide(
     recommended, advice = _recommend(weighings)
     if len({release.k for release in releases}) > 1 and about.thresholds == Thresholds():
         advice += f" {_OWN_THRESHOLDS}"
+    if raised := _raised(releases, about.thresholds):
+        advice += f" {raised}"
     shown_one = releases[recommended or 0] if releases else None
     return Sheet(
         about=about,
@@ -239,6 +242,16 @@ def decide(
         facts=tuple(_facts(log, releases, about, edition)),
         rules=tuple(_rule(release) for release in releases if release.regime in regimes.names()),
     )
+
+
+def _raised(releases: Sequence[ReleaseView], thresholds: Thresholds) -> str:
+    """A sentence about thresholds that were given above 1 in k; nothing where there are none."""
+    largest = max((release.k for release in releases if release.k), default=0)
+    above = [f"{risk} {shown(given, '%')}" for risk in RISKS
+             if (given := thresholds.of(risk)) is not None and largest and given > 100 / largest]  # fmt: skip
+    if not above:
+        return ""
+    return f"Thresholds above 1 in k ({shown(100 / largest, '%')}) were given by hand (--about): {listed(above)}."
 
 
 def _rule(release: ReleaseView) -> Rule:
@@ -294,6 +307,8 @@ def _line(release: ReleaseView, risk: Risk, about: About, shape: str) -> Line:
     # By outcome first: a rate with a wide interval must not hide a smaller one that is shown to be too large.
     worst = min(lines, key=lambda line: (list(OUTCOMES).index(line.outcome), -(line.after or 0.0)))
     # Whoever chooses the measures must not choose the verdict.
+    if worst.outcome == "within" and release.params.get("attrs") == "keep" and risk != "inference":
+        return replace(worst, outcome="measured in part", reason=_KEPT_WHOLE)
     skipped = any(each not in measured and _is_open(release, each) for each in _always(weighed))
     return replace(worst, outcome="measured in part") if skipped and worst.outcome == "within" else worst
 
@@ -410,10 +425,7 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
     if partly := weighing.having("measured in part"):
         text += f"Attacked in some of the known ways only: {listed(partly)}. "
     if unmeasured := weighing.having("not measured"):
-        text += (
-            f"Not measured, which does not mean impossible: {listed(unmeasured)}. Some attacks need the run record "
-            f"(--record DIR), which is kept only if it is asked for when the release is made. "
-        )
+        text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. {_missing(release)} "
     if weighing.having("not told"):
         text += "What attacks found is not told in this edition. "
     if not text:
@@ -424,6 +436,16 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
     )
     first = [promise.sentence.partition(". ")[0].rstrip(".") for promise in release.promises]
     return f"{text}{holds}: {'. '.join(first)}."
+
+
+def _missing(release: ReleaseView) -> str:
+    """What it would have taken to measure more."""
+    if release.elsewhere:
+        return "The log was on a cluster, where some attacks cannot be tried."
+    return (
+        "Some attacks need the run record (--record DIR), which is kept only if it is asked for when the release is "
+        "made."
+    )
 
 
 # --- the log ---------------------------------------------------------------------------------------

@@ -28,19 +28,20 @@ from coterie.errors import InputError, ParameterError
 from coterie.steps._spelling import (
     PrepareStep,
     StepLike,
+    digested_text,
+    lacks_file,
     name_in,
     public_text,
     spelled,
     step_of,
     steps_of,
     with_file_in,
-    without_digests,
 )
 from coterie.steps.default import Default, default_steps
 
 __all__ = [
-    "DEFAULT", "PrepareStep", "StepLike", "name_in", "parse_steps", "prepare", "public_text", "spelled", "step_of",
-    "steps_of", "with_file_in", "without_digests",
+    "DEFAULT", "PrepareStep", "StepLike", "digested_text", "lacks_file", "name_in", "parse_steps", "prepare",
+    "public_text", "spelled", "step_of", "steps_of", "with_file_in",
 ]  # fmt: skip
 
 DEFAULT = ("default",)

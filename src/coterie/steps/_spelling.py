@@ -52,9 +52,17 @@ def spelled(step: PrepareStep) -> str:
 
 
 def public_text(text: str) -> str:
-    """The text of a step as everybody may see it: of a file its digest alone, neither its name nor where it is.
+    """The text of a step as everybody may see it: of a file neither its name, nor where it is, nor its digest.
 
-    A file that is not there has no digest; what is public already stays as it is.
+    A list of a few names has few digests that it could have: whoever tries names finds them.
+    """
+    return _with_files(text, lambda _: _OWN_LIST)
+
+
+def digested_text(text: str) -> str:
+    """The text of a step as a private record has it: of a file its digest.
+
+    A file that is not there has none; one that is a digest already stays as it is.
     """
 
     def shown(value: str) -> str:
@@ -66,14 +74,30 @@ def public_text(text: str) -> str:
 
 
 def with_file_in(text: str, folder: Path) -> str:
-    """A public text with the file of that digest, if one lies in the folder; older ones have the file's name."""
+    """A text with the file of its digest, if one lies in the folder; older ones have the file's name.
+
+    Without a digest nothing is looked for: any file could be the list.
+    """
 
     def found(value: str) -> str:
         if not (own := _OWN.fullmatch(value)):
             return str(folder / Path(value).name)
-        return next((str(each) for each in _files_in(folder) if _digest(each) == own[1]), value)
+        files = _files_in(folder) if own[1] else []
+        return next((str(each) for each in files if _digest(each) == own[1]), value)
 
     return _with_files(text, found)
+
+
+def lacks_file(text: str) -> bool:
+    """Whether a text stands for a file of one's own, and does not say where it is."""
+    lacking = []
+
+    def look(value: str) -> str:
+        lacking.append(bool(_OWN.fullmatch(value)))
+        return value
+
+    _with_files(text, look)
+    return any(lacking)
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -88,11 +112,6 @@ def _digest(file: Path) -> str:
         return sha256_of([file])[0]
     except OSError:  # somebody else's
         return ""
-
-
-def without_digests(text: str) -> str:
-    """A public text as it is where the file is not there."""
-    return _with_files(text, lambda _: _OWN_LIST)
 
 
 def _with_files(text: str, change: Callable[[str], str]) -> str:

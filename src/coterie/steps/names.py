@@ -2,7 +2,10 @@
 
 `census` is a small list that comes along: frequent first and last names of the United States Census of 1990; a first
 name beside a last name is a full name. A list of your own is a UTF-8 file with one full name on each line. With
-`found = join` a name becomes one word (`john_smith`), so that methods that look at words take it for one.
+`found = join` a name becomes one word (`john_smith`), so that methods that look at words take it for one. The sidecar
+of a release says of it `own list`, and nothing else: even a digest of a few names can be found by trying names. The run
+record (`--record`) has the digest, by which `verify`, `measure` and `report` know the file; without it, `verify` takes
+the steps with the name of the file (`--prepare`).
 
 This is a filter without any promise: a list finds what is on it, and takes for a name what only looks like one. How
 much it finds is measured below. It never stands in place of a method with a promise.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from coterie.core import registry
 from coterie.core.log import Log
 from coterie.core.params import with_values
-from coterie.core.people import person_in
 from coterie.core.promise import Case, Verdict, promise_class
 from coterie.errors import MissingError
 from coterie.promises import judge
@@ -43,4 +41,4 @@ def verify_foreign(
         published=published.frame.select(columns),
     )
     of_log = published if original is None else original
-    return replace(judge(case, (promised,)), person=person_in(of_log.settings))
+    return judge(case, (promised,)).about(of_log.settings, original)

@@ -21,7 +21,7 @@ from msgspec import Meta
 from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
 from coterie.core.log import Record, Release, Step
 from coterie.errors import InputError, InternalError, MissingError
-from coterie.steps import without_digests
+from coterie.steps import digested_text, public_text
 from coterie.writing.sidecar import Sidecar
 from coterie.writing.targets import is_same_file, put_in_place, refuse_record, temporary
 
@@ -49,6 +49,8 @@ class RunFile(Declared, frozen=True, kw_only=True):
     subjects: int
     rows: int
     history: tuple[Step, ...]
+    prepare: tuple[str, ...] = ()
+    """The prepare steps, with the digests of the files that they read. Empty in older records."""
     input_sha256: tuple[str, ...]
     input_digest: str = ""
     """Of the log, whatever it was read from; names depend on it. Empty in older records."""
@@ -155,18 +157,23 @@ def read_record(folder: Path) -> Record:
 def is_record_of(sidecar: Sidecar, record: Record) -> bool:
     """Whether a record was made with the release that a sidecar describes: names are keyed by what both say.
 
-    Of files that steps read a sidecar has the digest, which cannot be had where the file is no longer there; of those
-    that methods read, the last part of the name.
+    Of files that steps read a sidecar says nothing (older ones: the digest, which cannot be had where the file is no
+    longer there); of those that methods read, the last part of the name.
     """
     run = json.loads(json.dumps(record.run, default=list))  # numbers and texts, whether it was read or is at hand
     said = json.loads(json_bytes(sidecar))["parameters"]
-    steps = [without_digests(step["name"]) for step in run["history"] if step["name"] not in ("read", "synth")]
+    steps = [public_text(name) for name in steps_in(record)]
     alike = all(said.get(name) in (value, Path(str(value)).name) for name, value in run["parameters"].items())
     digested = bool(run.get("input_digest")) or run.get("format", FORMAT) < _DIGESTED
     digest = run.get("released_sha256", sidecar.sha256)
-    prepared = [without_digests(step) for step in sidecar.prepare]
+    prepared = [public_text(step) for step in sidecar.prepare]
     same = (run["method"], steps, digest) == (sidecar.method, prepared, sidecar.sha256)
     return same and alike and digested
+
+
+def steps_in(record: Record) -> list[str]:
+    """The prepare steps of a record's history, as they were written."""
+    return [step["name"] for step in record.run.get("history", ()) if step["name"] not in ("read", "synth")]
 
 
 def _tables(record: Record) -> dict[str, pl.LazyFrame]:
@@ -184,6 +191,7 @@ def _run_file(record: Record, tables: Mapping[str, pl.LazyFrame], sha256: str) -
         **record.run,
         "coterie": __version__,
         "format": FORMAT,
+        "prepare": [digested_text(name) for name in steps_in(record)],
         "released_sha256": sha256,
         "tables": columns,
     }

@@ -58,8 +58,13 @@ def is_one_file(sidecar: Sidecar) -> bool:
     return not sidecar.parts and not sidecar.table
 
 
-def file_checks(path: Path, frame: pl.LazyFrame, shape: Shape, sidecar: Sidecar) -> tuple[Check, ...]:
-    """Whether the files are whole, those of the sidecar, and as Coterie writes them; `frame` is what was read."""
+def file_checks(
+    path: Path, frame: pl.LazyFrame, shape: Shape, sidecar: Sidecar, original: Log | None = None
+) -> tuple[Check, ...]:
+    """Whether the files are whole, those of the sidecar, and as Coterie writes them; `frame` is what was read.
+
+    With the `original` also whether the sidecar tells who is counted in it.
+    """
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
     rows = frame.drop("bad")
     first = path / sidecar.parts[0].name if sidecar.parts else path
@@ -70,7 +75,7 @@ def file_checks(path: Path, frame: pl.LazyFrame, shape: Shape, sidecar: Sidecar)
         _check("readable", unread, "every line can be read", "cannot"),
         _digest(path, rows.select(shape.released), sidecar),
         _as_a_table(file) if sidecar.table else file,
-        consistent(sidecar, left_out),
+        consistent(sidecar, left_out, original),
     )
 
 

@@ -27,16 +27,16 @@ from coterie.core.declared import (
     json_object,
     keys_of,
 )
-from coterie.core.log import Record, Release
+from coterie.core.log import Log, Record, Release
 from coterie.core.params import File, params_of
 from coterie.core.parts import Part, Sha256, list_digest
 from coterie.core.parts import sidecar_path as sidecar_path
-from coterie.core.people import in_place_of_people, noun_in
+from coterie.core.people import ADDRESS_AND_AGENT, in_place_of_people, noun_in, person_in
 from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, to_dict
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
-from coterie.errors import CoterieError, InputError, ParameterError, UnknownNameError
-from coterie.steps import PrepareStep, public_text, step_of, with_file_in
+from coterie.errors import CoterieError, InputError, NotCheckableError, ParameterError, UnknownNameError
+from coterie.steps import PrepareStep, digested_text, lacks_file, public_text, step_of, with_file_in
 
 FORMAT = 5
 _WITHOUT_WORDS = 2  # the last format whose words were never compared
@@ -44,6 +44,8 @@ _WITHOUT_ROWS = 4  # the last one without a digest of the rows
 _WITH_EMPTY_NAMES = 4  # the last one whose text files had an empty column of names
 _WITHOUT_NOUNS = 3  # the last one whose words were those of search logs, whatever the shape
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
+_FOUND = ("counted", "told_apart_by")  # by which fields people are told apart, where nobody said it
+_OF_A_GATE = "windowed_counts"  # its parts come out before all of the log was read
 _MANY = 1 << 62  # users and rows: enough for any k
 NameOfDetail = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,39}\Z")]
 ParamNames = Annotated[str, Meta(pattern=r"^[^\s,=&;?#\"]{1,100}(?:,[^\s,=&;?#\"]{1,100}){0,9}\Z")]
@@ -68,13 +70,26 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     prepare: tuple[str, ...]
     """The steps that the log was prepared with."""
     reading: dict[
-        Literal["terms", "min_length", "words", "query_param", "columns", "details", "user_field", "date", "counted"],
+        Literal[
+            "terms",
+            "min_length",
+            "words",
+            "query_param",
+            "columns",
+            "details",
+            "user_field",
+            "date",
+            "counted",
+            "told_apart_by",
+        ],
         int | ParamNames | dict[str, str] | tuple[str, ...],
     ] = field(default_factory=dict)
     """How the log was read, where that was said or guessed: columns of a table, further details (`device`, or
     `device=COLUMN`), the field of the user, the day, the numbers that documents were made vectors by, the parameter
     that searches were read from; else empty. `counted` names the fields by which people were told apart where nobody
-    said which; sentences speak of sessions or addresses where it, or the column of users, is one."""
+    said which; sentences speak of sessions or addresses where it, or the column of users, is one. Beside a budget,
+    where nothing may depend on one row, `told_apart_by` names in its place all fields by which the format may tell
+    people apart."""
     sha256: Sha256
     """Of the released file; of a release of parts that of their list, as `sha256sum part-* | sha256sum` prints it."""
     rows_sha256: Annotated[str, Meta(pattern=r"^(?:[0-9a-f]{64})?\Z")] = ""
@@ -182,7 +197,7 @@ def read_sidecar(path: Path) -> Sidecar | None:
     except InputError:  # it repeats the names
         raise file.error("'details' are not names of further columns of that shape") from None
     kinds = {"query_param": str, "words": str, "user_field": str, "date": str, "columns": dict, "details": tuple,
-             "counted": str}  # fmt: skip
+             "counted": str, "told_apart_by": str}  # fmt: skip
     if any(not isinstance(value, kinds.get(name, int)) for name, value in sidecar.reading.items()):
         raise file.error("'reading' has a text in place of a number, or a number in place of a text")
     if sidecar.format > _WITHOUT_ROWS and not sidecar.rows_sha256:
@@ -201,8 +216,12 @@ def reading_like(path: str | Path, given: Mapping[str, Any] | None) -> Mapping[s
     said = {name: value for name, value in (given or {}).items() if value != {}}
     if sidecar is None:
         return said
-    how = {str(name): value for name, value in sidecar.reading.items() if name != "counted"}
-    return {**how, "guess": False, **said}
+    return {**read_again(sidecar.reading), **said}
+
+
+def read_again(settings: Mapping[Any, Any]) -> dict[str, Any]:
+    """The options that read a log again as these settings say that it was; what was found in its rows is none."""
+    return {**{name: value for name, value in settings.items() if name not in _FOUND}, "guess": False}
 
 
 def names_left_out(sidecar: Sidecar) -> bool:
@@ -210,8 +229,8 @@ def names_left_out(sidecar: Sidecar) -> bool:
     return sidecar.format > _WITH_EMPTY_NAMES
 
 
-def consistent(sidecar: Sidecar, left_out: tuple[str, ...] | None = None) -> Check:
-    """Whether what a sidecar tells people is what follows from its promises, its method and the file."""
+def consistent(sidecar: Sidecar, left_out: tuple[str, ...] | None = None, original: Log | None = None) -> Check:
+    """Whether what a sidecar tells people is what follows from its promises, its method, the file and the original."""
     detail = "the sidecar says what follows from its promises: parameters, sentences, limits, checks"
     if sidecar.method not in registry.names("methods"):
         needs = "the method that it names, which is not installed here"
@@ -220,20 +239,21 @@ def consistent(sidecar: Sidecar, left_out: tuple[str, ...] | None = None) -> Che
     faults = [
         *_wrong_parameters(sidecar, promises),
         *_wrong_regime(sidecar),
+        *_wrong_people(sidecar, original),
         *(check.name for check in sidecar.checks if check.status != "passed" and not _is_said(check, promises)),
         *(["left_out"] if left_out is not None and sidecar.left_out != left_out else []),
     ]
+    other_words = list(_other_words(sidecar, promises))
     if _is_of_today(sidecar):
-        for entry, promise in zip(sidecar.promises, promises, strict=True):
-            follow = _words_of(promise, noun_in(sidecar.reading))
-            faults += [name for name in ("headline", "sentence") if entry.get(name) != follow[name]]
-        faults += ["limits"] * (sidecar.limits != limits_of(promises))
+        faults += other_words
     elif not faults:
         needs = "the version of Coterie that wrote it: other versions may have other words"
         unlike = _unlike_regime(sidecar)
         if unlike:
             needs += f". Settings here are not those of the regime it names, as this version has it ({unlike})"
-        return Check(name="sidecar", status="not checked", detail=detail, needs=needs, carries_promise=bool(unlike))
+        # People sign these words. Those of this version are known to be true; others may say anything.
+        carries = bool(unlike or other_words)
+        return Check(name="sidecar", status="not checked", detail=detail, needs=needs, carries_promise=carries)
     return Check(
         name="sidecar",
         status="failed" if faults else "passed",
@@ -241,6 +261,16 @@ def consistent(sidecar: Sidecar, left_out: tuple[str, ...] | None = None) -> Che
         broken=len(faults),
         fault="things in it say something else" if faults else "",
     )
+
+
+def _other_words(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator[str]:
+    """What is told to people in other words than those of this version; format 1 had no headlines."""
+    for entry, promise in zip(sidecar.promises, promises, strict=True):
+        follow = _words_of(promise, noun_in(sidecar.reading))
+        told = {**entry, "headline": entry.get("headline", "" if _is_of_today(sidecar) else follow["headline"])}
+        yield from (name for name in ("headline", "sentence") if told.get(name) != follow[name])
+    if sidecar.limits != limits_of(promises):
+        yield "limits"
 
 
 def _is_said(check: Check, promises: Sequence[Promise]) -> bool:
@@ -316,6 +346,33 @@ def _wrong_regime(sidecar: Sidecar) -> Iterator[str]:
         yield "regime"
 
 
+def _wrong_people(sidecar: Sidecar, original: Log | None) -> Iterator[str]:
+    """`reading` where it says twice who is counted, or names others than the original, or people where there are none.
+
+    An original that does not know, such as a table with a column `user`, is compared only with what readers find out.
+    """
+    said = sidecar.reading
+    columns = said.get("columns")
+    ways = [name for name in (*_FOUND, "user_field") if name in said]
+    if said.get("counted") == ADDRESS_AND_AGENT:  # access logs have no fields of users, and nobody is told so
+        ways = ["counted"]
+    ways += ["columns"] * (isinstance(columns, Mapping) and "user" in columns)
+    if len(ways) > 1:
+        yield "reading"
+    if original is None:
+        return
+    own = original.told(private=hasattr(registry.method(sidecar.method), "spends"))
+    named, found = (set(filter(None, person_in(each).split(","))) for each in (said, own))
+    if sidecar.method == _OF_A_GATE and named and (named <= found or found <= named):
+        return
+    if named:
+        other = named != found and bool(found or ways[0] in _FOUND)
+    else:
+        other = bool(noun_in(own)) and _is_of_today(sidecar)
+    if other:
+        yield "reading"
+
+
 def _unlike_regime(sidecar: Sidecar) -> str:
     """Which settings are not those of the regime that is named, though nobody says that they were changed.
 
@@ -348,18 +405,34 @@ def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Seque
 def prepare_steps(sidecar: Sidecar, path: Path, record: Record | None = None) -> tuple[PrepareStep, ...]:
     """The steps that the log of a released file was prepared with; InputError where one of them is not known here.
 
-    Of a file that a step reads a sidecar has the digest alone. It is looked for where the private record says, then
-    beside the release, then here.
+    Of a file that a step reads the private record has name and digest, and a sidecar nothing; older ones have the
+    digest. It is looked for where the record says, then beside the release, then here.
     """
     done = [] if record is None else [step["name"] for step in record.run.get("history", ())]
     private = [name for name in done if name not in ("read", "synth")]
-    return tuple(_steps(sidecar.prepare, path, private))
+    digested = () if record is None else record.run.get("prepare") or tuple(map(digested_text, private))
+    known = {public_text(each): each for each in digested}
+    return tuple(_steps(tuple(known.get(text, text) for text in sidecar.prepare), path, private))
+
+
+def _tells_nothing(text: str) -> bool:
+    """Whether a step reads a file of which neither name nor digest is known."""
+    try:
+        return lacks_file(text) and public_text(text) == text
+    except CoterieError:
+        return False
 
 
 def _steps(texts: tuple[str, ...], path: Path, private: Sequence[str]) -> Iterator[PrepareStep]:
     known = ", ".join(registry.names("steps"))
     for number, text in enumerate(texts, 1):
         found = _first_step(text, path, private[number - 1 : number])
+        if found is None and _tells_nothing(text):
+            raise NotCheckableError(
+                f"{path.name}: 'prepare' (item {number}) in its sidecar is a step with a list of one's own, of which a "
+                f"sidecar tells nothing. Give the run record (--record), which knows the file, or the steps with its "
+                f"name (verify --prepare)."
+            )
         if found is None:
             fault = f"'prepare' (item {number}) is not a step that is known here ({known}), or its parameters are wrong"
             if "(" in text:
@@ -371,13 +444,14 @@ def _steps(texts: tuple[str, ...], path: Path, private: Sequence[str]) -> Iterat
 def _first_step(text: str, path: Path, private: Sequence[str]) -> PrepareStep | None:
     """The step of a text, with its file as the record has it, beside the release, or here."""
     try:
-        spelled_so = [each for each in private if public_text(each) == text]
+        spelled_so = [each for each in private if digested_text(each) == text]
         for candidate in (
             *spelled_so,
             *(with_file_in(text, folder) for folder in (path.absolute().parent, Path.cwd())),
         ):
             with suppress(CoterieError):  # it repeats the text
-                return step_of(candidate)
+                if not lacks_file(candidate):
+                    return step_of(candidate)
     except CoterieError:
         return None
     return None

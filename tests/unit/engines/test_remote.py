@@ -69,3 +69,31 @@ def test_a_task_has_one_thread(monkeypatch):
     Piece(lambda rows: rows, ({"n": pl.Int64()},)).elsewhere(pl.DataFrame({"n": [1]}))
     assert thread_count() == 1
     assert remote.table_of(pl.LazyFrame()) is None
+
+
+class _Panic(BaseException):
+    """As polars has them: no Exception."""
+
+
+def test_panics_do_not_show_values():
+    def panic(*_):
+        raise _Panic("kim typed this")
+
+    piece = Piece(lambda rows: rows, ({"t": pl.String()},))
+    piece.work = panic
+    for run in (lambda: piece(pl.DataFrame({"t": ["x"]})), lambda: list(remote.guarded(panic)(iter(())))):
+        with pytest.raises((InternalError, RuntimeError)) as failure:
+            run()
+        assert "kim" not in str(failure.value)
+        assert failure.value.__suppress_context__
+
+
+@pytest.mark.parametrize("ending", [GeneratorExit, KeyboardInterrupt, SystemExit])
+def test_what_ends_a_task_is_no_fault(ending):
+    def end(*_):
+        raise ending
+
+    piece = Piece(lambda rows: rows, ({"t": pl.String()},))
+    piece.work = end
+    with pytest.raises(ending):
+        piece(pl.DataFrame({"t": ["x"]}))

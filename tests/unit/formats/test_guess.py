@@ -363,3 +363,21 @@ def test_no_epsilon_covers_a_guess(write):
     with pytest.raises(ParameterError, match=r"guessed by looking at rows.*--columns query=q,user=cookie,time=ts"):
         method.refuse(coterie.read(path))
     method.refuse(coterie.read(path, columns={"query": "q", "user": "cookie", "time": "ts"}))
+
+
+@pytest.mark.parametrize(
+    ("session", "person"),
+    [("sesion", "cliente"), ("sessie", "klant"), ("Sitzung", "Mitglied"), ("sessione", "codice_fiscale"),
+     ("sessão", "cpf"), ("sesión", "dni"), ("id_session", "abonné"), ("sitzung", "kundennummer")],
+)  # fmt: skip
+def test_a_session_is_not_taken_for_a_person_where_one_is_named(tmp_path, session, person):
+    (tmp_path / "log.csv").write_text(table([session, person, "query"], ["s{n}", "p{who}", "tea"]), encoding="utf-8")
+    with pytest.raises(InputError, match="--columns"):
+        coterie.read(tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize("answer", ["ja", "Nein", "sí", "CONS/{n}", "oui"])
+def test_answers_and_codes_are_no_searches(tmp_path, answer):
+    (tmp_path / "log.csv").write_text(table(["user", "consulta"], ["u{who}", answer]), encoding="utf-8")
+    with pytest.raises(InputError):
+        coterie.read(tmp_path / "log.csv")

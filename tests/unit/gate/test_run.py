@@ -424,3 +424,20 @@ def test_a_part_tells_of_everybody_who_was_counted_in_it(tmp_path, monkeypatch, 
     sidecar = json.loads(part.read_text())
     assert sidecar["reading"]["counted"] == "user_id,client_id"
     assert "some searches have no user_id, and were counted by client_id" in " ".join(sidecar["warnings"])
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_field_that_names_requests_is_asked_about_however_small_pieces_are(tmp_path, monkeypatch, restarted):
+    """A first piece of a few rows says nothing; the first hundreds do. Whoever names the field is not asked."""
+    lines = [_ubi(n, {"client_id": f"request-{n}"}) for n in range(400)]
+    monkeypatch.setattr(follow, "CHUNK", 10 * len(lines[0]))
+    log = tmp_path / "ubi.ndjson"
+    if restarted:
+        log.write_text("".join(lines[:50]))
+        _run(tmp_path, log, keep_open=True)
+    log.write_text("".join(lines))
+    with pytest.raises(InputError, match="--user-field NAME"):
+        _run(tmp_path, log)
+    assert not list((tmp_path / "out").glob("part-*.tsv"))
+    (tmp_path / "said").mkdir()
+    assert _run(tmp_path / "said", log, reading={"user_field": "client_id"})["events"] == 400

@@ -16,6 +16,7 @@ from coterie.promises._names import names_of
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.testing import queries_log
+from tests.helpers.broken_methods import times_of_one_member
 from tests.helpers.hand_made import case_of, check_of, log_of
 
 RUN = {"seed": 11}
@@ -230,6 +231,41 @@ def test_exact_times_of_one_person():
     assert _check("averages", exact).broken >= 20
     averaged = [{**row, "time": row["time"] + timedelta(seconds=20)} for row in exact]
     assert _check("averages", averaged).broken == 0
+
+
+@pytest.fixture(scope="module")
+def people_log():
+    return coterie.prepare(coterie.read("synth:users=60,seed=5"))
+
+
+@pytest.mark.parametrize(("times", "unit"), [("hour", "1h"), ("day", "1d"), ("week", "1w")])
+def test_hours_and_days_of_one_person(people_log, times, unit):
+    """A query that several typed has an average; not the hour of one of them, though it looks like one."""
+    release = coterie.anonymize(people_log, Microaggregate(k=5, times=times), seed=1)
+    subjects, promises = release.record.subjects, release.promises
+
+    def averages(rows):
+        return check_of(judge(case_of(rows, people_log, run=release.record.run), promises), "averages")
+
+    rows = release.to_polars()
+    assert averages(rows).status == "passed"
+    assert f"others rarely the {times} of one of them" in averages(rows).detail
+    forged = times_of_one_member(rows.lazy(), subjects, people_log, unit).collect().sort(people_log.shape.order)
+    assert averages(forged).broken >= 20
+    if times == "hour":  # half of them is enough
+        some = pl.col("query").rank("dense") % 2 == 0
+        part = times_of_one_member(rows.lazy().filter(some), subjects, people_log, unit).collect()
+        mixed = pl.concat([rows.filter(~some), part.select(rows.columns)]).sort(people_log.shape.order)
+        assert averages(mixed).broken >= 10
+
+
+def test_hours_of_one_person_are_counted():
+    several = OWN.frame.with_columns(pl.col("query").str.replace("^. ", ""))
+    log = replace(OWN, frame=several.with_columns(pl.col("time") + pl.col("user").rank("dense") * timedelta(days=1)))
+    rows = _profile([str(n) for n in range(30)], time=DAY + timedelta(days=2, hours=3))
+    promise = UserKAnonymity(k=5, times="hour")
+    check = check_of(judge(case_of(rows, log, run=RUN), (promise,)), "averages")
+    assert check.how.startswith("30 % of these rows have a day, time or rank that one of them alone had")
 
 
 def test_a_largest_share():

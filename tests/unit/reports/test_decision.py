@@ -130,6 +130,22 @@ def test_whoever_chooses_the_measures_does_not_choose_the_verdict(skipped):
     assert _outcomes(sheet)[risk] == "above"
 
 
+def test_what_is_kept_beside_queries_has_to_be_attacked_too():
+    """Exact times and pages find people, and no attack that is measured looks at them."""
+    sheet = _decide(_release(NAMELESS, promise=QueryKAnonymity(k=10), params={"k": 10, "attrs": "keep"}))
+    assert _outcomes(sheet)["singling out"] == "measured in part"
+    assert _outcomes(sheet)["linkability"] == "measured in part"
+    assert "attrs = keep" in sheet.weighings[0].lines[0].verdict
+    assert sheet.recommended is None
+
+
+def test_thresholds_above_one_in_k_are_named():
+    lax = About(thresholds=Thresholds(singling_out=100, inference=9))
+    advice = _decide(_release(GROUPED), about=lax).advice
+    assert "Thresholds above 1 in k (10.0%) were given by hand (--about): singling out 100.0%." in advice
+    assert "by hand" not in _decide(_release(GROUPED), about=About(thresholds=Thresholds(inference=9))).advice
+
+
 def _without(*names):
     return {key: value for key, value in GROUPED.items() if key[0] not in names}
 

@@ -6,6 +6,7 @@ Covers: text/full_names.py.
 import hashlib
 import json
 from datetime import datetime
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
+from coterie.cli.main import run as run_cli
 from coterie.core.shapes import VISITS
-from coterie.errors import InputError, ParameterError
+from coterie.errors import InputError, NotCheckableError, ParameterError
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.steps import public_text, without_digests
+from coterie.steps import digested_text, public_text, with_file_in
 from coterie.steps.names import Names
 from coterie.text import full_names
 from coterie.text.full_names import has_name, names_joined
@@ -137,7 +139,7 @@ def test_paths_of_access_logs_have_hardly_any():
 
 
 def test_where_a_list_of_ones_own_lies_is_not_told(tmp_path, monkeypatch):
-    """The sidecar has the digest of the file; verify finds it beside the release, here, or where the record says."""
+    """The sidecar has nothing of the file; verify finds it beside the release, here, or elsewhere by the record."""
     home, out, record = tmp_path / "qz home", tmp_path / "out", tmp_path / "record"
     home.mkdir()
     out.mkdir()
@@ -148,33 +150,106 @@ def test_where_a_list_of_ones_own_lies_is_not_told(tmp_path, monkeypatch):
     coterie.write(coterie.anonymize(log, SuppressRare(k=3, users="day"), seed=1), out / "safe.tsv", record=record)
     told = json.loads((out / "safe.tsv.json").read_text())
     digest = hashlib.sha256(own.read_bytes()).hexdigest()
-    assert told["prepare"] == ["normalize", f'names(listed="own list sha256:{digest}")']
-    assert not any(word in (out / "safe.tsv.json").read_text() for word in ("qz", "patients"))
+    assert told["prepare"] == ["normalize", 'names(listed="own list")']
+    private = json.loads((record / "run.json").read_text())
+    assert private["prepare"] == ["normalize", f'names(listed="own list sha256:{digest}")']
+    assert not any(word in (out / "safe.tsv.json").read_text() for word in ("qz", "patients", digest))
     assert coterie.verify(out / "safe.tsv", raw, record=record).exit_code == 0
     assert coterie.load_release(out / "safe.tsv", record).log.steps == log.steps
-    with pytest.raises(InputError, match="must lie beside the release as it was"):
-        coterie.verify(out / "safe.tsv", raw)
-    monkeypatch.chdir(home)
-    assert coterie.verify(out / "safe.tsv", raw).exit_code == 3  # names need the record
+    (out / "own list").write_text("somebody else\n")  # nothing but a name
+    for folder in (home, out):  # where the file is, or one of that name: nobody knows whether it is the list
+        monkeypatch.chdir(folder)
+        with pytest.raises(NotCheckableError, match=r"run record \(--record\).*verify --prepare") as needed:
+            coterie.verify(out / "safe.tsv", raw)
+        assert needed.value.exit_code == 3
+    named = ["normalize", Names(listed=str(own))]
+    assert coterie.verify(out / "safe.tsv", raw, steps=named).exit_code == 3  # names need the record
     monkeypatch.chdir(tmp_path)
-    (out / "another name.txt").write_bytes(own.read_bytes())
-    assert not coterie.verify(out / "safe.tsv", raw).broken
-    (out / "another name.txt").write_text("somebody else\n")
-    with pytest.raises(InputError, match="must lie beside the release as it was"):
-        coterie.verify(out / "safe.tsv", raw)
-    own.unlink()  # the record still is the record of this release
+    own.rename(out / "another name.txt")
+    assert coterie.verify(out / "safe.tsv", raw, record=record).exit_code == 0
+    (out / "another name.txt").write_text("somebody else\n")  # the record still is the record of this release
     with pytest.raises(InputError, match="must lie beside the release as it was"):
         coterie.verify(out / "safe.tsv", raw, record=record)
+    own.write_text("somebody else\n")
+    with pytest.raises(InputError, match="must lie beside the release as it was"):
+        coterie.verify(out / "safe.tsv", raw, record=record)
+
+
+def test_a_record_that_was_not_written(own, tmp_path):
+    raw = log_of([{"user": user, "query": "tea", "time": DAY} for user in "abc"])
+    release = coterie.anonymize(coterie.prepare(raw, [Names(listed=str(own))]), SuppressRare(k=3), seed=1)
+    coterie.write(release, tmp_path / "safe.tsv")
+    assert coterie.verify(tmp_path / "safe.tsv", raw, record=release.record).exit_code == 0
+
+
+def test_the_command_line_says_that_the_list_is_needed(own, tmp_path, monkeypatch, capsys):
+    log, safe, record = tmp_path / "log.csv", tmp_path / "safe.tsv", tmp_path / "record"
+    log.write_text("user,query\n" + "".join(f"{user},tea\n" for user in "abc"))
+    steps = f'normalize,names(listed="{own}")'
+    given = ("--k", "3", "--prepare", steps, "-o", safe, "--record", record, "-q")
+
+    def run(*words):
+        monkeypatch.setattr("sys.argv", ["coterie", *map(str, words)])
+        return run_cli()
+
+    assert run("anonymize", "suppress_rare", log, *given) == 0
+    capsys.readouterr()
+    assert run("verify", safe, "--original", log) == 3
+    told = capsys.readouterr()
+    assert "list of one's own" in told.err
+    assert Path(own).name not in told.out + told.err
+    assert run("verify", safe, "--original", log, "--record", record) == 0
+    assert run("verify", safe, "--original", log, "--prepare", steps) == 0
+
+
+def test_a_sidecar_that_has_the_digest_of_the_file(tmp_path, monkeypatch):
+    """As it was written before: the file of that digest is found beside the release, or here."""
+    raw = log_of([{"user": user, "query": query} for user in "abc" for query in ("tea", "kim lee shop")])
+    home, out = tmp_path / "home", tmp_path / "out"
+    home.mkdir()
+    out.mkdir()
+    own, safe, sidecar, record = home / "own.txt", out / "safe.tsv", out / "safe.tsv.json", tmp_path / "record"
+    own.write_text("kim lee\n")
+    log = coterie.prepare(raw, ["normalize", Names(listed=str(own))])
+    coterie.write(coterie.anonymize(log, SuppressRare(k=3), seed=1), safe, record=record)
+    old = ["normalize", digested_text(log.steps[-1])]
+    sidecar.write_text(json.dumps({**json.loads(sidecar.read_text()), "prepare": old}))
+    run = json.loads((record / "run.json").read_text())
+    del run["prepare"]
+    (record / "run.json").write_text(json.dumps(run))
+    assert coterie.verify(safe, raw, record=record).exit_code == 0
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="must lie beside the release as it was"):
+        coterie.verify(safe, raw)
+    monkeypatch.chdir(home)
+    assert coterie.verify(safe, raw).exit_code == 0
+    own.write_text("somebody else\n")
+    with pytest.raises(InputError, match="must lie beside the release as it was"):
+        coterie.verify(safe, raw, record=record)
+
+
+def test_files_are_digested_only_where_there_is_a_digest_to_compare_with(own, monkeypatch):
+    digested = digested_text(f'names(listed="{own}")')
+    looked_at = []
+    monkeypatch.setattr("coterie.steps._spelling._digest", lambda file: looked_at.append(file) or "")
+    assert with_file_in('names(listed="own list")', Path(own).parent) == 'names(listed="own list")'
+    assert with_file_in("normalize", Path(own).parent) == "normalize"
+    assert not looked_at
+    assert with_file_in(digested, Path(own).parent) == digested
+    assert looked_at
 
 
 def test_how_steps_are_shown(own):
     assert public_text("names(found=join)") == "names(found=join)"
     assert public_text("normalize") == "normalize"
     shown = public_text(f'names(listed="{own}", found=join)')
-    assert shown.startswith('names(listed="own list sha256:')
-    assert public_text(shown) == shown
-    assert public_text('names(listed="no such file.txt")') == without_digests(shown.replace(", found=join", ""))
-    assert without_digests(shown) == 'names(listed="own list", found=join)'
+    assert shown == public_text(shown) == 'names(listed="own list", found=join)'
+    assert public_text('names(listed="no such file.txt")') == 'names(listed="own list")'
+    digested = digested_text(f'names(listed="{own}", found=join)')
+    assert digested.startswith('names(listed="own list sha256:')
+    assert digested_text(digested) == digested
+    assert digested_text('names(listed="no such file.txt")') == 'names(listed="own list")'
+    assert public_text(digested) == shown
 
 
 def test_a_sidecar_that_has_the_name_of_the_file(tmp_path):

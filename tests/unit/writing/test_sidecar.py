@@ -130,7 +130,8 @@ def test_a_sidecar_of_format_1_is_read(written):
     assert sidecar.promised == (QueryKAnonymity(k=3),)
     assert sidecar.checks[0].text == "at least 3 users behind each released query; 17 looked at"
     assert sidecar.checks[0].looked_at is None
-    assert coterie.verify(path, _tea()).exit_code == 0
+    verdict = coterie.verify(path, _tea())
+    assert (verdict.exit_code, [check.name for check in verdict.unchecked]) == (3, ["sidecar"]), "it has other words"
     assert coterie.load_release(path).headline == "k = 3"
 
 
@@ -399,11 +400,21 @@ def test_nothing_follows_from_a_method_that_is_not_installed(tmp_path):
     assert (check.status, check.carries_promise) == ("not checked", True)
 
 
+def _at_another_version(path, data):
+    _put(path, {**data, "coterie": "0.0.1"})
+    verdict = coterie.verify(path, _tea())
+    return verdict.exit_code, next(check for check in verdict.checks if check.name == "sidecar")
+
+
 def test_words_of_another_version_are_not_compared(written):
+    """They may say anything: then the promise that people read was not checked, exit 3. Those of today are true."""
     path, data = written
-    _put(path, {**data, "coterie": "0.0.1", "limits": ["Other words."]})
-    check = next(check for check in coterie.verify(path).checks if check.name == "sidecar")
-    assert check.status == "not checked"
+    (promise,) = data["promises"]
+    assert _at_another_version(path, data)[0] == 0
+    for other in ({"sentence": "Nobody can be found."}, {"headline": "k = 50"}):
+        assert _at_another_version(path, {**data, "promises": [{**promise, **other}]})[0] == 3
+    code, check = _at_another_version(path, {**data, "limits": ["Other words."]})
+    assert (code, check.status, check.carries_promise) == (3, "not checked", True)
     assert check.text.endswith("needs the version of Coterie that wrote it: other versions may have other words")
     _put(path, {**data, "coterie": "0.0.1", "parameters": {**data["parameters"], "k": 500}})
     assert coterie.verify(path, _tea()).exit_code == 1
