@@ -25,7 +25,8 @@ from coterie.core.files import head as head_of
 from coterie.core.log import Log, Step
 from coterie.core.scratch import Scratch, disk_is_full, in_memory
 from coterie.core.shapes import TERMS, Shape
-from coterie.engines.spark import Spark, addresses
+from coterie.engines.spark import Spark
+from coterie.engines.spark_files import addresses
 from coterie.errors import InputError, MissingError, NoRowsError, ParameterError
 from coterie.formats import table
 from coterie.formats._guess import LOOKED_AT
