@@ -47,6 +47,7 @@ from coterie.engines.parcels import (
     unpacking,
 )
 from coterie.engines.remote import Piece, Remote, Schema, Table, empty, refuse_versions, said, too_large, versions
+from coterie.engines.spark_files import addresses
 from coterie.errors import CoterieError, InputError, InternalError, MissingError, ParameterError
 
 if TYPE_CHECKING:
@@ -69,7 +70,6 @@ _OURS = {  # of sessions that are made here, unless their settings say otherwise
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_AT_ONCE),
 }
 
-_PATTERN_SIGNS, _ESCAPED = re.compile(r"[\\*?\[\]{}]"), r"\\\g<0>"
 _ADVICE = {
     "spark.io.encryption.enabled": "shuffle files hold users and queries; set it to true, or encrypt the disks",
     "spark.network.crypto.enabled": "rows and keys cross the network in the clear; set it, and spark.authenticate",
@@ -206,22 +206,6 @@ def _sentence(message: str, kind: str, error: BaseException) -> CoterieError:
         f"Spark failed ({condition}). Its message may hold values of the log, so it is not shown; the logs of the "
         f"driver have it."
     )
-
-
-# --- files -----------------------------------------------------------------------------------------
-
-
-def addresses(files: Sequence[Path]) -> list[str]:
-    """Files of this machine as paths for Spark, which takes paths for patterns, and leaves out some names."""
-    for file in files:
-        if file.name.startswith(("_", ".")) or file.name.endswith("._COPYING_"):
-            raise InputError(
-                f"{file.name}: Spark leaves out files whose names begin with _ or a dot. Rename it, or leave out "
-                f"--engine."
-            )
-        if ":" in file.name:
-            raise InputError(f"{file.name}: Spark cannot read a file with a colon in its name. Rename it.")
-    return [f"file:{_PATTERN_SIGNS.sub(_ESCAPED, str(file.absolute()))}" for file in files]
 
 
 # --- tables ----------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ counted but not located.
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,8 @@ from coterie.core.files import head as head_of
 from coterie.core.log import Log, Step
 from coterie.core.scratch import Scratch, disk_is_full, in_memory
 from coterie.core.shapes import TERMS, Shape
-from coterie.engines.spark import Spark, addresses
+from coterie.engines.spark import Spark
+from coterie.engines.spark_files import addresses
 from coterie.errors import InputError, MissingError, NoRowsError, ParameterError
 from coterie.formats import table
 from coterie.formats._guess import LOOKED_AT
@@ -150,7 +152,7 @@ def _as_settled(source: Source, loaded: Loaded, options: Options) -> tuple[bytes
     if kind == "json":
         raise ParameterError("JSON with documents over several lines is read on one machine; leave out --engine.")
     first = source.head()[0]
-    if kind == "csv" and not table.is_one_record(first, table.delimiter_of(first)):
+    if kind == "csv" and not _is_one_record(first, table.delimiter_of(first)):
         raise ParameterError(f"{source.label}: a quote in the header is not closed.{_BROKEN_LINES}")
     settled = replace(options, columns=loaded.columns, guess=False)
     shape, columns = table.columns_of(table.column_names(source), settled, kind != "jsonl")
@@ -202,8 +204,20 @@ def _parsed(name: str, options: Options, header: bytes, lines: pl.LazyFrame) -> 
 def _records(lines: Sequence[bytes], mark: str) -> list[bytes]:
     """The lines of a csv file that are a record each; with a piece of one, a reader would take the lines behind it."""
     return [
-        line for line in lines if b'"' not in line or table.is_one_record(line.decode(errors="replace"), mark)
+        line for line in lines if b'"' not in line or _is_one_record(line.decode(errors="replace"), mark)
     ]  # fmt: skip
+
+
+def _is_one_record(line: str, mark: str) -> bool:
+    """Whether a line of a csv file is a record by itself, not a piece of one with a line break inside of quotes."""
+    if '"' not in line:
+        return True
+    reader = csv.reader([line.replace("\r", " ") + "\n", "\n"], delimiter=mark)
+    try:
+        next(reader)
+    except csv.Error:
+        return False
+    return line.count('"') % 2 == 0 and reader.line_num == 1
 
 
 def _rows_of(module: Any, lines: Sequence[bytes], options: Options) -> pl.DataFrame:

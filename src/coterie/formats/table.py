@@ -533,18 +533,6 @@ def csv_records(path: Path, names: list[str], at: list[int], mark: str = ",") ->
         yield start, [] if bad else [fields[i] for i in at], bad
 
 
-def is_one_record(line: str, mark: str) -> bool:
-    """Whether a line of a csv file is a record by itself, not a piece of one with a line break inside of quotes."""
-    if '"' not in line:
-        return True
-    reader = _csv_reader([f"{line}\n", "\n"], mark)
-    try:
-        next(reader)
-    except csv.Error:
-        return False
-    return line.count('"') % 2 == 0 and reader.line_num == 1
-
-
 def _csv_reader(lines: Iterable[str], mark: str = ",") -> Any:
     # A break inside a value becomes a space anyway, and the reader refuses lone ones.
     return csv.reader((line.replace("\r\n", "\n").replace("\r", " ") for line in lines), delimiter=mark)

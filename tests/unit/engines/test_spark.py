@@ -1,7 +1,5 @@
 """What can be said about a cluster without one; tests/spark has the others."""
 
-from pathlib import Path
-
 import pytest
 
 from coterie.engines import spark
@@ -63,16 +61,3 @@ def test_settings_of_people_are_left_alone(tmp_path, monkeypatch):
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")
     monkeypatch.setenv("SPARK_HOME", str(tmp_path / "nowhere"))
     assert spark._settings_elsewhere() == set()
-
-
-def test_files_become_paths_that_are_no_patterns():
-    files = ["/a/log[1].csv", "/a/a b.csv", "/a/{x,y}*?.csv", "/a/b\\c.csv"]
-    assert spark.addresses(list(map(Path, files))) == [
-        "file:/a/log\\[1\\].csv", "file:/a/a b.csv", "file:/a/\\{x,y\\}\\*\\?.csv", "file:/a/b\\\\c.csv"
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ["_r.parquet", ".r.parquet", "r.parquet._COPYING_", "r:1.parquet"])
-def test_names_that_spark_does_not_read_are_refused(name):
-    with pytest.raises(InputError, match="Rename it"):
-        spark.addresses([Path("/a") / name])
