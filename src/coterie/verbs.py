@@ -375,7 +375,7 @@ def verify(
     checks = len(said.checks) if k is None else None  # when it was made, it passed as many
     verdict = judge(case, promises if k is None else with_k(promises, k), partial(progress, "verify"), checks)
     progress("verify: file")
-    of_file = file_checks(path, frame, shape, said, original)
+    of_file = file_checks(path, frame, shape, said, original, verdict.checks)
     return replace(verdict.about(said.reading, original), checks=(*of_file, *verdict.checks))
 
 

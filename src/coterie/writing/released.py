@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,11 +60,17 @@ def is_one_file(sidecar: Sidecar) -> bool:
 
 
 def file_checks(
-    path: Path, frame: pl.LazyFrame, shape: Shape, sidecar: Sidecar, original: Log | None = None
+    path: Path,
+    frame: pl.LazyFrame,
+    shape: Shape,
+    sidecar: Sidecar,
+    original: Log | None = None,
+    made: Sequence[Check] = (),
 ) -> tuple[Check, ...]:
     """Whether the files are whole, those of the sidecar, and as Coterie writes them; `frame` is what was read.
 
-    With the `original` also whether the sidecar tells who is counted in it.
+    With the `original` also whether the sidecar tells who is counted in it, and with the checks that were `made`
+    whether it tells of them.
     """
     unread = frame.select(pl.col("bad").is_not_null().sum()).collect(engine="streaming").item()
     rows = frame.drop("bad")
@@ -75,7 +82,7 @@ def file_checks(
         _check("readable", unread, "every line can be read", "cannot"),
         _digest(path, rows.select(shape.released), sidecar),
         _as_a_table(file) if sidecar.table else file,
-        consistent(sidecar, left_out, original),
+        consistent(sidecar, left_out, original, made),
     )
 
 

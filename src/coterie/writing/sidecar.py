@@ -229,8 +229,16 @@ def names_left_out(sidecar: Sidecar) -> bool:
     return sidecar.format > _WITH_EMPTY_NAMES
 
 
-def consistent(sidecar: Sidecar, left_out: tuple[str, ...] | None = None, original: Log | None = None) -> Check:
-    """Whether what a sidecar tells people is what follows from its promises, its method, the file and the original."""
+def consistent(
+    sidecar: Sidecar,
+    left_out: tuple[str, ...] | None = None,
+    original: Log | None = None,
+    made: Sequence[Check] = (),
+) -> Check:
+    """Whether what a sidecar tells people is what follows from its promises, its method, the file and the original.
+
+    `made` are the checks of its promises as they were made now.
+    """
     detail = "the sidecar says what follows from its promises: parameters, sentences, limits, checks"
     if sidecar.method not in registry.names("methods"):
         needs = "the method that it names, which is not installed here"
@@ -240,6 +248,7 @@ def consistent(sidecar: Sidecar, left_out: tuple[str, ...] | None = None, origin
         *_wrong_parameters(sidecar, promises),
         *_wrong_regime(sidecar),
         *_wrong_people(sidecar, original),
+        *_left_out_checks(sidecar, made),
         *(check.name for check in sidecar.checks if check.status != "passed" and not _is_said(check, promises)),
         *(["left_out"] if left_out is not None and sidecar.left_out != left_out else []),
     ]
@@ -271,6 +280,14 @@ def _other_words(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator[str]
         yield from (name for name in ("headline", "sentence") if told.get(name) != follow[name])
     if sidecar.limits != limits_of(promises):
         yield "limits"
+
+
+def _left_out_checks(sidecar: Sidecar, made: Sequence[Check]) -> Iterator[str]:
+    """Checks that pass now, and that were not made when it was written; a gate writes parts without the log."""
+    if _is_of_today(sidecar) and sidecar.format == FORMAT:
+        told = {check.name for check in sidecar.checks}
+        could = (check for check in made if not (sidecar.method == _OF_A_GATE and check.needs_original))
+        yield from (check.name for check in could if check.status == "passed" and check.name not in told)
 
 
 def _is_said(check: Check, promises: Sequence[Promise]) -> bool:
