@@ -219,7 +219,7 @@ def test_every_key_but_some_is_needed(record, tmp_path, key):
     data = json.loads((tmp_path / "r" / "run.json").read_text())
     del data[key]
     (tmp_path / "r" / "run.json").write_text(json.dumps(data))
-    if key in ("coterie", "learning_seed", "input_digest", "groups", "groups_of", "warnings"):
+    if key in ("coterie", "learning_seed", "input_digest", "groups", "groups_of", "prepare", "warnings"):
         assert read_record(tmp_path / "r").run["method"] == "suppress_rare"
         return
     with pytest.raises(InputError, match=f"'{key}' is missing"):
