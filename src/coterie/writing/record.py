@@ -20,7 +20,7 @@ from msgspec import Meta
 
 from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
 from coterie.core.log import Record, Release, Step
-from coterie.errors import InputError, InternalError, MissingError
+from coterie.errors import CoterieError, InputError, InternalError, MissingError
 from coterie.steps import digested_text, public_text
 from coterie.writing.sidecar import Sidecar
 from coterie.writing.targets import is_same_file, put_in_place, refuse_record, temporary
@@ -176,6 +176,13 @@ def steps_in(record: Record) -> list[str]:
     return [step["name"] for step in record.run.get("history", ()) if step["name"] not in ("read", "synth")]
 
 
+def _digested(name: str) -> str:
+    try:
+        return digested_text(name)
+    except CoterieError:  # a step that is not known here reads no file that is known
+        return name
+
+
 def _tables(record: Record) -> dict[str, pl.LazyFrame]:
     if taken := {_SUBJECTS, _ROWS} & set(record.tables):
         raise InternalError(f"Evidence cannot be called {' or '.join(sorted(taken))}: every record has such a table.")
@@ -191,7 +198,7 @@ def _run_file(record: Record, tables: Mapping[str, pl.LazyFrame], sha256: str) -
         **record.run,
         "coterie": __version__,
         "format": FORMAT,
-        "prepare": [digested_text(name) for name in steps_in(record)],
+        "prepare": record.run.get("prepare") or [_digested(name) for name in steps_in(record)],
         "released_sha256": sha256,
         "tables": columns,
     }
