@@ -126,6 +126,7 @@ def test_days_tell_more_than_words(monkeypatch):
     day = pl.col("time").dt.truncate("1d")
     monkeypatch.setattr(models.profiles, "_with_times_cut", lambda profiles, *_: profiles.with_columns(day))
     monkeypatch.setattr(_people, "_FINER_THAN_MONTHS", ())  # the judge would not let such a release pass
+    monkeypatch.setattr(_people, "_of_one_at", lambda *_: dict.fromkeys(("fine", "at_one", "beside_one"), 0))
     found = scores_of(log, coterie.anonymize(log, replace(method, times="day"), seed=3), "attribution")
     assert found["days.given"] > found["given"] + 30
     assert found["days.excess.low"] > found["excess.high"]

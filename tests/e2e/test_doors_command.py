@@ -112,7 +112,7 @@ def test_what_a_report_lacks_without_a_record_is_said(coterie, own, tmp_path):
     coterie("anonymize", "microaggregate", own, "-o", out, "-k", "3", "--record", tmp_path / "record")
     without = coterie("report", out, "-O", own, "-o", page)
     assert "need --record DIR: " in " ".join(without.err.split())
-    assert "(--record DIR), which is kept only if it is asked for" in " ".join(page.read_text().split())
+    assert "Some attacks need --record, given when the release is made." in " ".join(page.read_text().split())
     record = ("--record", tmp_path / "record")
     given = coterie("report", out, "-O", own, "-o", page, *record, "--force")
     assert "--record" not in given.err

@@ -18,7 +18,7 @@ def small(tmp_path_factory):
         (["verify", "OUT"], "give --original LOG, or leave out --engine."),
         (["verify", "LOG", "-O", "LOG", "--promise", "query_k_anonymity", "-k", "2"],
          "A file without a sidecar is verified on one machine; leave out --engine."),
-        (["measure", "OUT", "linkage", "-O", "LOG"], "The measure 'linkage' runs on one machine; leave out --engine."),
+        (["measure", "OUT", "relink", "-O", "LOG"], "The measure 'relink' runs on one machine; leave out --engine."),
         (["verify", "OUT", "-O", "LOG", "--engine", "cluster"], "--engine is one of: spark://HOST:PORT"),
         (["measure", "OUT", "-O", "LOG", "--engine", "cluster"], "--engine is one of: spark://HOST:PORT"),
     ],

@@ -38,7 +38,7 @@ OUTCOMES: dict[Outcome, str] = {
     "above": "above the threshold",
     "not shown to be within": "its interval reaches beyond the threshold: too few people to tell",
     "no threshold": "no k, and no threshold was given",
-    "measured in part": "not above the threshold by what was measured; other attacks were left out",
+    "measured in part": "not above, but not all attacks were tried",
     "not measured": "not measured",
     "not told": NOT_TOLD,
     "within": "not above the threshold",
@@ -52,7 +52,7 @@ _MORE_PEOPLE = (
     "or of a longer time, tells."
 )
 _GIVE_THRESHOLDS = "Give thresholds: [thresholds] in the file of --about."
-_KEPT_WHOLE = "no attack was measured that knows what accompanies queries, all of which is kept (attrs = keep)"
+_KEPT_WHOLE = "not above, but no attack knows what is kept beside queries (attrs = keep)"
 _TOLD = 3
 _OWN_THRESHOLDS = (
     "Each release is weighed against its own 1 in k, so a larger k has to pass more; [thresholds] in the file of "
@@ -423,7 +423,7 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
     if risen:
         text += f"Higher after than before: {listed(risen)}. "
     if partly := weighing.having("measured in part"):
-        text += f"Attacked in some of the known ways only: {listed(partly)}. "
+        text += f"Not attacked in every way: {listed(partly)}. "
     if unmeasured := weighing.having("not measured"):
         text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. {_missing(release)} "
     if weighing.having("not told"):
@@ -442,10 +442,7 @@ def _missing(release: ReleaseView) -> str:
     """What it would have taken to measure more."""
     if release.elsewhere:
         return "The log was on a cluster, where some attacks cannot be tried."
-    return (
-        "Some attacks need the run record (--record DIR), which is kept only if it is asked for when the release is "
-        "made."
-    )
+    return "Some attacks need --record, given when the release is made."
 
 
 # --- the log ---------------------------------------------------------------------------------------
