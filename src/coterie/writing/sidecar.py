@@ -283,8 +283,12 @@ def _other_words(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator[str]
 
 
 def _left_out_checks(sidecar: Sidecar, made: Sequence[Check]) -> Iterator[str]:
-    """Checks that pass now, and that were not made when it was written; a gate writes parts without the log."""
-    if _is_of_today(sidecar) and sidecar.format == FORMAT:
+    """Checks that pass now, and that were not made when it was written; a gate writes parts without the log.
+
+    Only where everything could be checked: a judge that lacks something may look at something else instead.
+    """
+    whole = all(check.status != "not checked" for check in made)
+    if whole and _is_of_today(sidecar) and sidecar.format == FORMAT:
         told = {check.name for check in sidecar.checks}
         could = (check for check in made if not (sidecar.method == _OF_A_GATE and check.needs_original))
         yield from (check.name for check in could if check.status == "passed" and check.name not in told)
