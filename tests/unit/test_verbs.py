@@ -113,7 +113,7 @@ def test_the_seed_of_learning_is_in_the_record():
 def test_progress_is_told_step_by_step():
     steps = []
     coterie.anonymize(queries_log(), Learns(k=3), progress=lambda step, share=None: steps.append(step))
-    assert list(dict.fromkeys(steps)) == ["learn", "plan", "release", "verify"]
+    assert list(dict.fromkeys(steps)) == ["learn", "plan", "release", "release: sort", "verify"]
 
 
 def test_a_method_gets_only_shapes_that_it_accepts():
