@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from coterie import formats, verbs
+from coterie import formats, measures, verbs
 from coterie.core import registry
 from coterie.core.files import files_in
 from coterie.core.groups import GROUPS_DIGEST
@@ -26,6 +26,7 @@ from coterie.core.progress import Progress, Told
 from coterie.core.promise import Verdict
 from coterie.engines.spark import session_for
 from coterie.errors import ParameterError
+from coterie.measures import as_it_is
 from coterie.places import is_elsewhere
 from coterie.steps import StepLike
 from coterie.writing.elsewhere import bring_release
@@ -92,7 +93,10 @@ def inspect_logs(
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> pl.DataFrame:
-    """What is in a log, and how exposed it is before any protection: name, key, value, unit; or keys `for_people`."""
+    """What is in a log, and how exposed it is before any protection: name, key, value, unit; or keys `for_people`.
+
+    The rates of attacks that are quick are those that a report on the same log has under Before.
+    """
     progress("read")
     as_read = verbs.read(list(paths), **(reading or {}), progress=progress)
     log = as_read if steps is None else verbs.prepare(as_read, steps)
@@ -106,6 +110,15 @@ def inspect_logs(
             f"the log is safe, and nothing that has a k can be released. Say which column names them."
         )
     scores = verbs.inspect(log, as_read)
+    if log.named and (log.engine is None or log.engine.here):
+        progress("attack")
+        seed = measures.seed_for(as_read)
+        some, people = as_it_is.some_people(log, seed)
+        if people is not None:
+            note(f"Attacks were tried on {people:,} {log.shape.subject_nouns} drawn at random, among themselves.")
+        scores = scores.vstack(
+            as_it_is.rates_before(as_it_is.attacked(some, seed, as_it_is.attacks(as_it_is.QUICK))[0])
+        )
     return scores_in_words_of(log.shape, scores) if for_people else scores
 
 

@@ -23,7 +23,7 @@ def inspect(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **op
     from coterie.steps import parse_steps
 
     steps = parse_steps(prepare)
-    with progress(quiet, stages=2) as (step, note):
+    with progress(quiet, stages=3) as (step, note):
         scores = jobs.inspect_logs(
             log, opt.reading_of(options), steps=steps, for_people=not as_json, progress=step, note=note
         )

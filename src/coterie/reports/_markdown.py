@@ -32,7 +32,7 @@ from coterie.reports import (
     state,
     verdict,
 )
-from coterie.reports.decision import COLUMNS_SAY, FILL_IN, Page, Sheet, sheet_data
+from coterie.reports.decision import COLUMNS_SAY, FILL_IN, Line, Page, Sheet, sheet_data
 from coterie.reports.editions import EDITIONS
 from coterie.reports.figures import (
     ATTACKER_SAYS,
@@ -219,26 +219,29 @@ def _sheet(page: Page) -> Iterator[str]:
     yield from ("", "### Identifiability", "")
     for weighing in sheet.weighings:
         yield from (f"{_plain(weighing.label)}:", "")
-        rows = [
-            (
-                line.risk,
-                shown(line.before, "%"),
-                shown(line.after, "%")
-                + ("" if line.low is None else f" ({shown(line.low, '%')} to {shown(line.high, '%')})"),
-                shown(line.control, "%"),
-                shown(line.threshold, "%"),
-                line.outcome.capitalize() + ("" if line.verdict == line.outcome else f": {line.verdict}"),
-            )
-            for line in weighing.lines
-        ]
-        yield from _table(("Risk", "Before", "After", "Control", "Threshold", "Verdict"), rows)
+        rows = []
+        for line in weighing.lines:
+            rows.append((f"{line.risk}: {line.attacker}" if line.attacker else line.risk, *_rates(line), line.verdict))
+            rows += [(f"also: {each.attacker}", *_rates(each), each.verdict) for each in line.others]
+        head = (
+            "Question",
+            "Before",
+            "After",
+            "Of what was released",
+            "Control",
+            "People",
+            "Risk",
+            "Threshold",
+            "Verdict",
+        )
+        yield from _table(head, rows)
         yield ""
         for what, first, after in weighing.personal:
             yield f"- {what}: {_plain(after)}" + ("" if first == NONE else f" (original: {_plain(first)})")
         if not weighing.personal:
             yield "- Rows that look like personal data: not counted"
         yield ""
-    yield from (COLUMNS_SAY, "", _plain(sheet.can_and_cannot), "")
+    yield from (f"{COLUMNS_SAY} {sheet.policy_says}", "", _plain(sheet.can_and_cannot), "")
     for rule in sheet.rules:
         yield from (f"### Regime: {_plain(rule.title)}", "")
         yield from (f"{_plain(rule.label)} has the settings of the file `{rule.regime}`.", "")
@@ -262,6 +265,15 @@ def _sheet(page: Page) -> Iterator[str]:
     which = "________________" if only is None else f"{_plain(only.label)}, {_plain(only.which)}"
     yield from ("", f"☐ May be shared   ☐ Must not be shared   Which: {which}", "")
     yield "Name and role: ________________   Date: __________   Signature: ________________"
+
+
+def _rates(line: Line) -> tuple[str, ...]:
+    """The numbers of an attack, in the order of the table."""
+    around = "" if line.low is None else f" ({shown(line.low, '%')} to {shown(line.high, '%')})"
+    promised = "" if line.bound is None else f"; 1 in k: {shown(line.bound, '%')}"
+    rates = (line.before, line.after, line.released, line.control)
+    risk = shown(line.shown_risk, "%") + around + promised
+    return (*(shown(rate, "%") for rate in rates), shown(line.people, ""), risk, shown(line.threshold, "%"))
 
 
 def _known(facts: Iterable[tuple[str, str]]) -> Iterator[str]:

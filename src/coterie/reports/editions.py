@@ -21,7 +21,7 @@ import polars as pl
 
 from coterie import measures
 from coterie.core.promise import Check, to_dict
-from coterie.core.scores import score_table
+from coterie.core.scores import ENDS, score_table
 from coterie.core.shapes import SHAPES
 from coterie.reports.figures import keys_in
 from coterie.reports.views import LogView, ReleaseView
@@ -35,7 +35,6 @@ EDITIONS: dict[Edition, str] = {
 NOT_TOLD = "not told beside differential privacy"
 _SMALL = 100
 """Below it a count of the log is not told, for two digits would be the whole of it."""
-_ENDS = ("", ".low", ".high")
 
 
 def public(log: LogView, releases: Sequence[ReleaseView]) -> tuple[LogView, list[ReleaseView]]:
@@ -97,10 +96,12 @@ def _checked(check: Check, spends: bool) -> Check:
 
 def _told(scores: pl.DataFrame) -> pl.DataFrame:
     """Rates that the page shows, and counts of what is released."""
-    names = [f"{measure} {key}{end}" for measure, key in set(_on_page()) for end in _ENDS]
+    names = [f"{measure} {key}{end}" for measure, key in set(_on_page()) for end in ENDS]
     rate = pl.col("unit").str.starts_with("%") | pl.col("unit").str.starts_with("×")
     of_release = pl.col("key").str.starts_with("after.") | pl.col("key").str.ends_with(".count")
-    return scores.filter(pl.concat_str("name", pl.lit(" "), "key").is_in(names) & (rate | of_release))
+    people = pl.col("key").str.ends_with(".people")  # the width of an interval tells it as well
+    told = scores.filter(pl.concat_str("name", pl.lit(" "), "key").is_in(names) & (rate | of_release | people))
+    return told.with_columns(pl.when(people).then(pl.col("value").round_sig_figs(2)).otherwise("value").alias("value"))
 
 
 def _on_page() -> Iterator[tuple[str, str]]:
@@ -110,5 +111,4 @@ def _on_page() -> Iterator[tuple[str, str]]:
     for finding in measures.findings():
         yield from ((finding.measure, key) for key in keys_in(finding))
     for each in measures.weighed():
-        keys = (each.key, each.before, each.control, each.success, each.names)
-        yield from ((each.measure, key) for key in keys if key)
+        yield from ((each.measure, key) for key in each.keys)

@@ -76,7 +76,7 @@ class RiskNumber:
     says: str
     """Who succeeds, and in what."""
     control: str = ""
-    """What a guess that knows nothing reaches."""
+    """What somebody reaches who knows nothing of the person."""
     others: tuple[tuple[str, str], ...] = ()
     """Further rates under the same name: what, how much."""
 
@@ -124,7 +124,11 @@ class Weighing:
     risk: str
     before: str
     after: str
+    released: str
+    """The rate among what was released."""
     control: str
+    weighed: str
+    """What of that rate is left without its control, which is what the threshold is about."""
     threshold: str
     verdict: str
     above: bool

@@ -22,11 +22,11 @@ typed it, or a longer query in which it stands word for word; where no guess is 
     after.five_queries.chance      right by a random guess among the strings of that profile
     after.five_queries.novel       right, if only strings may be guessed that share no stem with what is known
     after.five_queries.specific    the same, if besides 2 % of the users at most (or one of them) have the string
-    given, absent                  with five known queries: right if the group is told; right by the same attack on the
-                                   profile of the group without the person
+    released.given                 with five known queries: right if the group is told. Its control is the same attack
+                                   on the profile of the group without the person. `before.given`, `after.given` as in
+                                   measures/rates.py; `given` and `absent` are the two alone
     excess                         given - absent: what it costs a person to be in the log; also `.novel`, `.specific`
     excess.random                  the same difference for a random string of the profile
-    before.excess                  the same on the original, where nothing is left of a group without the person
     bound                          100 / k, to compare with: it bounds none of these figures
 
 The profile without the person is made from the run record and the original, not by running the method again: strings
@@ -35,8 +35,9 @@ filled with further strings of the other members, drawn in proportion to how oft
 parts of queries, the queries of the others are cut into released strings, and their mean shares fill the profile. Who
 is in the group stays as it was.
 
-Up to 1,000 users with two distinct queries or more, drawn by the seed, are attacked, one draw of known queries each;
-intervals are of 95 % over users. `2 % of the users` is counted among up to 5,000. An adversary with vectors of words,
+Population: users with two distinct queries or more, up to 1,000 drawn by the seed from the original, one draw of known
+queries each; one who is in no group is a failure in `after.given`, and in no other figure. Intervals are of 95 % over
+users. `2 % of the users` is counted among up to 5,000. An adversary with vectors of words,
 or with other knowledge of a person, finds more. It is about releases of common profiles; others have no groups.
 """
 
@@ -67,22 +68,22 @@ from coterie.measures.attacks._profiles import (
     having,
     parts_of,
     profiles_of,
-    share,
 )
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import Rate, mean
 from coterie.text.language import language_in
 
 needs = frozenset({"record", "text"})
 effort = 8
 ATTACKED = 1_000
+_UNIT = "% of users"
 COUNTED = 5_000
 """Users among whom it is counted how many have a string."""
 SPECIFIC = 0.02
 weighed = tuple(
     Weighed(
-        risk="inference", key=f"{also}excess", before=f"{also}before.excess", control=f"{also}excess.random",
-        attacker=f"somebody who knows five queries of a person{days}, and the person's group, names a further one "
-        "because the person is in the log", success=f"{also}given",
+        risk="inference", rate=f"{also}given", control="the same on the profile of the group without the person",
+        attacker=f"somebody who knows five queries of a person{days}, and the person's group, names a further one",
     )
     for also, days in (("", ""), ("days.", ", on which days they were typed"))
 )  # fmt: skip
@@ -158,7 +159,7 @@ figures = (
         reading="What it costs a person to be in the log: how much more often such a guess is right, with five known "
         "queries and the group told, than on the same profile made without the person. Compare it with one in k and "
         "with the line below.",
-        before="before.excess",
+        before="before.given",
         beside=(("chance", "excess.random"),),
         glance=Glance(
             axis="attribution excess",
@@ -191,8 +192,11 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         if prefix not in after:
             yield Score(f"{prefix}excess", None, "does not apply: no times in the release")
             return
-        yield from _successes(f"{prefix}after", after[prefix])
-        yield from _excess(prefix, after[prefix])
+        outcomes = after[prefix]
+        yield from _successes(f"{prefix}after", outcomes)
+        rate = _rate(known, outcomes["given", FIVE, "all"], outcomes["absent", FIVE, "all"])
+        yield from rate.after(f"{prefix}given", _UNIT)
+        yield from _excess(prefix, outcomes)
 
 
 def _before(comparison: Comparison) -> dict[str, list[Score]]:
@@ -203,28 +207,39 @@ def _before(comparison: Comparison) -> dict[str, list[Score]]:
         known = draw_known(alone, comparison.seed, ATTACKED)
         outcomes = Attack(alone, known, comparison.seed).outcomes(ADVERSARIES)
         return {
-            prefix: [*_successes(f"{prefix}before", each), *share(f"{prefix}before.excess", each["given", FIVE, "all"])]
+            prefix: [
+                *_successes(f"{prefix}before", each),
+                # Nothing is left of a group without the person, so nobody would guess anything.
+                *_rate(known, each["given", FIVE, "all"], np.zeros(known.n)).before(f"{prefix}given", _UNIT),
+            ]
             for prefix, each in outcomes.items()
         }
 
     return comparison.of_log((__name__, comparison.seed, language_in(comparison.release.params)), attack)
 
 
+def _rate(known: Known, success: NDArray[np.float64], control: NDArray[np.float64]) -> Rate:
+    """The rate over all who were drawn; those in no group failed."""
+    attacked = pl.DataFrame({"person": known.users["user"], "released": True, "success": success, "control": control})
+    failed = pl.DataFrame({"person": known.groupless, "released": False, "success": 0.0, "control": 0.0})
+    return Rate.of(pl.concat([attacked, failed]).with_columns(n=pl.lit(1)))
+
+
 def _successes(moment: str, outcomes: Outcomes) -> Iterator[Score]:
     for key in KNOWLEDGE:
-        yield from share(f"{moment}.{key}", outcomes["found", key, "all"])
-        yield from share(f"{moment}.{key}.found", outcomes["group", key, "all"])
-        yield from share(f"{moment}.{key}.chance", outcomes["found", key, "random"])
+        yield from mean(f"{moment}.{key}", outcomes["found", key, "all"], _UNIT)
+        yield from mean(f"{moment}.{key}.found", outcomes["group", key, "all"], _UNIT)
+        yield from mean(f"{moment}.{key}.chance", outcomes["found", key, "random"], _UNIT)
         for kind in KINDS[1:]:
-            yield from share(f"{moment}.{key}.{kind}", outcomes["found", key, kind])
+            yield from mean(f"{moment}.{key}.{kind}", outcomes["found", key, kind], _UNIT)
 
 
 def _excess(prefix: str, outcomes: Outcomes) -> Iterator[Score]:
     for kind in (*KINDS, "random"):
         end = "" if kind == "all" else f".{kind}"
         given, absent = (outcomes[place, FIVE, kind] for place in ("given", "absent"))
-        yield from share(f"{prefix}given{end}", given)
-        yield from share(f"{prefix}absent{end}", absent)
+        yield from mean(f"{prefix}given{end}", given, _UNIT)
+        yield from mean(f"{prefix}absent{end}", absent, _UNIT)
         yield from difference(f"{prefix}excess{end}", given - absent)
 
 
