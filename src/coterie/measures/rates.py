@@ -6,7 +6,7 @@ themselves. A rate is a mean over people of the mean over each person's targets,
     before.NAME            in the original, under other names
     after.NAME             in the release, over the same people and targets: one that was not released is a failure
     released.NAME          over released targets and the people who have any; a decision weighs this rate and no other
-    released.NAME.people   how many people these are
+    *.people               how many people that is; before and after it is the same number
     *.control              the same rate of somebody who knows nothing of the person; each attack says how
     released.NAME.risk     (rate - control) / (1 - control): what remains once luck is taken away. Below 0 if the
                            control does better; `.low` and `.high` are the ends of its 95 % interval
@@ -24,9 +24,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from coterie.core.arrays import Floats
 from coterie.core.scores import Score
@@ -34,6 +36,7 @@ from coterie.core.scores import Score
 Z = 1.959964
 """95 % of a normal distribution lie within."""
 _TAIL = 0.025
+People = pl.Series | NDArray[Any]
 TARGETS = {"person": pl.String, "n": pl.Int64, "released": pl.Boolean, "success": pl.Float64, "control": pl.Float64}
 """Targets of an attack: whose each is, how often it counts, whether it was released, and who succeeded."""
 
@@ -66,15 +69,24 @@ class Rate:
         success, control, some = summed("success"), summed("control"), kept > 0
         return cls(success / whole, control / whole, success[some] / kept[some], control[some] / kept[some])
 
+    @classmethod
+    def among(cls, people: People, success: Floats, control: Floats, failed: People) -> Rate:
+        """Of attacked people, one of whom may be there several times; and of those who have nothing in the release."""
+        found = pl.DataFrame({"person": people, "released": True, "success": success, "control": control})
+        lost = pl.DataFrame({"person": failed, "released": False}).cast({"person": found["person"].dtype})
+        return cls.of(pl.concat([found, lost], how="diagonal").with_columns(n=pl.lit(1)))
+
     def before(self, name: str, unit: str) -> Iterator[Score]:
         """The rate in the original."""
         yield from mean(f"before.{name}", self.every, unit)
+        yield Score(f"before.{name}.people", self.every.size, "people")
         yield Score(f"before.{name}.control", _percent(self.every_control), unit)
         yield from _risk(f"before.{name}", self.every, self.every_control, unit)
 
     def after(self, name: str, unit: str) -> Iterator[Score]:
         """The rate in the release, over all targets and over released ones."""
         yield from mean(f"after.{name}", self.every, unit)
+        yield Score(f"after.{name}.people", self.every.size, "people")
         yield from mean(f"released.{name}", self.released, unit)
         yield Score(f"released.{name}.people", self.released.size, "people")
         yield Score(f"released.{name}.control", _percent(self.control), unit)

@@ -11,44 +11,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
-from coterie import __version__, measures, regimes
-from coterie.core.nouns import in_words_of
+from coterie import __version__, regimes
 from coterie.core.promise import promise_nothing
-from coterie.core.scores import Risk, Weighed
 from coterie.core.shapes import SHAPES
-from coterie.measures.inputs import has_default
-from coterie.measures.rates import least_people
 from coterie.regimes import Source
 from coterie.reports import LogView, ReleaseView, state
 from coterie.reports.about import About
 from coterie.reports.editions import NOT_TOLD, Edition
-from coterie.reports.figures import NONE, RISKS, Figures, listed, number, number_before, shown, value
+from coterie.reports.figures import NONE, RISKS, Figures, listed, number, number_before, shown
+from coterie.reports.weighing import Line, Outcome, line_of
 
-Outcome = Literal[
-    "above", "not proven", "measured in part", "not measured", "no rows", "not told", "within", "does not apply"
-]
-OUTCOMES: dict[Outcome, str] = {
-    "above": "above the threshold",
-    "not proven": "not proven",
-    "measured in part": "not above, but not all attacks were tried",
-    "not measured": "not measured",
-    "no rows": "the release has no rows",
-    "not told": NOT_TOLD,
-    "within": "not above the threshold",
-    "does not apply": "no attack on this risk applies",
-}
-"""The worst first. Only the last two let a release be recommended."""
-_HARMLESS: tuple[Outcome, ...] = ("within", "does not apply")
 LEAST_K = 3
 """Whatever attacks find: among two people, each knows the other."""
-_NO_NAMES = "No row carries a name."
-_NO_GROUPS = "Rows carry names, and no attack knows how to guess what else belongs to one."
-_CONTROL_ALWAYS_RIGHT = "Its control always succeeds, so nothing is left to find."
 _MORE_PEOPLE = "Not proven: the sample is too small. Use a log of more people, or of a longer time."
-_KEPT_WHOLE = "not above, but no attack knows what is kept beside queries (attrs = keep)"
 _TOLD = 3
 COLUMNS_SAY = (
     "Before: the attack on the original log, under other names. After: the same people and searches in the release; "
@@ -71,54 +49,6 @@ class Page:
     """The day of the report, or empty; no part of `digest`."""
     digest: str
     """Of what the page says, whatever the day."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """One question about one release: the attack that decides it, against its threshold. Numbers are percentages."""
-
-    risk: Risk
-    outcome: Outcome
-    threshold: float
-    attacker: str = ""
-    measure: str = ""
-    before: float | None = None
-    before_control: float | None = None
-    after: float | None = None
-    released: float | None = None
-    """The rate among what was released."""
-    control: float | None = None
-    control_is: str = ""
-    """What the control is; empty where none was measured."""
-    above_control: float | None = None
-    """What the threshold is about: (released - control) / (1 - control)."""
-    low: float | None = None
-    high: float | None = None
-    people: int | None = None
-    """How many people have something that was released."""
-    bound: float | None = None
-    """What a promise bounds the rate by. It decides nothing."""
-    reason: str = ""
-    """Why no attack applies, or why more would have to be tried."""
-    others: tuple[Line, ...] = ()
-    """The other attacks on this question, the worst first."""
-
-    @property
-    def verdict(self) -> str:
-        """The outcome in words."""
-        if self.outcome == "not proven":
-            return f"not proven: {shown(self.people, '')} people"
-        return self.reason or OUTCOMES[self.outcome]
-
-    @property
-    def shown_risk(self) -> float | None:
-        """The risk as it is shown: a control that does better than the attack is no risk below 0."""
-        return None if self.above_control is None else max(0.0, self.above_control)
-
-    @property
-    def compared(self) -> str:
-        """What the rate is compared with, in words."""
-        return f"control: {self.control_is}" if self.control_is else "no control was measured: 0 in its place"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,7 +191,7 @@ def decide(
         weighings=weighings,
         recommended=recommended,
         advice=advice,
-        can_and_cannot="" if shown_one is None else _can_and_cannot(shown_one, weighings[recommended or 0]),
+        can_and_cannot="" if shown_one is None else _can_and_cannot(shown_one, weighings[recommended or 0], edition),
         facts=tuple(_facts(log, releases, about, edition)),
         policy_says=about.policy_says,
         rules=tuple(_rule(release) for release in releases if release.regime in regimes.names()),
@@ -293,7 +223,7 @@ def _weigh(log: LogView, release: ReleaseView, figures: Figures, about: About) -
         file=release.file,
         sha256=release.sha256,
         state=state(release),
-        lines=tuple(_line(release, risk, about, log.shape) for risk in RISKS),
+        lines=tuple(line_of(release, risk, about, log.shape) for risk in RISKS),
         personal=tuple(
             (f.title, shown(number_before(log, [release], f), ""), shown(each, ""))
             for f, each in zip(on_sheet, found, strict=True)
@@ -304,115 +234,6 @@ def _weigh(log: LogView, release: ReleaseView, figures: Figures, about: About) -
         empty=release.rows == 0,
         k=release.k,
         promises_nothing=promise_nothing(release.promises),
-    )
-
-
-def _line(release: ReleaseView, risk: Risk, about: About, shape: str) -> Line:
-    threshold = about.threshold(risk)
-    if release.rows == 0:
-        return Line(risk=risk, outcome="no rows", threshold=threshold)
-    if release.withheld:
-        return Line(risk=risk, outcome="not told", threshold=threshold)
-    weighed = [each for each in measures.weighed() if each.risk == risk]
-    measured = [each for each in weighed if _was_measured(release, each)]
-    lines = [_weighed(release, each, threshold, shape) for each in measured]
-    if not any(line.outcome != "does not apply" for line in lines):
-        without = _without_attack(release, risk, threshold, [each for each in weighed if each not in measured])
-        return replace(without, others=tuple(lines))
-    line = _decisive(lines, least_people(threshold / 100))
-    # Whoever chooses the measures must not choose the verdict.
-    if line.outcome == "within" and release.params.get("attrs") == "keep" and risk != "inference":
-        return replace(line, outcome="measured in part", reason=_KEPT_WHOLE)
-    skipped = any(each not in measured and _is_open(release, each) for each in _always(weighed))
-    return replace(line, outcome="measured in part") if skipped and line.outcome == "within" else line
-
-
-def _decisive(lines: Sequence[Line], enough: int) -> Line:
-    """The attack that decides, with the others under it.
-
-    One on fewer people than could show that a risk is within the threshold decides only if it is above, or if no other
-    attack has enough people: a few people must not hide what many show.
-    """
-    ordered = sorted(lines, key=lambda line: (list(OUTCOMES).index(line.outcome), -(line.above_control or 0.0)))
-    applying = [line for line in ordered if line.outcome != "does not apply"]
-    many = [line for line in applying if line.outcome == "above" or (line.people or 0) >= enough]
-    first = (many or applying)[0]
-    return replace(first, others=tuple(line for line in ordered if line is not first))
-
-
-def _was_measured(release: ReleaseView, each: Weighed) -> bool:
-    """Whether the attack was tried on this release; its rate has no value where nothing that it looks for is there."""
-    return value(release, each.measure, f"after.{each.rate}") is not None and not _nameless(release, each)
-
-
-def _always(weighed: Sequence[Weighed]) -> list[Weighed]:
-    """Those attacks for which a release, its log and its record are enough."""
-    return [each for each in weighed if all(has_default(need) for need in measures.load(each.measure).needs)]
-
-
-def _is_open(release: ReleaseView, each: Weighed) -> bool:
-    """Whether an attack that could have been tried was neither tried nor found to have no meaning.
-
-    On a cluster a measure may be taken without some of its attacks, which need one machine.
-    """
-    taken = not release.elsewhere and each.measure in set(release.scores["name"])
-    return not taken and each.measure not in release.left_out and not _nameless(release, each)
-
-
-def _without_attack(release: ReleaseView, risk: Risk, threshold: float, weighed: Sequence[Weighed]) -> Line:
-    """A risk without a rate: every attack was tried and has no meaning, or else nothing is known."""
-    tried = [_NO_NAMES if _nameless(release, each) else release.left_out.get(each.measure) for each in _always(weighed)]
-    reasons = [reason for reason in tried if reason is not None]
-    if len(reasons) < len(tried):
-        return Line(risk=risk, outcome="not measured", threshold=threshold)
-    if risk == "inference" and _has_names(release):  # what stands under a name says more of whoever it is
-        return Line(risk=risk, outcome="not measured", threshold=threshold, reason=f"not measured. {_NO_GROUPS}")
-    reason = reasons[0] if reasons else _CONTROL_ALWAYS_RIGHT
-    return Line(risk=risk, outcome="does not apply", threshold=threshold, reason=reason)
-
-
-def _has_names(release: ReleaseView) -> bool:
-    """Whether some attack found names in the release."""
-    return any(bool(each.names) and (value(release, each.measure, each.names) or 0) > 0 for each in measures.weighed())
-
-
-def _nameless(release: ReleaseView, each: Weighed) -> bool:
-    """Whether an attack looks for names in a release without any; what a row says can still point to somebody."""
-    return bool(each.names) and value(release, each.measure, each.names) == 0
-
-
-def _weighed(release: ReleaseView, each: Weighed, threshold: float, shape: str) -> Line:
-    def score(key: str) -> float | None:
-        return value(release, each.measure, key) if key else None
-
-    before, released = f"before.{each.rate}", f"released.{each.rate}"
-    people = int(score(f"{released}.people") or 0)
-    risk, low, high = (score(f"{released}.risk{end}") for end in ("", ".low", ".high"))
-    outcome: Outcome = "not proven"
-    if people and risk is None:
-        outcome = "does not apply"
-    elif risk is not None and high is not None:
-        few = people < least_people(threshold / 100)
-        is_above = (low or 0.0) > threshold if few else risk > threshold
-        outcome = "above" if is_above else "within" if high <= threshold else "not proven"
-    return Line(
-        risk=each.risk,
-        outcome=outcome,
-        threshold=threshold,
-        attacker=in_words_of(SHAPES[shape], each.attacker),
-        measure=each.measure,
-        before=score(before),
-        before_control=score(f"{before}.control"),
-        after=score(f"after.{each.rate}"),
-        released=score(released),
-        control=score(f"{released}.control"),
-        control_is=in_words_of(SHAPES[shape], each.control),
-        above_control=risk,
-        low=low,
-        high=high,
-        people=people,
-        bound=score(each.bound),
-        reason=_CONTROL_ALWAYS_RIGHT if outcome == "does not apply" else "",
     )
 
 
@@ -458,7 +279,7 @@ def _why_not(weighings: Sequence[Weighing]) -> list[str]:
     return [*([several] if len(weighings) > _TOLD else said), *hints]
 
 
-def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
+def _can_and_cannot(release: ReleaseView, weighing: Weighing, edition: Edition) -> str:
     """What an attacker can and cannot do, in one paragraph."""
     if weighing.empty:
         return "The release has no rows, so nobody can be found in it, and there is nothing to judge."
@@ -477,7 +298,7 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
     if partly := weighing.having("measured in part"):
         text += f"Not attacked in every way: {listed(partly)}. "
     if unmeasured := weighing.having("not measured"):
-        text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. {_missing(release)} "
+        text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. {'' if edition == 'external' else _missing(release)} "
     if weighing.having("not told"):
         text += "What attacks found is not told in this edition. "
     if not text:

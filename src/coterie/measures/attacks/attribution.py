@@ -22,9 +22,8 @@ typed it, or a longer query in which it stands word for word; where no guess is 
     after.five_queries.chance      right by a random guess among the strings of that profile
     after.five_queries.novel       right, if only strings may be guessed that share no stem with what is known
     after.five_queries.specific    the same, if besides 2 % of the users at most (or one of them) have the string
-    released.given                 with five known queries: right if the group is told. Its control is the same attack
-                                   on the profile of the group without the person. `before.given`, `after.given` as in
-                                   measures/rates.py; `given` and `absent` are the two alone
+    given                          the same if the group is told; its control, absent, is the same attack on the profile
+                                   of the group without the person. Also before., after., released. (measures/rates.py)
     excess                         given - absent: what it costs a person to be in the log; also `.novel`, `.specific`
     excess.random                  the same difference for a random string of the profile
     bound                          100 / k, to compare with: it bounds none of these figures
@@ -54,7 +53,7 @@ from coterie.core import randomness
 from coterie.core.scores import Figure, Finding, Glance, Score, Weighed
 from coterie.measures import logistic
 from coterie.measures.attacks import bound
-from coterie.measures.attacks._clues import PARTS
+from coterie.measures.attacks._clues import PARTS, log1p, weighted
 from coterie.measures.attacks._profiles import (
     FIVE,
     KNOWLEDGE,
@@ -91,8 +90,8 @@ findings = (
     Finding(
         risk="inference",
         headline=True,
-        text="Attribution excess {excess}, beside 1/k = {bound}: somebody who knows five queries of a person, and the "
-        "person's group, names a further one correctly that much more often than if the person were not in the log.",
+        text="Attribution excess {excess}: somebody who knows five queries of a person, and the person's group, names a "
+        "further one correctly that much more often than from the same profile without the person's rows.",
         options="--record DIR",
     ),
     Finding(
@@ -194,7 +193,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
             return
         outcomes = after[prefix]
         yield from _successes(f"{prefix}after", outcomes)
-        rate = _rate(known, outcomes["given", FIVE, "all"], outcomes["absent", FIVE, "all"])
+        given, absent = (outcomes[place, FIVE, "all"] for place in ("given", "absent"))
+        rate = Rate.among(known.users["user"], given, absent, failed=known.groupless)
         yield from rate.after(f"{prefix}given", _UNIT)
         yield from _excess(prefix, outcomes)
 
@@ -206,23 +206,17 @@ def _before(comparison: Comparison) -> dict[str, list[Score]]:
         alone = everybody_alone(comparison)
         known = draw_known(alone, comparison.seed, ATTACKED)
         outcomes = Attack(alone, known, comparison.seed).outcomes(ADVERSARIES)
+        # Nothing is left of a group without the person, so without them nobody would guess anything.
+        rates = {
+            prefix: Rate.among(known.users["user"], each["given", FIVE, "all"], np.zeros(known.n), known.groupless)
+            for prefix, each in outcomes.items()
+        }
         return {
-            prefix: [
-                *_successes(f"{prefix}before", each),
-                # Nothing is left of a group without the person, so nobody would guess anything.
-                *_rate(known, each["given", FIVE, "all"], np.zeros(known.n)).before(f"{prefix}given", _UNIT),
-            ]
+            prefix: [*_successes(f"{prefix}before", each), *rates[prefix].before(f"{prefix}given", _UNIT)]
             for prefix, each in outcomes.items()
         }
 
     return comparison.of_log((__name__, comparison.seed, language_in(comparison.release.params)), attack)
-
-
-def _rate(known: Known, success: NDArray[np.float64], control: NDArray[np.float64]) -> Rate:
-    """The rate over all who were drawn; those in no group failed."""
-    attacked = pl.DataFrame({"person": known.users["user"], "released": True, "success": success, "control": control})
-    failed = pl.DataFrame({"person": known.groupless, "released": False, "success": 0.0, "control": 0.0})
-    return Rate.of(pl.concat([attacked, failed]).with_columns(n=pl.lit(1)))
 
 
 def _successes(moment: str, outcomes: Outcomes) -> Iterator[Score]:
@@ -384,35 +378,24 @@ class _View:
         sizes = rows.group_by("profile").len("strings")
         in_profiles = rows.select("profile", "item").join(stems, on="item")
         having = in_profiles.group_by("profile", "stem").len("having").join(sizes, on="profile")
-        weights = in_profiles.join(_weighted(having, "weight"), on=["profile", "stem"])
+        weights = in_profiles.join(weighted(having, "weight"), on=["profile", "stem"])
         spread = profiles.rows.select("group", "item").join(stems, on="item").select("group", "stem").unique()
         spread = spread.group_by("stem").len("having").with_columns(strings=pl.lit(profiles.groups))
-        weights = weights.join(_weighted(spread, "rarity"), on="stem", how="left")
+        weights = weights.join(weighted(spread, "rarity"), on="stem", how="left")
         totals = weights.group_by("profile", "item").agg(
             pl.col("weight").sum().alias("total"), pl.len().alias("length")
         )
         groups = profiles.rows.group_by("item").len("groups")
         strings = rows.join(totals, on=["profile", "item"], how="left").join(groups, on="item", how="left")
-        rarity = _log1p(strings.select(profiles.groups / pl.col("groups").fill_null(1)).to_series())
-        often = _log1p(strings["n"])
+        rarity = log1p(strings.select(profiles.groups / pl.col("groups").fill_null(1)).to_series())
+        often = log1p(strings["n"])
         strings = strings.with_columns(
             pl.col("total", "length").fill_null(0), pl.Series("rare", rarity), pl.Series("often", often)
         )
         on_day = days.join(rows, on=["profile", "item"], how="semi")
         of_day = on_day.group_by("profile", "day").len("having").join(sizes, on="profile")
-        dated = on_day.join(_weighted(of_day, "day_weight"), on=["profile", "day"])
+        dated = on_day.join(weighted(of_day, "day_weight"), on=["profile", "day"])
         return cls(strings.drop("n", "groups"), stems, weights, dated)
-
-
-def _weighted(having: pl.DataFrame, name: str) -> pl.DataFrame:
-    """A table with the columns strings and having in place of which stands a weight."""
-    weight = np.rint(PARTS * _log1p(having.select(pl.col("strings") / pl.col("having")).to_series())).astype(np.int64)
-    return having.drop("strings", "having").with_columns(pl.Series(name, weight))
-
-
-def _log1p(numbers: pl.Series) -> NDArray[np.float64]:
-    logarithms: NDArray[np.float64] = np.log1p(numbers.to_numpy())
-    return logarithms
 
 
 @dataclass(frozen=True, eq=False, repr=False)

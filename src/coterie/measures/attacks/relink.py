@@ -174,11 +174,7 @@ class Attack:
 
     def rate(self, people: Ints) -> Rate:
         """The rate over these people, of whom those without attacked units failed."""
-        found = pl.DataFrame({"person": self.person, "success": self.hit, "control": self.chance, "released": True})
-        failed = pl.DataFrame(
-            {"person": np.setdiff1d(people, self.person), "success": 0.0, "control": 0.0, "released": False}
-        )
-        return Rate.of(pl.concat([found, failed], how="vertical_relaxed").with_columns(n=pl.lit(1)))
+        return Rate.among(self.person, self.hit, self.chance, failed=np.setdiff1d(people, self.person))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
