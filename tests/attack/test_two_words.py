@@ -58,6 +58,7 @@ def test_numbers(log):
     assert found["before.found"] == pytest.approx(100 * (4 + 2 * 0.75) / 6)
     assert found["before.found.control"] == pytest.approx(100 / 6)
     assert (found["before.words"], found["before.wrong"]) == (1, 0)
+    assert found["before.alone"] == pytest.approx(100 * (4 + 2 * 0.5) / 6)
     assert found["before.outsiders"] == 100  # of the two, one has three words: somebody in the log fits
     # Two of six people have one of two searches in the release, and each is found among two.
     assert found["after.found"] == pytest.approx(100 * 2 * 0.25 / 6)

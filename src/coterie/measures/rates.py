@@ -93,6 +93,12 @@ class Rate:
         yield from _risk(f"released.{name}", self.released, self.control, unit)
 
 
+def share_of(targets: pl.DataFrame, hit: pl.Expr) -> Floats:
+    """For each person (a column `subject`) the share of their targets that are hit; a target counts `n` times."""
+    hits = targets.select("n", person="subject", released=pl.lit(True), success=hit, control=pl.lit(0.0))
+    return Rate.of(hits).every
+
+
 def mean(key: str, values: Floats, unit: str) -> Iterator[Score]:
     """The mean of one number in 0..1 for each person, in percent, with its 95 % interval; None of nobody."""
     yield Score(key, _percent(values), unit)

@@ -298,7 +298,8 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing, edition: Edition) 
     if partly := weighing.having("measured in part"):
         text += f"Not attacked in every way: {listed(partly)}. "
     if unmeasured := weighing.having("not measured"):
-        text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. {'' if edition == 'external' else _missing(release)} "
+        text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. "
+        text += f"{_missing(release)} " if edition == "internal" else ""
     if weighing.having("not told"):
         text += "What attacks found is not told in this edition. "
     if not text:

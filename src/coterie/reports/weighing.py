@@ -39,6 +39,7 @@ OUTCOMES: dict[Outcome, str] = {
 _HARMLESS: tuple[Outcome, ...] = ("within", "does not apply")
 _NO_NAMES = "No row carries a name."
 _NO_GROUPS = "Rows carry names, and no attack knows how to guess what else belongs to one."
+_NO_READER = "Concepts stand in place of queries, and no attack on this question reads concepts."
 _CONTROL_ALWAYS_RIGHT = "Its control always succeeds, so nothing is left to find."
 _KEPT_WHOLE = "not above, but no attack knows what is kept beside queries (attrs = keep)"
 
@@ -148,8 +149,13 @@ def _without_attack(release: ReleaseView, risk: Risk, threshold: float, weighed:
     reasons = [reason for reason in tried if reason is not None]
     if not reasons or len(reasons) < len(tried):
         return Line(risk=risk, outcome="not measured", threshold=threshold)
+    unknown = ""
     if risk == "inference" and _has_names(release):  # what stands under a name says more of whoever it is
-        return Line(risk=risk, outcome="not measured", threshold=threshold, reason=f"not measured. {_NO_GROUPS}")
+        unknown = _NO_GROUPS
+    if any(promise.releases == "concepts" for promise in release.promises):  # an attack that cannot read proves nothing
+        unknown = _NO_READER
+    if unknown:
+        return Line(risk=risk, outcome="not measured", threshold=threshold, reason=f"not measured. {unknown}")
     return Line(risk=risk, outcome="does not apply", threshold=threshold, reason=reasons[0])
 
 

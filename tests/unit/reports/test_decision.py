@@ -9,6 +9,7 @@ import pytest
 from coterie import measures
 from coterie.core.promise import Check
 from coterie.core.scores import score_table
+from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.promises.none import None_
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
@@ -249,6 +250,15 @@ def test_what_is_kept_beside_queries_has_to_be_attacked_too():
     assert _outcomes(sheet)["singling out"] == "measured in part"
     assert _outcomes(sheet)["linkability"] == "measured in part"
     assert "attrs = keep" in sheet.weighings[0].lines[0].verdict
+    assert sheet.recommended is None
+
+
+def test_an_attack_that_cannot_read_concepts_proves_nothing():
+    release = _release(PERSONAL, promise=ConceptKAnonymity(k=3))
+    left_out = {each.measure: "The release has concepts in place of queries." for each in measures.weighed()}
+    sheet = _decide(replace(release, left_out=left_out))
+    assert set(_outcomes(sheet).values()) == {"not measured"}
+    assert "no attack on this question reads concepts" in sheet.weighings[0].lines[0].verdict
     assert sheet.recommended is None
 
 

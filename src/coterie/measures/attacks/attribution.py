@@ -90,8 +90,8 @@ findings = (
     Finding(
         risk="inference",
         headline=True,
-        text="Attribution excess {excess}: somebody who knows five queries of a person, and the person's group, names a "
-        "further one correctly that much more often than from the same profile without the person's rows.",
+        text="Attribution excess {excess}: somebody who knows five queries of a person, and the person's group, names "
+        "a further one correctly that much more often than from the same profile without the person's rows.",
         options="--record DIR",
     ),
     Finding(

@@ -8,8 +8,9 @@ knows two words, drawn by the seed, looks at all rows that have both, and guesse
     after.wrong         of the searches for which they are of one person: those where it is another person (%)
     after.words         further words that stand in these rows, mean over those of one person, the right one
     after.people        people behind these rows, median over searches for which there are any
-    after.outsiders     the credit 1 / people for people who are not in the log (`--outsiders LOG`), where the adversary
-                        is wrong: it is shown and never subtracted
+    after.alone         searches for which all these rows are of one person, and it is the right one: found for certain
+    after.outsiders     searches of people who are not in the log (`--outsiders LOG`) for which they are of one person,
+                        so that an adversary who is certain is wrong: it is shown and never subtracted
 
 Population: people of the original who have such a search, up to 1,000 drawn by the seed; a search is released if a row
 of this person has both words. Control: a guess among all people of the original, 1 / people. `before`, `after` and
@@ -30,7 +31,7 @@ from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, mean
+from coterie.measures.rates import Rate, mean, share_of
 from coterie.measures.units import people_behind
 from coterie.text.language import Language, language_in
 
@@ -100,10 +101,11 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     chance = pl.lit(1 / people.height)
     for moment, rows in (("before", before), ("after", after)):
         words = words_of(rows, spoken)
-        hits = attack(clues, rows, words)
-        found = hits.select(n=pl.lit(1), person="subject", released="own", success=1 / pl.col("people"), control=chance)
-        rate = Rate.of(found)
+        hits = attack(clues, rows, words).with_columns(n=pl.lit(1))
+        rate = Rate.of(hits.select("n", person="subject", released="own", success=1 / pl.col("people"), control=chance))
         yield from (rate.before if moment == "before" else rate.after)("found", _UNIT)
+        certain = (pl.col("people") == 1) & pl.col("own")
+        yield from mean(f"{moment}.alone", share_of(hits, certain), _UNIT)
         alone = hits.filter(pl.col("people") == 1)
         right = pl.col("person") == pl.col("subject")
         wrong = alone.select((~right).mean()).item() if alone.height else None
@@ -113,11 +115,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         some = hits.filter(pl.col("people") > 0)["people"]
         yield Score(f"{moment}.people", None if some.is_empty() else float(np.median(some.to_numpy())), "people")
         if outside is not None:
-            foreign = attack(outside, rows, words).with_columns(there=pl.col("people") > 0)
-            believed = foreign.select(
-                n=pl.lit(1), person="subject", released="there", success=1 / pl.col("people"), control=chance
-            )
-            yield from mean(f"{moment}.outsiders", Rate.of(believed).every, _UNIT)
+            foreign = attack(outside, rows, words).with_columns(n=pl.lit(1))
+            yield from mean(f"{moment}.outsiders", share_of(foreign, pl.col("people") == 1), _UNIT)
 
 
 def words_of(rows: pl.DataFrame, spoken: Language) -> pl.DataFrame:

@@ -13,9 +13,9 @@ Population: people of the original, up to 1,000 drawn by the seed; targets are a
 released that the release has of them. Control: a guess among all people of the original, 1 / people. `before`, `after`
 and `released` are explained in measures/rates.py.
 
-    after.one_query.outsiders  the same credit for searches of people who are not in the log (`--outsiders LOG`): how
-                               often a witness believes to have found somebody, and is wrong. It is shown and never
-                               subtracted
+    after.one_query.alone      searches that one unit alone fits, and it is theirs: found for certain
+    after.one_query.outsiders  searches of people who are not in the log (`--outsiders LOG`) that one unit alone fits:
+                               a witness who is certain, and wrong. It is shown and never subtracted
     after.one_query.read       further queries of theirs in the unit, mean over searches that one unit alone fits
 
 A witness of a rare query does better. In the figures that follow, they saw the released query that the fewest names
@@ -45,7 +45,7 @@ from coterie.core import randomness
 from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, mean
+from coterie.measures.rates import Rate, mean, share_of
 from coterie.measures.units import units_of
 
 needs = frozenset({"record", "text"})
@@ -194,18 +194,18 @@ def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
     params = comparison.release.params  # a day may stand for a week or a month
     coarse = params.get("attrs") in _COARSENING or params.get("times") in ("week", "month", "quarter")
     seed, known_of = comparison.seed, {kind: known(seen, kind) for kind in _KNOWLEDGE}
-    chance = 1 / max(1, typed["person"].n_unique())
+    chance, only_one = 1 / max(1, typed["person"].n_unique()), pl.col("units") == 1
 
     def told(moment: str, rows: pl.DataFrame, coarse: bool) -> Iterator[Score]:
         for kind in _KNOWLEDGE:
             hits = fits(known_of[kind], rows, kind, coarse=coarse)
             rate = Rate.of(targets_of(hits, chance))
             yield from (rate.before if moment == "before" else rate.after)(kind, _UNIT)
+            yield from mean(f"{moment}.{kind}.alone", share_of(hits, only_one & pl.col("own")), _UNIT)
             yield Score(f"{moment}.{kind}.read", _read(hits, rows, typed), "queries")
             if others is not None:
                 foreign = fits(known(others, kind), rows, kind, coarse=coarse)
-                believed = foreign.with_columns(own=pl.col("people") > 0)
-                yield from mean(f"{moment}.{kind}.outsiders", Rate.of(targets_of(believed, chance)).every, _UNIT)
+                yield from mean(f"{moment}.{kind}.outsiders", share_of(foreign, only_one), _UNIT)
 
     if others is None:
         yield from comparison.of_log((__name__, seed, units.cut_by), lambda: list(told("before", units.before, False)))
