@@ -29,12 +29,12 @@ from coterie.text.hosts import host_of
 Tables = dict[str, pl.DataFrame]
 VALUE, N = "value", "n"
 TABLES = ("pages", "landing", "referrers", "hours", "browsers", "lengths", "paths")
-_COUNTED_AS = {"pairs": "paths", "days": "hours"}  # what releases of counts call some of them
 _COUNTED_AS = {"pairs": "paths", "days": "hours"}  # tables of counts that have another name there
 _REFERRER, _AGENT = "referrer", "agent"
 _NEXT = " \u2192 "  # between two pages
 _HOUR = 3_600_000_000  # microseconds
-_BROWSER_OF_LABEL = r"^([^/(]+?)(?:/\S+)?(?: \(.*)?$"
+_SYSTEM = r" ?\([^(]*\)$"  # what follows a browser in a label
+_VERSION = r"/[^/]*$"
 
 
 def require_visits(comparison: Comparison) -> None:
@@ -66,11 +66,19 @@ def _type(shape: Shape, name: str) -> pl.DataType | type[pl.DataType]:
 
 
 def _browsers(agents: pl.Series, labels: Sequence[str]) -> pl.Series:
-    """The family of browsers that each agent names, or is: `firefox`, `firefox/120 (windows 10)`."""
+    """The family of browsers that each agent names, or is: `firefox`, `firefox/120 (windows 10)`.
+
+    A family may have a slash of its own, so the longest spelling that is a label counts.
+    """
     parsed = parse_browsers(agents)
-    said = agents.str.extract(_BROWSER_OF_LABEL)
-    is_label = said.is_in([*labels, OTHER]) if labels else pl.Series([False] * agents.len(), dtype=pl.Boolean)
-    return parsed.zip_with(~is_label, said).alias("browser") if agents.len() else parsed.alias("browser")
+    if not labels:
+        return parsed
+    text = pl.col(_AGENT)
+    browser = text.str.replace(_SYSTEM, "")
+    families = [*labels, OTHER]
+    spellings = (text, browser, browser.str.replace(_VERSION, ""))
+    label = pl.coalesce(*(pl.when(each.is_in(families)).then(each) for each in spellings), pl.lit(parsed))
+    return agents.to_frame(_AGENT).select(browser=pl.when(browser != "").then(label)).to_series()
 
 
 def is_coarse(rows: pl.DataFrame) -> bool:
