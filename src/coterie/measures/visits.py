@@ -44,13 +44,14 @@ def require_visits(comparison: Comparison) -> None:
 
 
 def clicks(log: Log, browsers: Sequence[str] = ()) -> pl.DataFrame:
-    """name, page, time, position, host, browser of all rows; what the log does not have is null.
+    """name, page, time, position, row, host, browser of all rows; what the log does not have is null.
 
     `browsers` are labels that may stand in place of agents.
     """
     shape = log.shape
     wanted = {"name": shape.subject, "page": shape.item, "time": shape.time, "position": shape.position}
     wanted |= {name: name if name in shape.released else "" for name in (_REFERRER, _AGENT)}
+    wanted["row"] = "row" if log.in_lines and "row" in log.frame.collect_schema() else ""
     columns = {new: pl.col(old) if old else pl.lit(None, _type(shape, new)) for new, old in wanted.items()}
     rows = log.frame.select(**columns).collect(engine="streaming")
     hosts = rows.select(_REFERRER).drop_nulls().unique()
@@ -132,8 +133,11 @@ def counted_tables(counts: Log) -> Tables:
 
 
 def with_visits(rows: pl.DataFrame, minutes: int) -> pl.DataFrame:
-    """Rows that have a name, numbered by visit, in order: a new one begins after a pause."""
-    ordered = rows.drop_nulls("name").sort("name", "time", "page")
+    """Rows that have a name, numbered by visit, in order: a new one begins after a pause.
+
+    Pages of one second are in the order of their lines; in a release, which has none, in that of the alphabet.
+    """
+    ordered = rows.drop_nulls("name").sort("name", "time", "row", "page")
     pause = (pl.col("time") - pl.col("time").shift(1)).dt.total_microseconds() > minutes * 60_000_000
     begins = (pl.col("name") != pl.col("name").shift(1)).fill_null(True) | pause.fill_null(False)
     return ordered.with_columns(begins.cum_sum().alias("visit"))
