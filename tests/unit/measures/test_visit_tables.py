@@ -87,6 +87,14 @@ def test_sequences_keep_pages_and_paths(log):
     assert set(found) == {"pages.error", "pages.top", "paths.kept"}
 
 
+def test_pages_of_one_second_are_in_the_order_of_lines():
+    log = log_of([(who, 0, path, None, None) for who in "abc" for path in ("/tea", "/cups")])
+    release = coterie.anonymize(log, CommonVisits(k=3), seed=1)
+    assert scores(log, release, "visit_tables")["paths.kept"] == 100
+    landing = visits.session_tables(visits.with_visits(visits.clicks(log), 30))["landing"]
+    assert landing.rows() == [("/tea", 3)]
+
+
 def test_rows_without_names_have_no_sessions(log):
     found = scores(log, release_with(log, user=pl.lit(None, pl.String)), "visit_tables")
     assert "paths.kept" not in found
