@@ -136,6 +136,11 @@ class Log:
         return tuple(note for step in self.history for note in step.notes)
 
     @property
+    def in_lines(self) -> bool:
+        """Whether rows are numbered in the order of their lines: on a cluster they have numbers in no order."""
+        return self.engine is None or self.engine.here
+
+    @property
     def named(self) -> bool:
         """Whether any row says whose it is."""
         name = self.shape.subject

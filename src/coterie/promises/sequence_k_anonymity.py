@@ -18,6 +18,7 @@ from coterie.promises._single_queries import ALONE, SessionMinutes
 from coterie.promises._walk_recount import MOST_PAGES, PREFIX, Kinds, parts_of, released_kinds
 from coterie.promises._wording import VISITOR, pause
 
+LINES, TIMES = "lines", "times"
 _DAY = 86_400_000_000  # microseconds
 _BETWEEN = "\0"  # stands in no path
 
@@ -34,10 +35,13 @@ class SequenceKAnonymity:
     ] = PREFIX
     days: Annotated[bool, Flag(), "whether days are released that k visitors share with a sequence"] = True
     session_minutes: SessionMinutes = 30
+    order: Annotated[
+        str,
+        Choice(LINES, TIMES),
+        "what pages of one second are ordered by: their lines, or nothing (each is a visit of its own)",
+    ] = LINES
 
     name: ClassVar[str] = "sequence_k_anonymity"
-    anywhere: ClassVar[bool] = True
-    """Its judge reads a cluster's rows as a stream, a few columns of them."""
     about: ClassVar[Literal["items", "subjects"]] = "items"
     linkage_bound: ClassVar[float | None] = None
     """None: names stand for walks, not for visitors."""
@@ -46,6 +50,11 @@ class SequenceKAnonymity:
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
+
+    @property
+    def anywhere(self) -> bool:
+        """Its judge reads a cluster's rows as a stream, a few columns of them; lines have no order there."""
+        return self.order == TIMES
 
     @property
     def headline(self) -> str:
@@ -121,7 +130,14 @@ class SequenceKAnonymity:
             return
         made_with = next((each for each in case.promised if isinstance(each, type(self))), self)
         kinds = released_kinds(case.rows, shape)
-        parts = parts_of(case.original, kinds, paths=made_with.paths, k=made_with.k, minutes=made_with.session_minutes)
+        parts = parts_of(
+            case.original,
+            kinds,
+            paths=made_with.paths,
+            k=made_with.k,
+            minutes=made_with.session_minutes,
+            by_lines=made_with.order == LINES,
+        )
         yield from self._compared(kinds, parts, (crowd, same, on_days))
 
     def _compared(self, kinds: Kinds, parts: pl.DataFrame, details: tuple[str, str, str]) -> Iterator[Check]:

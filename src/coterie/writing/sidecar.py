@@ -335,6 +335,7 @@ def _wrong_parameters(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator
         rows=_MANY,
         owners=_MANY if any(each.get("owners") for each in said) else None,
         session_minutes=next((int(n) for each in said if (n := each.get("session_minutes"))), 30),
+        in_lines=all(each.get("order") != "times" for each in said),
         shape=_shape_of_log(sidecar, promises, method.accepts),
     )
     try:
