@@ -159,10 +159,7 @@ class History:
                 f"and a second one brings no warning. Give another file with --history FILE."
             )
         if self.beside and not self.path.exists():
-            return (
-                f"Releases of this log are listed in {self.path.name}, beside it, so that a second one brings a "
-                f"warning. Keep the list private. --history FILE puts it elsewhere, --history none leaves it out."
-            )
+            return f"{self.path.name}, beside the log, is the list of its releases. Keep it private, or say --history none."
         return ""
 
     @property

@@ -167,7 +167,7 @@ def test_its_owner_is_told_once_where_it_is(log, tmp_path):
     notes = []
     released(log, tmp_path / "a.tsv", note=notes.append)
     (told,) = [note for note in notes if "history.json" in note]
-    assert told.startswith("Releases of this log are listed in log.tsv.history.json, beside it")
+    assert told.startswith("log.tsv.history.json, beside the log, is the list of its releases.")
     notes.clear()
     released(log, tmp_path / "b.tsv", note=notes.append)
     released(log, tmp_path / "c.tsv", note=notes.append, history=str(tmp_path / "book.json"))
