@@ -159,7 +159,8 @@ class History:
                 f"and a second one brings no warning. Give another file with --history FILE."
             )
         if self.beside and not self.path.exists():
-            return f"{self.path.name}, beside the log, is the list of its releases. Keep it private, or say --history none."
+            said = f"{self.path.name}, beside the log, is the list of its releases."
+            return f"{said} Keep it private, or say --history none."
         return ""
 
     @property
