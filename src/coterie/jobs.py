@@ -165,6 +165,8 @@ def anonymize_files(
     needed = any(spends(method) is not None for method in methods)
     # Nobody is in a log that is made up.
     book = None if _is_made_up(paths) else History.of(files, history, log_name, needed=needed)
+    if book is not None and book.notice:
+        note(book.notice)
     progress("read")
     with session_for(engine) as session:
         reading = reading if session is None else {**(reading or {}), "session": session, "parts": parts}

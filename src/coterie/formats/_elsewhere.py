@@ -160,8 +160,15 @@ def _as_settled(source: Source, loaded: Loaded, options: Options) -> tuple[bytes
     if kind != "jsonl":
         return first.encode(), settled
     # An object with all fields stands first, and is left out again: a batch may lack one of them.
-    names = dict.fromkeys(name.split(".")[0] for name in [*columns.values(), *table.names_of(source.head())])
-    return json.dumps(dict.fromkeys(names)).encode(), settled
+    names: dict[str, Any] = dict.fromkeys(table.names_of(source.head()))
+    for column in columns.values():
+        *around, last = [column] if column in names else column.split(".")
+        inside = names
+        for part in around:
+            inside[part] = inside.get(part) or {}
+            inside = inside[part]
+        inside.setdefault(last)
+    return json.dumps(names).encode(), settled
 
 
 def _refuse_slashes(shape: Shape, columns: Mapping[str, str], rows: pl.DataFrame) -> None:

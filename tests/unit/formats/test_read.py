@@ -76,6 +76,30 @@ def test_the_copy_is_private_and_goes_with_the_log(file, monkeypatch):
     assert not folder.exists()
 
 
+def test_the_copy_goes_with_the_last_rows_of_it(file, monkeypatch):
+    """Nobody holds a log here, and its rows are there all the same."""
+    monkeypatch.setattr(_source, "_SMALL", -1)
+    prepared = coterie.prepare(coterie.read(file))
+    folder, height = prepared.resources[0].path, prepared.to_polars().height
+    frame = prepared.frame
+    assert coterie.prepare(coterie.read(file)).frame.collect().height == height
+    assert coterie.read(file).frame.select(pl.len()).head(1).collect(engine="streaming").item() >= height
+    del prepared
+    assert frame.filter(pl.col("query") != "").collect().height == height
+    assert folder.exists()
+    del frame
+    assert not folder.exists()
+
+
+def test_rows_of_a_release_are_there_without_it(file, monkeypatch):
+    monkeypatch.setattr(_source, "_SMALL", -1)
+    log = coterie.prepare(coterie.read(file))
+    method = SuppressRare(k=2, attrs="drop")
+    expected = coterie.anonymize(log, method, seed=1).to_polars()
+    shape = log.shape.released
+    assert coterie.anonymize(log, method, seed=1, blocks=3).log.frame.select(shape).collect().equals(expected)
+
+
 def test_lines_are_parsed_once(file, size, monkeypatch):
     log = coterie.prepare(coterie.read(file))
     rows = log.frame.select(pl.len()).collect().item()
