@@ -317,6 +317,12 @@ class Runner:
                     f"The file that was read before is no longer beside {path}. What was in it behind the last "
                     f"snapshot is lost: let rotation compress later (delaycompress)."
                 )
+            if lines.unsure:
+                self.note(
+                    f"Cannot tell whether {path} is the file that was read before: the mark of how it began, or the "
+                    f"key of that mark, is missing. It is read again from its beginning: rows of a window that is "
+                    f"still open count twice."
+                )
         heard = time.monotonic()
         for chunk in lines:
             if chunk is None:
@@ -339,6 +345,7 @@ class Runner:
         gate = self._open(log.shape) if log is not None else self.gate
         if gate is None:
             return
+        self._know_file(gate, chunk.position)
         gate.marks = marks
         if log is not None and log.shape is not gate.shape:  # such as lines of JSON with other fields
             bad += int(log.frame.select(pl.len()).collect().item())
@@ -350,6 +357,17 @@ class Runner:
         else:
             gate.go_on_to(chunk.position)
         self._commit_if_due()
+
+    def _know_file(self, gate: Gate, position: Mapping[str, Any]) -> None:
+        """Put the number of a new file on the disk before any row of it counts.
+
+        A gate that is killed before its next snapshot then finds the file by its number, also if it was rotated.
+        """
+        for name, place in position.items():
+            if isinstance(place, Mapping) and gate.position.get(name, {}).get("file") != place["file"]:
+                gate.marks = None  # the reader is further on, behind rows that are not counted yet
+                gate.go_on_to({name: {**place, "offset": 0}})
+                self._commit()
 
     def _read_whole(self, path: Path) -> None:
         """A file that polars reads as a whole; the place in it is a number of rows."""

@@ -326,7 +326,7 @@ def test_an_old_log_that_is_followed_loses_nothing(tmp_path, monkeypatch):
 
 
 def test_after_rotate_nothing_is_read_again(tmp_path, monkeypatch):
-    """The mark of how a file begins is under a key that is gone then."""
+    """The mark of how a file begins outlives the window."""
     monkeypatch.setattr("coterie.gate.run.wait", lambda: signal.raise_signal(signal.SIGTERM) or 0.0)
     monkeypatch.setattr("coterie.gate.gate.Gate.tick", lambda _gate: None)  # the window of these rows is open
     (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
@@ -374,6 +374,105 @@ def test_a_file_that_was_cut_and_has_grown_after_a_stop(tmp_path, monkeypatch):
     assert _run(tmp_path, path, follow=True)["events"] == 60
     path.write_text("user\tquery\ttime\n" + _tsv(("d", f"another query {n}", START) for n in range(90)))
     assert _run(tmp_path, path, follow=True)["events"] == 150
+
+
+def _later(number, query="later"):
+    """Rows of a window that comes after the one of `_searches`, and that the clock has ended, too."""
+    return [("d", f"{query} {n}", START + timedelta(days=2, seconds=n)) for n in range(number)]
+
+
+def _follow_until_idle(monkeypatch):
+    """A gate that follows a file reads what is there, and is then asked to stop."""
+    monkeypatch.setattr("coterie.gate.run.wait", lambda: signal.raise_signal(signal.SIGTERM) or 0.0)
+
+
+@pytest.mark.parametrize("ended_by", ["clock", "rotate", "key"])
+def test_a_file_that_was_cut_after_its_window_ended(tmp_path, monkeypatch, ended_by):
+    """The mark of how it began outlives the window; where its key is lost, the file is read from its beginning."""
+    _follow_until_idle(monkeypatch)
+    if ended_by == "rotate":
+        monkeypatch.setattr("coterie.gate.gate.Gate.tick", lambda _gate: None)
+    path, notes = tmp_path / "log.tsv", []
+    path.write_text(_FILES["log.tsv"])
+    assert _run(tmp_path, path, follow=True)["events"] == 60
+    if ended_by == "rotate":
+        rotate(tmp_path / "state", tmp_path / "key", tmp_path / "out")
+    if ended_by == "key":
+        (tmp_path / "key").unlink()
+    path.write_text("user\tquery\ttime\n" + _tsv(_later(200)))
+    assert path.stat().st_size > len(_FILES["log.tsv"])
+    numbers = _run(tmp_path, path, follow=True, note=notes.append)
+    assert (numbers["events"], numbers["bad"], numbers["late"]) == (260, 0, 0)
+    assert ["Cannot tell whether" in note for note in notes] == ([True] if ended_by == "key" else [])
+
+
+def test_a_file_that_was_cut_is_known_although_nothing_new_had_come(tmp_path, monkeypatch):
+    """A run that finds nothing new keeps the mark of the whole beginning."""
+    path = tmp_path / "log.tsv"
+    path.write_text(_FILES["log.tsv"])
+    for _ in range(3):
+        assert _run(tmp_path, path)["events"] == 60
+    path.write_text("user\tquery\ttime\n" + _tsv(_later(200)))
+    assert _run(tmp_path, path)["events"] == 260
+
+
+def test_a_state_without_a_mark_begins_at_the_beginning_and_says_so(tmp_path, monkeypatch):
+    path, notes = tmp_path / "log.tsv", []
+    path.write_text(_FILES["log.tsv"])
+    with monkeypatch.context() as patched:
+        patched.setattr("coterie.gate.gate.Gate.mark_place", lambda _gate: None)
+        _run(tmp_path, path)
+    numbers = _run(tmp_path, path, note=notes.append)
+    assert (numbers["events"], numbers["late"]) == (60, 60)
+    assert notes[0].startswith(f"Cannot tell whether {path} is the file that was read before")
+
+
+def test_a_state_whose_marks_are_under_the_key_of_its_window(tmp_path, monkeypatch):
+    """So they were made before."""
+    path, notes = tmp_path / "log.tsv", []
+    path.write_text(_FILES["log.tsv"])
+
+    def mark_place(gate):
+        if gate.marks is not None:
+            gate.position = {**gate.position, **gate.marks(gate._window.key.mark)}
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Gate, "mark_place", mark_place)
+        _run(tmp_path, path, keep_open=True)
+    for _ in range(2):
+        assert _run(tmp_path, path, keep_open=True, note=notes.append)["events"] == 60
+    assert notes == []
+
+
+@pytest.mark.parametrize("format", [None, "table", "aol"])
+def test_killed_and_rotated_before_anything_was_counted(tmp_path, monkeypatch, format):
+    """The number of a file is on the disk before its first row is counted."""
+    path = tmp_path / "log.tsv"
+    path.write_text(_FILES["aol.txt" if format == "aol" else "log.tsv"])
+
+    def killed(*_given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Gate, "offer_many", killed)
+        with pytest.raises(KeyboardInterrupt):
+            _run(tmp_path, path, reading={"format": format})
+    path.rename(tmp_path / "log.tsv.1")
+    header = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" if format == "aol" else "user\tquery\ttime\n"
+    path.write_text(header + _tsv((*row, "", "") if format == "aol" else row for row in _later(20)))
+    assert _run(tmp_path, path, reading={"format": format})["events"] == 80
+
+
+def test_a_key_of_another_gate_is_not_destroyed(tmp_path):
+    """Also where this gate needs none, as its window has ended."""
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "log.tsv").write_text(_FILES["log.tsv"])
+        _run(tmp_path / name, tmp_path / name / "log.tsv", keep_open=name == "other")
+    (tmp_path / "other" / "key").rename(tmp_path / "one" / "key")
+    with pytest.raises(ParameterError, match="belongs to another state"):
+        _run(tmp_path / "one", tmp_path / "one" / "log.tsv")
+    assert (tmp_path / "one" / "key").exists()
 
 
 def test_a_reader_knows_a_file_by_how_it_begins(tmp_path):
