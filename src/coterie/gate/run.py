@@ -33,7 +33,7 @@ from coterie.formats.table import kind_of as kind_of_table
 from coterie.gate import state as states
 from coterie.gate.follow import FileLines, Lines, StreamLines, is_stream, is_whole, wait
 from coterie.gate.gate import Gate
-from coterie.steps import PrepareStep, spelled
+from coterie.steps import PrepareStep, looks_at, spelled
 
 Note = Callable[[str], None]
 Marks = Callable[[Callable[[bytes], str]], Mapping[str, Any]]
@@ -44,11 +44,6 @@ _SOONEST = 1.0  # seconds between two snapshots
 _FIELDS = b"#Fields:"
 _ASKED = 200  # rows after which it is asked whether a field that nobody named names people
 _COST = 10  # how many times as long as a snapshot takes is worked before the next one
-_SEVERAL_ROWS = {
-    "events": "merges rows of one moment",
-    "sample": "draws among all users",
-    "drop_bots": "looks at all requests of a visitor, unless you say drop_bots(robots_txt=false)",
-}
 
 
 def _silent(_text: str) -> None: ...
@@ -223,12 +218,13 @@ def _peek(files: Sequence[str], reader: Reader) -> str | None:
 
 
 def refuse_steps(steps: Sequence[PrepareStep]) -> None:
-    """Refuse steps that look at several rows: the gate sees each row once, and alone."""
+    """Refuse steps that look at several rows: the gate sees each row once, in pieces of any size."""
     for step in steps:
-        name = spelled(step)
-        reason = _SEVERAL_ROWS.get(name.partition("(")[0])
-        if reason and not (name.startswith("drop_bots") and not getattr(step, "robots_txt", True)):
-            raise ParameterError(f"The step {name} {reason}: a gate sees each row once. Leave it out.")
+        if looks_at(step) != "rows":
+            raise ParameterError(
+                f"The step {spelled(step)} looks at several rows of the log: a gate sees each row once, and alone. "
+                f"Leave it out, or use coterie append, which reads whole nights."
+            )
 
 
 def without_core_dumps() -> None:

@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import threading
+from dataclasses import dataclass
 from datetime import timedelta
 from time import sleep
 
@@ -220,14 +221,41 @@ def test_a_rotated_file_that_is_gone_is_told_of(tmp_path):
     assert "no longer beside" in notes[0]
 
 
-@pytest.mark.parametrize("steps", ["events", "sample(subjects=5)", "drop_bots"])
-def test_steps_that_look_at_several_rows_are_refused(steps):
-    with pytest.raises(ParameterError, match="a gate sees each row once"):
-        refuse_steps(parse_steps(steps))
+@pytest.mark.parametrize("steps", ["events", "sample(subjects=5)", "drop_bots", "drop_short", "default,sessions"])
+def test_steps_that_look_at_several_rows_are_refused(tmp_path, steps):
+    with pytest.raises(ParameterError, match="looks at several rows of the log: a gate sees each row once"):
+        _run(tmp_path, tmp_path / "log.tsv", steps=parse_steps(steps))
+    assert not list(tmp_path.iterdir())
+
+
+def test_steps_of_others_say_that_they_look_at_single_rows():
+    @dataclass(frozen=True)
+    class Silent:
+        def __call__(self, log):
+            return log
+
+    class Saying(Silent):
+        looks_at = "rows"
+
+    refuse_steps([Saying()])
+    with pytest.raises(ParameterError, match="looks at several rows"):
+        refuse_steps([Silent()])
 
 
 def test_other_steps_are_welcome():
-    refuse_steps(parse_steps("default,scrub,drop_bots(robots_txt=false),visitors,drop_short"))
+    refuse_steps(parse_steps("default,scrub,names,drop_numerals,drop_assets,drop_bots(robots_txt=false),visitors"))
+
+
+@pytest.mark.parametrize("arrives", ["at once", "line by line"])
+@pytest.mark.parametrize("steps", ["default", "default,scrub,names,drop_numerals"])
+def test_steps_give_the_same_however_lines_arrive(tmp_path, monkeypatch, arrives, steps):
+    """Twelve lines of three people, in one piece or in twelve."""
+    rows = [(PEOPLE[n % 3], "tea" if n < 9 else f"once {n}", START + timedelta(minutes=n)) for n in range(12)]
+    (tmp_path / "log.tsv").write_text("user\tquery\ttime\n" + _tsv(rows))
+    if arrives == "line by line":
+        monkeypatch.setattr(follow, "CHUNK", 32)
+    assert _run(tmp_path, tmp_path / "log.tsv", steps=parse_steps(steps))["released"] == 9
+    assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 9)]
 
 
 def test_parameters_are_not_guessed(tmp_path):
