@@ -192,6 +192,23 @@ def test_run_status_rotate_and_forget(coterie, tmp_path):
     assert gate_commands.gate.commands.keys() == {"run", "status", "rotate", "forget"}
 
 
+def test_options_that_would_change_nothing_are_refused(coterie, tmp_path):
+    """By every command that reads a log, before anything is written."""
+    log = tmp_path / "aol.txt"
+    log.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n1\ttea\t2024-03-07 09:00:00\t\t\n")
+    said = [log, "--format", "aol", "--columns", "user=AnonID"]
+    state = ["-o", tmp_path / "out", "--state", tmp_path / "state"]
+    for command in (
+        ["gate", "run", *said, *state],
+        ["append", "suppress_rare", *said, *state, "--key", tmp_path / "key"],
+        ["inspect", *said],
+        ["anonymize", "suppress_rare", *said, "-o", tmp_path / "safe.tsv"],
+        ["simulate", *said],
+    ):
+        assert "is read as aol, which makes no use of --columns" in " ".join(coterie(*command, code=2).err.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["aol.txt"]
+
+
 def test_append(coterie, tmp_path):
     rows = [*_rows()]
     nights = [_write(tmp_path / f"{n}.tsv", rows[n * 200 : n * 200 + 200]) for n in range(3)]

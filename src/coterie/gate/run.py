@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -126,9 +126,8 @@ class Reader:
         return lines.header if is_header and not lines.data.startswith(lines.header) else b""
 
     def fix(self, settings: Mapping[str, Any]) -> None:
-        """From now on read the columns that were read first: rows that come later must not change who is counted."""
-        columns = self.reading.get("columns") or settings.get("columns", {})
-        self.reading = {**self.reading, "columns": columns, "guess": False}
+        """From now on read as before."""
+        self.reading = as_before(self.reading, settings)
 
     @contextmanager
     def _in_memory(self, data: bytes) -> Iterator[Path]:
@@ -159,8 +158,15 @@ def _first(line: bytes) -> str:
 
 
 def _options(reading: Mapping[str, Any]) -> formats.Options:
-    known = {name: reading[name] for name in ("columns", "user_field", "date", "query_param") if reading.get(name)}
-    return formats.Options(**known)
+    known = (each.name for each in fields(formats.Options))
+    return formats.Options(**{name: reading[name] for name in known if reading.get(name)})
+
+
+def as_before(reading: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Read with the columns that were read first: rows that come later must not change who is counted."""
+    named = reading.get("format")
+    found = settings.get("columns", {}) if named is None or "columns" in formats.takes_of(named) else {}
+    return {**reading, "columns": reading.get("columns") or found, "guess": False}
 
 
 def run_gate(
@@ -187,12 +193,17 @@ def run_gate(
     """Run a gate over logs, or along one; returns its numbers. `steps` are those of the user; see the command."""
     without_core_dumps()
     refuse_steps(steps)
+    reading = reading or {}
     files = [str(path) for path in expand(paths)]
     if (follow or any(map(is_stream, files))) and len(files) > 1:
         raise ParameterError("One growing file or stream at a time: give one LOG, or leave out --follow.")
-    if (reading or {}).get("query_param") == AUTO:
+    if reading.get("query_param") == AUTO:
         raise ParameterError("A gate sees a log piece by piece and cannot guess the parameter: say --query-param NAME.")
-    reader = Reader(reading=reading or {}, steps=steps)
+    if reading.get("details"):
+        raise ParameterError("Parts have no further details. Leave out --details.")
+    if reading.get("format"):
+        _options(reading).refuse_unused(str(reading["format"]), "The log")
+    reader = Reader(reading=reading, steps=steps)
     peeked = _peek(files, reader)
     about: dict[str, Any] = {
         "state": state, "output": output, "key": key, "k": k, "window": window, "flush": flush, "rest": rest,

@@ -264,6 +264,35 @@ def test_parameters_are_not_guessed(tmp_path):
         _run(tmp_path, tmp_path / "access.log", reading={"query_param": "auto"})
 
 
+@pytest.mark.parametrize(
+    ("reading", "message"),
+    [
+        ({"details": {"device": "device"}}, "Leave out --details"),
+        ({"format": "aol", "columns": {"user": "AnonID"}}, "is read as aol, which makes no use of --columns"),
+        ({"format": "table", "user_field": "session"}, "makes no use of --user-field"),
+        ({"date": "2024-03-07"}, "log.tsv is read as table, which makes no use of --date"),
+    ],
+)
+@pytest.mark.parametrize("resumed", [False, True])
+def test_what_says_how_to_read_is_used_or_refused(tmp_path, reading, message, resumed):
+    (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
+    if resumed:
+        _run(tmp_path, tmp_path / "log.tsv", keep_open=True)
+        with (tmp_path / "log.tsv").open("a") as out:
+            out.write(_tsv(_later(3)))
+    with pytest.raises(ParameterError, match=message):
+        _run(tmp_path, tmp_path / "log.tsv", reading=reading)
+
+
+def test_columns_of_one_log_are_not_those_of_another_format(tmp_path):
+    """A table was read first; what its columns are called says nothing about an access log."""
+    (tmp_path / "log.tsv").write_text(_FILES["log.tsv"].replace("query", "q", 1))
+    (tmp_path / "access.log").write_text("".join(_line(*row) for row in _searches()))
+    numbers = _run(tmp_path, tmp_path / "log.tsv", keep_open=True, reading={"columns": {"query": "q"}})
+    said = {"format": "clf", "query_param": "q"}
+    assert _run(tmp_path, tmp_path / "access.log", keep_open=True, reading=said)["events"] == numbers["events"] + 60
+
+
 def test_one_stream_at_a_time(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).write_text(_FILES["log.tsv"])
