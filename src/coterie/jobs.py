@@ -389,6 +389,11 @@ def verify_file(
             else None
         )
         alone = {**(reading or {}), "query_param": None, "sql": None}
+        if foreign and log is not None:  # what the format of the file makes no use of was said of the original
+            format = alone.get("format") or formats.format_of(
+                Path(out), formats.Options(columns=alone.get("columns", {}))
+            )
+            alone = {name: alone[name] for name in ("format", "allow_bad", *formats.takes_of(format)) if name in alone}
         rows = read_logs([out], alone, progress=progress, note=note) if foreign else out
         progress("verify")
         return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record, progress=progress)

@@ -370,6 +370,17 @@ def test_formats_of_a_foreign_file_and_of_its_original(tmp_path):
     assert (verdict.exit_code, verdict.largest_k) == (0, 4)
 
 
+def test_what_only_the_original_makes_use_of_is_said_of_it(tmp_path):
+    theirs, original = tmp_path / "theirs.csv", tmp_path / "original.txt"
+    theirs.write_text("query\ntea\n")
+    original.write_text("".join(f"00:00:0{n}\tu{n}\t[tea]\t1 1\twww.tea.example/\n" for n in range(4)))
+    reading = {"date": "2024-03-07"}
+    verdict = jobs.verify_file(str(theirs), [str(original)], reading=reading, promise="query_k_anonymity", k=3)
+    assert verdict.foreign
+    with pytest.raises(ParameterError, match="makes no use of --date"):
+        jobs.verify_file(str(theirs), reading=reading, promise="query_k_anonymity", k=3)
+
+
 def test_the_original_of_a_release_needs_no_options_of_its_own(tmp_path):
     original = tmp_path / "original.tsv"
     original.write_text("cookie\tsearch\n" + "".join(f"{n}\ttea\n" for n in range(4)))

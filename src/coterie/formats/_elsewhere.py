@@ -114,8 +114,7 @@ def read_there(engine: Spark, places: Sequence[str], format: str | None, options
     source, name = _source_of([path], format, options)
     if name not in _ONLY_LINES:
         raise ParameterError(f"The format {name} is read on one machine; leave out --engine.")
-    if options.details and name != "table":
-        raise ParameterError(f"--details names columns of a table, and {where.label} is read as {name}. Leave it out.")
+    options.refuse_unused(name, where.label)
     loaded: Loaded = registry.module("formats", name).load(source, options)
     header, settled = b"", options
     if name == "table":
@@ -250,6 +249,7 @@ def _one_by_one(module: Any, source: Source, options: Options) -> pl.DataFrame:
 
 def _table_log(where: _Place, rows: Any, options: Options, *, allow_bad: bool) -> Log:
     """A log of a table with named columns."""
+    options.refuse_unused("table", where.label)
     engine = where.engine
     if where.sources:
         table.require_same_columns({file: file.name for file in where.sources}, "parquet")

@@ -68,6 +68,7 @@ from coterie.formats._source import (
 from coterie.formats._values import as_integer, as_text, as_time, as_weight, missing
 
 shape = QUERIES
+takes = ("columns", "details")
 expected = {
     "encoding": "text must be UTF-8",
     "columns": "as many fields as the header has, or one JSON object",

@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 
 import coterie
+from coterie.core import registry
 from coterie.core.shapes import NORMAL
-from coterie.formats import _source
+from coterie.errors import ParameterError
+from coterie.formats import _source, takes_of
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.synth import write_aol
 
@@ -107,3 +109,41 @@ def test_lines_are_parsed_once(file, size, monkeypatch):
     assert log.frame.select(pl.len()).collect().item() == rows
     release = coterie.anonymize(log, SuppressRare(k=3), seed=1, record=False)
     assert release.checks
+
+
+_SAID = {
+    "columns": {"user": "u", "query": "q"}, "details": "device", "user_field": "u", "date": "2024-03-07", "terms": 7,
+    "min_length": 5, "words": "all",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", _SAID)
+@pytest.mark.parametrize("name", registry.names("formats"))
+def test_what_a_format_makes_no_use_of_is_refused(tmp_path, name, said):
+    """An option that changes nothing is a mistake of whoever gave it, and must not pass without a word."""
+    path = tmp_path / "log"
+    path.write_bytes(registry.module("formats", name).sample.encode("utf-8"))
+    refused = rf"log is read as {name}, which makes no use of --{said.replace('_', '-')}\. Leave that out"
+    if said not in takes_of(name):
+        with pytest.raises(ParameterError, match=refused):
+            coterie.read(path, format=name, **{said: _SAID[said]})
+    elif said not in ("columns", "details"):
+        assert coterie.read(path, format=name, **{said: _SAID[said]}).frame.collect().height > 0
+
+
+def test_lines_and_folders_make_no_use_of_columns(tmp_path):
+    vectors = tmp_path / "vectors.jsonl"
+    vectors.write_text('{"doc": "a", "terms": {"tea": 1.0}}\n')
+    with pytest.raises(ParameterError, match="no use of --columns"):
+        coterie.read(vectors, format="term_vectors", columns={"doc": "a"})
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text("tea and cake")
+    with pytest.raises(ParameterError, match="no use of --columns"):
+        coterie.read(tmp_path / "texts", format="documents", columns={"doc": "a"})
+
+
+def test_made_up_logs_and_tables_refuse_what_they_make_no_use_of():
+    with pytest.raises(ParameterError, match="makes no use of --user-field"):
+        coterie.read("synth:users=3,seed=7", user_field="u")
+    with pytest.raises(ParameterError, match="makes no use of --terms"):
+        coterie.log(pl.DataFrame({"user": ["u"], "query": ["q"]}), terms=7)

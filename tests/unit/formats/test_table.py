@@ -590,7 +590,7 @@ def test_further_details_are_of_searches_in_tables(tmp_path):
         coterie.log(pl.DataFrame({"user": ["u"], "path": ["/x"], "device": ["phone"]}), details="device")
     path = tmp_path / "x.log"
     path.write_text('1.2.3.4 - - [03/Feb/2020:09:00:00 +0000] "GET /x HTTP/1.1" 200 1\n')
-    with pytest.raises(CoterieError, match="--details names columns of a table"):
+    with pytest.raises(CoterieError, match="is read as clf, which makes no use of --details"):
         coterie.read(path, details="device", format="clf")
 
 
