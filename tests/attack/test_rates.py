@@ -11,6 +11,7 @@ import pytest
 import coterie
 from coterie import measures
 from coterie.core.log import Log, Record, Release
+from coterie.core.promise import Check
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.reports.about import About
 from coterie.reports.decision import decide
@@ -40,6 +41,7 @@ def left_after(log: Log, rows: pl.Expr, *, named: bool, groups: int = 1, users: 
         promises=(UserKAnonymity(k=5),),
         method="by hand",
         params={"users": users} if users else {},
+        checks=(Check(name="crowd", status="passed", detail="by hand", carries_promise=True),),
         record=Record(
             run={"seed": 1, "parameters": {}},
             subjects=subjects.lazy(),
@@ -116,11 +118,44 @@ def test_all_rows_of_a_few_people_do_not_pass(log, named, policy):
 
 
 def test_a_protected_release_passes(log):
-    """The same page, where it should: every query was typed by twenty people."""
-    release = coterie.anonymize(log, "suppress_rare", k=20, seed=1)
-    lines, _ = outcomes(log, release)
+    """The same page, where it should: every query was typed by forty people."""
+    release = coterie.anonymize(log, "suppress_rare", k=40, seed=1)
+    lines, sheet = outcomes(log, release)
     assert lines["singling out"].outcome == "within"
     assert lines["singling out"].released > 1
+    assert sheet.recommended == 0
+
+
+def test_common_searches_hide_no_search_of_ones_own():
+    """Forty searches that everybody types, and one that only this person typed: a mean over searches is small."""
+    rows = [
+        (f"p{n:03}", query) for n in range(100) for query in [*(f"word{t} page" for t in range(40)), f"own{n} page"]
+    ]
+    log = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
+    lines, sheet = outcomes(log, left_after(log, pl.lit(True), named=False))
+    assert sheet.recommended is None
+    assert lines["singling out"].outcome == "above"
+    assert (lines["singling out"].measure, lines["singling out"].released) == ("witness", 100)
+    common = next(each for each in lines["singling out"].others if "among the people" in each.attacker)
+    assert common.outcome == "within"
+
+
+def test_one_row_of_each_person_has_nothing_to_put_together(log):
+    """Nobody has two units in the release; there used to be an error, and there is a failure of the attack."""
+    scores = scores_of(log, left_after(log, pl.col("row") == pl.col("row").min().over("user"), named=False), ["relink"])
+    assert scores["relink", "after.hit"] == 0
+    assert scores["relink", "released.hit.people"] == 0
+
+
+def test_names_on_some_rows_switch_no_attack_off(log):
+    """Rows without a name beside rows with one are still compared and recognised."""
+    release = left_after(log, pl.lit(True), named=True)
+    some = pl.when(pl.col("row") % 2 == 0).then(pl.col("user"))
+    release = replace(release, log=replace(release.log, frame=release.log.frame.with_columns(user=some)))
+    scores = scores_of(log, release, ["simattack", "relink"])
+    assert scores["simattack", "released.queries.recall"] > 0
+    assert scores["simattack", "released.profiles.recall.people"] > 0
+    assert scores["relink", "after.hit"] > 0
 
 
 def test_two_people_are_no_longer_nobody(log):

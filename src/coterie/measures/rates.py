@@ -14,9 +14,11 @@ themselves. A rate is a mean over people of the mean over each person's targets,
 A release of 1 % of the rows that exposes each of them has a small `after`, and so does one with all rows of 1 % of the
 people. `released` is large for both, which is why it is the one that counts.
 
-The interval is about people, because searches of one person are alike. With p = rate - control, and s² its variance
-over n people, it is Wilson's for n p (1 - p) / s² observations (n where p is 0 or 1), divided by 1 - control. Its upper
-end is at least what n people without a single success allow, 1 - 0.025^(1/n); its lower end at most 0.025^(1/n).
+The interval is about people, because searches of one person are alike. It takes people as independent, which those of
+one group, or behind one query, are not: where outcomes are shared in tens, it misses far more often than it says. With
+p = rate - control, and s² its variance over n people, it is Wilson's for n p (1 - p) / s² observations (n where p is 0
+or 1), divided by 1 - control. Its upper end is at least what n people without a single success allow, 1 - 0.025^(1/n);
+its lower end at most 0.025^(1/n).
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ from coterie.core.scores import Score
 Z = 1.959964
 """95 % of a normal distribution lie within."""
 _TAIL = 0.025
+_LEAST = 1e-9
+"""What a control must leave open for a rate beyond it to mean anything."""
 People = pl.Series | NDArray[Any]
 TARGETS = {"person": pl.String, "n": pl.Int64, "released": pl.Boolean, "success": pl.Float64, "control": pl.Float64}
 """Targets of an attack: whose each is, how often it counts, whether it was released, and who succeeded."""
@@ -72,9 +76,10 @@ class Rate:
     @classmethod
     def among(cls, people: People, success: Floats, control: Floats, failed: People) -> Rate:
         """Of attacked people, one of whom may be there several times; and of those who have nothing in the release."""
-        found = pl.DataFrame({"person": people, "released": True, "success": success, "control": control})
-        lost = pl.DataFrame({"person": failed, "released": False}).cast({"person": found["person"].dtype})
-        return cls.of(pl.concat([found, lost], how="diagonal").with_columns(n=pl.lit(1)))
+        found = pl.DataFrame({"person": pl.Series(people).cast(pl.String), "success": success, "control": control})
+        lost = pl.DataFrame({"person": pl.Series(failed).cast(pl.String)})
+        both = pl.concat([found.with_columns(released=True), lost.with_columns(released=False)], how="diagonal")
+        return cls.of(both.with_columns(n=pl.lit(1)))
 
     def before(self, name: str, unit: str) -> Iterator[Score]:
         """The rate in the original."""
@@ -119,7 +124,7 @@ def interval(rate: Floats, control: Floats) -> tuple[float, float, float] | None
     None where the control always succeeds, so that nothing is left to find.
     """
     n, left = rate.size, 1.0 - float(control.mean())
-    if left <= 0:
+    if left < _LEAST:
         return None
     difference = float(rate.mean()) - float(control.mean())
     p = min(max(difference, 0.0), 1.0)

@@ -222,8 +222,9 @@ def _sheet(page: Page) -> Iterator[str]:
         yield from (f"{_plain(weighing.label)}:", "")
         rows = []
         for line in weighing.lines:
-            rows.append((f"{line.risk}: {line.attacker}" if line.attacker else line.risk, *_rates(line), line.verdict))
-            rows += [(f"also: {each.attacker}", *_rates(each), each.verdict) for each in line.others]
+            who = f"{line.risk}: {line.attacker} ({line.compared})" if line.attacker else line.risk
+            rows.append((who, *_rates(line), line.verdict))
+            rows += [(f"also: {each.attacker} ({each.compared})", *_rates(each), each.verdict) for each in line.others]
         head = (
             "Question",
             "Before",

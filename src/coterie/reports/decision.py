@@ -275,7 +275,8 @@ def _why_not(weighings: Sequence[Weighing]) -> list[str]:
     """Why some are not recommended, each on its own where they are few, and what would tell more."""
     several = f"{len(weighings)} releases do not pass; the table of all releases shows where."
     said = [f"{each.label} is not recommended: {'; '.join(each.why_not)}." for each in weighings]
-    hints = [_MORE_PEOPLE] if any(each.having("not proven") for each in weighings) else []
+    small = any(line.outcome == "not proven" and line.people for each in weighings for line in each.lines)
+    hints = [_MORE_PEOPLE] if small else []
     return [*([several] if len(weighings) > _TOLD else said), *hints]
 
 

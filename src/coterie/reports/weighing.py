@@ -18,7 +18,6 @@ from coterie.core.shapes import SHAPES
 from coterie.measures.inputs import has_default
 from coterie.measures.rates import least_people
 from coterie.reports.about import About
-from coterie.reports.editions import NOT_TOLD
 from coterie.reports.figures import shown, value
 from coterie.reports.views import ReleaseView
 
@@ -31,7 +30,7 @@ OUTCOMES: dict[Outcome, str] = {
     "measured in part": "not above, but not all attacks were tried",
     "not measured": "not measured",
     "no rows": "the release has no rows",
-    "not told": NOT_TOLD,
+    "not told": "not told in this edition",
     "within": "not above the threshold",
     "does not apply": "no attack on this risk applies",
 }
@@ -78,7 +77,7 @@ class Line:
     def verdict(self) -> str:
         """The outcome in words."""
         if self.outcome == "not proven":
-            return f"not proven: {shown(self.people, '')} people"
+            return f"not proven: {'1 person' if self.people == 1 else shown(self.people, '') + ' people'}"
         return self.reason or OUTCOMES[self.outcome]
 
     @property
@@ -177,10 +176,10 @@ def _weighed(release: ReleaseView, each: Weighed, threshold: float, shape: str) 
     people = int(score(f"{released}.people") or 0)
     risk, low, high = (score(f"{released}.risk{end}") for end in ("", ".low", ".high"))
     outcome: Outcome = "not proven"
-    if people and risk is None:
+    few = people < least_people(threshold / 100)
+    if risk is None and not few:
         outcome = "does not apply"
     elif risk is not None and high is not None:
-        few = people < least_people(threshold / 100)
         is_above = (low or 0.0) > threshold if few else risk > threshold
         outcome = "above" if is_above else "within" if high <= threshold else "not proven"
     return Line(

@@ -127,3 +127,12 @@ def test_a_field_that_is_added_later_stays_inside():
     assert (log.files, log.digest, log.rows, log.days) == ((), "", 0, None)
     assert log.exposure.is_empty()
     assert release.prepared_rows is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_few_people_nothing_that_was_measured_is_told(kind):
+    """A control of one in so many people says how many they are, and so does the width of an interval."""
+    page = _words(render(_log(users=67), [_release()], kind, edition="external"))
+    for figure in ("67", "7.1", "9.3", "97.2", "347", "350"):
+        assert figure not in page.replace("UTF-8", ""), figure
+    assert "not told in this edition" in page

@@ -156,8 +156,8 @@ figures = (
         key="excess",
         title="Attribution excess",
         reading="What it costs a person to be in the log: how much more often such a guess is right, with five known "
-        "queries and the group told, than on the same profile made without the person. Compare it with one in k and "
-        "with the line below.",
+        "queries and the group told, than on the same profile made without the person. Compare it with "
+        "the line below.",
         before="before.given",
         beside=(("chance", "excess.random"),),
         glance=Glance(

@@ -142,16 +142,19 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         return [*profiles, *_scores("before", known, _single(late, keywords), "queries", late.select(user="subject"))]
 
     yield from comparison.of_log((__name__, seed, spoken), before)
-    if released["subject"].null_count() < released.height:
+    bare = released["subject"].null_count()
+    if bare < released.height:
         names = comparison.names.join(users, left_on="original", right_on="subject", how="semi")
         yield from _scores("after", known, _profiles(released, names, seed, keywords), "profiles", people)
-        return
+        if not bare:  # rows without a name beside others are looked at one by one
+            return
     record = comparison.release.record
     if record is None or record.rows is None:
         why = "does not apply: neither names nor original rows"
         yield from (Score(f"after.queries{key}", None, why) for key in ("", ".precision", ".recall"))
     else:
-        text = released.select("item").with_row_index("released_row")
+        text = released.select("item", "subject").with_row_index("released_row").filter(pl.col("subject").is_null())
+        text = text.drop("subject")
         became = late.drop("item").join(comparison.rows, on="row").join(text, on="released_row").sort("row", "item")
         attacked = _single(became.unique("row", keep="first", maintain_order=True), keywords)
         yield from _scores("after", known, attacked, "queries", late.select(user="subject"))

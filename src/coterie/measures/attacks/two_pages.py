@@ -74,6 +74,7 @@ weighed = (
         rate="guessed",
         attacker="somebody who knows two pages of a visitor and the day picks one of the names that fit, and is right",
         control="a name of the release at random",
+        names="after.names",
     ),
 )
 findings = (
