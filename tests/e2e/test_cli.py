@@ -206,6 +206,23 @@ def test_a_foreign_file_and_an_original_with_other_columns(coterie, tmp_path):
     assert "--original-columns" in coterie(*check, "--original-columns", "query=search", code=2).err
 
 
+def test_columns_that_are_named_in_part_are_merged_with_those_that_were_guessed(coterie, tmp_path):
+    """`anonymize` guesses the rest, and what compares a release with its log finds the rest in the sidecar."""
+    log, out, record = tmp_path / "shop.csv", tmp_path / "safe.tsv", tmp_path / "record"
+    rows = [f"{n % 6},{1 + n % 9}.10.2025 09:05,{('blauer Schal', 'Mütze')[n % 2]},{1 + n % 3}" for n in range(36)]
+    log.write_text("Wer,Wann,Suchbegriff,Position\n" + "\n".join(rows) + "\n")
+    columns = ["--columns", "user=Wer,time=Wann"]
+    coterie("anonymize", "suppress_rare", log, "-k", "2", "-o", out, "--record", record, *columns)
+    read = json.loads((tmp_path / "safe.tsv.json").read_text())["reading"]["columns"]
+    assert read["query"] == "Suchbegriff"
+    compared = [out, "--original", log, "--record", record, *columns]
+    assert "The promise holds" in coterie("verify", *compared).out
+    coterie("measure", *compared, "release_share")
+    coterie("report", *compared, "--measures", "release_share", "-o", tmp_path / "report.html")
+    for also in ("--original-columns", "--columns"):
+        coterie("verify", out, "--original", log, also, "user=Wann", code=1)  # what is given counts before the sidecar
+
+
 def test_anonymize_says_how_much_is_left(coterie, log, tmp_path):
     done = coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "safe.tsv")
     rows = len((tmp_path / "safe.tsv").read_text().splitlines()) - 1

@@ -54,7 +54,7 @@ def append_night(
     without_core_dumps()
     before = states.read(state, header_only=True)
     if before is not None:  # columns are guessed in the first night, for all
-        columns = (reading or {}).get("columns") or before[0]["settings"].get("columns", {})
+        columns = {**before[0]["settings"].get("columns", {}), **((reading or {}).get("columns") or {})}
         reading = {**(reading or {}), "columns": columns, "guess": False}
     try:
         as_read = verbs.read(list(paths), **(reading or {}))

@@ -132,7 +132,7 @@ class Reader:
 
     def fix(self, settings: Mapping[str, Any]) -> None:
         """From now on read the columns that were read first: rows that come later must not change who is counted."""
-        columns = self.reading.get("columns") or settings.get("columns", {})
+        columns = {**settings.get("columns", {}), **(self.reading.get("columns") or {})}
         self.reading = {**self.reading, "columns": columns, "guess": False}
 
     @contextmanager

@@ -61,6 +61,8 @@ class Opened:
     """The first rows, with letters and digits that stand for others."""
     names: tuple[str, ...]
     """Columns of the file, where it is a table that says them."""
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """Which of them holds what, named by its owner or guessed."""
     searches: tuple[tuple[str, int], ...] = ()
     """Parameters of addresses that hold searches, and in how many rows: an access log can be read by them."""
 
