@@ -6,6 +6,9 @@ cli/main.py, cli/measure.py, cli/options.py, cli/report.py, cli/synth.py, cli/ve
 
 import json
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -372,6 +375,59 @@ def test_completion_of_words(monkeypatch):
     for words in (["no_such", ""], ["anonymize", "no_such", ""], ["explain", "no_such", ""]):
         completed(*words)
     assert "--original-columns" in completed("verify", "--orig")
+
+
+_NAME_FILES = re.compile(r"\b(log|out|source|file|dir|folder|page)\b", re.IGNORECASE)
+"""What the help calls an argument, or the value of an option, that is a file or a folder."""
+
+
+def _completed_kinds(*words):
+    from click.shell_completion import ShellComplete
+
+    from coterie.cli.main import cli
+
+    complete = ShellComplete(cli, {}, "coterie", "_COTERIE_COMPLETE")
+    return {item.type for item in complete.get_completions(list(words[:-1]), words[-1])}
+
+
+def _commands(command, path=()):
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from _commands(command.get_command(context, name), (*path, name))
+    else:
+        yield path, command
+
+
+def test_a_shell_completes_names_of_files():
+    """Whatever is called LOG, OUT, FILE or DIR, of every command."""
+    from coterie.cli.main import cli
+
+    wrong, seen = [], set()
+    for path, command in _commands(cli):
+        for param in command.params:
+            said = (param.metavar or "") if param.param_type_name == "option" else param.human_readable_name
+            if _NAME_FILES.search(said) or param.name in ("output", "sidecar", "original"):
+                seen.add(path[0])
+                items = param.shell_complete(click.Context(command), "l")
+                if not items or not {item.type for item in items} <= {"file", "dir"}:
+                    wrong.append((*path, param.opts[0]))
+    assert not wrong
+    assert {"anonymize", "append", "explain", "gate", "inspect", "measure", "report", "studio", "verify"} <= seen
+    assert _completed_kinds("anonymize", "suppress_rare", "a.tsv", "l") == {"file"}
+    assert _completed_kinds("report", "a.tsv", "-O", "l") == {"file"}
+    assert _completed_kinds("append", "suppress_rare", "l") == {"file"}
+    assert _completed_kinds("meas") == {"plain"}
+
+
+def test_bash_asks_for_names_of_files(tmp_path):
+    """The script of the shell itself, as far as its part goes: what it is told, it asks bash for."""
+    command = [sys.executable, "-m", "coterie"]
+    env = {**os.environ, "COMP_WORDS": "coterie\ninspect\nl", "COMP_CWORD": "2", "_COTERIE_COMPLETE": "bash_complete"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "file,l\n"
+    script = subprocess.run([*command, "completion", "bash"], capture_output=True, text=True, check=True).stdout
+    assert "compopt -o default" in script
 
 
 def test_demo(coterie, tmp_path):
