@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import click
 
 from coterie.cli.console import say
 from coterie.errors import CoterieError, InputError, InternalError
 
+_SIGPIPE = 13  # which Python has no name for on Windows
 _STOPS = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU")  # what ends a process unless it says otherwise
 
 
@@ -62,10 +64,17 @@ def exit_code(invoke: Callable[[], object], signals: Signals) -> int:
     return result if isinstance(result, int) else 0
 
 
-def reader_left() -> int:
-    """The exit code where nobody reads standard output any more, as after `| head`; what is left of it goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 2
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Where nobody reads standard output any more, as after `| head`, what is left of it goes nowhere.
+
+    Click would end with 1, which means a broken promise here. This is what a shell says of other programs then.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(128 + _SIGPIPE) from None
 
 
 def _code_of(error: BaseException) -> int:
