@@ -705,6 +705,47 @@ def test_a_stop_that_a_library_wraps_is_still_a_stop(monkeypatch, capsys):
     assert capsys.readouterr().err == "Stopped. Nothing was written.\n"
 
 
+def _stopped_at(monkeypatch, module, name, call):
+    """What happens when SIGTERM comes at that call of a function."""
+    from coterie.cli.errors import StoppedError
+
+    whole, calls = getattr(module, name), []
+
+    def stopped(*given, **named):
+        calls.append(name)
+        if len(calls) == call:
+            raise StoppedError
+        return whole(*given, **named)
+
+    monkeypatch.setattr(module, name, stopped)
+    monkeypatch.setattr("coterie.cli.errors.Signals.received", 15, raising=False)
+    monkeypatch.setattr("coterie.cli.errors.Signals.__init__", lambda self: None)
+
+
+def test_who_stops_one_of_several_releases_is_told_which_are_there(coterie, log, tmp_path, monkeypatch):
+    _stopped_at(monkeypatch, verbs, "write", 2)
+    out = str(tmp_path / "safe.{k}.tsv")
+    said = coterie("anonymize", "suppress_rare", log, "-o", out, "--k", "2,5", "-q", code=128 + 15).err
+    assert " ".join(said.split()) == (
+        f"Already written: {tmp_path / 'safe.2.tsv'}. Stopped. Nothing unfinished was written."
+    )
+    assert (tmp_path / "safe.2.tsv.json").exists()
+    assert not (tmp_path / "safe.5.tsv").exists()
+
+
+def test_who_stops_the_demo_is_told_which_releases_are_there(coterie, tmp_path, monkeypatch):
+    """While the page is made, all of them."""
+    from coterie import measuring
+
+    _stopped_at(monkeypatch, measuring, "report", 1)
+    folder = tmp_path / "demo"
+    said = coterie("demo", "-o", folder, "--users", "40", "-q", code=128 + 15).err
+    there = sorted(path for path in folder.glob("*.tsv") if path.name != "log.tsv")
+    assert len(there) > 2
+    assert all(str(path) in " ".join(said.split()) for path in there)
+    assert "Stopped. Nothing unfinished was written." in said
+
+
 def test_measures_without_a_record_refuse_another_log(coterie, log, tmp_path):
     safe, other = tmp_path / "safe.tsv", tmp_path / "other.tsv"
     coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
