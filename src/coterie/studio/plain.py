@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from coterie.core.params import With
+
 Stamp = tuple[tuple[str, int, int], ...]
 """Files, with their sizes and when they were last changed."""
 
@@ -226,7 +228,15 @@ class Field:
     step: float = 1
     allowed: str = ""
     first: bool = False
-    """Whether it stands above the others: k, and whatever else has a slider."""
+    """Whether it stands above the others: k, and whatever else has a slider and does something at first."""
+    only: With | None = None
+    """With which value of another one it does something; None: always."""
+    beside: str = ""
+    """What that other one is, unless somebody says otherwise."""
+
+    def matters(self, typed: Mapping[str, str]) -> bool:
+        """Whether it does something with what was typed."""
+        return self.only is None or self.only.matters(typed.get(self.only.name, self.beside))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -224,6 +224,18 @@ def test_methods_are_those_of_the_registry(browser, opened):
     assert sorted(set(offered)) == [name for name in registry.methods_for(SHAPES[shape]) if name != "unprotected"]
 
 
+def _hidden(page):
+    return re.findall(r'<div class="field[^>]* hidden>\s*<label for="p-(\w+)">', page)
+
+
+def test_a_choice_begins_with_what_is_stable_and_shows_what_does_something(browser, opened):
+    page = browser.get(f"/log/{opened}/choose").text
+    assert "<h2>suppress rare</h2>" in page
+    assert _hidden(page) == ["link_queries", "link_minutes"]
+    tried = browser.attempt(opened, "suppress_rare", k="3", users="mini")
+    assert _hidden(browser.get(f"/log/{opened}/choose?try={tried}").text) == []
+
+
 def test_a_release_is_tried_once(browser, opened):
     first = browser.attempt(opened, "suppress_rare", k="3")
     page = unescape(browser.get(f"/log/{opened}/choose?try={first}").text)
