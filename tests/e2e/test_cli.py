@@ -233,6 +233,19 @@ def test_anonymize_says_how_much_is_left(coterie, log, tmp_path):
     assert f"{rows:,} rows ({100 * rows / lines:.1f} % of the {lines:,} read)" in done.err
 
 
+def test_inspect_and_a_release_count_the_same_rows(coterie, tmp_path):
+    """What the prepare steps leave out stands beside it, where they leave out any."""
+    log, whole = tmp_path / "log.tsv", tmp_path / "whole.tsv"
+    rows = [f"{n % 6}\ttea\n" for n in range(30)]
+    whole.write_text("user\tquery\n" + "".join(rows))
+    log.write_text("user\tquery\n" + "".join(rows) + "1\t-\n2\t\n")
+    done = coterie("anonymize", "suppress_rare", log, "-k", "2", "-o", tmp_path / "safe.tsv")
+    assert "(93.8 % of the 32 read)" in " ".join(done.err.split())
+    found = {each["key"]: each["value"] for each in json.loads(coterie("inspect", log, "--json").out)}
+    assert (found["rows_read"], found["rows_left_out"], found["rows"]) == (32, 2, 30)
+    assert "rows_left_out" not in coterie("inspect", whole).out
+
+
 def test_the_same_seed_gives_the_same_file(coterie, log, tmp_path):
     for name, more in (("a", []), ("b", ["--blocks", "5"])):
         coterie("anonymize", "suppress_rare", log, "-o", tmp_path / f"{name}.parquet", "--seed", "1",

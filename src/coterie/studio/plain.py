@@ -54,6 +54,8 @@ class Opened:
     distinct: int
     days: int | None
     without_subject: int
+    left_out: int
+    """Rows that the prepare steps left out."""
     steps: tuple[str, ...]
     notes: tuple[str, ...]
     synthetic: bool

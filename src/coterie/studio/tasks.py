@@ -153,6 +153,7 @@ def open_log(bench: Bench, tell: Told, source: Source) -> Opened:
         distinct=view.queries,
         days=view.days,
         without_subject=nobody,
+        left_out=max(0, log.rows_read - view.rows),
         steps=log.steps,
         notes=log.notes,
         synthetic=log.synthetic,

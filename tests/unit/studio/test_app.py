@@ -147,6 +147,13 @@ def _chosen(page):
     return {name: re.findall(r"<option[^>]* selected>([^<]*)", options) for name, options in menus}
 
 
+def test_rows_that_were_left_out_are_told(browser, tmp_path):
+    path = tmp_path / "log.tsv"
+    path.write_text("user\tquery\n" + "".join(f"{n % 6}\ttea\n" for n in range(30)) + "1\t-\n2\t\n")
+    page = browser.get(f"/log/{browser.open(path)}").text
+    assert "<dt>Rows</dt><dd>30 <small>of the 32 read; the prepare steps left out 2</small></dd>" in page
+
+
 def test_menus_show_what_was_guessed(browser, shop):
     first = browser.open(shop)
     page = browser.get(f"/log/{first}").text
