@@ -6,6 +6,7 @@ summaries in numbers. A job takes paths and options, and hands back values; it p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -204,8 +205,8 @@ def write_each(
 ) -> list[Summary]:
     """Anonymize a log with each method and write each release to its target, and list it in the log's `history`.
 
-    Whatever can be refused is refused before anything is written. Where a later release fails all the same, `note`
-    hears which ones are there. `groups_of` and `independent`: see `anonymize_each`.
+    Whatever can be refused is refused before anything is written. Where a later release fails all the same, the error
+    says which ones are there. `groups_of` and `independent`: see `anonymize_each`.
     """
     inputs = [*log.sources, *_files_of(methods), *_files_of_record(groups_of)]
     _refuse(to, inputs, force)
@@ -224,8 +225,8 @@ def write_each(
         independent=independent,
         progress=progress,
     )
-    summaries: list[Summary] = []
-    try:
+    summaries, written = list[Summary](), list[str]()
+    with saying_what_is_there(written):
         for release, target in zip(releases, to, strict=True):
             progress("write")
             release = target.named(release, note)
@@ -242,17 +243,23 @@ def write_each(
                 parts=target.parts,
                 progress=progress,
             )
+            written.append(target.label)
             done = summary(release, target.label)
             warnings = (*done.warnings, *filter(None, [warning]), *for_the_operator(release))
             summaries.append(replace(done, warnings=warnings))
             if history is not None:
                 history.add(release, log.digest, digest)
-    except BaseException:
-        if summaries:
-            written = ", ".join(each.target for each in summaries)
-            note(f"Already written and verified: {written}. What follows concerns the others.")
-        raise
     return summaries
+
+
+@contextmanager
+def saying_what_is_there(written: Sequence[str | Path]) -> Iterator[None]:
+    """Whatever ends a job early carries the names of the files that are `written` by then, for the last sentence."""
+    try:
+        yield
+    except BaseException as error:
+        error.written = tuple(map(str, written))  # type: ignore[attr-defined]
+        raise
 
 
 def _refuse(to: Sequence[Target], inputs: Sequence[Path], force: bool) -> None:

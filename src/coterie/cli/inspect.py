@@ -11,7 +11,7 @@ from coterie.cli.console import print_scores, progress, say
 
 
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@click.argument("log", nargs=-1, required=True)
+@opt.logs
 @opt.reading
 @opt.prepare
 @opt.as_json

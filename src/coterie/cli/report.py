@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@click.argument("out", nargs=-1, required=True)
+@click.argument("out", nargs=-1, required=True, type=opt.PLACE)
 @opt.required_original
 @click.option(
     "--record",
@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json."
 )
-@click.option("--sidecar", multiple=True, metavar="FILE", help="Sidecars of those OUT that are tables of databases.")
+@click.option(
+    "--sidecar",
+    multiple=True,
+    type=opt.PLACE,
+    metavar="FILE",
+    help="Sidecars of those OUT that are tables of databases.",
+)
 @click.option(
     "--about",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -2,7 +2,8 @@
 
 `--columns user=cookie,query=q` says which column of the file holds what. Columns that are not named
 are guessed by their names (`cookie`, `client_id`, `search_term`, `created_at` ...) and their first
-values, unless the query is named; what was guessed is told, and stands in the sidecar of a release.
+values, unless the query is named; what was guessed is told, and stands in the sidecar of a release. `verify`,
+`measure` and `report` read the log by that sidecar: a column that is named there again replaces that one only.
 k has to count people: columns that name them (`user_id`, `login`, `email` ...) come before those of browsers (`cookie`,
 `client_id` ...), these before sessions, and these before addresses. Numbers of rows, requests and events (`id`, `uuid`
 ...) are never taken, nor is a column whose values hardly come again. Where two columns may say who searched, or what

@@ -166,7 +166,7 @@ def as_before(reading: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[s
     """Read with the columns that were read first: rows that come later must not change who is counted."""
     named = reading.get("format")
     found = settings.get("columns", {}) if named is None or "columns" in formats.takes_of(named) else {}
-    return {**reading, "columns": reading.get("columns") or found, "guess": False}
+    return {**reading, "columns": {**found, **(reading.get("columns") or {})}, "guess": False}
 
 
 def run_gate(

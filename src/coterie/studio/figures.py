@@ -36,7 +36,7 @@ def shown_of(log: LogView, view: ReleaseView, random: ReleaseView | None, shape:
                     section=section,
                     title=figure.title,
                     reading=figure.reading,
-                    before=str(report.before(log, [view], figure)),
+                    before=str(report.before(log, view, figure)),
                     after=str(report.cell(view, figure)),
                     number=number,
                     axis=figure.glance.axis if figure.glance is not None else "",

@@ -150,12 +150,14 @@ def open_log(bench: Bench, tell: Told, source: Source) -> Opened:
         distinct=view.queries,
         days=view.days,
         without_subject=nobody,
+        left_out=max(0, log.rows_read - view.rows),
         steps=log.steps,
         notes=log.notes,
         synthetic=log.synthetic,
         columns=tuple(columns),
         masked=tuple(tuple(masked(value) for value in row) for row in first.iter_rows()),
         names=_names_in(source),
+        chosen=dict[str, str](as_read.settings.get("columns", {})),  # type: ignore[arg-type]
         searches=tuple((name, int(count or 0)) for _, name, count, _ in site_searches(as_read)),
     )
 

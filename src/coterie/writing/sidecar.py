@@ -36,6 +36,7 @@ from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, to_dict
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, InputError, NotCheckableError, ParameterError, UnknownNameError
+from coterie.formats import details_of
 from coterie.promises._words import EDITION, Worded, Words, has_edition, words_in
 from coterie.steps import PrepareStep, digested_text, lacks_file, public_text, step_of, with_file_in
 
@@ -216,12 +217,21 @@ def read_sidecar(path: Path) -> Sidecar | None:
 
 
 def reading_like(path: str | Path, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """How to read the original of a released file: as its sidecar tells, unless something else is given."""
+    """How to read the original of a released file: as its sidecar tells, unless something else is given.
+
+    Columns and further details that are given take the place of those of the same name; the others stay. Whoever named
+    one column when the release was made had the rest guessed, and names that one again.
+    """
     sidecar = read_sidecar(Path(path))
     said = {name: value for name, value in (given or {}).items() if value != {}}
     if sidecar is None:
         return said
-    return {**read_again(sidecar.reading), **said}
+    as_made = read_again(sidecar.reading)
+    if columns := said.get("columns"):
+        said["columns"] = {**as_made.get("columns", {}), **columns}
+    if details := said.get("details"):
+        said["details"] = {**details_of(as_made.get("details", ())), **details_of(details)}
+    return {**as_made, **said}
 
 
 def read_again(settings: Mapping[Any, Any]) -> dict[str, Any]:

@@ -101,7 +101,8 @@ def test_after_a_restart_no_line_counts_twice(tmp_path, name):
     assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
 
 
-def test_columns_are_guessed_in_the_first_piece_for_all(tmp_path, monkeypatch):
+@pytest.mark.parametrize("named", [{}, {"user": "session"}], ids=["no column is named", "one column is named"])
+def test_columns_are_guessed_in_the_first_piece_for_all(tmp_path, monkeypatch, named):
     """Later lines have a field by which people would be counted otherwise, also after a restart."""
     monkeypatch.setattr(follow, "CHUNK", 300)
     rows = [{"session": u, "q": q.strip(), "ts": str(t)} for u, q, t in _searches()]
@@ -111,7 +112,8 @@ def test_columns_are_guessed_in_the_first_piece_for_all(tmp_path, monkeypatch):
     for end in (40, 60):
         with (tmp_path / "log.jsonl").open("a") as log:
             log.writelines(json.dumps(row) + "\n" for row in rows[0 if end == 40 else 40 : end])
-        numbers = _run(tmp_path, tmp_path / "log.jsonl", note=heard.append, keep_open=end == 40)
+        reading = {"columns": named}
+        numbers = _run(tmp_path, tmp_path / "log.jsonl", reading=reading, note=heard.append, keep_open=end == 40)
     assert (numbers["events"], numbers["bad"]) == (60, 0)
     assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
     assert [text for text in heard if "guessed" in text] == [heard[0]], "said once"
