@@ -1,7 +1,7 @@
 """Releases whose bytes must not change by accident: each case is a method, its parameters, a seed and engine blocks.
 
-`python -m tests.helpers.golden_releases > tests/golden/releases.json` writes the digests anew. Do that only for a change
-that is meant to change releases, and say so in the changelog.
+`python -m tests.helpers.golden_releases > tests/golden/releases.json` writes the digests anew. Do that only for a
+change that is meant to change releases, and say so in the changelog.
 """
 
 from __future__ import annotations
