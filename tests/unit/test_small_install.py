@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import coterie
+from coterie.errors import MissingError
 from coterie.synth import write_aol
+from coterie.testing import queries_log
 
 _WITHOUT = """
 import sys
@@ -54,6 +57,22 @@ def test_reports_without_pictures(log, tmp_path):
     assert code == 2, said
     assert "install coterie[charts]" in " ".join(said.split())
     assert not (tmp_path / "r.html").exists()
+
+
+def test_the_demo_looks_first(tmp_path):
+    code, said = _run("demo", "-o", tmp_path / "demo")
+    assert code == 2, said
+    assert "install coterie[charts]" in " ".join(said.split())
+    assert not (tmp_path / "demo").exists()
+
+
+@pytest.mark.parametrize("missing", ["pandas", "pyarrow"])
+def test_a_pandas_frame_names_what_it_needs(monkeypatch, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
+    log = queries_log()
+    for thing in (log, coterie.anonymize(log, "suppress_rare", k=3)):
+        with pytest.raises(MissingError, match=rf"needs the package {missing}.*install coterie\[pandas\]"):
+            thing.to_pandas()
 
 
 def test_the_core_is_small():

@@ -20,6 +20,7 @@ from coterie.core.people import noun_in, person_in, several
 from coterie.core.promise import Check, Promise, Verdict
 from coterie.core.shapes import Shape
 from coterie.core.showing import html_table
+from coterie.errors import MissingError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,7 +168,13 @@ class Log:
 
     def to_pandas(self) -> pd.DataFrame:
         """The rows as a pandas frame."""
-        return self.to_polars().to_pandas()
+        try:
+            return self.to_polars().to_pandas()
+        except ModuleNotFoundError as error:
+            raise MissingError(
+                f"A pandas frame needs the package {error.name}, which is not installed: install coterie[pandas], or "
+                "use to_polars()."
+            ) from None
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
