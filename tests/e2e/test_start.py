@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from coterie.core import registry
 from coterie.errors import InternalError
+from coterie.kernels import _cache, cosine_join, gate_table, simattack
 from coterie.synth import write_aol
+from coterie.testing import compiling
 
 NOBODY = 65534
 # Reading everything lets nobody run an interpreter in root's home; it lets them write nowhere.
@@ -64,6 +67,28 @@ def test_a_user_who_may_write_to_the_temporary_folder_only(as_nobody, scratch):
     done = as_nobody("inspect", scratch / "log.tsv")
     assert done.returncode == 0
     assert done.stderr.count("Compiling, at each start") == 1
+
+
+def test_the_doctor_compiles_into_the_folder_that_is_used(coterie, monkeypatch):
+    worked = []
+    monkeypatch.setattr(compiling, "compile_everything", worked.append)
+    assert f"compiled into {_cache.folder()}" in coterie("doctor", "--compile").out
+    assert len(worked) == 1
+    monkeypatch.setattr(_cache, "folder", lambda: None)
+    assert "Let NUMBA_CACHE_DIR name a folder of yours" in coterie("doctor", "--compile", code=2).err
+    assert len(worked) == 1
+
+
+def test_methods_measures_simulations_and_the_gate_work_once(monkeypatch):
+    """All of them take minutes where nothing was compiled; here one of each kind."""
+    chosen = {"methods": ["affinity"], "protocols": ["unlinkable"]}
+    names = registry.names
+    monkeypatch.setattr(registry, "names", lambda kind: chosen.get(kind) or names(kind))
+    worked = []
+    compiling.compile_everything(worked.append)
+    assert worked == ["affinity", "unlinkable", "gate"]
+    of_each = (cosine_join.join, simattack.attack, gate_table.moved, gate_table.take_due)
+    assert all(kernel.overloads for kernel in of_each)
 
 
 def test_the_pages_set_what_a_gate_needs():

@@ -46,8 +46,9 @@ def compile_everything(progress: Callable[[str], None]) -> None:
     progress("gate")
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
-        with Gate(state=here / "state", key=here / "key", output=here / "parts") as gate:
+        with Gate(state=here / "state", key=here / "key", output=here / "parts", window="120d") as gate:
             gate.offer_many(large[0])
+            gate.commit()  # a snapshot
 
 
 def _release(log: Log, name: str, params: dict[str, Any], *, measured: bool = False) -> None:
