@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,12 +170,14 @@ class Log:
     def to_pandas(self) -> pd.DataFrame:
         """The rows as a pandas frame."""
         try:
-            return self.to_polars().to_pandas()
+            import_module("pandas")
+            import_module("pyarrow")
         except ModuleNotFoundError as error:
             raise MissingError(
                 f"A pandas frame needs the package {error.name}, which is not installed: install coterie[pandas], or "
                 "use to_polars()."
             ) from None
+        return self.to_polars().to_pandas()
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
