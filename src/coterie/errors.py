@@ -16,6 +16,9 @@ Messages name columns, line numbers, counts and types. They never contain a valu
 
 from __future__ import annotations
 
+import re
+import warnings
+
 
 class CoterieError(Exception):
     """Base of all errors; `exit_code` is what the command line returns for it."""
@@ -63,3 +66,45 @@ class InternalError(CoterieError):
     """A mistake of Coterie itself."""
 
     exit_code = 70
+
+
+# --- what the caller typed -------------------------------------------------------------------------
+
+_SAID = re.compile(r"(?:-o - )?(?:--[a-z][a-z-]* ?\S*(?: --[a-z-]+ [A-Z]+)?) \(in Python: ((?:[^()]|\([^()]*\))*)\)")
+_PAIRS = re.compile(r"--(columns|details) ((?:[^\s,=]+=[^\s,=]+,?)+(?<![.,]))")
+_VALUE = re.compile(r"--([a-z][a-z-]*) (['\"][^'\"]*['\"]|[A-Z][A-Z0-9_,]*\b|\d[\d.,e-]*\d|\d)")
+_OPTION = re.compile(r"--([a-z][a-z-]*)")
+_ARGUMENTS = {"to": "kind", "kappa": "kappas", "engine": "session", "original-columns": "columns", "output": "path"}
+
+
+def in_python(text: str) -> str:
+    """A message for who calls Python: arguments in place of options, `history=PATH` for `--history FILE`.
+
+    Messages name options. Where the argument is no mere spelling of one, it follows: `--force (in Python: force=True)`.
+    """
+    text = _SAID.sub(lambda said: said[1], text)
+    text = _PAIRS.sub(lambda said: f"{said[1]}={{{_pairs(said[2])}}}", text)
+    text = _VALUE.sub(lambda said: f"{_argument(said[1])}={said[2]}", text)
+    return _OPTION.sub(lambda said: _argument(said[1]), text)
+
+
+def on_command_line(text: str) -> str:
+    """The same message for who typed a command: it says nothing of Python."""
+    return re.sub(r" \(in Python: (?:[^()]|\([^()]*\))*\)", "", text)
+
+
+def _argument(option: str) -> str:
+    return _ARGUMENTS.get(option, option.replace("-", "_"))
+
+
+def _pairs(text: str) -> str:
+    """`user=A,query=B` as the inside of a table."""
+    return ", ".join(f'"{name}": "{column}"' for name, _, column in (pair.partition("=") for pair in text.split(",")))
+
+
+def warn(text: str) -> None:
+    """Warn who called a public function of Coterie."""
+    warnings.warn(in_python(text), stacklevel=_CALLER)
+
+
+_CALLER = 4  # frames: warn, the function in verbs, its wrapper in coterie, and who called that

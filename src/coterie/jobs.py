@@ -16,7 +16,7 @@ import polars as pl
 
 from coterie import formats, verbs
 from coterie.core import registry
-from coterie.core.files import files_in
+from coterie.core.files import files_in, home_of
 from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import scores_in_words_of
@@ -35,7 +35,7 @@ from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
 from coterie.writing.outputs import Target as Target
 from coterie.writing.outputs import targets as targets
-from coterie.writing.record import record_files, warned
+from coterie.writing.record import record_files
 from coterie.writing.sidecar import reading_like, sidecar_path
 from coterie.writing.spending import for_the_operator, spend
 from coterie.writing.summary import Summary as Summary
@@ -151,7 +151,9 @@ def anonymize_files(
     _refuse_groups(methods, groups_of, independent)
     needed = any(spends(method) is not None for method in methods)
     # Nobody is in a log that is made up.
-    book = None if _is_made_up(paths) else History.of(files, history, log_name, needed=needed)
+    book = None if _is_made_up(paths) else History.of(home_of(files), history, log_name, needed=needed)
+    if book is not None:
+        book.refuse(files)
     progress("read")
     with session_for(engine) as session:
         reading = reading if session is None else {**(reading or {}), "session": session, "parts": parts}
@@ -214,24 +216,16 @@ def write_each(
         for release, target in zip(releases, to, strict=True):
             progress("write")
             release = target.named(release, note)
-            warning = "" if history is None else history.warning(release, log.digest)
-            digest = verbs.write(
-                warned(release, warning),
-                target.path,
-                kind=target.kind,
-                sidecar=target.sidecar,
-                record=target.record,
+            _, warning = verbs.write_and_list(
+                release,
+                target,
+                None if history is None else history.listing(log),
                 force=force,
-                csv_safe=target.csv_safe,
-                promise=target.promise,
-                parts=target.parts,
                 progress=progress,
             )
             done = summary(release, target.label)
             warnings = (*done.warnings, *filter(None, [warning]), *for_the_operator(release))
             summaries.append(replace(done, warnings=warnings))
-            if history is not None:
-                history.add(release, log.digest, digest)
     except BaseException:
         if summaries:
             written = ", ".join(each.target for each in summaries)
@@ -281,13 +275,13 @@ def anonymize_each(
         alike = _alike(methods)
         methods = methods[len(alike) :]
         if len(alike) == 1:  # then nobody else needs what is learnt, and one seed serves the whole run
-            yield verbs.anonymize(
+            yield verbs.anonymize_prepared(
                 log, alike[0], seed=seed, blocks=blocks, record=record, progress=progress, groups_of=groups_of
             )
             continue
         learnt, below = verbs.learn(log, alike, seed=seed, blocks=blocks, progress=progress), groups_of
         for method in alike:
-            release = verbs.anonymize(
+            release = verbs.anonymize_prepared(
                 log, method, seed=seed, record=record, progress=progress, learnt=learnt, groups_of=below
             )
             if release.record is not None and release.record.run[GROUPS_DIGEST] and not independent:

@@ -171,7 +171,7 @@ def report_verified(
         if baseline is not None and release.record is None:
             view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
         elif baseline is not None and release.record is not None:
-            at_random = verbs.anonymize(log, baseline, seed=release.record.run["seed"])  # never written
+            at_random = verbs.anonymize_prepared(log, baseline, seed=release.record.run["seed"])  # never written
             random = release_view(log, at_random, RANDOM, tell=done.part, as_read=original, **given)
             view = with_baseline(view, random)
             done.next()

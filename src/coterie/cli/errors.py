@@ -10,7 +10,7 @@ from collections.abc import Callable
 import click
 
 from coterie.cli.console import say
-from coterie.errors import CoterieError, InputError, InternalError
+from coterie.errors import CoterieError, InputError, InternalError, on_command_line
 
 _STOPS = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU")  # what ends a process unless it says otherwise
 
@@ -80,7 +80,7 @@ def _code_of(error: BaseException) -> int:
             error.show()
             return 2
         case CoterieError():
-            return _fail(f"Error: {error}", error.exit_code)
+            return _fail(f"Error: {on_command_line(str(error))}", error.exit_code)
     return _unexpected(error)
 
 

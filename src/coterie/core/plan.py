@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import polars as pl
 
+from coterie.core import registry
 from coterie.core.log import Log
 from coterie.core.promise import Promise
 from coterie.core.run import Run
@@ -183,6 +184,19 @@ def refuse_seed(method: Method, seed: int | None) -> None:
         raise ParameterError(
             f"{type(method).__module__.rpartition('.')[2]} takes no seed: whoever could repeat its noise could take it "
             f"off again. Leave out the seed."
+        )
+
+
+def refuse_log(method: Method, log: Log) -> None:
+    """InputError for a log that a method does not work on."""
+    name, others = registry.name_of(method), ", ".join(registry.methods_for(log.shape))
+    if log.shape.plain not in method.accepts:
+        accepted = ", ".join(shape.name for shape in method.accepts)
+        raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}. Use one of: {others}.")
+    if log.shape.further and not getattr(method, "further_details", False):
+        raise InputError(
+            f"{name} releases no further details ({', '.join(log.shape.further)}). Leave out --details, or use a "
+            f"method that releases single queries: {others}."
         )
 
 
