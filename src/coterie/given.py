@@ -53,6 +53,12 @@ def as_method(method: Method | str, params: Mapping[str, Any]) -> Method:
     return method
 
 
+def original_first(original: Any, releases: Any) -> tuple[Any, Any]:
+    """A log and its release, or releases, in whichever order they were typed."""
+    first = original[:1] if isinstance(original, (list, tuple)) else [original]
+    return (releases, original) if first and isinstance(first[0], Release) else (original, releases)
+
+
 def as_release(given: Any) -> Release:
     """A release; InputError where it is something else."""
     if isinstance(given, Release):

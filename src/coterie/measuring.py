@@ -23,7 +23,7 @@ from coterie.core.plan import Method, baseline_of
 from coterie.core.progress import Counted, Progress, Told
 from coterie.engines.spark import session_for
 from coterie.errors import InputError, ParameterError, UnknownNameError
-from coterie.given import LogLike, as_log, as_release
+from coterie.given import LogLike, as_log, as_release, original_first
 from coterie.jobs import Note, Reading, files_of_paths, read_logs
 from coterie.measures import names_of_all, needing, on_sheet, runs_anywhere
 from coterie.measures.inputs import INPUTS
@@ -63,6 +63,8 @@ def report(
     take in place of all.
     """
     report_kind(Path(to))
+    original, releases = original_first(original, releases)
+    given |= {"names": [given["names"]]} if isinstance(given.get("names"), str) else {}
     original = as_log(original)
     releases = [as_release(each) for each in ([releases] if isinstance(releases, Release) else releases)]
     refuse_output(Path(to), force, _files_read(original, releases))

@@ -26,7 +26,7 @@ from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
 from coterie.engines.local import engine_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, warn
-from coterie.given import LogLike, as_log, as_method, as_release, default_steps, synthetic, unscrubbed
+from coterie.given import LogLike, as_log, as_method, as_release, default_steps, original_first, synthetic, unscrubbed
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.store import Store
 from coterie.promises import judge
@@ -550,7 +550,7 @@ def load_release(path: str | Path, record: str | Path | None = None, *, sidecar:
 def measure(
     original: LogLike,
     release: Release,
-    names: Sequence[str] | None = None,
+    names: str | Sequence[str] | None = None,
     *,
     seed: int | None = None,
     show_values: bool = False,
@@ -561,14 +561,16 @@ def measure(
 ) -> pl.DataFrame:
     """Scores of a release as a table: name, key, value, unit (and label, where values may be shown).
 
-    Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning
-    for this release, and why. Some measures need `inputs`, which `coterie.measures.inputs` declares: `kappas`, numbers
-    of clusters, for `partition_agreement`; `labels`, which queries are sensitive, a file or a table, for `f_beta`;
-    `later`, what the same users searched for afterwards, a log, for `later_queries`, `train_on_release` and
-    `completion`; `second`, another release of the same log, and `second_record`, its run record where it has none, for
-    `composition`; `taxonomy`, where measures of meaning look up queries, "wordnet" or a packed file. `injection` runs
-    the method again, and only if it is named. What is in the `store` (measures/store.py) is not measured again.
+    `names` are measures, or one; without them all measures are taken that what is given allows; `left_out` is told
+    which ones have no meaning for this release, and why. Some measures need `inputs`, which `coterie.measures.inputs`
+    declares: `kappas`, numbers of clusters, for `partition_agreement`; `labels`, which queries are sensitive, a file or
+    a table, for `f_beta`; `later`, what the same users searched for afterwards, a log, for `later_queries`,
+    `train_on_release` and `completion`; `second`, another release of the same log, and `second_record`, its run record
+    where it has none, for `composition`; `taxonomy`, where measures of meaning look up queries, "wordnet" or a packed
+    file. `injection` runs the method again, and only if it is named. What is in the `store` (measures/store.py) is not
+    measured again.
     """
+    original, release = original_first(original, release)
     original = as_log(original)
     comparison = Comparison.of(
         original,
@@ -580,7 +582,7 @@ def measure(
     comparison.refuse_other_log()
     return scores_of(
         comparison,
-        names,
+        [names] if isinstance(names, str) else names,
         lambda name, reason: left_out(f"{name}: {reason}"),
         store=store,
         tell=partial(progress, "measure"),

@@ -113,8 +113,8 @@ class PrivateCounts:
         check_params(self, "private_counts")
         if self.delta == POPULATION and self.population == UNKNOWN:
             raise ParameterError(
-                "private_counts needs delta, or the population that it follows from: --population N says how many "
-                "people may be in the log (delta is then 1 / (10 N)), --delta D gives it. Neither is read from the log."
+                "private_counts needs delta, or the population that it follows from: population = N says how many "
+                "people may be in the log (delta is then 1 / (10 N)), delta = D gives it. Neither is read from the log."
             )
         if self.population != UNKNOWN and self.stated_delta > 1 / int(self.population):
             raise ParameterError(
