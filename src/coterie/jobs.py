@@ -35,6 +35,7 @@ from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
 from coterie.writing.outputs import Target as Target
 from coterie.writing.outputs import targets as targets
+from coterie.writing.outputs import write_and_list
 from coterie.writing.record import record_files
 from coterie.writing.sidecar import reading_like, sidecar_path
 from coterie.writing.spending import for_the_operator, spend
@@ -216,7 +217,7 @@ def write_each(
         for release, target in zip(releases, to, strict=True):
             progress("write")
             release = target.named(release, note)
-            _, warning = verbs.write_and_list(
+            _, warning = write_and_list(
                 release,
                 target,
                 None if history is None else history.listing(log),

@@ -13,10 +13,9 @@ import polars as pl
 from coterie import formats, places
 from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
-from coterie.core.log import Listing, Log, Record, Release, Step
+from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params
 from coterie.core.people import cautions
-from coterie.core.place import place_of
 from coterie.core.plan import Facts, Method, holds_rows, refuse_log, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
 from coterie.core.progress import Progress, Told
@@ -26,33 +25,32 @@ from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
 from coterie.engines.local import engine_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, warn
-from coterie.given import LogLike, as_log, as_method, as_release, default_steps, original_first, synthetic, unscrubbed
+from coterie.given import LogLike, as_log, as_method, as_release, original_first, prepared_for, synthetic, unscrubbed
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.store import Store
 from coterie.promises import judge
 from coterie.reports.views import log_view as log_view
 from coterie.reports.views import overview, personal_data, singled_out, site_searches
 from coterie.reports.views import release_view as release_view
-from coterie.steps import DEFAULT, StepLike, spelled, steps_of
+from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps._facts import facts_of
-from coterie.writing.elsewhere import bring_release, write_elsewhere
+from coterie.writing.elsewhere import bring_release
 from coterie.writing.files import (
     in_order,
     refuse_other_digest,
     refuse_other_input,
     refuse_other_shape,
     sha256,
-    write_release,
 )
 from coterie.writing.foreign import verify_foreign
 from coterie.writing.groups import groups_to_reuse, plan_on
-from coterie.writing.history import USUAL, History
-from coterie.writing.outputs import Target
-from coterie.writing.record import is_record_of, read_record, warned
+from coterie.writing.history import USUAL
+from coterie.writing.outputs import Target, write_and_list
+from coterie.writing.record import is_record_of, read_record
 from coterie.writing.released import as_described, bring_rows, file_checks, is_one_file, released_rows
 from coterie.writing.sidecar import prepare_steps, read_again, read_sidecar, reading_like
-from coterie.writing.spending import NOT_ACCOUNTED, history_for, listing_in, spend
+from coterie.writing.spending import history_for, listing_in, spend_in
 
 
 def _silent(_stage: str, _told: Told | None = None) -> None: ...
@@ -211,36 +209,26 @@ def anonymize(
     """Prepare, learn, plan, release, verify. Raises BrokenPromiseError rather than return a release that fails.
 
     A method may be named, with its parameters behind it: `anonymize(log, "suppress_rare", k=5)`.
-    A log that was not prepared is prepared as on the command line; `prepare` gives other steps, `()` none.
-    `history` is the private list of the log's releases, in which `write` lists this one: beside the log's file unless
-    given, and there the log is called as its file or `log_name`. A method with differential privacy lists there what
-    it spends before it draws noise; for a table say where: `history=PATH`, or `history=None` to keep no account.
-    `blocks` are chosen by the size of the log unless given. `groups_of` is the run record of an earlier release of the
-    log, or its folder: users are then in the same groups as there, or in unions of them where k is larger, and both
-    releases together give away hardly more than one.
+    A log that was not prepared is prepared as by the command line; `prepare` gives other steps, `()` none.
+    `history` is the private list of the log's releases: beside its file, unless given. `write` adds this one, under the
+    name of that file or `log_name`. A method with differential privacy adds what it spends before it draws noise; for a
+    table, give `history=PATH`, or `history=None` to keep no account. `blocks` are chosen by size. `groups_of` is the
+    run record of an earlier release, or its folder: users are then in the same groups, or in unions of them where k is
+    larger, and both releases together give away hardly more than one.
     """
     if "columns" in params:
         raise ParameterError("Columns belong to the log: anonymize(coterie.log(data, columns={...}), ...).")
     log, method = as_log(log), as_method(method, params)
-    if prepare != USUAL:
-        log = apply_steps(log, prepare)
-    elif not log.steps:
-        log = apply_steps(log, default_steps([method], steps_of(DEFAULT)))
-    book, private = history_for(log, method, history, log_name), spends(method) is not None
-    unlisted = private and book is None and not log.synthetic
-    if private and book is not None:
-        book.refuse(log.sources)
-    spend(log, [method], book, seed=seed, unlisted=unlisted)
-    if unlisted:
-        warn(f"{NOT_ACCOUNTED[0].upper()}{NOT_ACCOUNTED[1:]}.")
+    log = prepared_for(log, method, prepare)
+    book = history_for(log, method, history, log_name)
+    unlisted = spend_in(log, method, book, seed)
+    for text in unlisted:
+        warn(f"{text[0].upper()}{text[1:]}.")
     release = anonymize_prepared(
         log, method, seed=seed, blocks=blocks, record=record, groups_of=groups_of, progress=progress
     )
-    return replace(
-        release,
-        warnings=(*release.warnings, NOT_ACCOUNTED) if unlisted else release.warnings,
-        listing=None if book is None else book.listing(log),
-    )
+    listing = None if book is None else book.listing(log)
+    return replace(release, warnings=(*release.warnings, *unlisted), listing=listing)
 
 
 def anonymize_prepared(
@@ -254,10 +242,7 @@ def anonymize_prepared(
     learnt: Learnt | None = None,
     groups_of: Record | str | Path | None = None,
 ) -> Release:
-    """The same for a log as it is: nothing is prepared or listed, so whoever calls it has seen to both.
-
-    For several k, `learn` once and give each call what was `learnt`.
-    """
+    """The same for a log as it is, and nothing is listed. For several k, `learn` once, and give it as `learnt`."""
     earlier = None if groups_of is None else groups_to_reuse(log, method, groups_of)
     if learnt is None:
         learnt = learn(log, [method], seed=seed, blocks=blocks, progress=progress)
@@ -459,8 +444,7 @@ def write(
 ) -> str:
     """Write a verified release, its public sidecar and, if asked, its private record; returns the SHA-256 of the file.
 
-    It is listed in the private list of the log's releases, as `anonymize` was told, unless `history` says otherwise;
-    a second release of a log is warned of.
+    It is added to the list of the log's releases that `anonymize` was given, or to `history`; a second one is warned of.
 
     `csv_safe`: in csv and tsv an apostrophe stands before text that a spreadsheet would take for a formula. A release
     that promises nothing is written only with `promise="none"`. With `parts` the release is a folder of so many files,
@@ -481,30 +465,6 @@ def write(
     if warning:
         warn(warning)
     return digest
-
-
-def write_and_list(
-    release: Release, target: Target, listing: Listing | None, *, force: bool = False, progress: Progress = _silent
-) -> tuple[str, str]:
-    """The same; returns the digest, and the warning where this is not the first release of its log.
-
-    The list is looked at before anything is written, and added to last: it names no release that is not there.
-    """
-    book, warning, digest_of_log = None, "", ""
-    if listing is not None:
-        book, digest_of_log = History(path=listing.path, log_name=listing.log_name), listing.digest
-        book.refuse([*release.log.sources, *target.files])
-        warning = book.warning(release, digest_of_log)
-    told, place = warned(release, warning), place_of(target.path)
-    given: dict[str, Any] = {"kind": target.kind, "sidecar": target.sidecar, "record": target.record, "force": force}
-    given |= {"csv_safe": target.csv_safe, "promise": target.promise, "parts": target.parts}
-    if place is not None:
-        digest = write_elsewhere(told, place, **given)
-    else:
-        digest = write_release(told, target.path, **given, progress=progress)
-    if book is not None:
-        book.add(release, digest_of_log, digest)
-    return digest, warning
 
 
 def load_release(path: str | Path, record: str | Path | None = None, *, sidecar: str | Path | None = None) -> Release:

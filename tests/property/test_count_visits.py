@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
+from coterie import verbs
 from coterie.errors import InputError, ParameterError
 from coterie.methods.count_visits import CountVisits
 from coterie.testing import visits_log
@@ -110,9 +111,9 @@ def test_several_k_count_once(monkeypatch):
     original = visit_counts.counted
     monkeypatch.setattr(visit_counts, "counted", lambda *given: calls.append(1) or original(*given))
     log = visits_log()
-    learnt = coterie.verbs.learn(log, [CountVisits(k=2), CountVisits(k=3)])
+    learnt = verbs.learn(log, [CountVisits(k=2), CountVisits(k=3)])
     for k in (2, 3):
-        assert coterie.anonymize(log, CountVisits(k=k), learnt=learnt).verdict.largest_k >= k
+        assert verbs.anonymize_prepared(log, CountVisits(k=k), learnt=learnt).verdict.largest_k >= k
     assert len(calls) == 1
 
 

@@ -217,14 +217,14 @@ def test_two_releases_never_go_to_one_file(log, tmp_path):
 
 
 def test_what_was_written_before_a_failure_is_named(log, tmp_path, monkeypatch):
-    write, notes = verbs.write, []
+    write, notes = jobs.write_and_list, []
 
-    def fail_at_five(release, path, **more):
-        if "5" in Path(path).name:
+    def fail_at_five(release, target, *more, **options):
+        if "5" in Path(target.path).name:
             raise BrokenPromiseError("broken")
-        return write(release, path, **more)
+        return write(release, target, *more, **options)
 
-    monkeypatch.setattr(verbs, "write", fail_at_five)
+    monkeypatch.setattr(jobs, "write_and_list", fail_at_five)
     with pytest.raises(BrokenPromiseError):
         _anonymize(log, tmp_path / "out.{k}.tsv", ks=(2, 5), note=notes.append)
     assert ["out.2.tsv" in note and "out.5.tsv" not in note for note in notes] == [True]

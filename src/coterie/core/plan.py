@@ -243,7 +243,7 @@ def enough_subjects(owner: str, k: int, facts: Facts) -> None:
         if not facts.subjects and facts.shape.name == "QUERIES":
             raise InputError(
                 f"No row of the log says which {facts.shape.subject_noun} it came from, and k has to count them. Say "
-                f"which column does: --columns {facts.shape.subject}=NAME (in Python: columns={{...}} of read or log)."
+                f"which column does: --columns {facts.shape.subject}=NAME."
             )
         smaller = "a smaller k (at least 2) or " if facts.subjects >= 2 else ""
         raise InputError(

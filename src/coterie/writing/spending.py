@@ -31,7 +31,7 @@ def history_for(
     private = spends(method) is not None
     if log.synthetic or (given == USUAL and log.home is None and not private):
         return None
-    where = {USUAL: None, None: NONE}.get(given, given)
+    where = NONE if given is None else None if given == USUAL else given
     return History.of(log.home, where, log_name, needed=private)
 
 
@@ -92,6 +92,15 @@ def spend(
         ],
         budget,
     )
+
+
+def spend_in(log: Log, method: Method, history: History | None, seed: int | None) -> tuple[str, ...]:
+    """The same for one method in Python, where it may be said that there is no history: what its release then says."""
+    unlisted = history is None and spends(method) is not None and not log.synthetic
+    if history is not None and spends(method) is not None:
+        history.refuse(log.sources)
+    spend(log, [method], history, seed=seed, unlisted=unlisted)
+    return (NOT_ACCOUNTED,) if unlisted else ()
 
 
 def for_the_operator(release: Release) -> Iterator[str]:
