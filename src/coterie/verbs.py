@@ -444,7 +444,7 @@ def write(
 ) -> str:
     """Write a verified release, its public sidecar and, if asked, its private record; returns the SHA-256 of the file.
 
-    It is added to the list of the log's releases that `anonymize` was given, or to `history`; a second one is warned of.
+    It is added to the list that `anonymize` was given, or to `history`; a second release of a log is warned of.
 
     `csv_safe`: in csv and tsv an apostrophe stands before text that a spreadsheet would take for a formula. A release
     that promises nothing is written only with `promise="none"`. With `parts` the release is a folder of so many files,
