@@ -109,6 +109,7 @@ def test_without_a_ledger_there_is_a_warning_and_the_sidecar_says_so(folder):
         release = coterie.anonymize(coterie.read(log), "private_counts", history=None, **PRIVATE)
     coterie.write(release, folder / "safe.tsv")
     assert NOT_ACCOUNTED in read_sidecar(folder / "safe.tsv").warnings
+    assert not coterie.verify(folder / "safe.tsv", coterie.read(log)).broken
     assert not list(folder.rglob("*.history.json"))
     accounted = coterie.anonymize(coterie.read(log), "private_counts", **PRIVATE)
     assert NOT_ACCOUNTED not in accounted.warnings

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Private run record of an OUT, as `anonymize --record` kept it; for some of them or all, in any order. Without "
-    "its record some risks of an OUT are not measured.",
+    help="Private run record of an OUT, as `anonymize --record` kept it: of some of them or all, in any order. Some risks "
+    "of an OUT are not measured without it.",
 )
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json."

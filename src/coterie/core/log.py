@@ -20,6 +20,7 @@ from coterie.core.people import noun_in, person_in, several
 from coterie.core.promise import Check, Promise, Verdict
 from coterie.core.shapes import Shape
 from coterie.core.showing import html_table
+from coterie.errors import in_python
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -285,7 +286,7 @@ class Release:
 
 
 def _sentences(log: Log) -> str:
-    return " ".join((*log.notes, *(f"{warning[0].upper()}{warning[1:]}." for warning in log.warnings)))
+    return in_python(" ".join((*log.notes, *(f"{warning[0].upper()}{warning[1:]}." for warning in log.warnings))))
 
 
 def sha256_of(files: Iterable[Path]) -> tuple[str, ...]:

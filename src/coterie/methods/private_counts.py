@@ -22,10 +22,11 @@ Differs:
 Cost: one pass for the distinct (user, item) pairs, which are held in memory (12 bytes each), then linear in pairs.
 
 Example:
-    >>> import coterie, polars
+    >>> import coterie, polars, tempfile
     >>> typed = [(f"user {n}", "maps") for n in range(400)] + [("user 1", "a rare illness")]
     >>> log = coterie.log(polars.DataFrame(typed, schema=["user", "query"], orient="row"))
-    >>> release = coterie.anonymize(log, PrivateCounts(epsilon=3.0, delta=1e-6))
+    >>> ledger = f"{tempfile.mkdtemp()}/shop.history.json"
+    >>> release = coterie.anonymize(log, PrivateCounts(epsilon=3.0, delta=1e-6), history=ledger)
     >>> release.to_polars()["item"].to_list()
     ['maps']
 """
