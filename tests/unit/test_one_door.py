@@ -128,7 +128,8 @@ def test_nobody_is_in_a_log_that_is_made_up(tmp_path, monkeypatch):
 
 def test_a_budget_in_the_history_is_enforced_by_both_doors(folder):
     log = folder / "python" / "log.tsv"
-    assert run("ledger", "budget", "2.5,1e-4", log).exit_code == 0
+    kept = run("ledger", "budget", "2.5,1e-4", log)
+    assert (kept.exit_code, kept.output.split(";")[0]) == (0, "Budget: epsilon = 2.5, delta = 0.0001")
     coterie.anonymize(coterie.read(log), "private_counts", **PRIVATE)
     done = run("anonymize", "private_counts", log, "-o", folder / "a.tsv", "--epsilon", 1, "--delta", 1e-6)
     assert done.exit_code == 0, done.exception

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from coterie.cli import options as opt
 from coterie.cli.console import console, print_scores
+
+if TYPE_CHECKING:
+    from coterie.writing.ledger import Allowance, Spent
 
 
 @click.group(context_settings=opt.CONTEXT)
@@ -61,12 +65,15 @@ def show(log: str, history: str | None, log_name: str | None, as_json: bool, **o
     runs_listed = "1 run" if len(entries) == 1 else f"{len(entries)} runs"
     out.print(f"{runs_listed}: epsilon = {epsilon:.4g}, delta = {delta:.3g} in all.", markup=False)
     if budget is not None:
-        left = budget.left(entries)
-        out.print(
-            f"Budget: epsilon = {budget.epsilon:.4g}, delta = {budget.delta:.3g}; left: epsilon = {left[0]:.4g}, "
-            f"delta = {left[1]:.3g}.",
-            markup=False,
-        )
+        out.print(_sentence(budget, entries), markup=False)
+
+
+def _sentence(budget: Allowance, entries: Sequence[Spent]) -> str:
+    epsilon, delta = budget.left(entries)
+    return (
+        f"Budget: epsilon = {budget.epsilon:.4g}, delta = {budget.delta:.3g}; left: epsilon = {epsilon:.4g}, "
+        f"delta = {delta:.3g}."
+    )
 
 
 @ledger.command(cls=opt.Command, context_settings=opt.CONTEXT)
@@ -81,6 +88,8 @@ def budget(budget: str, log: str, history: str | None, log_name: str | None) -> 
     """
     from coterie import formats
     from coterie.writing.ledger import Allowance
-    from coterie.writing.spending import keep_budget
+    from coterie.writing.spending import keep_budget, spent_of
 
-    keep_budget(formats.expand([log], folders=True), Allowance.read(budget), history, log_name)
+    files, allowance = formats.expand([log], folders=True), Allowance.read(budget)
+    keep_budget(files, allowance, history, log_name)
+    console(stderr=False).print(_sentence(allowance, spent_of(files, history, log_name)), markup=False)

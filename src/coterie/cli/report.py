@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Private run record of an OUT, as `anonymize --record` kept it: of some of them or all, in any order. Some risks "
+    help="Private run record of an OUT, as `anonymize --record` kept it; of some OUTs or all, in any order. Some risks "
     "of an OUT are not measured without it.",
 )
 @click.option(
