@@ -72,13 +72,14 @@ class InternalError(CoterieError):
 
 _IN_PYTHON = r" \(in Python: ((?:[^()]|\([^()]*\))*)\)"
 _SAID = re.compile(rf"(?:-o - )?--[a-z][a-z-]*(?: [^\s(]+)?{_IN_PYTHON}")
+_VAGUE = re.compile(r" \(in Python: [^()]*\.\.\.[^()]*\)")  # what was typed says more
 _PAIRS = re.compile(r"--(columns|details) ((?:[^\s,=]+=(?:\.\.\.|[^\s,=]*[^\s,=.:]),?)+(?<!,))")
 _WORD = re.compile(
     r"--(attrs|embedding|encoding|format|history|prepare|promise|to|topics|words) "
     r"(?!(?:and|is|must|needs|or|takes)\b)([a-z][a-z0-9_-]*)"
 )
 _VALUE = re.compile(r"--([a-z][a-z-]*) (['\"][^'\"]*['\"]|[A-Z][A-Z0-9_,]*\b|\d[\d.,e-]*\d|\d)")
-_OPTION = re.compile(r"--([a-z][a-z-]*)|(?<= )-(o)(?=[ .])")
+_OPTION = re.compile(r"(?<![\w/.-])--([a-z][a-z-]*)|(?<= )-(o)(?=[ .])")
 _ARGUMENTS = {"to": "kind", "kappa": "kappas", "engine": "session", "original-columns": "columns", "o": "path"}
 _CALLER = 4  # frames: `warn`, the function in verbs, its wrapper in coterie, and who called that
 
@@ -89,7 +90,7 @@ def in_python(text: str) -> str:
     Messages name options. Where the argument is not spelled like its option, the message says both:
     `--force (in Python: force=True)`.
     """
-    text = _SAID.sub(lambda said: said[1], text)
+    text = _SAID.sub(lambda said: said[1], _VAGUE.sub("", text))
     text = _PAIRS.sub(lambda said: f"{said[1]}={{{_pairs(said[2])}}}", text)
     text = _WORD.sub(lambda said: f'{_argument(said[1])}="{said[2]}"', text)
     text = _VALUE.sub(lambda said: f"{_argument(said[1])}={said[2]}", text)

@@ -51,7 +51,8 @@ def as_method(method: Method | str, params: Mapping[str, Any]) -> Method:
         )
     if params:
         raise ParameterError(f"Give {' and '.join(params)} to the method itself, or name the method by a text.")
-    return method
+    complete: Method = registry.complete("methods", registry.name_of(method), method)
+    return complete
 
 
 def original_first(original: Any, releases: Any) -> tuple[Any, Any]:

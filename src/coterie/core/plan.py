@@ -189,14 +189,15 @@ def refuse_seed(method: Method, seed: int | None) -> None:
 
 def refuse_log(method: Method, log: Log) -> None:
     """InputError for a log that a method does not work on."""
-    name, others = registry.name_of(method), ", ".join(registry.methods_for(log.shape))
     if log.shape.plain not in method.accepts:
-        accepted = ", ".join(shape.name for shape in method.accepts)
-        raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}. Use one of: {others}.")
+        accepted, others = ", ".join(shape.name for shape in method.accepts), ", ".join(registry.methods_for(log.shape))
+        raise InputError(
+            f"{registry.name_of(method)} works on {accepted}, and this log is {log.shape.name}. Use one of: {others}."
+        )
     if log.shape.further and not getattr(method, "further_details", False):
         raise InputError(
-            f"{name} releases no further details ({', '.join(log.shape.further)}). Leave out --details, or use a "
-            f"method that releases single queries: {others}."
+            f"{registry.name_of(method)} releases no further details ({', '.join(log.shape.further)}). Leave out "
+            f"--details, or use a method that releases single queries: {', '.join(registry.methods_for(log.shape))}."
         )
 
 

@@ -52,7 +52,7 @@ def test_browsers_beside_people_are_a_warning(write, name):
 @pytest.mark.parametrize("name", ROWS)
 def test_what_hardly_comes_again_is_a_question_unless_it_is_named(write, name):
     path, field = log_of(write, name, keep=lambda _: False), ROWS[name][2]
-    with pytest.raises(InputError, match=r"30 different values in 30 rows.*--user-field NAME"):
+    with pytest.raises(InputError, match=r"30 different values in 30 rows.*user_field=NAME"):
         coterie.read(path, format=name)
     log = coterie.read(path, format=name, user_field=field)
     assert "more than half as many users as rows" in log.warnings[0]

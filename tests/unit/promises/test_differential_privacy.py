@@ -162,7 +162,7 @@ def test_the_table_for_one_query_of_each_user_is_accounted_for(below, faults):
 ])  # fmt: skip
 def test_numbers_by_day_are_accounted_for(columns, faults):
     original = coterie.log(log().to_polars().with_columns(time=pl.lit(datetime(2006, 3, 1, 9))))
-    release = coterie.anonymize(
+    release = verbs.anonymize_prepared(
         original, PrivateCounts(epsilon=8.0, delta=1e-4, counts=0.0, days="2006-03-01..2006-03-02")
     )
     assert verdict(release, original=original).exit_code == 0
