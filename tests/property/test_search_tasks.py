@@ -291,5 +291,5 @@ def test_the_order_of_rows_changes_nothing_and_other_seeds_draw_others(case, nam
 @pytest.mark.parametrize("name", ["completion", "train_on_release"])
 def test_later_queries_are_needed(case, name):
     early, _, release = case
-    with pytest.raises(NotApplicableError, match="--later"):
+    with pytest.raises(NotApplicableError, match="later="):
         coterie.measure(early, release, [name])
