@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import verbs
-from coterie import models
+from coterie import models, verbs
 from coterie.errors import NotApplicableError
 from coterie.measures import logistic
 from coterie.measures.attacks import attribution
