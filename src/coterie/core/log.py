@@ -228,6 +228,8 @@ class Listing:
     log_name: str
     digest: str
     """Of the log."""
+    beside: bool = False
+    """Whether it is beside the log because nobody said where: then a folder that takes no file is no reason to stop."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

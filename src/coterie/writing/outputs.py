@@ -143,7 +143,8 @@ def write_and_list(
     """
     book, warning, digest_of_log = None, "", ""
     if listing is not None:
-        book, digest_of_log = History(path=listing.path, log_name=listing.log_name), listing.digest
+        book = History(path=listing.path, log_name=listing.log_name, beside=listing.beside)
+        digest_of_log = listing.digest
         book.refuse([*release.log.sources, *target.files])
         warning = book.warning(release, digest_of_log)
     told, place = warned(release, warning), place_of(target.path)

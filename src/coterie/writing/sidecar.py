@@ -217,18 +217,14 @@ def read_sidecar(path: Path) -> Sidecar | None:
 
 
 def reading_like(path: str | Path, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """How to read the original of a released file: as its sidecar tells, unless something else is given.
-
-    Columns and further details that are given take the place of those of the same name; the others stay. Whoever named
-    one column when the release was made had the rest guessed, and names that one again.
-    """
+    """How to read the original: as the sidecar says, but for what is given; of columns and details each by itself."""
     sidecar = read_sidecar(Path(path))
     said = {name: value for name, value in (given or {}).items() if value != {}}
     if sidecar is None:
         return said
     as_made = read_again(sidecar.reading)
     if columns := said.get("columns"):
-        said["columns"] = {**as_made.get("columns", {}), **columns}
+        said["columns"] = as_made.get("columns", {}) | columns
     if details := said.get("details"):
         said["details"] = {**details_of(as_made.get("details", ())), **details_of(details)}
     return {**as_made, **said}

@@ -42,7 +42,7 @@ def listing_in(release: Release, given: str | Path | None) -> Listing | None:
     if book is None:
         return None
     digest = former.digest if former is not None else made.run["input_digest"] if made is not None else ""
-    return Listing(path=book.path, log_name=book.log_name, digest=digest or release.log.digest)
+    return Listing(path=book.path, log_name=book.log_name, digest=digest or release.log.digest, beside=book.beside)
 
 
 def spend(
