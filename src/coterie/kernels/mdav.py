@@ -353,7 +353,8 @@ def mdav(
         return n
 
     def parts(left: Ints) -> list[tuple[Ints, Workspace]]:
-        return [(left[i :: len(workspaces)], each) for i, each in enumerate(workspaces)]
+        # Contiguous, as with one thread: for numba an array with gaps is of another type, and is compiled for anew.
+        return [(np.ascontiguousarray(left[i :: len(workspaces)]), each) for i, each in enumerate(workspaces)]
 
     def farthest(source: int, left: Ints) -> int:
         of_parts = side_by_side(lambda part: _farthest(source, part[0], hint, events, part[1]), parts(left))
