@@ -58,16 +58,10 @@ COARSER = {
     "drop": "the details go one by one. No row has a time.",
 }
 """What becomes of the finest time where too few share it."""
-AMBIGUOUS = {
-    "hour": "A midnight can stand for its day, a Monday for its week and the first of a month for the month: a release "
-    "does not say which.",
-    "day": "A Monday can stand for its week and the first of a month for the month: a release does not say which.",
-    "week": "A Monday that is the first of a month can stand for its week or for the month: a release does not say "
-    "which.",
-    "month": "The first of a month stands for the month.",
-    "quarter": "The first day of a quarter stands for the quarter.",
-}
-"""How to read the times of a release, by the finest of them."""
+HOW_EXACT = (
+    "A time is the beginning of the {levels} in which it lies; the column time_level says how exact each time is."
+)
+"""How to read the times of a release."""
 MATCHED = (
     "Names for parts of what a person did do not keep these apart: parts of one person can often be matched with each "
     "other by their words and pages."
@@ -166,9 +160,14 @@ def kept_too(further: Sequence[str]) -> str:
     return f" The same goes for {_together(further)}." if further else ""
 
 
-def _together(words: Sequence[str]) -> str:
+def one_of(levels: Sequence[str]) -> str:
+    """Levels of times as alternatives: `hour, day or month`."""
+    return _together(levels, "or") if levels else ""
+
+
+def _together(words: Sequence[str], by: str = "and") -> str:
     *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"{', '.join(first)} {by} {last}" if first else last
 
 
 def pause(session_minutes: int) -> str:

@@ -31,6 +31,7 @@ from coterie.promises._single_queries import (
     accompaniment,
     attrs_sentence,
     costs,
+    levels_of,
     nothing_else_was_looked_for,
     of_rows_alone,
     users_sentence,
@@ -85,6 +86,11 @@ class KThetaAffinity:
     def anywhere(self) -> bool:
         """Whether rows may be on a cluster: windows, days and units of a few queries need one machine."""
         return self.users in ANYWHERE and self.window == ALL_OF_IT
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """How exact a released time may be, the finest first."""
+        return levels_of(self)
 
     @property
     def headline(self) -> str:

@@ -21,9 +21,9 @@ from coterie.promises._single_queries import (
     accompaniment,
     users_sentence,
 )
+from coterie.promises._times import no_finer
 from coterie.promises._wording import kept_too
 
-_CUTS = {"drop": "", "quarter": "1q", "month": "1mo", "week": "1w", "day": "1d", "hour": "1h"}
 _TIMES = {"drop": " Times were removed."}
 
 
@@ -55,6 +55,11 @@ class None_:  # noqa: N801 (Python keeps None for itself)
     def headline(self) -> str:
         """That there is none."""
         return "nothing"
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """What all times are cut to."""
+        return (self.times,) if self.attrs == "keep" and self.times != "drop" else ()
 
     @property
     def sentence(self) -> str:
@@ -93,4 +98,6 @@ class None_:  # noqa: N801 (Python keeps None for itself)
         )
         yield from _rules.names(case, self.users)
         yield from seeded(case, self.users, self)
-        yield from accompaniment(case, self, cut=_CUTS[self.times])
+        if self.levels:
+            yield from no_finer(self.levels, case)
+        yield from accompaniment(case, self, cut=self.times)

@@ -31,7 +31,7 @@ from coterie.promises._people import people
 from coterie.promises._single_queries import ALONE
 from coterie.promises._times import no_finer
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
-from coterie.promises._wording import accounts
+from coterie.promises._wording import accounts, one_of
 from coterie.text.language import ENGLISH, LanguageName, language
 from coterie.text.words import digest_of, name_of_topics
 
@@ -49,8 +49,7 @@ _TOLD_OF_ALL = (
 )
 UNSAID = ""
 """Of releases that were made before profiles had such a parameter."""
-_AVERAGED = "A time is an average over users of the group, cut to its {times}."
-_OR_MONTH = " The first of a month can stand for the month: a release does not say which."
+_AVERAGED = "A time is an average over users of the group, cut to its {levels}, as the column time_level says."
 _QUERY_OF_ONE = "A query that names a person by itself is released as it is where it is part of a shared profile."
 
 
@@ -90,6 +89,13 @@ class UserKAnonymity:
     def anywhere(self) -> bool:
         """Whether rows may be on a cluster: phrases are counted on one machine."""
         return not self.phrases
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """How exact a time may be: what belongs to one user alone has the month at most."""
+        if self.times in (UNSAID, "drop"):
+            return ()
+        return (self.times,) if self.times in ("month", "quarter") else (self.times, "month")
 
     @property
     def headline(self) -> str:
@@ -134,10 +140,9 @@ class UserKAnonymity:
 
     @property
     def _how_to_read_times(self) -> tuple[str, ...]:
-        if self.times in (UNSAID, "drop"):
+        if not self.levels:
             return ()
-        or_month = "" if self.times in ("month", "quarter") else _OR_MONTH
-        return (_AVERAGED.format(times=self.times) + or_month,)
+        return (_AVERAGED.format(levels=one_of(self.levels)),)
 
     @property
     def releases(self) -> Kind:
@@ -170,7 +175,7 @@ class UserKAnonymity:
         published = case.rows if case.published is None else case.published
         nameless, rows = _nameless(case, published)
         if self.times != UNSAID:
-            yield from divided(case, partial(no_finer, self.times, carries_promise=True))
+            yield from divided(case, partial(no_finer, self.levels, carries_promise=True))
         if self.labels:
             yield self._labels(case, published)
         elif not self.phrases:

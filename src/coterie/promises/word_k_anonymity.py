@@ -29,6 +29,7 @@ from coterie.promises._single_queries import (
     accompaniment,
     attrs_sentence,
     costs,
+    levels_of,
     nothing_else_was_looked_for,
     of_rows_alone,
     users_sentence,
@@ -83,6 +84,11 @@ class WordKAnonymity:
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """How exact a released time may be, the finest first."""
+        return levels_of(self)
 
     @property
     def headline(self) -> str:

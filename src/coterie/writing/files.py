@@ -306,7 +306,7 @@ def refuse_targets(
 
 def refuse_kind(kind: str, shape: Shape) -> None:
     """Refuse a kind of file that cannot hold rows of a shape."""
-    if kind == "ubi" and shape is not QUERIES:
+    if kind == "ubi" and shape.of_log is not QUERIES:
         also = f" with {', '.join(shape.further)}" if shape.further else ""
         raise ParameterError(
             f"UBI holds queries and clicks, and this release is {shape.name}{also}. Write another kind."
