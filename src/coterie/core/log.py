@@ -27,6 +27,15 @@ if TYPE_CHECKING:
     from coterie.core.run import Engine
 
 
+def _holding(frame: pl.LazyFrame, what: object) -> pl.LazyFrame:
+    """The same rows; `what` lives as long as they, or any rows made of them.
+
+    A plan of polars keeps the objects in it, and never computes a column that nobody asks for.
+    """
+    held = "_held"
+    return frame.with_columns(pl.lit(what, dtype=pl.Object).alias(held)).select(pl.exclude(held))
+
+
 _SLICE = 100_000  # rows that are text at once
 
 
@@ -44,7 +53,7 @@ class Log:
     """A table of a known shape, and its history."""
 
     frame: pl.LazyFrame
-    """Lazy rows. They may live in a file that goes with this object, so keep the log while you use them."""
+    """Lazy rows. They may live in a file that goes once nobody has this log, these rows or others made of them."""
     shape: Shape
     history: tuple[Step, ...] = ()
     resources: tuple[object, ...] = ()
@@ -65,6 +74,8 @@ class Log:
     """Fields by which its format may tell people apart, separated by commas: the same, whatever is in the rows."""
 
     def __post_init__(self) -> None:
+        if self.resources and self.engine is None:
+            object.__setattr__(self, "frame", _holding(self.frame, self.resources))
         self.shape.check(self.frame)
 
     def __repr__(self) -> str:
@@ -134,6 +145,11 @@ class Log:
     def notes(self) -> tuple[str, ...]:
         """What people should know about how it was read and prepared."""
         return tuple(note for step in self.history for note in step.notes)
+
+    @property
+    def in_lines(self) -> bool:
+        """Whether rows are numbered in the order of their lines: on a cluster they have numbers in no order."""
+        return self.engine is None or self.engine.here
 
     @property
     def named(self) -> bool:

@@ -9,7 +9,6 @@ import polars as pl
 from coterie.core.promise import Case, Check
 from coterie.core.shapes import Shape
 from coterie.promises._checks import judged, rows_broken
-from coterie.promises._wording import one_of
 
 UNITS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "quarter": "1q"}
 """The levels that a time may have, the finest first; weeks begin on Monday."""
@@ -44,7 +43,7 @@ def no_finer(levels: Sequence[str], case: Case, *, carries_promise: bool = False
     ]
     whole = pl.any_horizontal(pl.lit(False), *fits).fill_null(False)
     broken, rows = rows_broken(case.rows, pl.when(time.is_null()).then(said.is_not_null()).otherwise(~whole))
-    told = f"each time is the beginning of its {one_of(levels)}" + (", as its row says" if shape.level else "")
+    told = f"each time is the beginning of its {_one_of(levels)}" + (", as its row says" if shape.level else "")
     yield judged(
         "times",
         broken,
@@ -53,3 +52,9 @@ def no_finer(levels: Sequence[str], case: Case, *, carries_promise: bool = False
         looked_at=rows,
         carries_promise=carries_promise,
     )
+
+
+def _one_of(levels: Sequence[str]) -> str:
+    """`hour, day or month`."""
+    *first, last = levels or ("",)
+    return f"{', '.join(first)} or {last}" if first else last
