@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 from coterie import jobs, measuring, verbs
@@ -39,6 +40,7 @@ _MARK = ".made-by-coterie-demo"
 
 def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[str]:
     """Fill `folder` and return the lines that say what is in it and what to try next."""
+    import_module("coterie.reports._html")  # which says so at once where what draws the pictures is not installed
     _own(folder)
     log_path = folder / "log.tsv"
     progress("synthetic log")

@@ -68,11 +68,10 @@ TOO_WIDE = """
 
 def _scores(number):
     """A score for every figure that there is, as long as they get."""
-    every = [*measures.figures(), *measures.weighed()]
-    keys = {}
-    for each in every:
+    keys = {(each.measure, key): None for each in measures.weighed() for key in each.keys}
+    for each in measures.figures():
         before = each.before if each.before.startswith("before.") else ""
-        beside = [key for _, key in getattr(each, "beside", ())]
+        beside = [key for _, key in each.beside]
         ends = [f"{each.key}.{end}" for end in ("low", "high")]
         keys |= dict.fromkeys((each.measure, key) for key in (each.key, *ends, before, *beside) if key)
     rows = [(name, key, 58.0 + number / 10, "% points" if "excess" in key else "% of users") for name, key in keys]

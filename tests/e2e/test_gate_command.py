@@ -21,6 +21,7 @@ from coterie.gate import state as states_of_gates
 from coterie.gate.keys import KeyFile
 from tests.helpers import stopped_gate
 from tests.helpers.gates import START, lines_in, totals
+from tests.helpers.ports import held_ports
 
 ROOT = Path(__file__).parents[2]
 CANARY = "qzqueryq"
@@ -313,9 +314,7 @@ def test_json_lines_from_a_pipe(tmp_path):
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed (apt install nginx-light)")
 def test_a_real_nginx(tmp_path):
     """nginx writes its access log to a pipe that the gate reads; no access log is ever on the disk."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    (port,) = held_ports(1)
     os.mkfifo(tmp_path / "pipe")
     gate = _Process(tmp_path, tmp_path / "pipe", "--format", "clf", "--query-param", "q", "--k", "3", "--flush", "1m")
     (tmp_path / "nginx.conf").write_text(

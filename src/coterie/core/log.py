@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from coterie.core.people import noun_in, person_in, several
 from coterie.core.promise import Check, Promise, Verdict
 from coterie.core.shapes import Shape
 from coterie.core.showing import html_table
+from coterie.errors import MissingError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,6 +185,14 @@ class Log:
 
     def to_pandas(self) -> pd.DataFrame:
         """The rows as a pandas frame."""
+        try:
+            import_module("pandas")
+            import_module("pyarrow")
+        except ModuleNotFoundError as error:
+            raise MissingError(
+                f"A pandas frame needs the package {error.name}, which is not installed: install coterie[pandas], or "
+                "use to_polars()."
+            ) from None
         return self.to_polars().to_pandas()
 
 

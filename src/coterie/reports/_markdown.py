@@ -52,6 +52,9 @@ ATTACKS_SAY = (
     "another attack or more knowledge may find."
 )
 COUNTS_SAY = "The number is how many rows, queries or people were looked at."
+_OF_QUESTIONS = (
+    "Question", "Before", "After", "Of what was released", "Control", "People", "Risk", "Threshold", "Verdict"
+)  # fmt: skip
 MARKS = {"kept": "✓", "passed": "✓", "broken": "✗", "failed": "✗"}
 
 
@@ -231,22 +234,11 @@ def _sheet(page: Page) -> Iterator[str]:
     for weighing in sheet.weighings:
         yield from (f"{_plain(weighing.label)}:", "")
         rows = []
-        for line in weighing.lines:
-            who = f"{line.risk}: {line.attacker} ({line.compared})" if line.attacker else line.risk
-            rows.append((who, *_rates(line), line.verdict))
-            rows += [(f"also: {each.attacker} ({each.compared})", *_rates(each), each.verdict) for each in line.others]
-        head = (
-            "Question",
-            "Before",
-            "After",
-            "Of what was released",
-            "Control",
-            "People",
-            "Risk",
-            "Threshold",
-            "Verdict",
-        )
-        yield from _table(head, rows)
+        for asked in weighing.lines:
+            who = f"{asked.risk}: {asked.attacker} ({asked.compared})" if asked.attacker else asked.risk
+            rows.append((who, *_rates(asked), asked.verdict))
+            rows += [(f"also: {each.attacker} ({each.compared})", *_rates(each), each.verdict) for each in asked.others]
+        yield from _table(_OF_QUESTIONS, rows)
         yield ""
         for what, first, after in weighing.personal:
             yield f"- {what}: {_plain(after)}" + ("" if first == NONE else f" (original: {_plain(first)})")

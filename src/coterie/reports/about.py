@@ -47,17 +47,17 @@ class Policy:
 POLICIES: Mapping[str, Policy] = {
     "default": Policy(
         threshold=100 / 11,
-        source="1 in 11 is the threshold of the European Medicines Agency and of Health Canada for the public release "
-        "of clinical data, where nobody may stand in a cell of fewer than eleven people.",
+        source="Threshold: 1 in 11, that of the European Medicines Agency and of Health Canada for the public release "
+        "of clinical data.",
     ),
     "internal": Policy(
         threshold=100 / 3,
-        source="1 in 3 is the loosest cell size in use, for data that stay with people who are bound by contract.",
+        source="Threshold: 1 in 3, the loosest cell size in use.",
     ),
 }
 NO_CONFORMITY = (
-    "These limits are about re-identification itself, not about what is left of it beyond a control. A release within "
-    "them conforms to no law or guideline for that reason."
+    "It is about re-identification itself, not about what is left of it beyond a control; a release within it conforms "
+    "to no law for that reason."
 )
 
 

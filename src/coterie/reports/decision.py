@@ -29,10 +29,9 @@ LEAST_K = 3
 _MORE_PEOPLE = "Not proven: the sample is too small. Use a log of more people, or of a longer time."
 _TOLD = 3
 COLUMNS_SAY = (
-    "Before: the attack on the original log, under other names. After: the same people and searches in the release; "
-    "what was not released cannot be found. Of what was released: the same attack on that part alone. "
-    "Control: the same by someone who knows nothing of the person. Risk: what is left of it without the control, "
-    "(rate - control) / (1 - control), with its 95% interval; the threshold is about this number."
+    "Before: the attack on the original log, under other names. After: the same people and searches in the release. "
+    "Of what was released: on that part alone. Control: someone who knows nothing of the person. Risk: "
+    "(rate - control) / (1 - control), with its 95% interval; the threshold is about it."
 )
 FILL_IN = "________________________________"
 
@@ -284,18 +283,12 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing, edition: Edition) 
     """What an attacker can and cannot do, in one paragraph."""
     if weighing.empty:
         return "The release has no rows, so nobody can be found in it, and there is nothing to judge."
-    can, risen = [], []
-    for line in weighing.lines:
-        if line.after is None:
-            continue
-        beside = {"of what was released": line.released, "control": line.control, "in the original": line.before}
-        compared = "; ".join(f"{word} {shown(rate, '%')}" for word, rate in beside.items() if rate is not None)
-        can.append(f"{line.attacker} in {shown(line.after, '%')} of cases ({compared})")
-        if line.before is not None and line.after > line.before:
-            risen.append(f"{line.risk} ({shown(line.before, '%')} before, {shown(line.after, '%')} after)")
-    text = f"What an attacker can do: {'. '.join(each[0].upper() + each[1:] for each in can)}. " if can else ""
-    if risen:
-        text += f"Higher after than before: {listed(risen)}. "
+    risen = [
+        f"{line.risk} ({shown(line.before, '%')} before, {shown(line.after, '%')} after)"
+        for line in weighing.lines
+        if line.after is not None and line.before is not None and line.after > line.before
+    ]
+    text = f"Higher after than before: {listed(risen)}. " if risen else ""
     if partly := weighing.having("measured in part"):
         text += f"Not attacked in every way: {listed(partly)}. "
     if unmeasured := weighing.having("not measured"):
@@ -303,7 +296,7 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing, edition: Edition) 
         text += f"{_missing(release)} " if edition == "internal" else ""
     if weighing.having("not told"):
         text += "What attacks found is not told in this edition. "
-    if not text:
+    if not any(line.after is not None for line in weighing.lines) and not text:
         text = "No attack was measured. "
     checked = weighing.state == "kept"
     holds = (

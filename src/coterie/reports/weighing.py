@@ -52,6 +52,7 @@ class Line:
     threshold: float
     attacker: str = ""
     measure: str = ""
+    rate: str = ""
     before: float | None = None
     before_control: float | None = None
     after: float | None = None
@@ -79,6 +80,12 @@ class Line:
         if self.outcome == "not proven":
             return f"not proven: {'1 person' if self.people == 1 else shown(self.people, '') + ' people'}"
         return self.reason or OUTCOMES[self.outcome]
+
+    @property
+    def attack(self) -> str:
+        """The name of the attack, as measures have it: "witness, one query"."""
+        rate = self.rate.removesuffix(".recall").replace(".", " ").replace("_", " ")
+        return f"{self.measure.replace('_', ' ')}, {rate}"
 
     @property
     def shown_risk(self) -> float | None:
@@ -188,6 +195,7 @@ def _weighed(release: ReleaseView, each: Weighed, threshold: float, shape: str) 
         threshold=threshold,
         attacker=in_words_of(SHAPES[shape], each.attacker),
         measure=each.measure,
+        rate=each.rate,
         before=score(before),
         before_control=score(f"{before}.control"),
         after=score(f"after.{each.rate}"),

@@ -27,6 +27,7 @@ import polars as pl
 
 from coterie.core import randomness
 from coterie.core.scores import Figure, Finding, Score, Weighed
+from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import bound
 from coterie.measures.comparison import Comparison
@@ -181,7 +182,7 @@ def _guesses(
 ) -> Iterator[Score]:  # fmt: skip
     """How often the first guess is right: the heaviest term of the vector, or the most telling one."""
     n = released["vector"].n_unique()
-    usual = released.group_by(TERM).agg(usual=pl.col(WEIGHT).sort().sum() / n)
+    usual = released.group_by(TERM).agg(usual=sum_in_order(WEIGHT) / n)
     first = best.sort(DOC, "vector").group_by(DOC, maintain_order=True).first().select(DOC, "vector")
     terms = first.join(released, on="vector").join(usual, on=TERM)
     told = known.join(has, on=[DOC, TERM]).select(DOC, pl.col("standing").alias(TERM)).unique()
