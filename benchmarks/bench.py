@@ -160,7 +160,7 @@ def coterie_run(given: argparse.Namespace) -> dict:
         current[:] = [name, now, used]
 
     log = verbs.prepare(verbs.read(given.log))
-    release = verbs.anonymize(log, SuppressRare(k=K), seed=7, record=False, progress=step)
+    release = verbs.anonymize_prepared(log, SuppressRare(k=K), seed=7, record=False, progress=step)
     step("write")
     target = given.work / "safe.parquet"
     verbs.write(release, target, force=True)
@@ -195,7 +195,7 @@ def measures(given: argparse.Namespace) -> dict:  # noqa: ARG001
     rows = []
     for users in (200, 1000, 5000, 20_000):
         log = verbs.prepare(verbs.read(f"synth:users={users},seed=7"))
-        release = verbs.anonymize(log, SuppressRare(k=3), seed=7)
+        release = verbs.anonymize_prepared(log, SuppressRare(k=3), seed=7)
         lines = log.frame.collect().height
         for name in ("exposure", "information_loss"):
             start = time.perf_counter()

@@ -134,7 +134,7 @@ def warm(given: argparse.Namespace) -> dict:  # noqa: ARG001
     from coterie.methods.affinity import Affinity
     from coterie.testing import queries_log
 
-    verbs.anonymize(queries_log(), Affinity(k=2), seed=SEED)
+    verbs.anonymize_prepared(queries_log(), Affinity(k=2), seed=SEED)
     return {}
 
 
@@ -145,7 +145,7 @@ def released(given: argparse.Namespace, method) -> dict:
 
     clock = Clock()
     log = verbs.prepare(verbs.read(given.log))
-    release = verbs.anonymize(log, method, seed=SEED, record=False, progress=clock)
+    release = verbs.anonymize_prepared(log, method, seed=SEED, record=False, progress=clock)
     clock("write")
     verbs.write(release, given.work / "safe.parquet", force=True)
     clock("end")

@@ -76,7 +76,7 @@ def measured(given: argparse.Namespace) -> dict:
     rule = int(given.job) if given.job.isdecimal() else given.job
     method = SuppressRare(k=K) if given.job == "suppress_rare" else Allowlist(k=K, words=rule)
     small = verbs.prepare(verbs.read("synth:users=100,seed=1"))
-    verbs.anonymize(small, method, seed=SEED)  # compiles
+    verbs.anonymize_prepared(small, method, seed=SEED)  # compiles
     cpu: dict[str, float] = {}
     began = [time.perf_counter(), time.process_time()]
     current = ["read", began[1]]
@@ -87,7 +87,7 @@ def measured(given: argparse.Namespace) -> dict:
         current[:] = [name, now]
 
     log = verbs.prepare(verbs.read(given.log))
-    release = verbs.anonymize(log, method, seed=SEED, record=False, progress=step)
+    release = verbs.anonymize_prepared(log, method, seed=SEED, record=False, progress=step)
     step("write")
     verbs.write(release, given.work / "safe.parquet", force=True)
     step("end")

@@ -195,7 +195,7 @@ def _released(count: int, params: dict) -> dict:
 
     log = coterie.log(_frame(_documents(count)))
     start = time.process_time()
-    release = coterie.anonymize(log, MicroaggregateDocuments(k=K, **params), seed=SEED)
+    release = coterie.anonymize(log, MicroaggregateDocuments(k=K, **params), seed=SEED, prepare=())
     seconds = time.process_time() - start
     return {"seconds": seconds, "rows": release.to_polars().height}
 

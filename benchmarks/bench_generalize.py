@@ -51,12 +51,12 @@ def job(name: str, n: int) -> dict:
     from coterie.core import registry
 
     log, method = coterie.log(_rows(n)), registry.method(name)(k=K)
-    coterie.anonymize(coterie.log(_rows(1_000)), method, seed=SEED)  # loads the taxonomy and the kernels
+    coterie.anonymize(coterie.log(_rows(1_000)), method, seed=SEED, prepare=())  # loads the taxonomy and the kernels
     start = time.process_time()
     planned(method, log, a_run(SEED)).table.collect()
     plan = time.process_time() - start
     start = time.process_time()
-    release = coterie.anonymize(log, method, seed=SEED, record=False)
+    release = coterie.anonymize(log, method, seed=SEED, prepare=(), record=False)
     released = release.to_polars().height
     seconds = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -126,14 +126,14 @@ def counting(given: argparse.Namespace, name: str) -> dict:
     from coterie.core import registry
 
     log, method = in_memory(given), registry.method(name)(k=K)
-    coterie.anonymize(in_memory(given, 500), method, seed=SEED)  # loads what is loaded once
+    coterie.anonymize(in_memory(given, 500), method, seed=SEED, prepare=())  # loads what is loaded once
     since = {}
 
     def tell(step: str, share: float | None = None) -> None:  # noqa: ARG001
         since.setdefault(step, time.process_time())
 
     start = time.process_time()
-    coterie.anonymize(log, method, seed=SEED, record=False, progress=tell)
+    coterie.anonymize(log, method, seed=SEED, prepare=(), record=False, progress=tell)
     rows = next(step.counts["lines"] for step in log.history if step.name == "read")
     return {"rows": rows, "cpu": since["verify"] - start, "judge": time.process_time() - since["verify"]}
 
@@ -151,7 +151,7 @@ def plainly(given: argparse.Namespace, name: str) -> dict:
 
     log = in_memory(given, PLAIN_ROWS)
     method = registry.method(name)(k=K)
-    released = coterie.anonymize(log, method, seed=SEED).to_polars()
+    released = coterie.anonymize(log, method, seed=SEED, prepare=()).to_polars()
     read = log.frame.join(hosts(log), on="referrer", how="left").join(browsers(log), on="agent", how="left")
     rows = read.sort("row").select("user", "time", "path", "host", "browser").collect().rows()
     start = time.process_time()
@@ -269,9 +269,9 @@ def release_records(given: argparse.Namespace) -> dict:
     from coterie.methods.microaggregate_visits import MicroaggregateVisits
 
     log, method = in_memory(given), MicroaggregateVisits(k=K)
-    coterie.anonymize(in_memory(given, 500), method, seed=SEED)  # loads the kernels
+    coterie.anonymize(in_memory(given, 500), method, seed=SEED, prepare=())  # loads the kernels
     start = time.process_time()
-    rows = coterie.anonymize(log, method, seed=SEED, record=False).to_polars().height
+    rows = coterie.anonymize(log, method, seed=SEED, prepare=(), record=False).to_polars().height
     return {"rows": rows, "cpu": time.process_time() - start}
 
 

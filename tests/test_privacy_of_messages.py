@@ -268,5 +268,5 @@ def test_unexpected_errors_do_not_pass_on_their_message(log_path, tmp_path, caps
     def fail(*args, **kwargs):
         raise RuntimeError("qzqueryq")
 
-    monkeypatch.setattr("coterie.verbs.anonymize", fail)
+    monkeypatch.setattr("coterie.verbs.anonymize_prepared", fail)
     assert _run(capsys, monkeypatch, "anonymize", "suppress_rare", log_path, "-o", tmp_path / "x.tsv") == 70

@@ -2,11 +2,13 @@
 
 import coterie
 
-log = coterie.prepare(coterie.read("log.tsv.gz"))
+log = coterie.read("log.tsv.gz")
 release = coterie.anonymize(log, "suppress_rare", k=5)
 coterie.write(release, "safe.parquet")
 """
 
+from collections.abc import Callable
+from functools import cache, wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -51,4 +53,21 @@ def __getattr__(name: str) -> Any:
     """Public names, loaded on first use so that `coterie --help` does not wait for polars."""
     if name not in __all__:
         raise AttributeError(f"module 'coterie' has no attribute {name!r}")
-    return getattr(import_module("coterie.measuring" if name == "report" else "coterie.verbs"), name)
+    public = getattr(import_module("coterie.measuring" if name == "report" else "coterie.verbs"), name)
+    return public if isinstance(public, type) else _door(public)
+
+
+@cache
+def _door(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A public function whose errors name arguments; those that the command line calls name options."""
+    from coterie.errors import CoterieError, in_python
+
+    @wraps(function)
+    def called(*given: Any, **named: Any) -> Any:
+        try:
+            return function(*given, **named)
+        except CoterieError as error:
+            error.args = (in_python(str(error)), *error.args[1:])
+            raise
+
+    return called

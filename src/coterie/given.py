@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,7 +13,8 @@ from coterie.core.log import Log, Release, Step
 from coterie.core.plan import Facts, Method
 from coterie.core.shapes import QUERIES
 from coterie.errors import CoterieError, InputError, ParameterError
-from coterie.steps import PrepareStep, steps_of
+from coterie.steps import DEFAULT, PrepareStep, StepLike, prepare, steps_of
+from coterie.writing.history import USUAL
 
 LogLike: TypeAlias = Any
 """A log, or a polars, pandas or Arrow table that becomes one as `log` makes it."""
@@ -50,7 +51,14 @@ def as_method(method: Method | str, params: Mapping[str, Any]) -> Method:
         )
     if params:
         raise ParameterError(f"Give {' and '.join(params)} to the method itself, or name the method by a text.")
-    return method
+    complete: Method = registry.complete("methods", registry.name_of(method), method)
+    return complete
+
+
+def original_first(original: Any, releases: Any) -> tuple[Any, Any]:
+    """A log and its release, or releases, in whichever order they were typed."""
+    first = original[:1] if isinstance(original, (list, tuple)) else [original]
+    return (releases, original) if first and isinstance(first[0], Release) else (original, releases)
 
 
 def as_release(given: Any) -> Release:
@@ -83,6 +91,13 @@ def default_steps(methods: Sequence[Method], steps: Sequence[PrepareStep]) -> tu
     """The default steps, and scrub for methods that release whole queries of single users, which k do not share."""
     needed = any(publishes_whole_queries(method) for method in methods)
     return (*steps, *steps_of("scrub")) if needed else tuple(steps)
+
+
+def prepared_for(log: Log, method: Method, steps: str | Iterable[StepLike]) -> Log:
+    """The log after these steps; after the default ones, where none were said and it was not prepared."""
+    if steps != USUAL:
+        return prepare(log, steps)
+    return log if log.steps else prepare(log, default_steps([method], steps_of(DEFAULT)))
 
 
 def synthetic(text: str, options: formats.Options) -> Log:

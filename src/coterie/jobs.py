@@ -17,7 +17,7 @@ import polars as pl
 
 from coterie import formats, measures, verbs
 from coterie.core import registry
-from coterie.core.files import files_in
+from coterie.core.files import files_in, home_of
 from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import scores_in_words_of
@@ -37,7 +37,8 @@ from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
 from coterie.writing.outputs import Target as Target
 from coterie.writing.outputs import targets as targets
-from coterie.writing.record import record_files, warned
+from coterie.writing.outputs import write_and_list
+from coterie.writing.record import record_files
 from coterie.writing.sidecar import reading_like, sidecar_path
 from coterie.writing.spending import for_the_operator, spend
 from coterie.writing.summary import Summary as Summary
@@ -165,9 +166,11 @@ def anonymize_files(
     _refuse_groups(methods, groups_of, independent)
     needed = any(spends(method) is not None for method in methods)
     # Nobody is in a log that is made up.
-    book = None if _is_made_up(paths) else History.of(files, history, log_name, needed=needed)
-    if book is not None and book.notice:
-        note(book.notice)
+    book = None if _is_made_up(paths) else History.of(home_of(files), history, log_name, needed=needed)
+    if book is not None:
+        book.refuse(files)
+        if book.notice:
+            note(book.notice)
     progress("read")
     with session_for(engine) as session:
         reading = reading if session is None else {**(reading or {}), "session": session, "parts": parts}
@@ -230,25 +233,17 @@ def write_each(
         for release, target in zip(releases, to, strict=True):
             progress("write")
             release = target.named(release, note)
-            warning = "" if history is None else history.warning(release, log.digest)
-            digest = verbs.write(
-                warned(release, warning),
-                target.path,
-                kind=target.kind,
-                sidecar=target.sidecar,
-                record=target.record,
+            _, warning = write_and_list(
+                release,
+                target,
+                None if history is None else history.listing(log),
                 force=force,
-                csv_safe=target.csv_safe,
-                promise=target.promise,
-                parts=target.parts,
                 progress=progress,
             )
             written.append(target.label)
             done = summary(release, target.label)
             warnings = (*done.warnings, *filter(None, [warning]), *for_the_operator(release))
             summaries.append(replace(done, warnings=warnings))
-            if history is not None:
-                history.add(release, log.digest, digest)
     return summaries
 
 
@@ -303,13 +298,13 @@ def anonymize_each(
         alike = _alike(methods)
         methods = methods[len(alike) :]
         if len(alike) == 1:  # then nobody else needs what is learnt, and one seed serves the whole run
-            yield verbs.anonymize(
+            yield verbs.anonymize_prepared(
                 log, alike[0], seed=seed, blocks=blocks, record=record, progress=progress, groups_of=groups_of
             )
             continue
         learnt, below = verbs.learn(log, alike, seed=seed, blocks=blocks, progress=progress), groups_of
         for method in alike:
-            release = verbs.anonymize(
+            release = verbs.anonymize_prepared(
                 log, method, seed=seed, record=record, progress=progress, learnt=learnt, groups_of=below
             )
             if release.record is not None and release.record.run[GROUPS_DIGEST] and not independent:

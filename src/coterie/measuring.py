@@ -22,7 +22,7 @@ from coterie.core.plan import Method, baseline_of
 from coterie.core.progress import Counted, Progress, Told
 from coterie.engines.spark import session_for
 from coterie.errors import InputError, ParameterError, UnknownNameError
-from coterie.given import LogLike, as_log, as_release
+from coterie.given import LogLike, as_log, as_release, original_first
 from coterie.jobs import Note, Reading, files_of_paths, read_logs
 from coterie.measures import names_of_all, needing, on_sheet, runs_anywhere, seed_for
 from coterie.measures.inputs import INPUTS
@@ -33,7 +33,7 @@ from coterie.reports.decision import Sheet, decide
 from coterie.reports.figures import Figures, findings_of, headlines
 from coterie.reports.views import log_view, refuse_idle, release_view, with_baseline
 from coterie.writing.elsewhere import Near, bring_release
-from coterie.writing.record import record_files
+from coterie.writing.record import read_record, record_files
 from coterie.writing.sidecar import reading_like, sidecar_path
 from coterie.writing.targets import placed, refuse_output
 
@@ -62,6 +62,8 @@ def report(
     take in place of all.
     """
     report_kind(Path(to))
+    original, releases = original_first(original, releases)
+    given |= {"names": [given["names"]]} if isinstance(given.get("names"), str) else {}
     original = as_log(original)
     releases = [as_release(each) for each in ([releases] if isinstance(releases, Release) else releases)]
     refuse_output(Path(to), force, _files_read(original, releases))
@@ -162,7 +164,7 @@ def report_verified(
         if baseline is not None and release.record is None:
             view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
         elif baseline is not None and release.record is not None:
-            at_random = verbs.anonymize(log, baseline, seed=release.record.run["seed"])  # never written
+            at_random = verbs.anonymize_prepared(log, baseline, seed=release.record.run["seed"])  # never written
             random = release_view(log, at_random, RANDOM, tell=done.part, as_read=original, **given)
             view = with_baseline(view, random)
             done.next()
@@ -297,13 +299,12 @@ def report_files(
     `engine` is the address of a Spark cluster, which reads the original, and verifies and counts there: the page then
     says which measures run on one machine, and were not taken.
 
-    `sidecars` are those of tables of databases, one for each of them. `names` are the measures to take, in place of
+    `records` are run records of some of the files, or of all, in any order. `sidecars` are those of tables of
+    databases, one for each of them. `names` are the measures to take, in place of
     all; what the first page cannot do without is always counted. `weighed`: see `report_verified`.
     """
     _refuse_measures(names, engine)
     given = given or {}
-    if records and len(records) != len(outs):
-        raise ParameterError(f"Give one --record for each of the {len(outs)} files, or none.")
     report_kind(to)
     nearby = _brought(outs, sidecars)
     released = [near.path for near in nearby]
@@ -315,12 +316,14 @@ def report_files(
     read = files_of_paths(original) if engine is None else [path for path in map(Path, original) if path.is_file()]
     logs = [*read, *(path for files in others for path in files)]
     refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
-    loaded = [verbs.load_release(near.path, records[at] if records else None) for at, near in enumerate(nearby)]
+    loaded = _with_records(nearby, records)
     progress("read")
-    if not records and not names:
+    without = [label_of(out) for out, release in zip(outs, loaded, strict=True) if release.record is None]
+    if without and not names:
+        which = f" for {', '.join(without)}" if records else ""
         note(
-            f"Left out, because they need --record DIR: {', '.join(needing('record'))}. So risks may stand on the page "
-            f"as not measured, and no release is recommended then. `coterie anonymize --record DIR` keeps a record."
+            f"Left out{which}, because they need --record DIR: {', '.join(needing('record'))}. So risks may stand on "
+            f"the page as not measured, and no release is recommended then. `coterie anonymize --record DIR` keeps one."
         )
     readings = [reading_like(near.path, reading) for near in nearby]
     _refuse_read_differently([label_of(out) for out in outs], readings)
@@ -352,6 +355,18 @@ def report_files(
             **also,
         )
     return [label_of(out) for out, release in zip(outs, releases, strict=True) if release.verdict.broken]
+
+
+def _with_records(nearby: Sequence[Near], records: Sequence[Path]) -> list[Release]:
+    """Released files, each with its run record if that is among `records`: a record knows the digest of its file."""
+    folders = {read_record(folder).run["released_sha256"]: folder for folder in records}
+    releases = [verbs.load_release(near.path) for near in nearby]
+    for digest in folders.keys() - {release.sha256 for release in releases}:
+        raise InputError(f"The run record in {folders[digest]} belongs to another release than those that were given.")
+    return [
+        verbs.load_release(near.path, folders[release.sha256]) if release.sha256 in folders else release
+        for near, release in zip(nearby, releases, strict=True)
+    ]
 
 
 def _brought(outs: Sequence[str], sidecars: Sequence[str]) -> list[Near]:

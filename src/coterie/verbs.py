@@ -16,8 +16,7 @@ from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params
 from coterie.core.people import cautions
-from coterie.core.place import place_of
-from coterie.core.plan import Facts, Method, holds_rows, refuse_seed, shape_given, spends
+from coterie.core.plan import Facts, Method, holds_rows, refuse_log, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
 from coterie.core.progress import Progress, Told
 from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_elsewhere, with_k
@@ -25,8 +24,8 @@ from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
 from coterie.engines.local import engine_for
-from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
-from coterie.given import LogLike, as_log, as_method, as_release, synthetic, unscrubbed
+from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, warn
+from coterie.given import LogLike, as_log, as_method, as_release, original_first, prepared_for, synthetic, unscrubbed
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.store import Store
 from coterie.promises import judge
@@ -36,20 +35,22 @@ from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps._facts import facts_of
-from coterie.writing.elsewhere import bring_release, write_elsewhere
+from coterie.writing.elsewhere import bring_release
 from coterie.writing.files import (
     in_order,
     refuse_other_digest,
     refuse_other_input,
     refuse_other_shape,
     sha256,
-    write_release,
 )
 from coterie.writing.foreign import verify_foreign
 from coterie.writing.groups import groups_to_reuse, plan_on
+from coterie.writing.history import USUAL
+from coterie.writing.outputs import Target, write_and_list
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.released import as_described, bring_rows, file_checks, is_one_file, released_rows
 from coterie.writing.sidecar import prepare_steps, read_again, read_sidecar, reading_like
+from coterie.writing.spending import history_for, listing_in, spend_in
 
 
 def _silent(_stage: str, _told: Told | None = None) -> None: ...
@@ -106,7 +107,7 @@ def read(
         return formats.read(paths, format=format, options=options, allow_bad=allow_bad, progress=progress)
     log = formats.read(brought.files, format=format, options=options, allow_bad=allow_bad, progress=progress)
     # A table has rows and no bytes: its digest is that of its rows.
-    return replace(log, resources=(*log.resources, brought), sources=() if brought.table else log.sources)
+    return replace(log, resources=(*log.resources, brought), sources=() if brought.table else log.sources, home=None)
 
 
 def log(
@@ -168,17 +169,8 @@ def learn(
     first = registry.complete("methods", registry.name_of(methods[0]), methods[0])
     if any(early_params(method) != early_params(first) for method in methods):
         raise ParameterError("What is learnt serves methods that differ in k alone.")
-    name = registry.name_of(first)
     refuse_seed(first, seed)
-    if log.shape.plain not in first.accepts:
-        accepted = ", ".join(shape.name for shape in first.accepts)
-        others = ", ".join(registry.methods_for(log.shape))
-        raise InputError(f"{name} works on {accepted}, and this log is {log.shape.name}. Use one of: {others}.")
-    if log.shape.further and not getattr(first, "further_details", False):
-        raise InputError(
-            f"{name} releases no further details ({', '.join(log.shape.further)}). Leave out --details, or use a "
-            f"method that releases single queries: {', '.join(registry.methods_for(log.shape))}."
-        )
+    refuse_log(first, log)
     engine = engine_for(log, first, blocks)
     if engine.here:
         facts = facts_of(log, engine)
@@ -206,21 +198,50 @@ def anonymize(
     seed: int | None = None,
     blocks: int | None = None,
     record: bool = True,
-    progress: Progress = _silent,
-    learnt: Learnt | None = None,
+    prepare: str | Iterable[StepLike] = USUAL,
+    history: str | Path | None = USUAL,
+    log_name: str | None = None,
     groups_of: Record | str | Path | None = None,
+    progress: Progress = _silent,
     **params: Any,
 ) -> Release:
-    """Learn, plan, release, verify. Raises BrokenPromiseError rather than return a release that fails.
+    """Prepare, learn, plan, release, verify. Raises BrokenPromiseError rather than return a release that fails.
 
     A method may be named, with its parameters behind it: `anonymize(log, "suppress_rare", k=5)`.
-    `blocks` are chosen by the size of the log unless given. For several k, `learn` once and give each call what was
-    `learnt`. `groups_of` is the run record of an earlier release of the log, or its folder: users are then in the same
-    groups as there, or in unions of them where k is larger, and both releases together give away hardly more than one.
+    A log that was not prepared is prepared as by the command line; `prepare` gives other steps, `()` none.
+    `history` is the private list of the log's releases: beside its file, unless given. `write` adds this one, under the
+    name of that file or `log_name`. A method with differential privacy adds what it spends before it draws noise; for a
+    table, give `history=PATH`, or `history=None` to keep no account. `blocks` are chosen by size. `groups_of` is the
+    run record of an earlier release, or its folder: users are then in the same groups, or in unions of them where k is
+    larger, and both releases together give away hardly more than one.
     """
     if "columns" in params:
         raise ParameterError("Columns belong to the log: anonymize(coterie.log(data, columns={...}), ...).")
     log, method = as_log(log), as_method(method, params)
+    log = prepared_for(log, method, prepare)
+    book = history_for(log, method, history, log_name)
+    unlisted = spend_in(log, method, book, seed)
+    for text in unlisted:
+        warn(f"{text[0].upper()}{text[1:]}.")
+    release = anonymize_prepared(
+        log, method, seed=seed, blocks=blocks, record=record, groups_of=groups_of, progress=progress
+    )
+    listing = None if book is None else book.listing(log)
+    return replace(release, warnings=(*release.warnings, *unlisted), listing=listing)
+
+
+def anonymize_prepared(
+    log: Log,
+    method: Method,
+    *,
+    seed: int | None = None,
+    blocks: int | None = None,
+    record: bool = True,
+    progress: Progress = _silent,
+    learnt: Learnt | None = None,
+    groups_of: Record | str | Path | None = None,
+) -> Release:
+    """The same for a log as it is, and nothing is listed. For several k, `learn` once, and give it as `learnt`."""
     earlier = None if groups_of is None else groups_to_reuse(log, method, groups_of)
     if learnt is None:
         learnt = learn(log, [method], seed=seed, blocks=blocks, progress=progress)
@@ -418,21 +439,32 @@ def write(
     csv_safe: bool = False,
     promise: str | None = None,
     parts: int | None = None,
+    history: str | Path | None = USUAL,
     progress: Progress = _silent,
 ) -> str:
     """Write a verified release, its public sidecar and, if asked, its private record; returns the SHA-256 of the file.
+
+    It is added to the list that `anonymize` was given, or to `history`; a second release of a log is warned of.
 
     `csv_safe`: in csv and tsv an apostrophe stands before text that a spreadsheet would take for a formula. A release
     that promises nothing is written only with `promise="none"`. With `parts` the release is a folder of so many files,
     and the SHA-256 is that of their list. To `s3://`, `gs://` and `az://` it goes as it is; to a table of a database
     (`sqlite:safe.db#safe`) with a `sidecar`, and the SHA-256 is that of its rows.
     """
-    where, place = None if record is None else Path(record), place_of(path)
-    given: dict[str, Any] = {"kind": kind, "sidecar": sidecar, "record": where, "force": force, "csv_safe": csv_safe}
-    given |= {"promise": promise, "parts": parts}
-    if place is not None:
-        return write_elsewhere(as_release(release), place, **given)
-    return write_release(as_release(release), path, **given, progress=progress)
+    target = Target(
+        path=str(path),
+        kind=kind,
+        sidecar=None if sidecar is None else str(sidecar),
+        record=None if record is None else Path(record),
+        csv_safe=csv_safe,
+        parts=parts,
+        promise=promise,
+    )
+    listing = as_release(release).listing if history == USUAL else listing_in(release, history)
+    digest, warning = write_and_list(release, target, listing, force=force, progress=progress)
+    if warning:
+        warn(warning)
+    return digest
 
 
 def load_release(path: str | Path, record: str | Path | None = None, *, sidecar: str | Path | None = None) -> Release:
@@ -478,7 +510,7 @@ def load_release(path: str | Path, record: str | Path | None = None, *, sidecar:
 def measure(
     original: LogLike,
     release: Release,
-    names: Sequence[str] | None = None,
+    names: str | Sequence[str] | None = None,
     *,
     seed: int | None = None,
     show_values: bool = False,
@@ -489,14 +521,16 @@ def measure(
 ) -> pl.DataFrame:
     """Scores of a release as a table: name, key, value, unit (and label, where values may be shown).
 
-    Without `names` all measures are taken that what is given allows; `left_out` is told which ones have no meaning
-    for this release, and why. Some measures need `inputs`, which `coterie.measures.inputs` declares: `kappas`, numbers
-    of clusters, for `partition_agreement`; `labels`, which queries are sensitive, a file or a table, for `f_beta`;
-    `later`, what the same users searched for afterwards, a log, for `later_queries`, `train_on_release` and
-    `completion`; `second`, another release of the same log, and `second_record`, its run record where it has none, for
-    `composition`; `taxonomy`, where measures of meaning look up queries, "wordnet" or a packed file. `injection` runs
-    the method again, and only if it is named. What is in the `store` (measures/store.py) is not measured again.
+    `names` are measures, or one; without them all measures are taken that what is given allows; `left_out` is told
+    which ones have no meaning for this release, and why. Some measures need `inputs`, which `coterie.measures.inputs`
+    declares: `kappas`, numbers of clusters, for `partition_agreement`; `labels`, which queries are sensitive, a file or
+    a table, for `f_beta`; `later`, what the same users searched for afterwards, a log, for `later_queries`,
+    `train_on_release` and `completion`; `second`, another release of the same log, and `second_record`, its run record
+    where it has none, for `composition`; `taxonomy`, where measures of meaning look up queries, "wordnet" or a packed
+    file. `injection` runs the method again, and only if it is named. What is in the `store` (measures/store.py) is not
+    measured again.
     """
+    original, release = original_first(original, release)
     original = as_log(original)
     comparison = Comparison.of(
         original,
@@ -508,7 +542,7 @@ def measure(
     comparison.refuse_other_log()
     return scores_of(
         comparison,
-        names,
+        [names] if isinstance(names, str) else names,
         lambda name, reason: left_out(f"{name}: {reason}"),
         store=store,
         tell=partial(progress, "measure"),

@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 import coterie
+from coterie import verbs
 from coterie.core.parts import Part, list_digest
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.writing.files import _sink, kind_of, sha256
@@ -25,7 +26,7 @@ LAST = 2
 
 def make_releases(folder: Path) -> None:
     """One release in three parts, in three kinds of files, after those of `tamperings.py`."""
-    release = coterie.anonymize(coterie.prepare(coterie.read(folder / "log.tsv")), SuppressRare(k=3), seed=SEED)
+    release = verbs.anonymize_prepared(coterie.prepare(coterie.read(folder / "log.tsv")), SuppressRare(k=3), seed=SEED)
     for name in PARTS:
         write_release(folder, name, release, "log.tsv", parts=LAST + 1)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 import coterie
+from coterie import verbs
 from coterie.methods.common_visits import CommonVisits
 from coterie.methods.count_visits import CountVisits
 from coterie.methods.generalize_visits import GeneralizeVisits
@@ -33,7 +34,7 @@ def make_releases(folder: Path) -> None:
         ("records.tsv", MicroaggregateVisits(k=3)),
         ("visit_sessions.tsv", MicroaggregateVisits(k=3, unit="session")),
     ):
-        write_release(folder, name, coterie.anonymize(log, method, seed=SEED), LOG)
+        write_release(folder, name, verbs.anonymize_prepared(log, method, seed=SEED), LOG)
 
 
 def _visits(f: Forgery) -> pl.DataFrame:

@@ -159,9 +159,9 @@ def test_phrases_of_real_people(real_data):
 
 def test_what_must_be_given(log, rows_and_columns):
     first, second = rows_and_columns
-    with pytest.raises(NotApplicableError, match="--second OUT"):
+    with pytest.raises(NotApplicableError, match="second=OUT"):
         scores_of(log, first, "composition")
-    with pytest.raises(NotApplicableError, match="--second-record DIR"):
+    with pytest.raises(NotApplicableError, match="second_record=DIR"):
         scores_of(log, first, "composition", second=replace(second, record=None))
     found = scores_of(log, first, "composition", second=replace(second, record=None), second_record=second.record)
     assert found["released.single"] == 100

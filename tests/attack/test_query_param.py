@@ -40,7 +40,7 @@ def path(tmp_path_factory):
 def test_searches_come_alone(path, tmp_path, method, param):
     log = coterie.read(path, query_param=param)
     release = coterie.anonymize(coterie.prepare(log), method, seed=3)
-    coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record")
+    coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record", history=None)
     text = (tmp_path / "safe.tsv").read_text()
     assert "two words" in text
     assert TOLD.findall(text) == []

@@ -80,7 +80,7 @@ def test_what_is_refused_spends_nothing(log, tmp_path):
     assert "needs delta" in refused("anonymize", "private_counts", log, "-o", out)
     too_small = ("--epsilon", 3, "--delta", 1e-15, "--budget", "4,1e-3")
     assert "delta is too small" in refused("anonymize", "private_counts", log, "-o", out, *too_small)
-    assert "--budget is for" in refused("anonymize", "suppress_rare", log, "-o", out, "--budget", "1,1e-5")
+    assert "A budget is for" in refused("anonymize", "suppress_rare", log, "-o", out, "--budget", "1,1e-5")
     assert not out.exists()
     assert spending.spent_of([log]) == []
     assert "0 runs" in run("ledger", "show", log).output
@@ -92,7 +92,7 @@ def test_a_run_that_fails_later_has_spent(log, tmp_path, monkeypatch):
     def broken(*_arguments, **_options):
         raise CoterieError("The disk is gone.")
 
-    monkeypatch.setattr(verbs, "anonymize", broken)
+    monkeypatch.setattr(verbs, "anonymize_prepared", broken)
     refused("anonymize", "private_counts", log, "-o", tmp_path / "safe.tsv", "--delta", 1e-6)
     assert "1 run: epsilon = 1" in run("ledger", "show", log).output
 

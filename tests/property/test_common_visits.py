@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
+from coterie import verbs
 from coterie.core.log import Log, Step
 from coterie.core.shapes import VISITS
 from coterie.methods.common_visits import CommonVisits
@@ -67,7 +68,7 @@ def released(release):
 @settings(max_examples=60)
 @given(visits(), st.integers(2, 4), st.sampled_from([1, 2, 30]), st.booleans(), st.sampled_from(["prefix", "exact"]))
 def test_it_is_the_plain_reference(rows, k, most, days, paths):
-    release = coterie.anonymize(log_of(rows), CommonVisits(k=k, max_pages=most, days=days, paths=paths), seed=1)
+    release = verbs.anonymize_prepared(log_of(rows), CommonVisits(k=k, max_pages=most, days=days, paths=paths), seed=1)
     assert released(release) == reference.common_visits(rows, k, most, days=days, prefixes=paths == "prefix")
 
 
@@ -77,7 +78,7 @@ def test_visits_are_those_of_the_step(rows, minutes):
     log = coterie.prepare(log_of(rows), [f"sessions(minutes={minutes})"])
     timed = [row for row in rows if row[1] is not None]
     log = replace(log, frame=log.frame.filter(pl.col("time").is_not_null()))
-    release = coterie.anonymize(log, CommonVisits(k=3), seed=1)
+    release = verbs.anonymize_prepared(log, CommonVisits(k=3), seed=1)
     assert released(release) == reference.common_visits(timed, 3, minutes=minutes)
 
 
@@ -120,13 +121,15 @@ def test_where_lines_have_no_order_pages_of_one_second_are_visits_of_their_own(r
 @given(visits())
 def test_every_name_is_new(rows):
     log = log_of(rows)
-    one, other = (set(coterie.anonymize(log, CommonVisits(k=2), seed=seed).to_polars()["sequence"]) for seed in (1, 2))
+    one, other = (
+        set(verbs.anonymize_prepared(log, CommonVisits(k=2), seed=seed).to_polars()["sequence"]) for seed in (1, 2)
+    )
     assert not one & other
 
 
 def test_nothing_is_released_where_nothing_is_common():
     rows = [(who, datetime(2020, 1, 1), f"/{who}") for who in "abc"]
-    release = coterie.anonymize(log_of(rows), CommonVisits(k=2, paths="exact"), seed=1)
+    release = verbs.anonymize_prepared(log_of(rows), CommonVisits(k=2, paths="exact"), seed=1)
     assert release.to_polars().is_empty()
     assert "nothing is released" in release.warnings[0]
     assert release.record.subjects.collect()["released"].to_list() == [None] * 3
@@ -143,7 +146,7 @@ def test_kinds_that_too_few_keep_are_cut_again(k):
         for n in range(people)
         for place, page in enumerate(walk)
     ]
-    release = coterie.anonymize(log_of(rows), CommonVisits(k=k, paths="exact"), seed=1)
+    release = verbs.anonymize_prepared(log_of(rows), CommonVisits(k=k, paths="exact"), seed=1)
     found = released(release)
     assert found == reference.common_visits(rows, k, prefixes=False)
     kinds = {kind for _, kind, _ in found}

@@ -217,14 +217,14 @@ def test_two_releases_never_go_to_one_file(log, tmp_path):
 
 
 def test_what_was_written_before_a_failure_is_named(log, tmp_path, monkeypatch):
-    write = verbs.write
+    write = jobs.write_and_list
 
-    def fail_at_five(release, path, **more):
-        if "5" in Path(path).name:
+    def fail_at_five(release, target, *more, **options):
+        if "5" in Path(target.path).name:
             raise BrokenPromiseError("broken")
-        return write(release, path, **more)
+        return write(release, target, *more, **options)
 
-    monkeypatch.setattr(verbs, "write", fail_at_five)
+    monkeypatch.setattr(jobs, "write_and_list", fail_at_five)
     with pytest.raises(BrokenPromiseError) as failure:
         _anonymize(log, tmp_path / "out.{k}.tsv", ks=(2, 5))
     assert failure.value.written == (str(tmp_path / "out.2.tsv"),)
@@ -452,9 +452,24 @@ def test_a_report_replaces_no_input(log, safe, tmp_path, named, which):
     assert _content(tmp_path) == before
 
 
-def test_one_record_for_each_release(log, safe, tmp_path):
-    with pytest.raises(ParameterError, match="one --record for each of the 2"):
-        measuring.report_files([str(safe)] * 2, [str(log)], tmp_path / "r.html", records=[tmp_path / "record"])
+def test_records_of_some_releases_find_them_in_any_order(log, safe, tmp_path):
+    _anonymize(log, tmp_path / "out.{k}.tsv", ks=(2, 5), record=tmp_path / "private.{k}")
+    outs, page = [str(tmp_path / f"out.{k}.tsv") for k in (2, 5)], tmp_path / "r.json"
+
+    def reported(*ks):
+        notes, records = [], [tmp_path / f"private.{k}" for k in ks]
+        measuring.report_files(outs, [str(log)], page, records=records, note=notes.append, force=True)
+        return [note for note in notes if note.startswith("Left out")], page.read_text()
+
+    (said,), _ = reported()
+    assert said.startswith("Left out, because")
+    (said,), _ = reported(5)
+    assert said.startswith(f"Left out for {outs[0]}, because")
+    assert reported(5, 2)[1] == reported(2, 5)[1]
+    assert reported(5, 2)[0] == []
+    with pytest.raises(InputError, match="belongs to another release than those that were given"):
+        measuring.report_files(outs[:1], [str(log)], tmp_path / "x.json", records=[tmp_path / "private.5"])
+    assert not (tmp_path / "x.json").exists()
 
 
 # --- other files -----------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def test_columns_belong_to_the_log():
 
 def test_a_log_without_users_is_told_how_to_name_them():
     log = coterie.log(pl.DataFrame({"query": ["a", "b"]}))
-    with pytest.raises(InputError, match="--columns user=NAME"):
+    with pytest.raises(InputError, match=r'columns={"user": "NAME"}'):
         coterie.anonymize(log, "suppress_rare", k=2)
 
 
@@ -59,7 +59,7 @@ def test_the_current_folder_is_a_folder(tmp_path, monkeypatch):
 def test_several_k_share_what_is_learnt():
     log, methods = queries_log(), [Learns(k=k) for k in (2, 3, 5)]
     learnt = verbs.learn(log, methods, seed=9)
-    heights = [coterie.anonymize(log, method, seed=9, learnt=learnt).to_polars().height for method in methods]
+    heights = [verbs.anonymize_prepared(log, method, seed=9, learnt=learnt).to_polars().height for method in methods]
     assert Learns.learnt == [9]
     assert heights == sorted(heights, reverse=True)
     alone = [coterie.anonymize(log, method, seed=9).to_polars().height for method in methods]
@@ -78,7 +78,7 @@ def test_what_was_learnt_serves_its_log_and_its_method_alone(log, method):
     learnt = verbs.learn(own, [Learns(k=3)])
     assert learnt.serves(own, Learns(k=7))
     with pytest.raises(ParameterError, match="another log, or to a method that differs in more than k"):
-        coterie.anonymize(log or own, method, learnt=learnt)
+        verbs.anonymize_prepared(log or own, method, learnt=learnt)
 
 
 def test_methods_that_differ_in_more_than_k_do_not_learn_together():
@@ -106,7 +106,7 @@ def test_seeds():
 def test_the_seed_of_learning_is_in_the_record():
     log = queries_log()
     learnt = verbs.learn(log, [Learns(k=3)], seed=9)
-    run = coterie.anonymize(log, Learns(k=3), seed=1, learnt=learnt).record.run
+    run = verbs.anonymize_prepared(log, Learns(k=3), seed=1, learnt=learnt).record.run
     assert (run["learning_seed"], run["seed"]) == (9, 1)
 
 
@@ -129,7 +129,7 @@ def test_logs_without_rows_or_queries_are_refused():
         coterie.anonymize(replace(log, frame=log.frame.clear()), SuppressRare(k=2))
     query = pl.when(pl.col("row") < 21).then("query").alias("query")
     with pytest.raises(InputError, match=r"3 rows have no query\. Leave them out"):
-        coterie.anonymize(replace(log, frame=log.frame.with_columns(query)), SuppressRare(k=2))
+        coterie.anonymize(replace(log, frame=log.frame.with_columns(query)), SuppressRare(k=2), prepare=())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -81,7 +81,9 @@ def test_an_item_must_not_be_null(release):
     log = queries_log()
     with pytest.raises(InputError, match="no query"):
         coterie.anonymize(
-            replace(log, frame=log.frame.with_columns(pl.lit(None, pl.String).alias("query"))), SuppressRare(k=3)
+            replace(log, frame=log.frame.with_columns(pl.lit(None, pl.String).alias("query"))),
+            SuppressRare(k=3),
+            prepare=(),
         )
 
 
@@ -295,7 +297,7 @@ def test_files_that_coterie_did_not_make(tmp_path):
     assert "details" in {check.name for check in verdict.unchecked}
     assert verdict.largest_k == 2
     assert coterie.verify(path, promise="query_k_anonymity", k=3).exit_code == 1
-    with pytest.raises(MissingError, match="--promise"):
+    with pytest.raises(MissingError, match="promise="):
         coterie.verify(path)
 
 

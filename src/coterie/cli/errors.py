@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import click
 
 from coterie.cli.console import say
-from coterie.errors import CoterieError, InputError, InternalError
+from coterie.errors import CoterieError, InputError, InternalError, on_command_line
 
 _SIGPIPE = 13  # which Python has no name for on Windows
 _STOPS = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU")  # what ends a process unless it says otherwise
@@ -93,7 +93,7 @@ def _code_of(error: BaseException, nothing: str) -> int:
             error.show()
             return 2
         case CoterieError():
-            return _fail(f"Error: {error}", error.exit_code)
+            return _fail(f"Error: {on_command_line(str(error))}", error.exit_code)
     return _unexpected(error, nothing)
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from coterie.cli import options as opt
 from coterie.cli.console import console, print_scores
+
+if TYPE_CHECKING:
+    from coterie.writing.ledger import Allowance, Spent
 
 
 @click.group(context_settings=opt.CONTEXT)
@@ -29,12 +33,13 @@ def show(log: str, history: str | None, log_name: str | None, as_json: bool, **o
     from coterie import formats
     from coterie.core.scores import score_table
     from coterie.writing.ledger import total
-    from coterie.writing.spending import spent_of
+    from coterie.writing.spending import budget_of, spent_of
 
     given = {
         name: value for name, value in opt.reading_of(options).items() if name not in ("format", "allow_bad", "sql")
     }
-    entries = spent_of(formats.expand([log]), history, log_name, formats.Options(**given))
+    files = formats.expand([log], folders=True)
+    entries, budget = spent_of(files, history, log_name, formats.Options(**given)), budget_of(files, history, log_name)
     epsilon, delta = total(entries)
     if as_json:
         numbers: list[tuple[str, float, str]] = [
@@ -46,6 +51,10 @@ def show(log: str, history: str | None, log_name: str | None, as_json: bool, **o
             numbers += [(f"run.{run}.epsilon", entry.epsilon, ""), (f"run.{run}.delta", entry.delta, "probability")]
             parts = zip(entry.what.split(" and "), entry.orders, strict=False)
             numbers += [(f"run.{run}.order.{part}", order, "order") for part, order in parts]
+        if budget is not None:
+            left = budget.left(entries)
+            numbers += [("budget.epsilon", budget.epsilon, ""), ("budget.delta", budget.delta, "probability")]
+            numbers += [("left.epsilon", left[0], ""), ("left.delta", left[1], "probability")]
         print_scores(score_table(("ledger", key, float(value), unit) for key, value, unit in numbers), as_json=True)
         return
     out = console(stderr=False)
@@ -55,3 +64,32 @@ def show(log: str, history: str | None, log_name: str | None, as_json: bool, **o
         out.print(f"{entry.date}  {cost}{orders}  {entry.method}: {entry.what}", markup=False)
     runs_listed = "1 run" if len(entries) == 1 else f"{len(entries)} runs"
     out.print(f"{runs_listed}: epsilon = {epsilon:.4g}, delta = {delta:.3g} in all.", markup=False)
+    if budget is not None:
+        out.print(_sentence(budget, entries), markup=False)
+
+
+def _sentence(budget: Allowance, entries: Sequence[Spent]) -> str:
+    epsilon, delta = budget.left(entries)
+    return (
+        f"Budget: epsilon = {budget.epsilon:.4g}, delta = {budget.delta:.3g}; left: epsilon = {epsilon:.4g}, "
+        f"delta = {delta:.3g}."
+    )
+
+
+@ledger.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@click.argument("budget", metavar="EPS,DELTA")
+@click.argument("log")
+@opt.history[0]
+@opt.history[1]
+def budget(budget: str, log: str, history: str | None, log_name: str | None) -> None:
+    """Keep the most that may be spent of the people in LOG; no run may spend more, from whatever door.
+
+    It replaces the budget that the log had. What was spent before counts.
+    """
+    from coterie import formats
+    from coterie.writing.ledger import Allowance
+    from coterie.writing.spending import keep_budget, spent_of
+
+    files, allowance = formats.expand([log], folders=True), Allowance.read(budget)
+    keep_budget(files, allowance, history, log_name)
+    console(stderr=False).print(_sentence(allowance, spent_of(files, history, log_name)), markup=False)

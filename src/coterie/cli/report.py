@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Private run records, one for each OUT, in the same order, as `anonymize --record` kept them. Without them "
-    "some risks are not measured.",
+    help="Private run record of an OUT, as `anonymize --record` kept it; of some OUTs or all, in any order. Some risks "
+    "of an OUT are not measured without it.",
 )
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json."

@@ -54,6 +54,14 @@ def expand(patterns: Sequence[str | Path], folders: bool = False) -> list[Path]:
     return paths
 
 
+def home_of(paths: Sequence[Path]) -> Path | None:
+    """The file or folder beside which the list of a log's releases lies, the first one; None for pipes and others."""
+    first = paths[0] if paths else None
+    if first is None or not (first.is_file() or first.is_dir()):
+        return None
+    return first.resolve() if first.is_dir() else first
+
+
 def refuse_folders(paths: Sequence[Path]) -> None:
     """Raise InputError where a path is a folder."""
     for path in paths:

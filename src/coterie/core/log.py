@@ -21,7 +21,7 @@ from coterie.core.people import noun_in, person_in, several
 from coterie.core.promise import Check, Promise, Verdict
 from coterie.core.shapes import Shape
 from coterie.core.showing import html_table
-from coterie.errors import MissingError
+from coterie.errors import MissingError, in_python
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +62,8 @@ class Log:
     """What must live as long as the frame, such as a folder with spooled rows."""
     sources: tuple[Path, ...] = ()
     """The files it was read from."""
+    home: Path | None = None
+    """The file or folder of its owner that it was read from: the list of its releases lies beside it."""
     reading: str = ""
     """How they were read, where that was said: columns, user field, date, parameter."""
     engine: Engine | None = None
@@ -218,6 +220,16 @@ class Record:
         return f"Record(rows: {'kept' if self.rows is not None else 'not kept'})"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """Where a release is listed when it is written: the private list of its log's releases (writing/history.py)."""
+
+    path: Path
+    log_name: str
+    digest: str
+    """Of the log."""
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Release:
     """Rows that may leave the house, what they promise, and the checks that were made."""
@@ -239,6 +251,8 @@ class Release:
     """The settings that are not those of the regime."""
     verified: str = ""
     """Digest of the rows that were checked; nothing else can be written."""
+    listing: Listing | None = None
+    """Where it is listed when it is written; None: nowhere."""
 
     def __repr__(self) -> str:
         passed = sum(check.status == "passed" for check in self.checks)
@@ -297,7 +311,7 @@ class Release:
 
 
 def _sentences(log: Log) -> str:
-    return " ".join((*log.notes, *(f"{warning[0].upper()}{warning[1:]}." for warning in log.warnings)))
+    return in_python(" ".join((*log.notes, *(f"{warning[0].upper()}{warning[1:]}." for warning in log.warnings))))
 
 
 def sha256_of(files: Iterable[Path]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import polars as pl
 
+from coterie.core import registry
 from coterie.core.log import Log
 from coterie.core.promise import Promise, released_shape
 from coterie.core.run import Run
@@ -188,6 +189,20 @@ def refuse_seed(method: Method, seed: int | None) -> None:
         )
 
 
+def refuse_log(method: Method, log: Log) -> None:
+    """InputError for a log that a method does not work on."""
+    if log.shape.plain not in method.accepts:
+        accepted, others = ", ".join(shape.name for shape in method.accepts), ", ".join(registry.methods_for(log.shape))
+        raise InputError(
+            f"{registry.name_of(method)} works on {accepted}, and this log is {log.shape.name}. Use one of: {others}."
+        )
+    if log.shape.further and not getattr(method, "further_details", False):
+        raise InputError(
+            f"{registry.name_of(method)} releases no further details ({', '.join(log.shape.further)}). Leave out "
+            f"--details, or use a method that releases single queries: {', '.join(registry.methods_for(log.shape))}."
+        )
+
+
 def runs_anywhere(method: Method | type[Method]) -> bool:
     """Whether a method asks for rows through its run alone, so that they may be on any engine."""
     return bool(getattr(method, "anywhere", False))
@@ -231,7 +246,7 @@ def enough_subjects(owner: str, k: int, facts: Facts) -> None:
         if not facts.subjects and facts.shape.name == "QUERIES":
             raise InputError(
                 f"No row of the log says which {facts.shape.subject_noun} it came from, and k has to count them. Say "
-                f"which column does: --columns {facts.shape.subject}=NAME (in Python: columns={{...}} of read or log)."
+                f"which column does: --columns {facts.shape.subject}=NAME."
             )
         smaller = "a smaller k (at least 2) or " if facts.subjects >= 2 else ""
         raise InputError(

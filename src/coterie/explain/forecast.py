@@ -76,7 +76,7 @@ def _weight(tables: Tables, items: int) -> float:
 def synthetic_yield(method: PrivateCounts, users: int, seed: int = 7) -> tuple[int, int, int]:
     """Queries released of a synthetic log of so many users, the distinct ones in it, and its rows."""
     log: Log = verbs.prepare(verbs.read(f"synth:users={users},seed={seed}"))
-    release = verbs.anonymize(log, method)
+    release = verbs.anonymize_prepared(log, method)
     item = pl.col(log.shape.item)
     distinct, rows = log.frame.select(item.n_unique().alias("distinct"), pl.len()).collect(engine="streaming").row(0)
     return release.to_polars().height, int(distinct), int(rows)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from coterie.core import registry
-from coterie.core.files import STDIN, compression, expand, head, refuse_folders
+from coterie.core.files import STDIN, compression, expand, head, home_of, refuse_folders
 from coterie.core.log import Log, Step
 from coterie.core.parts import Part, listed_parts, refuse_other_parts
 from coterie.core.people import ADDRESS_AND_AGENT, cautions
@@ -80,7 +80,8 @@ def read(
         from coterie.formats._elsewhere import read_on_spark
 
         return read_on_spark(patterns, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
-    source, name = _source_of(expand(patterns, folders=True), format, options, progress)
+    paths = expand(patterns, folders=True)
+    source, name = _source_of(paths, format, options, progress)
     options.refuse_unused(name, source.label)
     module = registry.complete("formats", name, registry.module("formats", name))
     parsed = _settle(module, name, source, options)
@@ -98,6 +99,7 @@ def read(
         history=(Step(name="read", counts=counts, notes=notes),),
         resources=(source.folder,),
         sources=source.given,
+        home=None if (home := home_of(paths)) is None else home.absolute(),
         reading=replace(options, columns=parsed.loaded.columns or options.columns).said(parsed.loaded.settings),
         settings=settings_of(parsed.loaded, options),
         guessed=parsed.loaded.guessed,

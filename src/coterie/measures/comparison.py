@@ -47,7 +47,8 @@ _OF_LOGS: WeakKeyDictionary[Log, dict[Any, Any]] = WeakKeyDictionary()
 _HERE = Local()
 _PLACE = "released_row"
 _COUNTS = "The release has counts in place of rows, so single rows cannot be looked at."
-_WHO_BECAME_WHOM = "must know who became whom. Give the run record: --record DIR."
+_RECORD = "--record DIR (in Python: load_release(..., record=DIR))"
+_WHO_BECAME_WHOM = f"must know who became whom. Give the run record: {_RECORD}."
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -352,7 +353,7 @@ class Comparison:
         """row, released_row: what became of the original rows; methods that keep rows only."""
         record = self.release.record
         if record is None or record.rows is None:
-            raise MissingError("This needs the rows.parquet of a run record: --record DIR.")
+            raise MissingError(f"This needs the rows.parquet of a run record: {_RECORD}.")
         return record.rows.collect(engine="streaming")
 
     @cached_property

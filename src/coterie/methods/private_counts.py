@@ -22,10 +22,11 @@ Differs:
 Cost: one pass for the distinct (user, item) pairs, which are held in memory (12 bytes each), then linear in pairs.
 
 Example:
-    >>> import coterie, polars
+    >>> import coterie, polars, tempfile
     >>> typed = [(f"user {n}", "maps") for n in range(400)] + [("user 1", "a rare illness")]
     >>> log = coterie.log(polars.DataFrame(typed, schema=["user", "query"], orient="row"))
-    >>> release = coterie.anonymize(log, PrivateCounts(epsilon=3.0, delta=1e-6))
+    >>> ledger = f"{tempfile.mkdtemp()}/shop.history.json"
+    >>> release = coterie.anonymize(log, PrivateCounts(epsilon=3.0, delta=1e-6), history=ledger)
     >>> release.to_polars()["item"].to_list()
     ['maps']
 """
@@ -113,8 +114,8 @@ class PrivateCounts:
         check_params(self, "private_counts")
         if self.delta == POPULATION and self.population == UNKNOWN:
             raise ParameterError(
-                "private_counts needs delta, or the population that it follows from: --population N says how many "
-                "people may be in the log (delta is then 1 / (10 N)), --delta D gives it. Neither is read from the log."
+                "private_counts needs delta, or the population that it follows from: population = N says how many "
+                "people may be in the log (delta is then 1 / (10 N)), delta = D gives it. Neither is read from the log."
             )
         if self.population != UNKNOWN and self.stated_delta > 1 / int(self.population):
             raise ParameterError(

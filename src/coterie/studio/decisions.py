@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from coterie import jobs, verbs
+from coterie.core.files import home_of
 from coterie.core.log import Log, Release
 from coterie.core.progress import Counted, share_of, stage_of
 from coterie.core.row_digest import digest_of_rows
@@ -140,7 +141,11 @@ def book_of(source: Source, *, needed: bool) -> History | None:
     if source.paths[0].startswith(MADE_UP):
         return None
     if source.kept and not is_elsewhere(source.paths):
-        return History.of(jobs.files_of_paths(source.paths), None, None, needed=needed)
+        files = jobs.files_of_paths(source.paths)
+        book = History.of(home_of(files), None, needed=needed)
+        if book is not None:
+            book.refuse(files)
+        return book
     if needed:
         raise InputError(
             "What such a release spends has to be listed beside the log, and there is no place beside this one: it was "

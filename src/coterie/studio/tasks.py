@@ -280,7 +280,7 @@ def _release(bench: Bench, source: Source, log: Log, method: Method, progress: T
     key = (source.key, repr(early_params(method)))
     if bench.learnt is None or bench.learnt[0] != key:
         bench.learnt = (key, verbs.learn(log, [method], progress=progress))
-    return verbs.anonymize(log, method, learnt=bench.learnt[1], progress=progress)
+    return verbs.anonymize_prepared(log, method, learnt=bench.learnt[1], progress=progress)
 
 
 def _personal(log: Log) -> list[Any]:
@@ -340,7 +340,7 @@ def attack(bench: Bench, tell: Told, source: Source, number: int, method: str, t
     if baseline is not None:
         tell("Making random groups of the same size, to compare with", 0.5)
         seed = None if release.record is None else release.record.run["seed"]
-        at_random = verbs.anonymize(log, baseline, seed=seed)  # never written
+        at_random = verbs.anonymize_prepared(log, baseline, seed=seed)  # never written
         random = _view(bench, source, (number, "random"), at_random, names,
                        lambda name, share: tell(f"Random groups. {name}", 0.5 + share / 2))  # fmt: skip
         bench.tables = None

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie.core.scratch import disk_is_full, remove_all
-from coterie.errors import CoterieError
+from coterie.errors import CoterieError, on_command_line
 
 
 def run(connection: Connection, folder: Path) -> None:
@@ -80,7 +80,7 @@ class _Told:
 def sentence_of(error: Exception) -> str:
     """What to tell people about an error."""
     if isinstance(error, CoterieError):
-        return str(error)
+        return on_command_line(str(error))
     if isinstance(error, MemoryError):
         return "There was not enough memory for this. Use a smaller log, or the command line with --blocks 8."
     if disk_is_full(error):

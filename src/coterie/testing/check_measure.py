@@ -68,7 +68,7 @@ def _scores(name: str, log: Log, release: Release) -> pl.DataFrame:
     labels = queries.with_columns(pl.Series("sensitive", ["yes", "no"] * queries.height).head(queries.height))
     strangers = _of_strangers(log)
     rows = [*[log.frame] * 4, _of_the_next(log), strangers]  # enough of it, something new, and other people
-    later, second = replace(log, frame=pl.concat(rows)), verbs.anonymize(log, _another(log), seed=3)
+    later, second = replace(log, frame=pl.concat(rows)), verbs.anonymize_prepared(log, _another(log), seed=3)
     given: dict[str, Any] = {"labels": labels, "later": later, "second": second}
     given["outsiders"] = replace(log, frame=strangers)
     if log.shape is TERMS:
@@ -114,7 +114,7 @@ def _examined(name: str) -> tuple[Log, Release]:
         (terms_log(), MicroaggregateDocuments(k=3)),
     )
     for log, method in examined:
-        release = verbs.anonymize(log, method, seed=3)
+        release = verbs.anonymize_prepared(log, method, seed=3)
         with suppress(NotApplicableError):
             _scores(name, log, release)
             return log, release
@@ -130,7 +130,7 @@ def _shows_nothing(log: Log, rows: list[tuple[object, ...]]) -> None:
 
 
 def _survives_an_empty_release(name: str, log: Log) -> None:
-    release: Release = verbs.anonymize(log, _another(log) if log.shape is TERMS else SuppressRare(k=6), seed=3)
+    release: Release = verbs.anonymize_prepared(log, _another(log) if log.shape is TERMS else SuppressRare(k=6), seed=3)
     empty = replace(release, log=replace(release.log, frame=release.log.frame.clear()))
     assert empty.record is not None
     rows = empty.record.rows

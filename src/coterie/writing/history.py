@@ -12,19 +12,24 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import structs
+
 from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
 from coterie.core.files import HISTORY_ENDING
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF
-from coterie.core.log import Release
+from coterie.core.log import Listing, Log, Release
 from coterie.core.nouns import in_words_of
 from coterie.errors import InputError, InternalError, MissingError, ParameterError
 from coterie.writing.ledger import Allowance, Spent, cost_of_all, one_at_a_time, onto_the_disk
 from coterie.writing.targets import is_same_file, put_in_place, refuse_existing, temporary
 
-FORMAT = 4
+FORMAT = 5
 NONE = "none"
+USUAL = "usual"
+"""What is said in Python where nothing is said: what the command line does by default."""
 _WHICH_LOG = "If this is the same log, packed or named otherwise, say so: --log-name NAME."
-_ELSEWHERE, _OR_NONE = "Give another file with --history FILE", "or say --history none"
+_ELSEWHERE = "Give another file: --history FILE (in Python: history=PATH)"
+_OR_NONE = "or say --history none (in Python: history=None)"
 COST = "Whoever has both can lay them side by side, and k then holds for neither. Publish one of them only."
 COST_OF_PROFILES = (
     "For 1,000 real users of AOL's log, released by microaggregate and by interest_microaggregate (k = 5), and an "
@@ -89,6 +94,8 @@ class HistoryFile(Declared, frozen=True, kw_only=True):
     releases: tuple[Released, ...] = ()
     spent: tuple[Spent, ...] = ()
     """What runs with differential privacy have spent; since format 2."""
+    budgets: tuple[Allowance, ...] = ()
+    """How much may be spent of the people in a log, one for each log that has a budget; since format 5."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,30 +111,25 @@ class History:
 
     @classmethod
     def of(
-        cls, files: Sequence[Path], given: str | None, log_name: str | None, *, needed: bool = False
+        cls, home: Path | None, given: str | Path | None, log_name: str | None = None, *, needed: bool = False
     ) -> History | None:
-        """The history of a log of files or a folder, `given` or beside the first one; None where none is wanted.
+        """The history of a log, `given` or beside its file or folder (`home`); None where none is wanted.
 
-        Refused where the file could not be written later, or is no history.
+        The log is named after that file; one that is none, after the history.
         """
         if given == NONE:
             return None
-        log = files[0] if files and files[0].is_file() else files[0].resolve() if files and files[0].is_dir() else None
-        if given is None and log is None:
+        if given is not None:
+            path = Path(given)
+        elif home is not None:
+            path = home.with_name(home.name + HISTORY_ENDING)
+        else:
             raise ParameterError(
                 "This log is not a file, so there is no place beside it for the list of its releases. Say where it is: "
-                f"--history FILE, and which log this is: --log-name NAME{'' if needed else '; or --history none'}."
+                f"--history FILE (in Python: history=PATH){'.' if needed else f', {_OR_NONE}.'}"
             )
-        path = log.with_name(log.name + HISTORY_ENDING) if given is None and log is not None else Path(str(given))
-        if log_name is None and log is None:
-            raise ParameterError(
-                "This log is not a file, so its name has to be given: --log-name NAME says which log of the history it "
-                f"is.{'' if needed else ' Or say --history none.'}"
-            )
-        name = log_name or files[0].resolve().name
-        history = cls(path=path, log_name=name, needed=needed, beside=given is None)
-        history.refuse(files)
-        return history
+        name = home.resolve().name if home is not None else path.name.removesuffix(HISTORY_ENDING)
+        return cls(path=path, log_name=log_name or name, needed=needed, beside=given is None)
 
     def refuse(self, taken: Sequence[Path]) -> None:
         """Refuse before any work a file that could not be written after it, or that is taken for something else."""
@@ -167,6 +169,10 @@ class History:
     def _elsewhere(self) -> str:
         """What to do where this file cannot be the history."""
         return f"{_ELSEWHERE}." if self.needed else f"{_ELSEWHERE}, {_OR_NONE}."
+
+    def listing(self, log: Log) -> Listing:
+        """Where releases of a log are listed."""
+        return Listing(path=self.path, log_name=self.log_name, digest=log.digest)
 
     def read(self) -> HistoryFile:
         """What is in the file; nothing where there is no file yet."""
@@ -223,15 +229,33 @@ class History:
         with one_at_a_time(self.path.parent):
             listed = self.read()
             if not any((each.log, each.rows) == (entry.log, entry.rows) for each in listed.releases):
-                self._write(HistoryFile(format=FORMAT, releases=(*listed.releases, entry), spent=listed.spent))
+                self._write(structs.replace(listed, releases=(*listed.releases, entry)))
 
     def spend(self, new: Sequence[Spent], allowance: Allowance | None) -> None:
-        """List what is about to be spent, before it is; refuse what the allowance does not allow."""
+        """List what is about to be spent, before it is; refuse what the allowance, or a budget in it, forbids.
+
+        The file is read and written under one lock, so that no other run spends in between.
+        """
         with one_at_a_time(self.path.parent):
             listed = self.read()
-            if allowance is not None:
-                allowance.refuse(self.spent_before(listed, new[0].input_digest), new)
-            self._write(HistoryFile(format=FORMAT, releases=listed.releases, spent=(*listed.spent, *new)))
+            before = self.spent_before(listed, new[0].input_digest)
+            names = {self.log_name, *(entry.log for entry in before)}
+            kept = [each for each in listed.budgets if each.log in names]
+            for allowed in kept if allowance is None else [*kept, allowance]:
+                allowed.refuse(before, new)
+            self._write(structs.replace(listed, spent=(*listed.spent, *new)))
+
+    def allow(self, allowance: Allowance) -> None:
+        """Keep a budget of this log, in place of the one that it has."""
+        with one_at_a_time(self.path.parent):
+            listed = self.read()
+            others = [each for each in listed.budgets if each.log != self.log_name]
+            own = structs.replace(allowance, log=self.log_name)
+            self._write(structs.replace(listed, budgets=(*others, own)))
+
+    def budget(self) -> Allowance | None:
+        """The budget of this log that is kept; None where there is none."""
+        return next((each for each in self.read().budgets if each.log == self.log_name), None)
 
     def spent_before(self, listed: HistoryFile, digest: str = "") -> list[Spent]:
         """What was spent of this log, which is known by its name or by its bytes."""
@@ -239,12 +263,18 @@ class History:
 
     def _write(self, file: HistoryFile) -> None:
         """Replace the file; afterwards it is on the disk, whatever happens to the machine."""
-        with temporary(self.path.parent, self.path.name) as part:
-            part.touch(mode=0o600)
-            part.chmod(0o600)  # whatever the umask
-            part.write_bytes(json_bytes(file))
-            onto_the_disk(part)
-            put_in_place(part, self.path, force=True)
+        try:
+            with temporary(self.path.parent, self.path.name) as part:
+                part.touch(mode=0o600)
+                part.chmod(0o600)  # whatever the umask
+                part.write_bytes(json_bytes(structs.replace(file, format=FORMAT)))
+                onto_the_disk(part)
+                put_in_place(part, self.path, force=True)
+        except OSError as error:
+            raise InputError(
+                f"{self.path} could not be written, and is as it was: {error.strerror or type(error).__name__}. "
+                f"{self._elsewhere}"
+            ) from None
         onto_the_disk(self.path.parent)
 
     def _entry(self, release: Release, digest: str, released_sha256: str = "") -> Released:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
 
@@ -41,12 +40,13 @@ class Spent(Declared, frozen=True, kw_only=True):
     """The orders of the Rényi divergences that it was accounted in, one for each part of `what`; since format 3."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Allowance:
+class Allowance(Declared, frozen=True, kw_only=True):
     """How much may be spent of the people in a log, over all releases."""
 
     epsilon: float
     delta: float
+    log: str = ""
+    """The name of the log, where the file keeps it."""
 
     @classmethod
     def read(cls, text: str) -> Allowance:
@@ -54,22 +54,25 @@ class Allowance:
         try:
             epsilon, delta = (float(part) for part in text.split(","))
         except ValueError:
-            raise ParameterError(f"--budget must be EPSILON,DELTA such as 4,1e-6. Got {text!r} instead.") from None
+            raise ParameterError(f"A budget must be EPSILON,DELTA such as 4,1e-6. Got {text!r} instead.") from None
         if not (0 < epsilon < float("inf") and 0 < delta < 1):
-            raise ParameterError("--budget must be a finite epsilon above 0, and a delta above 0 and below 1.")
+            raise ParameterError("A budget must be a finite epsilon above 0, and a delta above 0 and below 1.")
         return cls(epsilon=epsilon, delta=delta)
 
     def refuse(self, before: Sequence[Spent], new: Sequence[Spent]) -> None:
         """ParameterError where new entries would cost more than is left."""
-        for name, allowed in (("epsilon", self.epsilon), ("delta", self.delta)):
-            spent = fsum(getattr(entry, name) for entry in before)
-            asked = fsum(getattr(entry, name) for entry in new)
+        numbers = zip(("epsilon", "delta"), (self.epsilon, self.delta), total(before), total(new), strict=True)
+        for (name, allowed, spent, asked), left in zip(numbers, self.left(before), strict=True):
             if spent + asked > allowed * _NEARLY:
-                left = max(0.0, allowed - spent)
                 raise ParameterError(
                     f"The budget of this log does not allow it: {name} of {allowed:.4g} in all, {spent:.4g} spent in "
                     f"{len(before)} runs, {left:.4g} left, {asked:.4g} asked for. Nothing was spent. Ask for less."
                 )
+
+    def left(self, before: Sequence[Spent]) -> tuple[float, float]:
+        """The epsilon and delta that may still be spent."""
+        epsilon, delta = total(before)
+        return max(0.0, self.epsilon - epsilon), max(0.0, self.delta - delta)
 
 
 def total(entries: Iterable[Spent]) -> tuple[float, float]:

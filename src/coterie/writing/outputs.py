@@ -8,14 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from coterie import regimes
-from coterie.core.log import Release
+from coterie.core.log import Listing, Release
 from coterie.core.place import place_of
+from coterie.core.progress import Progress, Told
 from coterie.core.shapes import Shape
 from coterie.errors import ParameterError
-from coterie.writing.elsewhere import refuse_place_to_write
-from coterie.writing.files import STDOUT, kind_of, refuse_kind, refuse_targets
-from coterie.writing.record import record_files
+from coterie.writing.elsewhere import refuse_place_to_write, write_elsewhere
+from coterie.writing.files import STDOUT, kind_of, refuse_kind, refuse_targets, write_release
+from coterie.writing.history import History
+from coterie.writing.record import record_files, warned
 from coterie.writing.sidecar import sidecar_path
+
+
+def _silent(_stage: str, _told: Told | None = None) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,3 +132,27 @@ def targets(
         )
         for k in ks
     ]
+
+
+def write_and_list(
+    release: Release, target: Target, listing: Listing | None, *, force: bool = False, progress: Progress = _silent
+) -> tuple[str, str]:
+    """Write a verified release; returns its digest, and a warning where it is not the first one of its log.
+
+    The list is looked at before anything is written, and added to last: it names no release that is not there.
+    """
+    book, warning, digest_of_log = None, "", ""
+    if listing is not None:
+        book, digest_of_log = History(path=listing.path, log_name=listing.log_name), listing.digest
+        book.refuse([*release.log.sources, *target.files])
+        warning = book.warning(release, digest_of_log)
+    told, place = warned(release, warning), place_of(target.path)
+    given: dict[str, Any] = {"kind": target.kind, "sidecar": target.sidecar, "record": target.record, "force": force}
+    given |= {"csv_safe": target.csv_safe, "promise": target.promise, "parts": target.parts}
+    if place is not None:
+        digest = write_elsewhere(told, place, **given)
+    else:
+        digest = write_release(told, target.path, **given, progress=progress)
+    if book is not None:
+        book.add(release, digest_of_log, digest)
+    return digest, warning

@@ -494,12 +494,15 @@ def _steps(texts: tuple[str, ...], path: Path, private: Sequence[str]) -> Iterat
             raise NotCheckableError(
                 f"{path.name}: 'prepare' (item {number}) in its sidecar is a step with a list of one's own, of which a "
                 f"sidecar tells nothing. Give the run record (--record), which knows the file, or the steps with its "
-                f"name (verify --prepare)."
+                f"name: verify --prepare STEPS (in Python: with steps=STEPS)."
             )
         if found is None:
             fault = f"'prepare' (item {number}) is not a step that is known here ({known}), or its parameters are wrong"
             if "(" in text:
-                fault += "; a file that it reads must lie beside the release as it was, or be named (verify --prepare)"
+                fault += (
+                    "; a file that it reads must lie beside the release as it was, or be named: verify --prepare STEPS "
+                    "(in Python: with steps=STEPS)"
+                )
             raise _file(path).error(fault)
         yield found
 

@@ -121,7 +121,7 @@ def test_without_a_record_rows_are_compared_with_the_log(measured):
 @pytest.mark.parametrize("name", [name for name in registry.names("measures") if not measures.runs_anywhere(name)])
 def test_others_say_that_they_run_on_one_machine(measured, name):
     log, path, record = measured
-    with pytest.raises(ParameterError, match=rf"The measure '{name}' runs on one machine; leave out --engine\."):
+    with pytest.raises(ParameterError, match=rf"The measure '{name}' runs on one machine; leave out session\."):
         coterie.measure(scattered(log), coterie.load_release(path, record), [name])
 
 

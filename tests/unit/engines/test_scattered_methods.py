@@ -144,7 +144,7 @@ def test_phrases_are_cut_on_one_machine(log):
 
 
 def test_blocks_are_those_of_one_machine(log):
-    with pytest.raises(ParameterError, match="leave it out with --engine"):
+    with pytest.raises(ParameterError, match="leave it out with session"):
         coterie.anonymize(scattered(log), registry.method("suppress_rare")(k=3), blocks=2)
 
 

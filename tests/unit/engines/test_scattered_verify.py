@@ -142,7 +142,7 @@ def test_what_is_judged_on_one_machine_says_so(tmp_path, name, params):
     log = log_for(registry.method(name).accepts[0])
     release = coterie.anonymize(log, name, k=3, seed=5, **params)
     coterie.write(release, tmp_path / "safe.parquet")
-    with pytest.raises(ParameterError, match=r"is judged on one machine; leave out --engine\."):
+    with pytest.raises(ParameterError, match=r"is judged on one machine; leave out session\."):
         coterie.verify(tmp_path / "safe.parquet", scattered(log))
 
 

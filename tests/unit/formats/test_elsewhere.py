@@ -163,7 +163,7 @@ def test_a_guessed_column_that_names_rows_is_a_question(tmp_path):
     path = _table(tmp_path / "log.parquet", given, "parquet")
     sentences = []
     for read in (
-        lambda: coterie.read(path),
+        lambda: read_here([path]),
         lambda: read_there(Files(), [str(path)], None, Options(), allow_bad=False),
     ):
         with pytest.raises(InputError, match=r"3,400 different values in 4,000 rows") as error:

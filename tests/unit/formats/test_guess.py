@@ -59,9 +59,9 @@ def test_names_of_the_shape_are_read_as_ever(write):
 @pytest.mark.parametrize(
     ("header", "named", "option"),
     [
-        (["user_id", "login", "q"], "'user_id' and 'login'", "--columns user=user_id"),
-        (["visitor", "client_id", "q"], "'visitor' and 'client_id'", "--columns user=visitor"),
-        (["search", "keywords", "uid"], "'search' and 'keywords'", "--columns query=search,user=NAME"),
+        (["user_id", "login", "q"], "'user_id' and 'login'", 'columns={"user": "user_id"'),
+        (["visitor", "client_id", "q"], "'visitor' and 'client_id'", 'columns={"user": "visitor"'),
+        (["search", "keywords", "uid"], "'search' and 'keywords'", 'columns={"query": "search", "user": "NAME"}'),
     ],
 )
 def test_two_columns_that_fit_equally_well_are_a_question(write, header, named, option):
@@ -122,7 +122,7 @@ def test_people_come_before_browsers_and_these_before_sessions(write, header, us
 def test_another_column_that_may_name_people_is_a_question(write, header):
     with pytest.raises(InputError, match="may name people") as raised:
         coterie.read(write("t.csv", table(header, ["x{who}"] * 3)))
-    assert f"--columns user={header[1]}, or user={header[0]}" in str(raised.value)
+    assert f'columns={{"user": "{header[1]}"}}, or user={header[0]}' in str(raised.value)
     assert f"Its columns are: {', '.join(header)}." in str(raised.value)
 
 
@@ -146,7 +146,7 @@ def test_a_guessed_column_that_is_nearly_unique_is_a_question_and_a_named_one_a_
     """Also where the first rows, by which columns are guessed, look otherwise."""
     lines = [f"c{n % 5 if n < 1000 else n},tea" for n in range(3000)]
     path = write("late.csv", "\n".join(["cookie,q", *lines]) + "\n")
-    with pytest.raises(InputError, match=r"2,005 different values in 3,000 rows.*--columns user=NAME"):
+    with pytest.raises(InputError, match=r'2,005 different values in 3,000 rows.*columns={"user": "NAME"}'):
         coterie.read(path)
     log = coterie.read(path, columns={"user": "cookie", "query": "q"})
     assert "more than half as many users as rows" in log.warnings[0]
@@ -181,7 +181,7 @@ def test_where_nothing_can_be_told_the_columns_are_listed(write, format):
     path = write("t.csv", table(["who", "what", "number"], ["a{who}", "tea", "{n}"]))
     with pytest.raises(InputError, match="Its columns are: who, what, number") as raised:
         coterie.read(path, format=format)
-    assert "--columns" in str(raised.value)
+    assert "columns=" in str(raised.value)
 
 
 @pytest.mark.parametrize("text", [
@@ -372,7 +372,7 @@ def test_no_epsilon_covers_a_guess(write):
 )  # fmt: skip
 def test_a_session_is_not_taken_for_a_person_where_one_is_named(tmp_path, session, person):
     (tmp_path / "log.csv").write_text(table([session, person, "query"], ["s{n}", "p{who}", "tea"]), encoding="utf-8")
-    with pytest.raises(InputError, match="--columns"):
+    with pytest.raises(InputError, match="columns="):
         coterie.read(tmp_path / "log.csv")
 
 

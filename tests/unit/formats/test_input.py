@@ -256,7 +256,7 @@ def test_one_percent_is_the_limit(write, kind):
     message = refused(write("x", head + lines(kind, 197) + junk), format=format_of(kind))
     assert "2 of 199 lines" in message
     assert "more than 1%" in message
-    assert "--allow-bad" in message
+    assert "allow_bad" in message
 
 
 @pytest.mark.parametrize("kind", FORMATS)

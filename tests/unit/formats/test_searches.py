@@ -246,7 +246,7 @@ def test_what_inspect_suggests(write):
 
 @pytest.mark.parametrize("param", ["", "q,", "a b", "q=1", "a&b", 'a"b', ",".join("abcdefghijk")])
 def test_names_are_names(write, param):
-    with pytest.raises(ParameterError, match="--query-param takes up to 10 names"):
+    with pytest.raises(ParameterError, match="query_param takes up to 10 names"):
         coterie.read(write("a.log", line("/?q=tea")), query_param=param)
 
 
@@ -286,9 +286,9 @@ def test_all_the_way(site, tmp_path):
     assert sidecar["reading"] == {"query_param": "q", "counted": "address+agent"}
     assert "a person with two browsers counts twice" in sidecar["warnings"][0]
     assert jobs.verify_file(str(out), [str(site)]).exit_code == 0, "the sidecar tells how the original is read"
-    with pytest.raises(InputError, match=r"is it another log, or are its searches meant \(--query-param NAME\)\?"):
+    with pytest.raises(InputError, match=r"is it another log, or are its searches meant \(query_param=NAME\)\?"):
         coterie.verify(out, coterie.read(site))
-    with pytest.raises(InputError, match="--query-param"):
+    with pytest.raises(InputError, match="query_param"):
         coterie.verify(out, coterie.read(site, query_param="auto"), record=tmp_path / "record")
 
 

@@ -49,7 +49,7 @@ def test_its_name_is_that_of_its_entry_point(third_party, write):
 def test_two_formats_that_are_equally_sure_are_an_error_that_says_what_to_do(third_party, write):
     third_party(ours="tests.helpers.session_lines", theirs="tests.helpers.session_lines")
     path = write("log.txt", "1\tQ\t17\t0\tblue,teapot\n")
-    with pytest.raises(InputError, match=r"log\.txt could be of the formats ours and theirs\. .*--format"):
+    with pytest.raises(InputError, match=r"log\.txt could be of the formats ours and theirs\. .*with format"):
         coterie.read(path)
     assert coterie.read(path, format="ours").to_polars().height == 1
 

@@ -294,7 +294,7 @@ def test_path_makes_an_access_log(write, rows):
     [
         ("a,b\n1,2\n", None, "none of the known formats"),
         ("a,b\n1,2\n", {"user": "a"}, "none of them called 'query'"),
-        ("a,query\n1,2\n", {"user": "b"}, "--columns user=b: the table has no column"),
+        ("a,query\n1,2\n", {"user": "b"}, r'columns={"user": "b"}: the table has no column'),
         ("a,query\n1,2\n", {"usr": "a"}, "a log has no column 'usr'"),
         ("a,query\n1,2\n", {"row": "a"}, "a log has no column 'row'"),
         ("query,query\n1,2\n", None, "twice"),
@@ -590,7 +590,7 @@ def test_further_details_are_of_searches_in_tables(tmp_path):
         coterie.log(pl.DataFrame({"user": ["u"], "path": ["/x"], "device": ["phone"]}), details="device")
     path = tmp_path / "x.log"
     path.write_text('1.2.3.4 - - [03/Feb/2020:09:00:00 +0000] "GET /x HTTP/1.1" 200 1\n')
-    with pytest.raises(CoterieError, match="is read as clf, which makes no use of --details"):
+    with pytest.raises(CoterieError, match="is read as clf, which makes no use of details"):
         coterie.read(path, details="device", format="clf")
 
 

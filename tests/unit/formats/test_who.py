@@ -5,7 +5,9 @@ import json
 import pytest
 
 import coterie
+from coterie import verbs
 from coterie.errors import InputError
+from coterie.methods.private_counts import PrivateCounts
 
 TIME = "2020-02-03T09:00:00Z"
 ROWS = {
@@ -50,7 +52,7 @@ def test_browsers_beside_people_are_a_warning(write, name):
 @pytest.mark.parametrize("name", ROWS)
 def test_what_hardly_comes_again_is_a_question_unless_it_is_named(write, name):
     path, field = log_of(write, name, keep=lambda _: False), ROWS[name][2]
-    with pytest.raises(InputError, match=r"30 different values in 30 rows.*--user-field NAME"):
+    with pytest.raises(InputError, match=r"30 different values in 30 rows.*user_field=NAME"):
         coterie.read(path, format=name)
     log = coterie.read(path, format=name, user_field=field)
     assert "more than half as many users as rows" in log.warnings[0]
@@ -83,7 +85,7 @@ def test_beside_a_budget_one_person_does_not_show_in_how_the_log_was_read(tmp_pa
             "".join(json.dumps({"query_id": f"{n}", **who, "user_query": "tea"}) + "\n" for n, who in enumerate(people))
         )
         log = coterie.read(tmp_path / "ubi.ndjson")
-        release = coterie.anonymize(log, "private_counts", population=1000)
+        release = verbs.anonymize_prepared(log, PrivateCounts(population=1000))
         told.append((release.log.settings, release.warnings))
         assert bool(log.warnings) == ("client_id" in other), "whoever holds the log is told"
     assert told[0] == told[1]

@@ -85,9 +85,9 @@ def test_topics(log, release):
     theirs = [(doc, doc[0]) for doc in public.to_polars()["doc"].unique()]
     wrong = pl.DataFrame([*mine, *theirs], schema=["doc", "topic"], orient="row")
     assert scores(log, release, "topic_accuracy", topics=wrong, public=public)["accuracy"] == 50
-    with pytest.raises(NotApplicableError, match="--public LOG"):
+    with pytest.raises(NotApplicableError, match="public=LOG"):
         scores(log, release, "topic_accuracy", topics="names")
-    with pytest.raises(NotApplicableError, match="--topics FILE"):
+    with pytest.raises(NotApplicableError, match="topics=FILE"):
         scores(log, release, "topic_accuracy", public=public)
     one = wrong.with_columns(topic=pl.lit("all"))
     with pytest.raises(NotApplicableError, match="fewer than two"):

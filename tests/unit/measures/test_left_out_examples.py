@@ -109,7 +109,7 @@ def test_nothing_released_has_no_precision():
 
 def test_without_labels():
     release = coterie.anonymize(queries_log(), SuppressRare(k=4), seed=1)
-    with pytest.raises(NotApplicableError, match="--labels FILE"):
+    with pytest.raises(NotApplicableError, match="labels=FILE"):
         _scores(release, "f_beta")
     assert "f_beta" not in coterie.measure(queries_log(), release, seed=1)["name"].unique()
 

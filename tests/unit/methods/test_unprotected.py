@@ -20,7 +20,7 @@ AT = datetime(2026, 3, 31, 12, 30, 15)
 
 def test_it_is_written_only_if_one_says_so(tmp_path):
     release = coterie.anonymize(queries_log(), Unprotected(users="day"), seed=1)
-    with pytest.raises(ParameterError, match=r"unprotected promises nothing .* --promise none"):
+    with pytest.raises(ParameterError, match=r"unprotected promises nothing .* promise='none'"):
         coterie.write(release, tmp_path / "out.tsv")
     assert not list(tmp_path.iterdir())
     coterie.write(release, tmp_path / "out.tsv", record=tmp_path / "record", promise="none")

@@ -214,7 +214,7 @@ def test_what_cannot_be_written(s3, release, tmp_path):
     assert "nothing can be written to a web address" in write("https://host.example/safe.tsv")
     assert "does not say what to write" in write("s3://logs/safe")
     assert "this machine only" in write("s3://logs/safe.tsv", force=True)
-    assert "Leave out --sidecar" in write("s3://logs/safe.tsv", sidecar=tmp_path / "s.json")
+    assert "Leave out sidecar" in write("s3://logs/safe.tsv", sidecar=tmp_path / "s.json")
     assert "from 1 to 100,000" in write("s3://logs/safe.tsv", parts=0)
     assert "for csv and tsv" in write("s3://logs/safe.parquet", csv_safe=True)
     assert "not empty" in write("s3://logs/safe.tsv", record=tmp_path.parent)

@@ -46,7 +46,7 @@ def _log(column):
 @pytest.mark.parametrize("name", COPIES)
 def test_a_planted_column_of_users_is_caught(name):
     for method in (KEEP, Unprotected()):
-        with pytest.raises(BrokenPromiseError, match=r"telling.*leave them out of --details"):
+        with pytest.raises(BrokenPromiseError, match=r"telling.*leave them out of details"):
             coterie.anonymize(_log(COPIES[name]), method, seed=1)
 
 

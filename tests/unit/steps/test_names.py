@@ -159,7 +159,7 @@ def test_where_a_list_of_ones_own_lies_is_not_told(tmp_path, monkeypatch):
     (out / "own list").write_text("somebody else\n")  # nothing but a name
     for folder in (home, out):  # where the file is, or one of that name: nobody knows whether it is the list
         monkeypatch.chdir(folder)
-        with pytest.raises(NotCheckableError, match=r"run record \(--record\).*verify --prepare") as needed:
+        with pytest.raises(NotCheckableError, match=r"run record \(record\).*verify with steps=STEPS") as needed:
             coterie.verify(out / "safe.tsv", raw)
         assert needed.value.exit_code == 3
     named = ["normalize", Names(listed=str(own))]

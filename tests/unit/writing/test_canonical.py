@@ -236,6 +236,6 @@ def test_what_stands_in_the_file(tmp_path, formulas):
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl", "jsonl.gz"])
 def test_other_kinds_hold_values_as_they_are(tmp_path, formulas, kind):
-    with pytest.raises(ParameterError, match="--csv-safe is for csv and tsv"):
+    with pytest.raises(ParameterError, match="csv_safe is for csv and tsv"):
         coterie.write(formulas, tmp_path / f"safe.{kind}", csv_safe=True)
     assert not list(tmp_path.iterdir())

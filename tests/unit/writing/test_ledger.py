@@ -33,7 +33,7 @@ def book(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "1", "1,2,3", "a,b", "0,1e-6", "-1,1e-6", "inf,1e-6", "nan,1e-6", "1,0", "1,1"])
 def test_a_budget_is_two_numbers(text):
-    with pytest.raises(ParameterError, match="--budget must be"):
+    with pytest.raises(ParameterError, match="A budget must be"):
         Allowance.read(text)
 
 

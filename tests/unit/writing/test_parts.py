@@ -224,7 +224,7 @@ def test_what_is_refused(release, tmp_path):
         ({}, "exists"),
         ({"parts": 0, "force": True}, "from 1 to 100,000"),
         ({"parts": 100_001, "force": True}, "from 1 to 100,000"),
-        ({"parts": 2, "force": True, "sidecar": tmp_path / "s.json"}, "leave out --sidecar"),
+        ({"parts": 2, "force": True, "sidecar": tmp_path / "s.json"}, "leave out sidecar"),
         ({"parts": 2, "force": True, "record": path / "record"}, "lies in the release itself"),
     ):
         with pytest.raises(ParameterError, match=message):
