@@ -24,7 +24,7 @@ from coterie.cli.main import cli
 from coterie.core import registry
 from coterie.core.params import params_of, with_values
 from coterie.core.promise import Promise, promise_class
-from coterie.core.shapes import SHAPES, VISITS
+from coterie.core.shapes import LEVEL, SHAPES, VISITS
 from coterie.formats import _searches
 from coterie.measures.inputs import INPUTS
 from coterie.steps.scrub import RECOGNIZERS
@@ -175,7 +175,12 @@ def steps_page() -> str:
 
 
 def shapes_page() -> str:
-    parts = ["# Shapes\n\nEvery table has a named shape; these are all of them.\n"]
+    parts = [
+        "# Shapes\n\nEvery table has a named shape; these are all of them.\n",
+        f"Where a promise says how fine times are, a release of searches or visits has one column more, behind `time`: "
+        f"`{LEVEL}` (hour, day, week, month or quarter). `time` is the beginning of what it says; both are empty, or "
+        f"neither is.\n",
+    ]
     for shape in SHAPES.values():
         parts.append(f"## {shape.name}\n\n{shape.doc.capitalize()}.\n")
         parts.append("| column | type | may be null | meaning |\n|---|---|---|---|")

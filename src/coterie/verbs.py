@@ -253,7 +253,8 @@ def anonymize_prepared(
     else:
         seed_of_run = randomness.new_seed() if seed is None else seed
     name, log = registry.name_of(method), learnt.log
-    promises, shape = method.promises(learnt.facts), shape_given(method, log)
+    promises = method.promises(learnt.facts)
+    shape = shape_given(method, log, promises)
     before = () if earlier is None else earlier.digests
     run = Run(seed=seed_of_run, engine=learnt.engine, naming=partial(naming_of, learnt.source, method, before))
     progress("plan")

@@ -29,7 +29,7 @@ from coterie import verbs
 from coterie.core.log import Log
 from coterie.core.parts import Part
 from coterie.core.row_digest import digest_of_rows
-from coterie.core.shapes import QUERIES, RELEASED_SHAPES, Shape
+from coterie.core.shapes import LEVEL, QUERIES, RELEASED_SHAPES, Shape
 from coterie.errors import CoterieError
 from coterie.formats import read_release
 from coterie.methods.affinity import Affinity
@@ -43,6 +43,7 @@ from coterie.promises._names import names_of
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.text.words import digest_of
 from coterie.writing.files import _sink, kind_of, sha256, unnamed
+from coterie.writing.sidecar import read_sidecar
 
 KINDS = ("tsv", "csv", "jsonl", "parquet", "tsv.gz", "csv.zst", "jsonl.gz")
 USERS = 40
@@ -125,6 +126,8 @@ class Forgery:
         shutil.copy(made / f"{name}.json", self._side)
         shutil.copytree(made / f"record.{name}", self.record)
         self._details = json.loads(self._side.read_text())["reading"].get("details", ())
+        said = read_sidecar(self.path)
+        self._says_levels = said is not None and bool(said.released_shape.level)
 
     @property
     def _side(self) -> Path:
@@ -135,7 +138,8 @@ class Forgery:
     @property
     def shape(self) -> Shape:
         data = json.loads(self._side.read_text())
-        return RELEASED_SHAPES[data["shape"]].with_details(data["details"])
+        shape = RELEASED_SHAPES[data["shape"]].with_details(data["details"])
+        return shape.with_levels() if self._says_levels else shape
 
     @property
     def rows(self) -> pl.DataFrame:
@@ -178,8 +182,12 @@ class Forgery:
     # --- what can be done --------------------------------------------------------------------------
 
     def put(self, rows: pl.DataFrame) -> None:
-        """Write other rows, in order, as Coterie would."""
+        """Write other rows, in order, as Coterie would; they say how exact times are, as a forger would."""
         shape = self.shape
+        if shape.level:
+            said = pl.col(LEVEL) if LEVEL in rows.columns else pl.lit(None, pl.String)
+            likely = pl.when(pl.col("time").dt.day() == 1).then(pl.lit("month")).otherwise(pl.lit("day"))
+            rows = rows.with_columns(pl.when(pl.col("time").is_not_null()).then(pl.coalesce(said, likely)).alias(LEVEL))
         types = {name: shape.schema[name] for name in shape.released}
         rows = rows.select(shape.released).cast(types).sort(shape.order)
         kind, compression = kind_of(self.path)
@@ -732,12 +740,23 @@ def a_rare_query(f: Forgery) -> None:
     rare = f.original.filter(pl.len().over("query") == 1).head(1)
     f.put(pl.concat([f.rows, rare.select(pl.lit(None, pl.String).alias("user"), pl.col("time").dt.truncate("1d"),
                                          "query", pl.lit(None, pl.Int32).alias("rank"),
-                                         pl.lit(None, pl.String).alias("url"))]))  # fmt: skip
+                                         pl.lit(None, pl.String).alias("url"))], how="diagonal"))  # fmt: skip
 
 
 @tampering("queries.tsv")
 def invented_rows(f: Forgery) -> None:
     f.put(pl.concat([f.rows] * 3))
+
+
+@tampering("queries.tsv")
+def weeks_that_are_called_days(f: Forgery) -> None:
+    f.put(f.rows.with_columns(pl.col(LEVEL).replace("week", "day")))
+
+
+@tampering("queries.tsv", "queries.parquet", "profiles.tsv")
+def levels_that_number_the_user(f: Forgery) -> None:
+    number = f.rows["query"].rank("dense") if f.path.name == "profiles.tsv" else f.owners.cast(pl.Int64)
+    f.put(f.rows.with_columns(pl.when(number % 2 == 0).then(pl.lit("quarter")).otherwise(LEVEL).alias(LEVEL)))
 
 
 @tampering("queries.tsv")
@@ -1126,7 +1145,7 @@ def queries_without_a_cover(f: Forgery) -> None:
     bare = alone.select(QUERIES.released).with_columns(
         pl.lit(None, QUERIES.schema[name]).alias(name) for name in ("user", "time", "rank", "url")
     )
-    f.put(pl.concat([f.rows, bare]))
+    f.put(pl.concat([f.rows, bare], how="diagonal"))
 
 
 @tampering("affine.tsv")

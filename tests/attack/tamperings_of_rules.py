@@ -91,7 +91,7 @@ def _of_one_person(f: Forgery) -> pl.DataFrame:
 
 @tampering("words.tsv", "found.tsv")
 def queries_of_rare_words(f: Forgery) -> None:
-    f.put(pl.concat([f.rows, _of_one_person(f)]))
+    f.put(pl.concat([f.rows, _of_one_person(f)], how="diagonal"))
 
 
 @tampering("words.tsv")

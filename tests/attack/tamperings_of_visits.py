@@ -99,7 +99,8 @@ def minutes_of_visits(f: Forgery) -> None:
 def an_hour_where_a_day_stands(f: Forgery) -> None:
     rows = _visits(f)
     hour = pl.col("time_had").dt.truncate("1h")
-    _put_visits(f, rows.with_columns(pl.when(pl.col("time").is_not_null()).then(hour).alias("time")))
+    level = pl.lit("hour").alias("time_level")
+    _put_visits(f, rows.with_columns(pl.when(pl.col("time").is_not_null()).then(hour).alias("time"), level))
 
 
 @tampering("visits.tsv")

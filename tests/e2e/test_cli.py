@@ -174,7 +174,7 @@ def test_affinity_with_its_record(coterie, log, tmp_path):
 def test_verify_a_tampered_file(coterie, log, tmp_path):
     safe = tmp_path / "safe.tsv"
     coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
-    safe.write_text(safe.read_text() + "\t2006-03-05 00:00:00\tzz top secret\t\t\n")
+    safe.write_text(safe.read_text() + "2006-03-05 00:00:00\tday\tzz top secret\t\t\n")
     verdict = coterie("verify", safe, "--original", log, code=1)
     assert "FAIL crowd.query" in verdict.out
     assert "1 of " in verdict.out
@@ -288,7 +288,7 @@ def test_standard_input_and_output(log, tmp_path, monkeypatch, capsysbinary):
 
     assert run() == 0
     out, err = capsysbinary.readouterr()
-    assert out.startswith(b"time,query,rank,url\n")
+    assert out.startswith(b"time,time_level,query,rank,url\n")
     assert err == b""
     assert pl.read_csv(out).height > 10
     assert json.loads((tmp_path / "s.json").read_text())["method"] == "suppress_rare"
@@ -628,7 +628,7 @@ def test_quiet_verify_still_says_what_is_wrong(coterie, log, tmp_path):
 def test_a_report_checks_again(coterie, log, tmp_path):
     safe = tmp_path / "safe.tsv"
     coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
-    safe.write_text(safe.read_text() + "\t2006-03-05 00:00:00\tzz top secret\t\t\n")
+    safe.write_text(safe.read_text() + "2006-03-05 00:00:00\tday\tzz top secret\t\t\n")
     assert "BROKEN" in coterie("report", safe, "-O", log, "-o", tmp_path / "r.json", "-q", code=1).err
     assert json.loads((tmp_path / "r.json").read_text())["releases"][0]["verdict"] == "broken"
 
@@ -683,7 +683,7 @@ def test_unknown_names(coterie, log):
 def test_nothing_survives(coterie, log, tmp_path):
     done = coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "safe.tsv", "--k", "250")
     assert "Nothing survives" in done.err
-    assert (tmp_path / "safe.tsv").read_text() == "time\tquery\trank\turl\n"
+    assert (tmp_path / "safe.tsv").read_text() == "time\ttime_level\tquery\trank\turl\n"
     coterie("verify", tmp_path / "safe.tsv", "--original", log)
 
 

@@ -27,7 +27,7 @@ def test_a_table_with_names_of_its_own_is_read_without_help(coterie, own, tmp_pa
     done = coterie("anonymize", "suppress_rare", own, "-o", tmp_path / "safe.tsv", "-k", "3")
     assert done.code == 0
     assert "Columns were guessed: query = search_term, user = cookie, time = ts" in " ".join(done.err.split())
-    assert (tmp_path / "safe.tsv").read_text().startswith("time\tquery\trank\turl\n")
+    assert (tmp_path / "safe.tsv").read_text().startswith("time\ttime_level\tquery\trank\turl\n")
     assert coterie("verify", tmp_path / "safe.tsv", "-O", own, "-k", "3").code == 0
     assert coterie("measure", tmp_path / "safe.tsv", "-O", own, "mass").code == 0
     assert coterie("inspect", own).code == 0

@@ -223,7 +223,7 @@ def times_of_one_member(rows, subjects, log, unit):
     typed = log.frame.drop_nulls("time").join(behind, on="user").group_by("group", "query")
     first = typed.agg(pl.col("time").min().dt.truncate(unit).alias("first"))
     groups = subjects.drop_nulls("released").select("group", user="released")
-    fine = pl.col("time") != pl.col("time").dt.truncate("1mo")
+    fine = pl.col("time_level") != "month"
     rows = rows.join(groups, on="user", how="left").join(first, on=["group", "query"], how="left")
     return rows.with_columns(time=pl.when(fine).then("first").otherwise("time")).drop("group", "first")
 

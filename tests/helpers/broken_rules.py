@@ -203,7 +203,8 @@ class FurtherDetailsKept(SuppressRare):
     def release(self, log, plan, run):
         draft = super().release(log.plain, plan, run)
         own = log.frame.select("row", *log.shape.further)
-        return replace(draft, frame=draft.frame.join(own, on="row", how="left").select("row", *log.shape.released))
+        released = log.shape.with_levels().released
+        return replace(draft, frame=draft.frame.join(own, on="row", how="left").select("row", *released))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.promise import Case
-from coterie.core.shapes import QUERIES
+from coterie.core.shapes import LEVEL, QUERIES
 
 DIGEST = "sha256:" + "0" * 64
 NAMES = [f"u_{'a' * 15}{letter}" for letter in "abcdefghij"]
@@ -29,7 +29,9 @@ def _table(rows, shape):
 
 
 def case_of(rows, original=None, shape=QUERIES, **more):
-    """A case of a frame, or of rows as dicts."""
+    """A case of a frame, or of rows as dicts; where they say how exact a time is, the shape does, too."""
+    if LEVEL in (rows.columns if isinstance(rows, pl.DataFrame) else {name for row in rows for name in row}):
+        shape = shape.with_levels()
     frame = rows if isinstance(rows, pl.DataFrame) else frame_of(rows, shape)
     return Case(rows=frame.lazy(), shape=shape, original=original, **more)
 

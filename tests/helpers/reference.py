@@ -30,11 +30,12 @@ def suppress_rare(rows, k):
     asked = degrees((user, query) for user, _, query, _, _ in rows)
     kept = [row for row in rows if asked.get(row[2], 0) >= k]
     shared = common_details([(user, query, (url, rank), time) for user, time, query, rank, url in kept], k)
-    return [(None, time, query, rank, url) for query, (url, rank), time in shared]
+    return [(None, time, level, query, rank, url) for query, (url, rank), time, level in shared]
 
 
 def common_details(rows, k, times="day"):
-    """What accompanies an item as far as k users share it: (item, details, time) of rows (user, item, details, time).
+    """What accompanies an item as far as k users share it: (item, details, time, level) of rows (user, item, details,
+    time).
 
     The tuple (item, details, day) stays where k users share it. Rows that fall short go on together: to the week, the
     month, no time; then the details go from the last to the first. `times`: another finest time than the day.
@@ -52,7 +53,12 @@ def common_details(rows, k, times="day"):
     released, waiting = {}, dict(enumerate(rows))
     for left, when in levels:
         carry = {
-            at: (item, details[:left] + (None,) * (count - left), cut(time, when))
+            at: (
+                item,
+                details[:left] + (None,) * (count - left),
+                cut(time, when),
+                None if cut(time, when) is None else when,
+            )
             for at, (_, item, details, time) in waiting.items()
         }
         users = degrees((rows[at][0], found) for at, found in carry.items())

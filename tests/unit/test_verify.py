@@ -122,7 +122,7 @@ def release():
 
 
 def _verdict(release, frame):
-    return judge(Case(rows=frame.lazy(), shape=QUERIES, original=queries_log()), release.promises)
+    return judge(Case(rows=frame.lazy(), shape=release.log.shape, original=queries_log()), release.promises)
 
 
 def _judged(frame, promise):
@@ -215,13 +215,17 @@ def _tamper(path, change):
     [
         (lambda lines: lines[:-1], {"digest", "tuples.query"}),
         (lambda lines: [lines[0], *lines[:0:-1]], {"digest", "order"}),
-        (lambda lines: [*lines, "2020-02-03 00:00:00\tzzz rare\t\t\n"], {"digest", "crowd.query", "rows.query"}),
+        (lambda lines: [*lines, "2020-02-03 00:00:00\tday\tzzz rare\t\t\n"], {"digest", "crowd.query", "rows.query"}),
         (
-            lambda lines: [f"user\t{lines[0]}", *("\t" + line for line in lines[1:]), "ann\t2020-02-03\tweather\t\t\n"],
+            lambda lines: [
+                f"user\t{lines[0]}",
+                *("\t" + line for line in lines[1:]),
+                "ann\t2020-02-03\tday\tweather\t\t\n",
+            ],
             {"digest", "names", "ids", "canonical", "sidecar"},
         ),
-        (lambda lines: [*lines, "2020-02-03 00:00:00\tweather\t9\thttp://z.example\n"], {"tuples.query"}),
-        (lambda lines: [*lines, "noon\tweather\t\t\n"], {"digest", "readable"}),
+        (lambda lines: [*lines, "2020-02-03 00:00:00\tday\tweather\t9\thttp://z.example\n"], {"tuples.query"}),
+        (lambda lines: [*lines, "noon\tday\tweather\t\t\n"], {"digest", "readable"}),
         (lambda lines: [line.rstrip("\n") + "\tx\n" for line in lines], {"digest", "columns"}),
     ],
 )  # fmt: skip
@@ -237,12 +241,12 @@ def test_a_tampered_file_is_caught(release, tmp_path, change, caught):
 def test_a_forged_digest_does_not_help(release, tmp_path):
     path = tmp_path / "safe.tsv"
     coterie.write(release, path)
-    sidecar = _tamper(path, lambda lines: [*lines, "2020-02-03 00:00:00\tzzz rare\t\t\n"])
+    sidecar = _tamper(path, lambda lines: [*lines, "2020-02-03 00:00:00\tday\tzzz rare\t\t\n"])
     from coterie.core.row_digest import digest_of_rows
     from coterie.formats import read_release
     from coterie.writing.files import sha256
 
-    frame, shape, *_ = read_release(path)
+    frame, shape, *_ = read_release(path, release.log.shape)
     forged = {"sha256": sha256(path), "rows_sha256": digest_of_rows(frame.select(shape.released))}
     (tmp_path / "safe.tsv.json").write_text(json.dumps({**sidecar, **forged}))
     assert _failed(coterie.verify(path, queries_log())) == {

@@ -136,6 +136,7 @@ def test_a_sidecar_without_nouns_is_read_as_before(paths):
     for check in data["checks"]:
         del check["subjects"]
     data |= {"format": 3, "limits": list(former.limits), "sha256": with_empty_names(out), "left_out": []}
+    data["rows_sha256"] = ""
     sidecar_path(out).write_text(json.dumps(data))
     assert read_sidecar(out).promised == (former,)
     assert coterie.verify(out, original).exit_code == 0

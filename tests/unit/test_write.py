@@ -93,16 +93,16 @@ def test_a_release_without_rows(tmp_path, kind):
 def test_text_looks_as_documented(release, tmp_path):
     coterie.write(release, tmp_path / "safe.tsv")
     lines = (tmp_path / "safe.tsv").read_text().splitlines()
-    assert lines[0] == "time\tquery\trank\turl", "nobody is named, so that there is no column of names"
-    assert lines[1] == "\tbread recipe\t\t"
-    assert lines[-1] == "2020-02-03 00:00:00\tweather\t1\thttp://sky.example"
+    assert lines[0] == "time\ttime_level\tquery\trank\turl", "nobody is named, so that there is no column of names"
+    assert lines[1] == "\t\tbread recipe\t\t"
+    assert lines[-1] == "2020-02-03 00:00:00\tday\tweather\t1\thttp://sky.example"
     assert json.loads((tmp_path / "safe.tsv.json").read_text())["left_out"] == ["user"]
     coterie.write(release, tmp_path / "safe.jsonl")
     *_, last = map(json.loads, (tmp_path / "safe.jsonl").read_text().splitlines())
     click = {"rank": 1, "url": "http://sky.example"}
-    assert last == {"time": "2020-02-03 00:00:00", "query": "weather", **click}
+    assert last == {"time": "2020-02-03 00:00:00", "time_level": "day", "query": "weather", **click}
     coterie.write(release, tmp_path / "safe.parquet")
-    assert pl.read_parquet(tmp_path / "safe.parquet").columns == ["user", "time", "query", "rank", "url"]
+    assert pl.read_parquet(tmp_path / "safe.parquet").columns == list(release.log.shape.released)
     assert json.loads((tmp_path / "safe.parquet.json").read_text())["left_out"] == []
 
 
@@ -128,7 +128,7 @@ def test_an_unverified_release_is_refused(release, tmp_path):
 
 def test_only_the_rows_that_were_verified_can_be_written(release, tmp_path):
     log = queries_log()
-    raw = replace(release.log, frame=log.frame.select(log.shape.released))
+    raw = replace(release.log, frame=log.frame.select(log.shape.released), shape=log.shape)
     with pytest.raises(BrokenPromiseError, match="not the rows that were verified"):
         coterie.write(replace(release, log=raw), tmp_path / "raw.tsv")
     assert not list(tmp_path.iterdir())

@@ -4,7 +4,7 @@
 fall short go on together to the next coarser level: the week, the month, no time; then the details go one by one, from
 the last to the first. What is left at the end has no detail. Rows without a subject are not counted, and go where the
 others of their tuple go. A missing value is a value like any other. `times` says which time comes first in place of the
-day, and `k_details` how many subjects it takes, where these are others than k.
+day, and `k_details` how many subjects it takes, where these are others than k. Each time says which level it is of.
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ def refuse_exact(attrs: str, times: str) -> None:
 def common_details(log: Log, k: int, run: Run, times: str = "day") -> tuple[Log, str]:
     """The log with what k subjects share with each item, and a sentence that says how much is kept."""
     shape, levels = log.shape, _COARSER[times]
+    leveled = shape.with_levels() if levels else shape
 
     def mark(frame: pl.LazyFrame) -> pl.LazyFrame:
         # Rows are needed as they are and for the counts, so each block is computed once.
@@ -78,8 +79,8 @@ def common_details(log: Log, k: int, run: Run, times: str = "day") -> tuple[Log,
 
     marked = run.blocks(run.keep(log.frame), mark, by=[shape.item])
     marked = marked if run.engine.here else run.keep(marked)
-    coarse = run.each(marked, lambda rows: rows.with_columns(_coarsened(shape, levels)).drop(_LEVEL))
-    return replace(log, frame=coarse), _kept(marked, shape, levels, run)
+    coarse = run.each(marked, lambda rows: rows.with_columns(_coarsened(leveled, levels)).drop(_LEVEL))
+    return replace(log, frame=coarse, shape=leveled), _kept(marked, shape, levels, run)
 
 
 def _with_level(frame: pl.LazyFrame, shape: Shape, k: int, levels: Sequence[str]) -> pl.LazyFrame:
@@ -124,7 +125,7 @@ def _with_level(frame: pl.LazyFrame, shape: Shape, k: int, levels: Sequence[str]
 
 
 def _coarsened(shape: Shape, levels: Sequence[str]) -> list[pl.Expr]:
-    """Details and time as the level of a row lets them stay."""
+    """Details and time as the level of a row lets them stay, and what that level is where there is a time."""
     level = pl.col(_LEVEL)
     details = [
         pl.when(level < len(levels) + len(shape.details) - place).then(detail).alias(detail)
@@ -132,10 +133,16 @@ def _coarsened(shape: Shape, levels: Sequence[str]) -> list[pl.Expr]:
     ]
     if not shape.time:
         return details
-    time = pl.lit(None, TIME)
+    time, exact = pl.lit(None, TIME), pl.lit(None, pl.String)
     for at, unit in enumerate(levels):
         time = pl.when(level == at).then(pl.col(shape.time).dt.truncate(_UNITS[unit])).otherwise(time)
-    return [*details, time.alias(shape.time)]
+        exact = pl.when(level == at).then(_where_given(shape, unit)).otherwise(exact)
+    return [*details, time.alias(shape.time), *([exact.alias(shape.level)] if shape.level else [])]
+
+
+def _where_given(shape: Shape, level: str) -> pl.Expr:
+    """How exact a time is; nothing where there is no time."""
+    return pl.when(pl.col(shape.time).is_not_null()).then(pl.lit(level))
 
 
 def _kept(marked: pl.LazyFrame, shape: Shape, levels: Sequence[str], run: Run) -> str:
@@ -157,11 +164,13 @@ def _kept(marked: pl.LazyFrame, shape: Shape, levels: Sequence[str], run: Run) -
 
 def cut_times(log: Log, times: str) -> Log:
     """The log with its times cut to the finest one that may appear, whoever shares it."""
-    shape = log.shape
+    shape = log.shape.with_levels()
     if not shape.time:
         return log
-    cut = pl.lit(None, TIME) if times == "drop" else pl.col(shape.time).dt.truncate(_UNITS[times])
-    return replace(log, frame=log.frame.with_columns(cut.alias(shape.time)))
+    if times == "drop":
+        return replace(log, frame=log.frame.with_columns(pl.lit(None, TIME).alias(shape.time)))
+    cut, exact = pl.col(shape.time).dt.truncate(_UNITS[times]), _where_given(shape, times)
+    return replace(log, frame=log.frame.with_columns(cut, exact.alias(shape.level)), shape=shape)
 
 
 def cost_of_keeping(shape: Shape) -> str:

@@ -72,7 +72,7 @@ def rename_subjects(
         nobody = pl.lit(None, pl.String).alias(subject)
         unnamed = run.each(log.frame, lambda given: given.with_columns(nobody).select(columns))
         return Draft(frame=unnamed, subjects=nobody_named(original, run), unnamed=True, ungrouped=True)
-    rows, key, who = log.frame, [subject], "visitor requested" if log.shape is VISITS else "person asked"
+    rows, key, who = log.frame, [subject], "visitor requested" if log.shape.plain is VISITS else "person asked"
     if users == "session":
         cost = _SESSION_COST.format(who, session_minutes(original))
         rows = rows if _SESSION in rows.collect_schema() else _with_sessions(rows, original)
@@ -83,7 +83,7 @@ def rename_subjects(
         cost = _MINI_COST.format(link_queries, log.shape.item_nouns, who, link_minutes)
         rows, key = _with_minis(rows, original, link_queries, link_minutes), [subject, _UNIT]
     else:
-        cost = _VISITOR_COST if log.shape is VISITS else _PERSON_COST
+        cost = _VISITOR_COST if log.shape.plain is VISITS else _PERSON_COST
     people = _people(original, run)
     units = run.each(rows, lambda given: given.select(key).drop_nulls())
     names = _named(run.blocks(units, lambda given: given.unique(), key), key, people, run)

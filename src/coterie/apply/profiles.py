@@ -115,7 +115,8 @@ def release_groups(
         (events.QUERY,) if attrs == "drop" and not rule.herding else (),
     )
     alone, total = run.total(common, lambda some: some.select(pl.col("alone").sum(), pl.len())).row(0)
-    rows = _under_names(subjects, common, log.shape, run)
+    leveled = log.shape if promised_times(attrs, times) == "drop" else log.shape.with_levels()
+    rows = _under_names(subjects, common, leveled, run)
     return Draft(frame=rows, subjects=subjects, warnings=_warnings(alone, total, attrs, times))
 
 

@@ -113,7 +113,7 @@ class Log:
         """This log without further details."""
         if not self.shape.further:
             return self
-        return replace(self, frame=self.frame.drop(self.shape.further, strict=False), shape=self.shape.plain)
+        return replace(self, frame=self.frame.drop(self.shape.further, strict=False), shape=self.shape.with_details(()))
 
     @cached_property
     def file_digests(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ nothing but the log and the plan.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -17,7 +17,7 @@ import polars as pl
 
 from coterie.core import registry
 from coterie.core.log import Log
-from coterie.core.promise import Promise
+from coterie.core.promise import Promise, released_shape
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, Shape
 from coterie.errors import InputError, ParameterError
@@ -164,10 +164,10 @@ def learn(method: Method, log: Log, run: Run) -> Any:
     return None if own is None else own(log, run)
 
 
-def shape_given(method: Method, log: Log) -> Shape:
-    """The shape of the release."""
+def shape_given(method: Method, log: Log, promises: Iterable[Promise] = ()) -> Shape:
+    """The shape of a release that makes these promises."""
     gives: Shape | None = getattr(method, "gives", None)
-    return log.shape if gives is None else gives
+    return released_shape(log.shape if gives is None else gives, promises)
 
 
 def holds_rows(method: Method | type[Method]) -> bool:

@@ -173,6 +173,15 @@ def promise_class(name: str) -> type[Promise]:
     return cls
 
 
+def released_shape(shape: Shape, promises: Iterable[Promise]) -> Shape:
+    """The shape of a release: where a promise says how fine its times are, each time says how exact it is.
+
+    A promise may have `levels`: those that times may have, the finest first. So it follows from parameters alone, and
+    never from the rows, whether a release has that column.
+    """
+    return shape.with_levels() if any(getattr(promise, "levels", ()) for promise in promises) else shape
+
+
 def to_dict(promise: Promise) -> dict[str, Any]:
     """A promise as plain data: its name, numbers and sentence."""
     return {"name": promise.name, **asdict(promise), "sentence": promise.sentence}  # type: ignore[call-overload]

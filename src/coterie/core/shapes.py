@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,8 @@ import polars as pl
 from coterie.errors import InputError
 
 TIME = pl.Datetime("us")
+LEVEL = "time_level"
+"""The column of a release that says how exact a time is; `time` then is the beginning of that hour, day or month."""
 
 
 def plural(noun: str) -> str:
@@ -59,6 +61,8 @@ class Shape:
     """What people call an item: "query", "page"."""
     time: str = ""
     """The column that says when; empty where rows have no time."""
+    level: str = ""
+    """The column that says how exact that time is; empty where times are as they were logged."""
     rank: str = ""
     """The column that says at which place in a list of results the clicked page was."""
     page: str = ""
@@ -85,6 +89,8 @@ class Shape:
     """What accompanies an item, besides the time. Where too few subjects share them all, the last one goes first."""
     further: tuple[str, ...] = ()
     """Those of them that are columns of the user's own, such as the device; all are text."""
+    base: Shape | None = field(default=None, repr=False)
+    """The shape that this one has further details of, or levels of times; None where it has neither."""
 
     def __repr__(self) -> str:
         return f"Shape({self.name})"
@@ -92,19 +98,28 @@ class Shape:
     def __reduce__(self) -> Any:
         """A shape that has a name here is the same object wherever work runs."""
         known = SHAPES.get(self.name) is self.plain
-        return (_named, (self.name, self.further)) if known else super().__reduce__()
+        return (_named, (self.name, self.further, bool(self.level))) if known else super().__reduce__()
 
     @property
     def plain(self) -> Shape:
-        """The shape without further details."""
-        return SHAPES.get(self.name, self) if self.further else self
+        """The shape without further details and levels of times."""
+        return self.base or self
+
+    @property
+    def of_log(self) -> Shape:
+        """The shape of a log with the same columns: levels of times are in releases alone."""
+        return _variant(self.plain, self.further, False)
 
     def with_details(self, names: Iterable[str]) -> Shape:
         """The shape with further details, which come behind its own; the same object for the same names.
 
         InputError where a name cannot be one.
         """
-        return _detailed(self.plain, tuple(names))
+        return _variant(self.plain, tuple(names), bool(self.level))
+
+    def with_levels(self) -> Shape:
+        """The shape of a release whose times are cut: each says how exact it is. A shape without times stays."""
+        return _variant(self.plain, self.further, bool(self.time))
 
     @property
     def subject_nouns(self) -> str:
@@ -147,7 +162,7 @@ class Shape:
 
     def may_come_from(self, log: Shape) -> bool:
         """Whether a release of this shape can be made of such a log: rows alike or cut, or numbers of no one person."""
-        return self is log or not self.subject or self.made_of == log.name
+        return self.of_log is log or not self.subject or self.made_of == log.name
 
     def completed(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """The released columns of `frame`; those that may be empty, and that it does not have, are."""
@@ -336,14 +351,27 @@ RELEASED_SHAPES = {s.name: s for s in (QUERIES, VISITS, SEQUENCES, TERMS, COUNTS
 
 MOST_FURTHER = 10
 _NAME_OF_DETAIL = r"[a-z][a-z0-9_]{0,39}"
-_TAKEN = {"bad", "remark", "line", "original", "released", "number", "rows", "name", "legacy", "text"}
+_TAKEN = {"bad", "remark", "line", "original", "released", "number", "rows", "name", "legacy", "text", LEVEL}
 """Names that columns have on the way, besides those of the shapes."""
 
 
+_LEVEL = Column(
+    name=LEVEL, dtype=pl.String, nullable=True, doc="how exact the time is: hour, day, week, month, quarter"
+)
+
+
 @cache
+def _variant(shape: Shape, names: tuple[str, ...], levels: bool) -> Shape:
+    """A plain shape with further details, levels of times, or both."""
+    varied = _detailed(shape, names) if names else shape
+    if levels:
+        at = 1 + [column.name for column in varied.columns].index(varied.time)
+        columns = (*varied.columns[:at], _LEVEL, *varied.columns[at:])
+        varied = replace(varied, columns=columns, level=LEVEL)
+    return varied if varied is shape else replace(varied, base=shape)
+
+
 def _detailed(shape: Shape, names: tuple[str, ...]) -> Shape:
-    if not names:
-        return shape
     if shape is not QUERIES:
         raise InputError(f"Further details (--details) are for logs of queries, and this table is {shape.name}.")
     taken = _TAKEN.union(*(known.schema for known in SHAPES.values()))
@@ -361,5 +389,5 @@ def _detailed(shape: Shape, names: tuple[str, ...]) -> Shape:
     return replace(shape, columns=columns, details=(*shape.details, *names), further=names)
 
 
-def _named(name: str, further: tuple[str, ...] = ()) -> Shape:
-    return SHAPES[name].with_details(further)
+def _named(name: str, further: tuple[str, ...] = (), levels: bool = False) -> Shape:
+    return _variant(SHAPES[name], further, levels)

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from coterie.core.shapes import LEVEL
 from coterie.formats._source import Spool, reason
 from coterie.formats._values import as_time
 
@@ -16,13 +17,17 @@ CLICK: dict[str, Any] = {"click": pl.UInt64, "query_id": pl.String, "rank": pl.I
 
 
 def with_clicks(queries: Spool, clicks: Spool) -> pl.LazyFrame:
-    """Rows of a search log from spools of the searches (`QUERY`) and the clicks (`CLICK`), joined by `query_id`."""
+    """Rows of a search log from spools of the searches (`QUERY`) and the clicks (`CLICK`), joined by `query_id`.
+
+    Spools of released searches also say how exact their times are.
+    """
+    searches = queries.scan()
+    level = [LEVEL] if LEVEL in searches.collect_schema() else []
     # A query that was logged twice gets its clicks once.
     first = pl.when(pl.col("query_id").is_first_distinct()).then(pl.col("query_id"))
     time = as_time(pl.col("time"), pl.String())
     return (
-        queries.scan()
-        .with_columns(first.alias("query_id"))
+        searches.with_columns(first.alias("query_id"))
         .join(clicks.scan(), on="query_id", how="left")
         .select(
             pl.coalesce("click", "row").alias("row"),
@@ -31,6 +36,7 @@ def with_clicks(queries: Spool, clicks: Spool) -> pl.LazyFrame:
             "query",
             "rank",
             "url",
+            *level,
             pl.coalesce("bad", reason(time=pl.col("time").is_not_null() & time.is_null())).alias("bad"),
         )
     )

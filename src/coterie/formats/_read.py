@@ -196,8 +196,8 @@ def read_release(
     """
     source = Source.of_parts(path, [part.name for part in parts]) if parts else Source(expand([path]))
     source.progress = progress
-    if shape is QUERIES and not parts and _released_kind(source.head()) == "ubi":
-        parsed = _settle(ubi, "ubi", source, Options())
+    if shape.of_log is QUERIES and not parts and _released_kind(source.head()) == "ubi":
+        parsed = _settle(ubi, "ubi", source, Options(shape=shape))
         source.forget_unpacked()
         rows = parsed.frame.sort("row").drop("row", NORMAL, strict=False)
         return rows, shape, list(shape.released), (source.folder,)

@@ -9,15 +9,19 @@ position.ordinal. The user is `user_id`, or else `client_id`, which names a brow
 
 A release of a search log can be written as UBI, too: `--to ubi`, or a name that ends in `.ubi`. Each row is a query,
 followed by its click where it has one. `query_id` is the number of the row, and `client_id` the released name, where
-there is one; no id of the log is left, and fields with free text (`message`, `query_attributes`, names of objects) are
-not written. Clicks without a time have no `timestamp`, which the schema asks for. `verify` reads the file back.
+there is one; no id of the log is left, and fields with free text (`message`, names of objects) are not written. How
+exact a time is stands in `query_attributes.time_level` and `event_attributes.time_level`. Clicks without a time have no
+`timestamp`, which the schema asks for. `verify` reads the file back.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from coterie.core.shapes import QUERIES
+import polars as pl
+
+from coterie.core.shapes import LEVEL, QUERIES
 from coterie.formats._clicks import CLICK, QUERY, rank_of, with_clicks
 from coterie.formats._json import documents, sections, text
 from coterie.formats._options import Options
@@ -48,18 +52,20 @@ def sniff(head: list[str]) -> float:
 
 def load(source: Source, options: Options) -> Loaded:
     """Parse the documents, then join clicks to their queries."""
-    queries, clicks = Spool(source, QUERY), Spool(source, CLICK)
+    queries, clicks = Spool(source, {**QUERY, LEVEL: pl.String}), Spool(source, CLICK)
     who = Who(_USER, options.user_field, lambda document, name: text(_get(document, name)))
     for row, (_, document) in enumerate(documents(source)):
         if document is None:
-            queries.add((row, None, None, "", None, "columns"))
+            queries.add((row, None, None, "", None, "columns", None))
         elif "action_name" in document or "actionName" in document:
             if str(_get(document, "action_name")).lower() in _CLICKS:
                 clicks.add((row, *_click(document)))
         elif (query := _get(document, "user_query")) is not None:
             queries.add((row, text(_get(document, "query_id")), who.of(document), text(query) or "",
-                         text(_get(document, "timestamp")), None))  # fmt: skip
-    return who.loaded(with_clicks(queries, clicks), sections)
+                         text(_get(document, "timestamp")), None,
+                         text(_get(document, f"query_attributes.{LEVEL}"))))  # fmt: skip
+    # A log is read without it: only a release says how exact its times are.
+    return replace(who.loaded(with_clicks(queries, clicks), sections), shape=options.shape or shape)
 
 
 def _get(document: dict[str, Any], name: str) -> Any:

@@ -9,6 +9,7 @@ unit. The original, under other names, is cut as the release was, so that both c
     item      what was searched
     page      what was clicked
     time      as it stands there
+    level     how exact that is, where a release says it
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from coterie.steps.sessions import Sessions, session_minutes
 ROW, MINI, SESSION, DAY, PERSON = "row", "mini", "session", "day", "person"
 NOUNS = {ROW: "rows", MINI: "mini-sessions", SESSION: "sessions", DAY: "days", PERSON: "names"}
 _KINDS = {"drop": ROW, "mini": MINI, "session": SESSION, "day": DAY, "pseudonym": PERSON}
-_UNIT_COLUMNS = ("unit", "person", "item", "page", "time")
+_UNIT_COLUMNS = ("unit", "person", "item", "page", "time", "level")
 _MINI_QUERIES, _MINI_MINUTES = 3, 30  # where a release does not say how long its mini-sessions are
 
 
@@ -112,6 +113,7 @@ def _columns(shape: Shape) -> dict[str, pl.Expr]:
         "item": pl.col(shape.item),
         "page": pl.col(shape.page) if shape.page else pl.lit(None, pl.String),
         "time": pl.col(shape.time) if shape.time else pl.lit(None, TIME),
+        "level": pl.col(shape.level) if shape.level else pl.lit(None, pl.String),
     }
 
 
@@ -134,7 +136,8 @@ def _released(comparison: Comparison, shape: Shape) -> pl.DataFrame:
         bare = bare.join(whose.select("released_row", "person"), on="released_row").drop_nulls("person")
     else:
         bare = bare.with_columns(person=pl.lit(None, pl.String))
-    both = pl.concat([each.select("released_row", "name", "person", "item", "page", "time") for each in (named, bare)])
+    columns = ["released_row", "name", "person", *_UNIT_COLUMNS[2:]]
+    both = pl.concat([each.select(columns) for each in (named, bare)])
     alone = pl.when(pl.col("name").is_null()).then(pl.col("released_row"))
     return _numbered(both.with_columns(_alone=alone).sort("person", "name", "released_row"), ["name", "_alone"])
 

@@ -53,7 +53,7 @@ class Users:
 def users_of(comparison: Comparison, most: int) -> Users:
     """The users of a comparison; where there are more than `most`, a random sample of whole groups."""
     for log, shape in (("log", comparison.log.shape), ("release", comparison.release.log.shape)):
-        if shape is not QUERIES:
+        if shape.plain is not QUERIES:
             raise NotApplicableError(f"It compares what users searched for, and this {log} is {shape.name}.")
     events, engine = models.events, comparison.engine
     columns, needed = [QUERIES.subject, *events.EVENT], [QUERIES.subject, QUERIES.item]

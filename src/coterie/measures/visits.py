@@ -32,7 +32,6 @@ TABLES = ("pages", "landing", "referrers", "hours", "browsers", "lengths", "path
 _COUNTED_AS = {"pairs": "paths", "days": "hours"}  # tables of counts that have another name there
 _REFERRER, _AGENT = "referrer", "agent"
 _NEXT = " \u2192 "  # between two pages
-_HOUR = 3_600_000_000  # microseconds
 _SYSTEM = r" ?\([^(]*\)$"  # what follows a browser in a label
 _VERSION = r"/[^/]*$"
 
@@ -44,12 +43,13 @@ def require_visits(comparison: Comparison) -> None:
 
 
 def clicks(log: Log, browsers: Sequence[str] = ()) -> pl.DataFrame:
-    """name, page, time, position, row, host, browser of all rows; what the log does not have is null.
+    """name, page, time, level, position, row, host, browser of all rows; what the log does not have is null.
 
     `browsers` are labels that may stand in place of agents.
     """
     shape = log.shape
-    wanted = {"name": shape.subject, "page": shape.item, "time": shape.time, "position": shape.position}
+    wanted = {"name": shape.subject, "page": shape.item, "time": shape.time, "level": shape.level}
+    wanted |= {"position": shape.position}
     wanted |= {name: name if name in shape.released else "" for name in (_REFERRER, _AGENT)}
     wanted["row"] = "row" if log.in_lines and "row" in log.frame.collect_schema() else ""
     columns = {new: pl.col(old) if old else pl.lit(None, _type(shape, new)) for new, old in wanted.items()}
@@ -82,18 +82,15 @@ def _browsers(agents: pl.Series, labels: Sequence[str]) -> pl.Series:
     return agents.to_frame(_AGENT).select(browser=pl.when(browser != "").then(label)).to_series()
 
 
-def is_coarse(rows: pl.DataFrame) -> bool:
-    """Whether all times are whole hours, so that one at midnight may stand for a day."""
-    times = rows["time"].drop_nulls().cast(pl.Int64)
-    return bool((times % _HOUR == 0).all())
+def has_exact_times(rows: pl.DataFrame) -> bool:
+    """Whether there are times that were not cut."""
+    return not rows.filter(pl.col("level").is_null()).select("time").drop_nulls().is_empty()
 
 
-def simple_tables(rows: pl.DataFrame, *, without_midnight: bool) -> Tables:
-    """Pages, referrers, hours and browsers of rows; `without_midnight`: times at midnight are of an unknown hour."""
-    time = pl.col("time")
-    hour = time.dt.hour().cast(pl.String)
-    if without_midnight:
-        hour = pl.when(time.dt.hour() > 0).then(hour)
+def simple_tables(rows: pl.DataFrame) -> Tables:
+    """Pages, referrers, hours and browsers of rows; a time that is a day, or less exact, is of an unknown hour."""
+    level = pl.col("level")
+    hour = pl.when(level.is_null() | (level == "hour")).then(pl.col("time").dt.hour().cast(pl.String))
     values = {"pages": pl.col("page"), "referrers": pl.col("host"), "hours": hour, "browsers": pl.col("browser")}
     return {name: counted(rows.select(value.alias(VALUE)).drop_nulls()) for name, value in values.items()}
 

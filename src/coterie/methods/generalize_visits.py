@@ -17,8 +17,8 @@ Differs:
       with k visitors are left out. A prefix has at most 32 segments.
     - Where too few visitors would be left without a detail, the smallest value that would stay is given up for them.
     - `referrer` is the host of the referrer and `browser` the family, as ua-parser calls it. `hour` and `day` are the
-      beginning of the hour and of the day. `hour,day` releases the day where the hour cannot stay; then
-      the hour after midnight is always released as its day, so that a time at midnight always means a day.
+      beginning of the hour and of the day. `hour,day` releases the day where the hour cannot stay; `time_level` says
+      which of them a time is.
     - A visitor is what the log calls one. Rows without a visitor are not counted, and are released as the others of
       their kind are.
 
@@ -44,7 +44,7 @@ import polars as pl
 from coterie.apply.names import rename_subjects
 from coterie.core.log import Log
 from coterie.core.params import Late, Range, Several, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.plan import Draft, Facts, Plan, enough_subjects, shape_given
 from coterie.core.run import Run
 from coterie.core.shapes import VISITS, Shape
 from coterie.errors import ParameterError
@@ -79,7 +79,7 @@ class GeneralizeVisits:
     def promises(self, facts: Facts) -> tuple[VisitKAnonymity, ...]:
         """At least k visitors behind each released row."""
         enough_subjects("generalize_visits", self.k, facts)
-        return (VisitKAnonymity(k=self.k, details=self.details),)
+        return (self._promise,)
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: what each path becomes. Step 2: which details stay, for each kind of request."""
@@ -98,7 +98,7 @@ class GeneralizeVisits:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: each visit with its prefix and the details that stay, and with nothing else."""
-        shape = log.shape
+        shape = shape_given(self, log, [self._promise])
         visits = self._visits(log, plan.table, plan.tables, run)
         if self._details:
             kind = [INTO, *self._details]
@@ -112,6 +112,8 @@ class GeneralizeVisits:
         for detail in reversed(self._details):  # the hour stands before the day, so it comes last
             column = _COLUMNS.get(detail, detail)
             columns[column] = pl.when(stays(detail)).then(detail).otherwise(columns[column])
+            if column == shape.time:
+                columns[shape.level] = pl.when(stays(detail)).then(pl.lit(detail)).otherwise(columns[shape.level])
         kept = {
             _WHOLE: pl.col(INTO) == pl.col(ITEM),
             **{stays(detail): pl.col(stays(detail)) for detail in self._details},
@@ -119,7 +121,7 @@ class GeneralizeVisits:
         every, told = [value.alias(name) for name, value in {**columns, **kept}.items()], list(kept)
         released = run.keep(run.each(visits, lambda rows: rows.select("row", *every)))
         bare = run.each(released, lambda rows: rows.drop(told))
-        draft = rename_subjects(replace(log, frame=bare), log, "drop", run)
+        draft = rename_subjects(replace(log, frame=bare, shape=shape), log, "drop", run)
         return replace(draft, warnings=self._how_much(released, run))
 
     def _how_much(self, released: pl.LazyFrame, run: Run) -> tuple[str, ...]:
@@ -131,6 +133,10 @@ class GeneralizeVisits:
         return (f"Released rows keep, of {rows:,}: {told}.",) if rows else ()
 
     @property
+    def _promise(self) -> VisitKAnonymity:
+        return VisitKAnonymity(k=self.k, details=self.details)
+
+    @property
     def _details(self) -> tuple[str, ...]:
         return Several.words(self.details)
 
@@ -140,8 +146,6 @@ class GeneralizeVisits:
         """row, visitor, item, into, and each detail: the visits whose paths become something."""
         shape, frame = log.shape, log.frame
         hour, day = (pl.col(shape.time).dt.truncate(unit) for unit in ("1h", "1d"))
-        if _DAY in self._details:  # so that what begins at midnight is a day
-            hour = pl.when(hour != day).then(hour)
         values = {REFERRER: pl.col(HOST), _HOUR: hour, _DAY: day}
         for name, column in ((_HOSTS, REFERRER), (_BROWSERS, AGENT)):
             frame = run.join(frame, tables[name], [column], "left") if name in tables else frame

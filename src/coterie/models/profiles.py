@@ -1,7 +1,7 @@
 """The common profile C of several users (paper 000): what a group of users is released as.
 
 A query that one member alone typed, or whose time, rank or host comes from one alone, has the month of its time and
-no more. What other times are cut to is said by whoever asks for profiles.
+no more. What other times are cut to is said by whoever asks for profiles, and each time says what it was cut to.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Ints, Masks, offsets
-from coterie.core.shapes import QUERIES
+from coterie.core.shapes import LEVEL, QUERIES
 from coterie.kernels import herding
 from coterie.kernels.hausdorff import MISSING, new_workspace
 from coterie.kernels.mdav import (
@@ -52,6 +52,7 @@ _ROWS = {name: QUERIES.schema[name] for name in (USER, *EVENT)}
 _CENTROID = {
     "group": pl.UInt32,
     **{name: QUERIES.schema[name] for name in EVENT},
+    LEVEL: pl.String,
     "alone": pl.Boolean,
 }
 EXACT = "exact"
@@ -110,7 +111,8 @@ def centroids(
     rule: QueryRule = BY_SHARES,
     times: str = EXACT,
 ) -> pl.DataFrame:
-    """The common profile of each group: group, time, query, rank, url, and whether some of it is one user's alone.
+    """The common profile of each group: group, time, query, rank, url, what the time is cut to, and whether some of it
+    is one user's alone.
 
     `rows` has group, user and EVENT, sorted by group, user and EVENT_ORDER. `times` says what times are cut to, if at
     all, or that there are none ("drop").
@@ -161,13 +163,14 @@ def _with_owners(profiles: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 def _with_times_cut(profiles: pl.DataFrame, rows: pl.DataFrame, times: str) -> pl.DataFrame:
     """Profiles with times as coarse as asked for, and the month at most where something of a row is one member's."""
     alone, time = pl.col("alone") | pl.col("typed_alone"), pl.col(TIME)
+    level = pl.lit(times)
     if times == "drop":
-        cut = pl.lit(None, QUERIES.schema[TIME]).alias(TIME)
-    elif times in _AS_COARSE_AS_MONTHS:
-        cut = time.dt.truncate(_CUTS[times])
-    else:
-        cut = pl.when(alone).then(time.dt.truncate("1mo")).otherwise(time.dt.truncate(_CUTS[times]))
-    return _with_owners(profiles, rows).with_columns(cut, alone).select(*_CENTROID)
+        time = pl.lit(None, QUERIES.schema[TIME]).alias(TIME)
+    elif times not in _AS_COARSE_AS_MONTHS:
+        level = pl.when(alone).then(pl.lit("month")).otherwise(level)
+    cut = pl.when(level == "month").then(time.dt.truncate("1mo")).otherwise(time.dt.truncate(_CUTS.get(times, "1s")))
+    level = pl.when(time.is_not_null()).then(level).alias(LEVEL)
+    return _with_owners(profiles, rows).with_columns(cut, level, alone).select(*_CENTROID)
 
 
 def _row_vectors(rows: pl.DataFrame, spoken: str) -> herding.RowVectors:

@@ -15,64 +15,75 @@ import polars as pl
 
 from coterie.core.shapes import Shape
 from coterie.promises._checks import other_columns
+from coterie.promises._times import LEVELS, UNITS, level_of
 
-TUPLE, WHEN, WHO, CROWD = "_tuple", "_when", "_who", "_crowd"
-_UNITS = {  # weeks begin on Monday
-    "hour": ("1h", "1d", "1w", "1mo"),
-    "day": ("1d", "1w", "1mo"),
-    "week": ("1w", "1mo"),
-    "month": ("1mo",),
-    "quarter": ("1q",),
-    "drop": (),
-}
+TUPLE, WHEN, LEVEL, WHO, CROWD = "_tuple", "_when", "_level", "_who", "_crowd"
+SAID = [TUPLE, WHEN, LEVEL]
+"""What a row says: item and details in one number, the time, and how exact that is."""
+_NO_TIME, _NO_LEVEL = pl.lit(None, pl.Datetime("us")), pl.lit(None, pl.String)
 
 
 def said(rows: pl.LazyFrame, shape: Shape, attrs: str, key: int, *columns: str) -> pl.LazyFrame:
-    """What each row says: item and details in one number, and the time; with further `columns`."""
-    when = _time(shape) if attrs == "common" else pl.lit(None, pl.Datetime("us"))
-    return rows.select(*columns, _number(shape, _accompanying(shape, attrs), key).alias(TUPLE), when.alias(WHEN))
+    """What each row says (SAID), with further `columns`."""
+    when, level = (_time(shape), level_of(shape)) if attrs == "common" else (_NO_TIME, _NO_LEVEL)
+    number = _number(shape, _accompanying(shape, attrs), key)
+    return rows.select(*columns, number.alias(TUPLE), when.alias(WHEN), level.alias(LEVEL))
 
 
 def should_say(
-    rows: pl.LazyFrame, shape: Shape, attrs: str, k: int, key: int, *columns: str, times: str = "day", cut: str = "1s"
+    rows: pl.LazyFrame, shape: Shape, attrs: str, k: int, key: int, *columns: str, times: str = "day", cut: str = ""
 ) -> pl.LazyFrame:
-    """What each row of the original should say in a release; and where a detail or time stays, how many share it."""
+    """What each row of the original should say in a release; and where a detail or time stays, how many share it.
+
+    `cut` is the level of times that are kept whoever shares them, or `drop`; none where they are as they were logged.
+    """
     who = pl.when(pl.col(shape.subject).is_not_null()).then(pl.col(shape.subject).hash(key)).alias(WHO)
     if attrs != "common":
-        # A file can hold whole seconds; `cut` is what else becomes of times that are kept, empty where they are not.
-        kept = pl.col(pl.Datetime).dt.truncate(cut) if cut else pl.lit(None, pl.Datetime("us")).alias(shape.time)
+        unit = UNITS.get(cut, "1s")  # a file can hold whole seconds
+        kept = [_NO_TIME.alias(shape.time)] if cut == "drop" else [pl.col(pl.Datetime).dt.truncate(unit)]
+        kept += [_level(_time(shape), cut).alias(shape.level)] if shape.level else []
         exact = rows.with_columns(kept)
         return said(exact.with_columns(who), shape, attrs, key, *columns, WHO).with_columns(pl.lit(None).alias(CROWD))
     details = _accompanying(shape, attrs)
     numbers = [_number(shape, details[:count], key).alias(f"_{count}") for count in range(len(details) + 1)]
     table = rows.select(*columns, who, _time(shape).alias(WHEN), *numbers).collect(engine="streaming")
-    parts = _levels(table, len(details), k, _UNITS[times])
-    return pl.concat(part.select(*columns, TUPLE, WHEN, WHO, CROWD) for part in parts).lazy()
+    said_there = [part.select(*columns, *SAID, WHO, CROWD) for part in _by_level(table, len(details), k, LEVELS[times])]
+    # Releases of older versions do not say how exact a time is.
+    return pl.concat(said_there).with_columns([] if shape.level else [_NO_LEVEL.alias(LEVEL)]).lazy()
 
 
-def _levels(rows: pl.DataFrame, details: int, k: int, units: Sequence[str]) -> Iterator[pl.DataFrame]:
+def _by_level(rows: pl.DataFrame, details: int, k: int, levels: Sequence[str]) -> Iterator[pl.DataFrame]:
     """The rows that each level takes, with what they say there and how many users do; the last takes the rest."""
     whole = f"_{details}"
     enough = pl.col(WHO).drop_nulls().n_unique().over(whole) >= k  # what fewer share at any time, fewer share on a day
     left, waiting = rows.filter(~enough), rows.filter(enough)
-    for unit in (*units, None):
-        when = pl.lit(None, pl.Datetime("us")) if unit is None else pl.col(WHEN).dt.truncate(unit)
-        taken, waiting = _split(waiting.with_columns(pl.col(whole).alias(TUPLE), when.alias("_unit")), k)
-        yield taken
+    for level in levels:
+        when = pl.col(WHEN).dt.truncate(UNITS[level])
+        taken, waiting = _split(waiting, whole, when, k)
+        yield taken.with_columns(_level(pl.col(WHEN), level).alias(LEVEL))
+    taken, waiting = _split(waiting, whole, _NO_TIME, k)
+    yield taken.with_columns(_NO_LEVEL.alias(LEVEL))
     left = pl.concat([left, waiting.select(left.columns)])
     for count in range(details - 1, 0, -1):
-        nothing = pl.lit(None, pl.Datetime("us")).alias("_unit")
-        taken, left = _split(left.with_columns(pl.col(f"_{count}").alias(TUPLE), nothing), k)
-        yield taken
-    bare = pl.col("_0").alias(TUPLE), pl.lit(None, pl.Datetime("us")).alias(WHEN), pl.lit(None, pl.UInt32).alias(CROWD)
-    yield left.with_columns(bare)
+        taken, left = _split(left, f"_{count}", _NO_TIME, k)
+        yield taken.with_columns(_NO_LEVEL.alias(LEVEL))
+    nobody = pl.lit(None, pl.UInt32).alias(CROWD)
+    yield left.with_columns(pl.col("_0").alias(TUPLE), _NO_TIME.alias(WHEN), _NO_LEVEL.alias(LEVEL), nobody)
 
 
-def _split(rows: pl.DataFrame, k: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rows whose tuple k users share, and the others."""
-    counted = rows.with_columns(pl.col(WHO).drop_nulls().n_unique().over(TUPLE, "_unit").alias(CROWD))
+def _split(rows: pl.DataFrame, number: str, when: pl.Expr, k: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows whose tuple (a column of numbers, and when) k users share, and the others as they are."""
+    counted = rows.with_columns(pl.col(number).alias(TUPLE), when.alias("_unit"))
+    counted = counted.with_columns(pl.col(WHO).drop_nulls().n_unique().over(TUPLE, "_unit").alias(CROWD))
     enough = pl.col(CROWD) >= k
-    return counted.filter(enough).with_columns(pl.col("_unit").alias(WHEN)), counted.filter(~enough).drop(CROWD)
+    return counted.filter(enough).with_columns(pl.col("_unit").alias(WHEN)), counted.filter(~enough).select(
+        rows.columns
+    )
+
+
+def _level(time: pl.Expr, level: str) -> pl.Expr:
+    """How exact a time is; nothing where there is none."""
+    return pl.when(time.is_not_null()).then(pl.lit(level))
 
 
 def _accompanying(shape: Shape, attrs: str) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from coterie.promises._checks import count, judged, not_checked, numbers
 from coterie.promises._names import BOTH, RECORD, is_known, names_of
 from coterie.promises._phrase_profiles import unlike_profiles
 from coterie.promises._phrase_recount import TypedQueries, numbered
+from coterie.promises._times import level_of
 from coterie.text.hosts import host_labels, host_of
 from coterie.text.language import language_in
 
@@ -391,7 +392,7 @@ def _average_numbers(
     """How many rows of profiles have times, ranks or hosts, and of how many what cannot be an average, or is one's."""
     columns = {"time": shape.time, "rank": shape.rank, "host": shape.page}
     released = [_column(role, name) for role, name in columns.items()]
-    rows = profiles.select("group", pl.col(shape.item).alias("item"), *released)
+    rows = profiles.select("group", pl.col(shape.item).alias("item"), *released, level_of(shape).alias("level"))
     given = rows.filter(pl.any_horizontal(pl.col(*columns).is_not_null())).collect(engine="streaming")
     if given.is_empty():
         return dict.fromkeys(_AVERAGES, 0)
@@ -404,7 +405,9 @@ def _average_numbers(
         pl.col("rank").min().alias("lowest"), pl.col("rank").max().alias("highest"),
     )  # fmt: skip
     day, month = pl.col("time").dt.truncate("1d").alias("day"), pl.col("time").dt.truncate("1mo").alias("month")
-    given = given.with_columns(day, month)
+    # Releases of older versions do not say how exact a time is: the first of a month may stand for the month.
+    coarse = pl.col("level").is_in(["month", "quarter"]) if shape.level else pl.col("time") == month
+    given = given.with_columns(day, month, coarse.alias("whole_month"))
     given = given.join(limits.collect(engine="streaming"), on="group", how="left")
     by_time = ("by_time", ["group", "time"], had)
     if times == "hour":
@@ -420,9 +423,10 @@ def _average_numbers(
         wanted = given.lazy().select(key).drop_nulls().unique()
         owners = owned.join(wanted, on=key, how="semi").group_by(key).agg(pl.col("user").n_unique().alias(crowd))
         given = given.join(owners.collect(engine="streaming"), on=key, how="left")
-    exact, whole_month = pl.col("time") != pl.col("day"), pl.col("time") == pl.col("month")
-    unit, coarse = _CUTS.get(times, ("1d", "1mo"))
-    earliest = pl.when(whole_month).then(pl.col("from").dt.truncate(coarse)).otherwise(pl.col("from").dt.truncate(unit))
+    is_hour = (pl.col("level") == "hour").fill_null(False)
+    exact, whole_month = (pl.col("time") != pl.col("day")) | is_hour, pl.col("whole_month")
+    unit, whole = _CUTS.get(times, ("1d", "1mo"))
+    earliest = pl.when(whole_month).then(pl.col("from").dt.truncate(whole)).otherwise(pl.col("from").dt.truncate(unit))
     strange = (
         ~pl.col("time").is_between(earliest, "to"), ~pl.col("rank").is_between("lowest", "highest"),
         pl.col("host").is_not_null() & (pl.col("by_host").fill_null(0) < 2),
@@ -450,7 +454,7 @@ def _of_one_at(given: pl.DataFrame, had: pl.LazyFrame, times: str) -> dict[str, 
     if times not in _UNITS:
         return {"fine": 0, "at_one": 0, "beside_one": 0}
     unit, key = _UNITS[times], ["group", "item", "time"]
-    fine = given.lazy().filter(pl.col("time") != pl.col("month")).select(key).unique()
+    fine = given.lazy().filter(~pl.col("whole_month")).select(key).unique()
     users = had.select("user", "group", "item", pl.col("time").dt.truncate(unit)).group_by(key)
     one = users.agg(pl.col("user").n_unique().alias("users")).filter(pl.col("users") == 1)
     for name, by in (("at", "0h"), ("before", unit), ("after", f"-{unit}")):

@@ -15,12 +15,12 @@ from coterie.core.params import Choice, NumberOr, Range, with_values
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.run import Engine
 from coterie.core.shapes import QUERIES, VISITS, Shape
-from coterie.promises._accompaniment import CROWD, TUPLE, WHEN, WHO, said, should_say
+from coterie.promises._accompaniment import CROWD, SAID, WHO, said, should_say
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
 from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._names import is_known, names_of, names_of_labels
 from coterie.promises._telling import telling
-from coterie.promises._times import no_finer
+from coterie.promises._times import LEVELS, no_finer
 from coterie.promises._units import Linking, with_owner
 
 Users = Annotated[
@@ -98,6 +98,11 @@ def of_rows_alone(values: Mapping[str, Any], *, named: bool) -> dict[str, Any]:
     return {**values, "users": "pseudonym" if named else "drop", "attrs": "keep"}
 
 
+def levels_of(promise: AboutItems) -> tuple[str, ...]:
+    """The levels that released times may have, the finest first; none where they are exact, or there are none."""
+    return LEVELS[promise.times] if promise.attrs == "common" else ()
+
+
 def crowd_of_details(promise: AboutItems) -> int:
     """How many users share what accompanies an item."""
     return promise.k if isinstance(promise.k_details, str) else promise.k_details
@@ -117,11 +122,11 @@ def nothing_else_was_looked_for(shape: Shape) -> Check:
 
 
 def accompaniment(
-    case: Case, promise: AboutItems, *, needs: str = ORIGINAL, name: str = "tuples", detail: str = "", cut: str = "1s"
+    case: Case, promise: AboutItems, *, needs: str = ORIGINAL, name: str = "tuples", detail: str = "", cut: str = ""
 ) -> Iterator[Check]:
     """Rows of released items are those of the original, with what `attrs` lets accompany them and `users` link them.
 
-    `name` and `detail` are those of the check that compares rows; `cut` is what times that are kept are cut to.
+    `name` and `detail` are those of the check that compares rows; `cut` is the level of times that are kept.
     """
     users = "drop" if case.part else promise.users
     if promise.attrs == "keep" and not case.part:
@@ -215,13 +220,13 @@ def _in_themselves(case: Case, promise: AboutItems) -> Iterator[Check]:
         said = f"the further details are those that the promise names ({', '.join(shape.further) or 'none'})"
         yield judged("further", other, said, fault="list is another one", carries_promise=True)
     times = time_columns(shape)
-    counted = {"drop": (), "common": (*shape.details, *times), "keep": others}[attrs]
+    counted = {"drop": (), "common": (*shape.details, *times, shape.level), "keep": others}[attrs]
     if others := tuple(name for name in others if name not in counted and name not in shape.identifying):
         broken, rows = rows_broken(case.rows, any_given(others))
         only = f"nothing accompanies a {shape.item_noun} but what was counted; {', '.join(others)} must be empty"
         yield judged("details", broken, only, fault="rows have a value there", looked_at=rows, carries_promise=True)
     if attrs == "common":
-        yield from no_finer(promise.times, case)
+        yield from no_finer(LEVELS[promise.times], case)
     if promise.users == "mini" and shape.subject:
         named = case.rows.drop_nulls(shape.subject).group_by(shape.subject).agg(pl.col(shape.item).n_unique())
         many, names = rows_broken(named, pl.col(shape.item) > promise.link_queries)
@@ -232,7 +237,7 @@ def _in_themselves(case: Case, promise: AboutItems) -> Iterator[Check]:
 def _counted_names(case: Case, name: str, detail: str, k: int) -> Check:
     """At least k names behind whatever accompanies an item."""
     shape = case.shape
-    details = (*shape.details, *time_columns(shape)[:1])
+    details = (*shape.details, *filter(None, (shape.time, shape.level)))
     names = (
         case.rows.filter(any_given(details))
         .group_by(shape.item, *details)
@@ -248,9 +253,8 @@ def _counted_names(case: Case, name: str, detail: str, k: int) -> Check:
 
 def _compared(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.DataFrame:
     """before, after and how many users share it, for each tuple of either."""
-    on = [TUPLE, WHEN]
-    counted = before.group_by(on).agg(pl.len().alias("before"), pl.col(CROWD).min())
-    both = counted.join(after.group_by(on).len("after"), on=on, how="full", nulls_equal=True, coalesce=True)
+    counted = before.group_by(SAID).agg(pl.len().alias("before"), pl.col(CROWD).min())
+    both = counted.join(after.group_by(SAID).len("after"), on=SAID, how="full", nulls_equal=True, coalesce=True)
     both = both.with_columns(pl.col("before", "after").fill_null(0))
     nobody = pl.when(pl.col("before") > 0).then(CROWD).otherwise(0).alias(CROWD)
     return both.with_columns(nobody).collect(engine="streaming")
@@ -261,7 +265,7 @@ def _links(case: Case, before: pl.LazyFrame, after: pl.LazyFrame, owner: list[st
 
     With the run record it is the one that the name was given to, else any.
     """
-    seeds, row, subject = secret_seeds(), [TUPLE, WHEN], case.shape.subject
+    seeds, row, subject = secret_seeds(), SAID, case.shape.subject
     owned = multisets(before.drop_nulls(WHO), owner, row, seeds)
     named = multisets(after.drop_nulls(subject), [subject], row, seeds).rename({subject: _NAME})
     how = ""
@@ -288,7 +292,7 @@ def _links_elsewhere(case: Case, engine: Engine, original: Log, promise: AboutIt
     shape, attrs, made_with = case.shape, promise.attrs, _made_with(case, promise)
     of_log, history, run = original.shape, original.history, dict(case.run)
     share, times = crowd_of_details(made_with), made_with.times
-    key, seeds, row, subject = secrets.randbits(63), secret_seeds(), [TUPLE, WHEN], case.shape.subject
+    key, seeds, row, subject = secrets.randbits(63), secret_seeds(), SAID, case.shape.subject
     known = is_known(case)
 
     def named(rows: pl.LazyFrame) -> pl.LazyFrame:

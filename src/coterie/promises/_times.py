@@ -1,52 +1,60 @@
-"""Times that are no finer than said, as rows show without the original."""
+"""Times that are no finer than said, and that say how exact they are, as rows show without the original."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
 from coterie.core.promise import Case, Check
-from coterie.promises._checks import judged, rows_broken, time_columns
+from coterie.core.shapes import Shape
+from coterie.promises._checks import judged, rows_broken
 
-_HOUR = 3_600_000_000  # microseconds
-
-
-def no_finer(times: str, case: Case, *, carries_promise: bool = False) -> Iterator[Check]:
-    """No released time is finer than the hour, day, week, month or quarter that is said, or there is none (drop).
-
-    A time may be coarser: the first of a month stands for the month beside weeks, days and hours.
-    """
-    columns = time_columns(case.shape)
-    if not columns:
-        return
-    told, fault, whole = _FINEST[times]
-    broken, rows = rows_broken(case.rows, pl.any_horizontal(~whole(pl.col(name)) for name in columns))
-    yield judged("times", broken, told, fault=fault, looked_at=rows, carries_promise=carries_promise)
-
-
-def _whole_day(time: pl.Expr) -> pl.Expr:
-    return time.cast(pl.Int64) % (24 * _HOUR) == 0
-
-
-def _first_of_month(time: pl.Expr) -> pl.Expr:
-    return _whole_day(time) & (time.dt.day() == 1)
-
-
-_FINEST: dict[str, tuple[str, str, Callable[[pl.Expr], pl.Expr]]] = {
-    "hour": ("times are whole hours", "rows have another time", lambda time: time.cast(pl.Int64) % _HOUR == 0),
-    "day": ("times are whole days", "rows have a time of day", _whole_day),
-    "week": (
-        "times are Mondays, or the first of a month",
-        "rows have another time",
-        lambda time: _whole_day(time) & ((time.dt.weekday() == 1) | (time.dt.day() == 1)),
-    ),
-    "month": ("times are the first of a month", "rows have another time", _first_of_month),
-    "quarter": (
-        "times are the first of a quarter",
-        "rows have another time",
-        lambda time: _first_of_month(time) & (time.dt.month() % 3 == 1),
-    ),
-    "drop": ("no row has a time", "rows do", lambda time: time.is_null()),
+UNITS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "quarter": "1q"}
+"""The levels that a time may have, the finest first; weeks begin on Monday."""
+LEVELS = {
+    "hour": ("hour", "day", "week", "month"),
+    "day": ("day", "week", "month"),
+    "week": ("week", "month"),
+    "month": ("month",),
+    "quarter": ("quarter",),
+    "drop": (),
 }
-"""By the finest time: what must hold, what others have, and whether a time is such a one; what is null is no fault."""
+"""By the finest time that may accompany an item: that, and what takes its place where too few share it."""
+
+
+def level_of(shape: Shape) -> pl.Expr:
+    """How exact the time of a row is; nothing where rows do not say it."""
+    return pl.col(shape.level) if shape.level else pl.lit(None, pl.String)
+
+
+def no_finer(levels: Sequence[str], case: Case, *, carries_promise: bool = False) -> Iterator[Check]:
+    """Each released time is the beginning of its hour, day, week, month or quarter, one of `levels`; or there is none.
+
+    Releases of older versions do not say which: a time of theirs is the beginning of any of these.
+    """
+    shape = case.shape
+    if not shape.time:
+        return
+    time, said = pl.col(shape.time), level_of(shape)
+    fits = [
+        (time == time.dt.truncate(UNITS[level])) & ((said == level) if shape.level else pl.lit(True))
+        for level in levels
+    ]
+    whole = pl.any_horizontal(pl.lit(False), *fits).fill_null(False)
+    broken, rows = rows_broken(case.rows, pl.when(time.is_null()).then(said.is_not_null()).otherwise(~whole))
+    told = f"each time is the beginning of its {_one_of(levels)}" + (", as its row says" if shape.level else "")
+    yield judged(
+        "times",
+        broken,
+        told if levels else "no row has a time",
+        fault="rows have another time, or say something else" if levels else "rows do",
+        looked_at=rows,
+        carries_promise=carries_promise,
+    )
+
+
+def _one_of(levels: Sequence[str]) -> str:
+    """`hour, day or month`."""
+    *first, last = levels or ("",)
+    return f"{', '.join(first)} or {last}" if first else last

@@ -37,12 +37,16 @@ def column_of(detail: str, shape: Shape) -> str:
 
 
 def said(rows: pl.LazyFrame, shape: Shape, details: Sequence[str]) -> pl.LazyFrame:
-    """What released rows say: their path, and each detail. A time at midnight is a day, where days may stand."""
+    """What released rows say: their path, and each detail.
+
+    In releases of older versions, whose rows do not say what a time is, one at midnight is a day, where days may stand.
+    """
     values = {detail: pl.col(column_of(detail, shape)) for detail in details}
     if _HOUR in values and _DAY in values:
         midnight = pl.col(shape.time).dt.truncate(_UNITS[_DAY]) == pl.col(shape.time)
-        values[_HOUR] = pl.when(~midnight).then(shape.time)
-        values[_DAY] = pl.when(midnight).then(shape.time)
+        is_day = pl.col(shape.level) == _DAY if shape.level else midnight
+        values[_HOUR] = pl.when(~is_day).then(shape.time)
+        values[_DAY] = pl.when(is_day).then(shape.time)
     return rows.select(pl.col(shape.item).alias(PATH), *(value.alias(detail) for detail, value in values.items()))
 
 

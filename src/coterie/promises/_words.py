@@ -31,7 +31,7 @@ from typing import Any, ClassVar, cast
 from coterie.core.params import Several
 from coterie.core.shapes import QUERIES
 
-EDITION = 1
+EDITION = 2
 """The edition that new releases speak."""
 
 

@@ -29,6 +29,7 @@ from coterie.promises._single_queries import (
     Times,
     Users,
     accompaniment,
+    levels_of,
 )
 from coterie.promises._words import Worded
 from coterie.taxonomies import Taxonomy
@@ -66,6 +67,11 @@ class ConceptKAnonymity(Worded):
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """How exact a released time may be, the finest first."""
+        return levels_of(self)
 
     @property
     def anywhere(self) -> bool:

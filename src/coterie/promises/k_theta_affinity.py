@@ -28,6 +28,7 @@ from coterie.promises._single_queries import (
     Times,
     Users,
     accompaniment,
+    levels_of,
     nothing_else_was_looked_for,
     of_rows_alone,
 )
@@ -75,6 +76,11 @@ class KThetaAffinity(Worded):
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """How exact a released time may be, the finest first."""
+        return levels_of(self)
 
     @property
     def anywhere(self) -> bool:

@@ -20,9 +20,8 @@ from coterie.promises._single_queries import (
     Users,
     accompaniment,
 )
+from coterie.promises._times import no_finer
 from coterie.promises._words import Worded
-
-_CUTS = {"drop": "", "quarter": "1q", "month": "1mo", "week": "1w", "day": "1d", "hour": "1h"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +48,11 @@ class None_(Worded):  # noqa: N801 (Python keeps None for itself)
     def __post_init__(self) -> None:
         check_params(self, self.name)
 
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """What all times are cut to."""
+        return (self.times,) if self.attrs == "keep" and self.times != "drop" else ()
+
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> None_:  # noqa: ARG003 (there is nothing to check)
         """There is nothing to check."""
@@ -65,4 +69,6 @@ class None_(Worded):  # noqa: N801 (Python keeps None for itself)
         )
         yield from _rules.names(case, self.users)
         yield from seeded(case, self.users, self)
-        yield from accompaniment(case, self, cut=_CUTS[self.times])
+        if self.levels:
+            yield from no_finer(self.levels, case)
+        yield from accompaniment(case, self, cut=self.times)

@@ -78,6 +78,13 @@ class UserKAnonymity(Worded):
         return not self.phrases
 
     @property
+    def levels(self) -> tuple[str, ...]:
+        """How exact a time may be: what belongs to one user alone has the month at most."""
+        if self.times in (UNSAID, "drop"):
+            return ()
+        return (self.times,) if self.times in ("month", "quarter") else (self.times, "month")
+
+    @property
     def derived(self) -> Mapping[str, object]:
         """The share of topics in percent."""
         return {"percent": 100 * self.topic_share}
@@ -113,7 +120,7 @@ class UserKAnonymity(Worded):
         published = case.rows if case.published is None else case.published
         nameless, rows = _nameless(case, published)
         if self.times != UNSAID:
-            yield from divided(case, partial(no_finer, self.times, carries_promise=True))
+            yield from divided(case, partial(no_finer, self.levels, carries_promise=True))
         if self.labels:
             yield self._labels(case, published)
         elif not self.phrases:

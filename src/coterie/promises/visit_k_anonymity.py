@@ -14,6 +14,7 @@ from coterie.core.promise import ORIGINAL, Case, Check, Kind
 from coterie.errors import ParameterError
 from coterie.promises import _rules
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken
+from coterie.promises._times import no_finer
 from coterie.promises._visit_recount import PATH, ROW, WHO, column_of, could_say, generalizes, had, said
 from coterie.promises._words import Worded
 
@@ -24,7 +25,7 @@ Details = Annotated[
 ]
 _RECORD = "the run record, which says what became of each row (--record DIR)"
 _AT, _KIND = "_at", "_kind"
-_UNITS = {"hour": 3_600_000_000, "day": 86_400_000_000}  # microseconds
+_TIMES = ("hour", "day")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,11 @@ class VisitKAnonymity(Worded):
         check_params(self, self.name)
 
     @property
+    def levels(self) -> tuple[str, ...]:
+        """How exact a released time may be."""
+        return tuple(detail for detail in _TIMES if detail in self._details)
+
+    @property
     def _details(self) -> tuple[str, ...]:
         return Several.words(self.details)
 
@@ -63,28 +69,19 @@ class VisitKAnonymity(Worded):
         details = [each for each in self._details if column_of(each, case.shape) in case.shape.released]
         yield from _rules.names(case, "drop")
         yield self._others(case, details)
-        yield from self._times(case, details)
+        if self.levels:
+            yield from no_finer(self.levels, case)
         yield from self._rows(case, details)
 
     def _others(self, case: Case, details: list[str]) -> Check:
         """No column has a value but those that the promise is about."""
-        counted = {column_of(each, case.shape) for each in details}
+        counted = {case.shape.level, *(column_of(each, case.shape) for each in details)}
         others = tuple(name for name in other_columns(case.shape) if name not in counted)
         broken, rows = rows_broken(case.rows, any_given(others))
         detail = f"nothing accompanies a {case.shape.item_noun} but what was counted; {', '.join(others)} must be empty"
         return judged(
             "details", broken, detail, fault="rows have a value there", looked_at=rows, carries_promise=True
         )  # fmt: skip
-
-    def _times(self, case: Case, details: list[str]) -> Iterator[Check]:
-        """Times are as coarse as is promised."""
-        units = [each for each in _UNITS if each in details]
-        if units:
-            inexact = pl.col(case.shape.time).cast(pl.Int64) % _UNITS[units[0]] != 0
-            broken, rows = rows_broken(case.rows, inexact)
-            yield judged(
-                "times", broken, f"times are whole {units[0]}s", fault="rows have a finer time", looked_at=rows
-            )
 
     def _rows(self, case: Case, details: list[str]) -> Iterator[Check]:
         """Which request each row was, and how many visitors rows that are alike have."""

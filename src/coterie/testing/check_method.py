@@ -231,7 +231,7 @@ def _refusal(cls: Any, name: str, value: Any, others: Mapping[str, Any]) -> str:
 
 
 def _has_the_shape_it_gives(log: Log, method: Any, release: Release) -> None:
-    shape = shape_given(method, log)
+    shape = shape_given(method, log, release.promises)
     assert release.log.shape is shape, "the shape that it gives"
     rows = release.to_polars()
     assert rows.columns == list(shape.released), "the columns of the shape, without private ones"
@@ -354,7 +354,7 @@ def _has_decided_all_in_its_plan(log: Log, method: Any, release: Release) -> Non
     def rows(given: Plan) -> pl.DataFrame:
         run = Run(seed=_SEED, engine=Local(), naming=partial(verbs.naming_of, log, method))
         draft = method.release(log, given, run)
-        shape = shape_given(method, log)
+        shape = release.log.shape
         whole_seconds = pl.col(pl.Datetime).dt.truncate("1s")
         frame: pl.LazyFrame = draft.frame.select(shape.released)
         return frame.with_columns(whole_seconds).sort(shape.order).collect()

@@ -306,7 +306,7 @@ def refuse_targets(
 
 def refuse_kind(kind: str, shape: Shape) -> None:
     """Refuse a kind of file that cannot hold rows of a shape."""
-    if kind == "ubi" and shape is not QUERIES:
+    if kind == "ubi" and shape.of_log is not QUERIES:
         also = f" with {', '.join(shape.further)}" if shape.further else ""
         raise ParameterError(
             f"UBI holds queries and clicks, and this release is {shape.name}{also}. Write another kind."
@@ -461,10 +461,13 @@ def _compare(
 
 def in_order(draft: Draft, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
     """Released rows in the order of their values, and which original row each one is."""
-    has_rows = keep_rows and "row" in draft.frame.collect_schema()
+    given = draft.frame.collect_schema()
+    has_rows = keep_rows and "row" in given
     columns = [*shape.released, *(["row"] if has_rows else [])]
-    whole_seconds = pl.col(pl.Datetime).dt.truncate("1s")  # what text files can hold
-    frame = run.each(draft.frame, lambda rows: rows.select(columns).with_columns(whole_seconds))
+    changed = [pl.col(pl.Datetime).dt.truncate("1s")]  # what text files can hold
+    if shape.level and shape.level not in given:  # which the judge does not let pass where there is a time
+        changed.append(pl.lit(None, shape.schema[shape.level]).alias(shape.level))
+    frame = run.each(draft.frame, lambda rows: rows.with_columns(changed).select(columns))
     by = [*shape.order, *(["row"] if has_rows else [])]
     released_columns, places = shape.released, ["released_row", "row"]
     if has_rows and not run.engine.here:

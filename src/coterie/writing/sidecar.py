@@ -3,7 +3,8 @@
 Format 1, before there were versions of the format, had one `promise`, and checks without counts; format 2 did not say
 whether values are safe in a spreadsheet; up to format 3 promises called everybody a user and everything a query; up to
 format 4 there were no parts and no digest of the rows, it was not said which columns of a table were read, and text
-files had a column of names that was empty where nobody is named. All are still read.
+files had a column of names that was empty where nobody is named; up to format 5 no time said how exact it is. All are
+still read.
 """
 
 from __future__ import annotations
@@ -33,18 +34,19 @@ from coterie.core.parts import Part, Sha256, list_digest
 from coterie.core.parts import sidecar_path as sidecar_path
 from coterie.core.people import ADDRESS_AND_AGENT, in_place_of_people, noun_in, person_in
 from coterie.core.plan import Facts
-from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, to_dict
+from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, released_shape, to_dict
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, InputError, NotCheckableError, ParameterError, UnknownNameError
 from coterie.formats import details_of
 from coterie.promises._words import EDITION, Worded, Words, has_edition, words_in
 from coterie.steps import PrepareStep, digested_text, lacks_file, public_text, step_of, with_file_in
 
-FORMAT = 5
+FORMAT = 6
 """Raise it where judges make a check more: a sidecar of this format without it does not pass."""
 _AFTER_FORMAT_1 = 2  # format 1 is read as this one
 _WITHOUT_ROWS = 4  # the last one without a digest of the rows
 _WITH_EMPTY_NAMES = 4  # the last one whose text files had an empty column of names
+_WITHOUT_LEVELS = 5  # the last one whose times do not say how exact they are
 _WITHOUT_NOUNS = 3  # the last one whose words were those of search logs, whatever the shape
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
 _FOUND = ("counted", "told_apart_by")  # by which fields people are told apart, where nobody said it
@@ -115,7 +117,8 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     @property
     def released_shape(self) -> Shape:
         """The shape of the released rows."""
-        return SHAPES[self.shape].with_details(self.details)
+        shape = SHAPES[self.shape].with_details(self.details)
+        return shape if self.format <= _WITHOUT_LEVELS else released_shape(shape, self.promised)
 
     @property
     def promised(self) -> tuple[Promise, ...]:
@@ -199,7 +202,7 @@ def read_sidecar(path: Path) -> Sidecar | None:
     if sidecar.shape not in RELEASED_SHAPES:
         raise file.error(f"'shape' must be one of {', '.join(RELEASED_SHAPES)}, the shapes of releases")
     try:
-        _ = sidecar.released_shape
+        SHAPES[sidecar.shape].with_details(sidecar.details)
     except InputError:  # it repeats the names
         raise file.error("'details' are not names of further columns of that shape") from None
     kinds = {"query_param": str, "words": str, "user_field": str, "date": str, "columns": dict, "details": tuple,
@@ -453,7 +456,7 @@ def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Seque
     if sidecar.format <= _WITHOUT_NOUNS:
         return QUERIES
     if sidecar.released_shape.subject:
-        return sidecar.released_shape
+        return sidecar.released_shape.of_log
     named = {to_dict(promise).get("shape") for promise in promises}
     return next((shape for shape in accepted if shape.name in named), accepted[0])
 

@@ -46,7 +46,8 @@ def test_the_rank_goes_before_the_page(k, kept, blocks):
     released, _ = common_details(CLICKS, k, run)
     assert rows_of(released, "url", "rank") == [kept.get(row, (None, None)) for row in range(8)]
     assert rows_of(released, "user", "query") == rows_of(CLICKS, "user", "query")
-    assert dict(released.frame.collect_schema()) == dict(CLICKS.frame.collect_schema())
+    assert dict(released.frame.collect_schema()) == dict(CLICKS.frame.collect_schema()) | {"time_level": pl.String}
+    assert released.shape is QUERIES.with_levels()
     assert released.history == CLICKS.history
 
 
@@ -94,19 +95,19 @@ MONDAY = datetime(2006, 3, 6)
 @pytest.mark.parametrize(
     ("times", "expected"),
     [
-        ((MONDAY + timedelta(hours=9), MONDAY + timedelta(hours=10)), (MONDAY, MONDAY)),
-        ((MONDAY + timedelta(days=2), MONDAY + timedelta(days=6)), (MONDAY, MONDAY)),
-        ((MONDAY + timedelta(days=2), MONDAY + timedelta(days=7)), (datetime(2006, 3, 1),) * 2),
+        ((MONDAY + timedelta(hours=9), MONDAY + timedelta(hours=10)), (MONDAY, "day")),
+        ((MONDAY + timedelta(days=2), MONDAY + timedelta(days=6)), (MONDAY, "week")),
+        ((MONDAY + timedelta(days=2), MONDAY + timedelta(days=7)), (datetime(2006, 3, 1), "month")),
         ((MONDAY, MONDAY + timedelta(days=40)), (None, None)),
         ((MONDAY, None), (None, None)),
         ((None, None), (None, None)),
-        ((datetime(1969, 12, 31, 5), datetime(1970, 1, 1)), (datetime(1969, 12, 29),) * 2),
+        ((datetime(1969, 12, 31, 5), datetime(1970, 1, 1)), (datetime(1969, 12, 29), "week")),
     ],
     ids=["day", "week", "month", "no time", "one without", "both without", "before 1970"],
 )
 def test_times_become_coarser_until_enough_share_them(times, expected):
     log = log_of(("user", "query", "time"), *(("ab"[at], "tea", time) for at, time in enumerate(times)))
-    assert rows_of(common_details(log, 2, a_run())[0], "time") == [(time,) for time in expected]
+    assert rows_of(common_details(log, 2, a_run())[0], "time", "time_level") == [expected] * 2
 
 
 def test_what_a_finer_level_took_is_not_counted_again():
@@ -114,7 +115,7 @@ def test_what_a_finer_level_took_is_not_counted_again():
     days = [MONDAY, MONDAY, MONDAY + timedelta(days=1)]
     log = log_of(("user", "query", "time"), *(("abc"[at], "tea", time) for at, time in enumerate(days)))
     released, note = common_details(log, 2, a_run())
-    assert rows_of(released, "time") == [(MONDAY,), (MONDAY,), (None,)]
+    assert rows_of(released, "time", "time_level") == [(MONDAY, "day"), (MONDAY, "day"), (None, None)]
     assert note.startswith("Released rows that keep what accompanies the query, of 3: the day 66.7%, the week 0.0%")
 
 
@@ -134,8 +135,10 @@ TIMES = st.sampled_from(["drop", "quarter", "month", "week", "day", "hour"])
 def test_it_is_the_plain_rule(rows, k, blocks, times):
     log = log_of(("user", "query", "url", "rank", "time"), *((u, q, *click, time) for u, q, click, time in rows))
     run = a_run(blocks=blocks)
-    released = rows_of(common_details(log, k, run, times)[0], "query", "url", "rank", "time")
-    assert released == [(item, *details, time) for item, details, time in reference.common_details(rows, k, times)]
+    level = [] if times == "drop" else ["time_level"]
+    released = rows_of(common_details(log, k, run, times)[0], "query", "url", "rank", "time", *level)
+    expected = reference.common_details(rows, k, times)
+    assert released == [(item, *details, *when[: 1 + len(level)]) for item, details, *when in expected]
 
 
 def test_what_is_kept_is_told_by_the_levels_there_are():

@@ -46,16 +46,17 @@ ROWS = {
         (5, None, NOON, "beer", 5, "z"),
     ],
     "common": [
-        (0, None, DAY, "tea", 1, "x"),
-        (1, None, DAY, "tea", 1, "x"),
-        (2, None, None, "tea", None, None),
-        (4, None, None, "tea", None, None),
-        (5, None, None, "beer", None, None),
+        (0, None, DAY, "day", "tea", 1, "x"),
+        (1, None, DAY, "day", "tea", 1, "x"),
+        (2, None, None, None, "tea", None, None),
+        (4, None, None, None, "tea", None, None),
+        (5, None, None, None, "beer", None, None),
     ],
     "drop": [(0, "tea"), (1, "tea"), (2, "tea"), (4, "tea"), (5, "beer")],
 }  # fmt: skip
 ROWS["drop"] = [(row, None, None, query, None, None) for row, query in ROWS["drop"]]
-COLUMNS = ["row", "user", "time", "query", "rank", "url"]
+COLUMNS = {attrs: ["row", "user", "time", "query", "rank", "url"] for attrs in ROWS}
+COLUMNS["common"].insert(3, "time_level")
 
 
 def test_rows_of_planned_items_are_kept():
@@ -81,7 +82,7 @@ def test_rows_of_planned_items_get_what_replaces_them():
 @pytest.mark.parametrize("attrs", ["keep", "common", "drop"])
 def test_a_release_of_kept_items(attrs):
     draft = release_items(LOG, Plan(table=KEEP), 2, "drop", attrs, a_run())
-    assert draft.frame.collect_schema().names() == COLUMNS
+    assert draft.frame.collect_schema().names() == COLUMNS[attrs]
     assert rows_of(draft.frame) == ROWS[attrs]
     assert draft.warnings == NOTES[attrs]
     assert rows_of(draft.subjects) == [(user, None, None) for user in "abcd"]

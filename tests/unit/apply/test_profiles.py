@@ -132,9 +132,11 @@ def made_up(monkeypatch):
 
     def centroids(rows, *arguments):
         asked["centroids"].append((rows, *arguments))
-        events = [{"group": group, "query": f"q{group}", "rank": 1, "url": "x", "time": NOON, "alone": group == 7}
-                  for group in rows["group"].unique(maintain_order=True)]  # fmt: skip
-        return pl.DataFrame(events, schema={"group": pl.UInt32, **EVENTS, "alone": pl.Boolean})
+        event = {"rank": 1, "url": "x", "time": NOON, "time_level": "day"}
+        groups = rows["group"].unique(maintain_order=True)
+        events = [{"group": group, "query": f"q{group}", **event, "alone": group == 7} for group in groups]
+        schema = {"group": pl.UInt32, **EVENTS, "time_level": pl.String, "alone": pl.Boolean}
+        return pl.DataFrame(events, schema=schema)
 
     monkeypatch.setattr(models.profiles, "centroids", centroids)
     monkeypatch.setattr(models.profiles, "load_centroids", lambda *arguments: asked["load"].append(arguments))
@@ -145,9 +147,9 @@ def test_each_member_gets_the_profile_of_the_group(made_up):
     run = a_run()
     draft = release_groups(LOG, Plan(table=GROUPS), run, times="day")
     a, b, c, d = _names()
-    assert draft.frame.collect_schema().names() == ["user", "time", "query", "rank", "url"]
+    assert draft.frame.collect_schema().names() == ["user", "time", "time_level", "query", "rank", "url"]
     assert rows_of(draft.frame) == sorted(
-        [(name, NOON, query, 1, "x") for name, query in ((a, "q7"), (b, "q7"), (c, "q0"), (d, "q0"))]
+        [(name, NOON, "day", query, 1, "x") for name, query in ((a, "q7"), (b, "q7"), (c, "q0"), (d, "q0"))]
     )
     assert rows_of(draft.subjects)[0] == ("a", a, 7)
     assert draft.warnings == (

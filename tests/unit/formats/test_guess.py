@@ -352,7 +352,7 @@ def test_an_original_whose_sidecar_knows_no_columns_is_read_as_it_was_then(write
     release = coterie.anonymize(coterie.prepare(coterie.read(path, guess=False)), SuppressRare(k=3, attrs="keep"))
     coterie.write(release, tmp_path / "safe.parquet", record=tmp_path / "record")
     side = tmp_path / "safe.parquet.json"
-    side.write_text(side.read_text().replace('"format": 5', '"format": 4').replace(',\n  "left_out": []', ""))
+    side.write_text(side.read_text().replace('"format": 6', '"format": 4').replace(',\n  "left_out": []', ""))
     verdict = jobs.verify_file(str(tmp_path / "safe.parquet"), [str(path)], record=tmp_path / "record")
     assert verdict.exit_code == 0, "the digest in the record is that of the log as it was read"
 

@@ -57,13 +57,15 @@ def scores(log, release, name):
     return dict(coterie.measure(log, release, [name], seed=1).select("key", "value").iter_rows())
 
 
-def release_with(log, **columns):
-    """All rows of a log as a release, with other columns; whose rows they are is known."""
+def release_with(log, level=None, **columns):
+    """All rows of a log as a release, with other columns; whose rows they are is known. `level`: of their times."""
     release = coterie.anonymize(log, SuppressRare(k=2, attrs="keep"), seed=1)
-    rows = log.frame.with_columns(**columns).sort("row").collect()
+    rows = log.frame.with_columns(time_level=level, **columns).sort("row").collect()
     numbers = rows.select("row", released_row=pl.int_range(pl.len(), dtype=pl.UInt32))
     record = replace(release.record, rows=numbers.lazy())
-    return replace(release, log=replace(release.log, frame=rows.select(VISITS.released).lazy()), record=record)
+    shape = VISITS if level is None else VISITS.with_levels()
+    frame = rows.select(shape.released).lazy()
+    return replace(release, log=replace(release.log, frame=frame, shape=shape), record=record)
 
 
 def test_the_log_itself_has_no_error(log):
@@ -103,7 +105,7 @@ def test_rows_without_names_have_no_sessions(log):
 
 
 def test_details_that_are_known_are_compared(log):
-    """Agents may be labels, referrers hosts, and times whole hours; nobody knows the hour of a day."""
+    """Agents may be labels, referrers hosts, and times hours; nobody knows the hour of a day."""
     browser = pl.when(pl.col("user") == "c").then(None).otherwise(pl.lit("firefox/115 (linux)"))
     host = pl.when(pl.col("referrer") == SEARCH).then(pl.lit("search.example"))
     hour = (
@@ -111,7 +113,8 @@ def test_details_that_are_known_are_compared(log):
         .then(pl.col("time").dt.truncate("1d"))
         .otherwise(pl.col("time").dt.truncate("1h"))
     )
-    release = release_with(log, user=pl.lit(None, pl.String), agent=browser, referrer=host, time=hour)
+    level = pl.when(pl.col("user") == "a").then(pl.lit("day")).otherwise(pl.lit("hour"))
+    release = release_with(log, level, user=pl.lit(None, pl.String), agent=browser, referrer=host, time=hour)
     found = scores(log, release, "visit_tables")
     assert found["browsers.known"] == pytest.approx(100 * 6 / 8)
     assert found["browsers.error"] == pytest.approx(50 * (2 / 8 + 2 / 8)), "all firefox in place of 6 in 8"
@@ -134,7 +137,7 @@ def test_lengths_and_paths_of_linked_rows(log):
     )
     found = scores(log, release_with(log, user=name), "visit_tables")
     assert found["lengths.error"] == pytest.approx(50 * (1 / 4 + abs(2 / 4 - 1 / 3) + abs(1 / 4 - 1 / 3) + 1 / 3))
-    days = release_with(log, user=name, time=pl.col("time").dt.truncate("1d"))
+    days = release_with(log, pl.lit("day"), user=name, time=pl.col("time").dt.truncate("1d"))
     assert "paths.kept" not in scores(log, days, "visit_tables"), "the order within a day is not known"
 
 

@@ -125,7 +125,7 @@ def test_other_columns_are_refused(table, release, tmp_path):
     side = tmp_path / "safe.json"
     coterie.write(release, table, sidecar=side)
     _do(table, "ALTER TABLE TABLE_ ADD COLUMN who varchar")
-    with pytest.raises(InputError, match="has the columns user, time, query, rank, url alone"):
+    with pytest.raises(InputError, match="has the columns user, time, time_level, query, rank, url alone"):
         coterie.verify(table, sidecar=side)
 
 

@@ -250,12 +250,12 @@ def test_hours_and_days_of_one_person(people_log, times, unit):
     rows = release.to_polars()
     assert averages(rows).status == "passed"
     assert f"others rarely the {times} of one of them" in averages(rows).detail
-    forged = times_of_one_member(rows.lazy(), subjects, people_log, unit).collect().sort(people_log.shape.order)
+    forged = times_of_one_member(rows.lazy(), subjects, people_log, unit).collect().sort(release.log.shape.order)
     assert averages(forged).broken >= 20
     if times == "hour":  # half of them is enough
         some = pl.col("query").rank("dense") % 2 == 0
         part = times_of_one_member(rows.lazy().filter(some), subjects, people_log, unit).collect()
-        mixed = pl.concat([rows.filter(~some), part.select(rows.columns)]).sort(people_log.shape.order)
+        mixed = pl.concat([rows.filter(~some), part.select(rows.columns)]).sort(release.log.shape.order)
         assert averages(mixed).broken >= 10
 
 

@@ -15,7 +15,10 @@ from coterie.promises.none import None_
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from tests.helpers.hand_made import DIGEST
 
-DIGESTS = {1: "8ea7acf6e6fab2cb4fe3b516bf578997e060b80505c0425f666b74650fdb3d38"}
+DIGESTS = {
+    1: "8ea7acf6e6fab2cb4fe3b516bf578997e060b80505c0425f666b74650fdb3d38",
+    2: "c841f10f29792bbfd72c1221181a84b4efdef6ec8b69c0ef63136fc597f8c10d",
+}
 """Of all that an edition says. Whoever changes a digest that was released makes releases out there "not checked"."""
 CHANGED = (
     "The words of edition {0} are not what they were, and releases out there have them. Put new words into a new file, "

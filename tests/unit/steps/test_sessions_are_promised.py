@@ -66,7 +66,7 @@ def test_the_judge_goes_by_the_promise(promised, holds, numbered):
     release = coterie.anonymize(log, SuppressRare(k=3, users="session"), seed=1)
     original = log if numbered else coterie.prepare(_log())
     promise = replace(release.promises[0], session_minutes=promised)
-    verdict = judge(Case(rows=release.log.frame, shape=log.shape, original=original), (promise,))
+    verdict = judge(Case(rows=release.log.frame, shape=release.log.shape, original=original), (promise,))
     [links] = [check for check in verdict.checks if check.name == "links"]
     assert (links.status == "passed") is holds
 

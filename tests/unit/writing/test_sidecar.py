@@ -158,11 +158,11 @@ def test_each_format_has_one_spelling_of_nobody(written):
     assert "canonical" in [check.name for check in coterie.verify(path, _tea()).broken]
     _put(path, {**data, "left_out": []})
     assert [check.name for check in coterie.verify(path, _tea()).broken] == ["sidecar"]
-    old = {**data, "sha256": with_empty_names(path), "left_out": []}
+    old = {**data, "sha256": with_empty_names(path), "rows_sha256": "", "left_out": []}
     _put(path, {**old, "format": 4})
     assert coterie.verify(path, _tea()).exit_code == 0
     assert coterie.load_release(path).to_polars()["user"].null_count() > 0
-    _put(path, old)
+    _put(path, {**old, "rows_sha256": data["rows_sha256"]})
     assert "canonical" in [check.name for check in coterie.verify(path, _tea()).broken]
 
 
@@ -427,6 +427,9 @@ def test_nothing_follows_from_a_method_that_is_not_installed(tmp_path):
     assert (check.status, check.carries_promise) == ("not checked", True)
 
 
+NOW = _words.EDITION
+
+
 def _verified(path, data):
     _put(path, data)
     verdict = coterie.verify(path, _tea())
@@ -459,7 +462,7 @@ def test_forged_words_do_not_pass_and_break_no_promise(written):
     ):
         code, check = _verified(path, {**data, **change})
         assert (code, check.status, check.broken) == (3, "not checked", 0)
-        assert check.text.endswith(f"the words of edition 1, which it names, in place of its own {named}")
+        assert check.text.endswith(f"the words of edition {NOW}, which it names, in place of its own {named}")
     _put(path, {**data, "words_edition": 0})
     with pytest.raises(InputError, match="'words_edition'"):
         coterie.verify(path)
@@ -467,27 +470,30 @@ def test_forged_words_do_not_pass_and_break_no_promise(written):
 
 def test_an_edition_that_this_version_does_not_have_is_not_checked(written):
     path, data = written
-    code, check = _verified(path, {**data, "words_edition": 2})
+    code, check = _verified(path, {**data, "words_edition": NOW + 1})
     assert (code, check.status) == (3, "not checked")
-    assert check.text.endswith("needs edition 2 of the words, which this version of Coterie does not have")
+    assert check.text.endswith(f"needs edition {NOW + 1} of the words, which this version of Coterie does not have")
 
 
 def test_a_sidecar_that_names_no_edition_speaks_the_first(written):
     path, data = written
     del data["words_edition"]
+    first = _words.words_in(1, QueryKAnonymity(k=3))
+    data["promises"][0] |= {"headline": first.headline, "sentence": first.sentence}
+    data["limits"] = list(first.limits)
     assert _verified(path, data)[0] == 0
     assert _verified(path, {**data, "limits": ["Other words."]})[0] == 3
 
 
 @pytest.fixture
 def edited(tmp_path, monkeypatch):
-    """Edition 2, as somebody who edits words adds it: other sentences, and one that says more."""
-    texts = _words._file(1).read_text(encoding="utf-8")
+    """The next edition, as somebody who edits words adds it: other sentences, and one that says more."""
+    texts = _words._file(NOW).read_text(encoding="utf-8")
     for old, new in (("was issued by at least", "comes from at least"), ("No row says who", "Nothing says who")):
         assert old in texts
         texts = texts.replace(old, new)
-    (tmp_path / "2.toml").write_text(texts, encoding="utf-8")
-    files = {1: _words._file(1), 2: tmp_path / "2.toml"}
+    (tmp_path / "next.toml").write_text(texts, encoding="utf-8")
+    files = {NOW: _words._file(NOW), NOW + 1: tmp_path / "next.toml"}
     monkeypatch.setattr(_words, "_file", lambda edition: files.get(edition, tmp_path / "gone.toml"))
     _words._texts.cache_clear()
 
@@ -502,19 +508,19 @@ def edited(tmp_path, monkeypatch):
 def test_a_release_holds_after_its_words_were_edited(written, edited, tmp_path):
     path, data = written
     speak, files = edited
-    speak(2)
+    speak(NOW + 1)
     assert "comes from" in QueryKAnonymity(k=3).sentence
-    assert _verified(path, data)[0] == 0, "a release of edition 1"
+    assert _verified(path, data)[0] == 0, "a release of the edition before"
     new = tmp_path / "new.tsv"
     coterie.write(coterie.anonymize(_tea(), SuppressRare(k=3), seed=1), new)
     newer = json.loads(sidecar_path(new).read_text())
-    assert newer["words_edition"] == 2
+    assert newer["words_edition"] == NOW + 1
     assert "comes from" in newer["promises"][0]["sentence"]
     assert coterie.verify(new, _tea()).exit_code == 0
-    for mixed in ({**data, "words_edition": 2}, {**newer, "words_edition": 1}):
+    for mixed in ({**data, "words_edition": NOW + 1}, {**newer, "words_edition": NOW}):
         code, check = _verified(path, mixed)
         assert (code, check.status) == (3, "not checked")
-    del files[1]
+    del files[NOW]
     _words._texts.cache_clear()
     assert _verified(path, data)[0] == 3, "the edition is gone"
 

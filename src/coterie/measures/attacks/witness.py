@@ -146,6 +146,7 @@ findings = (
 _COARSENING = ("common", "nearest", "same_string")  # what may cut single times to the month
 _KNOWLEDGE = ("one_query", "query_and_day", "two_queries")
 _NO_DAY = -(2**31)
+_SPANS = {"hour": "1d", "day": "1d", "week": "1w", "month": "1mo", "quarter": "1q"}
 _UNIT = "% of searches"
 
 
@@ -273,9 +274,10 @@ def fits(known: pl.DataFrame, rows: pl.DataFrame, kind: str, *, coarse: bool) ->
     stand = rows.join(clues, on="item", how="semi")
     if kind == "query_and_day":
         stand = stand.with_columns(day=pl.col("time").dt.date().cast(pl.Int32).fill_null(_NO_DAY))
-        held = stand.select("unit", "person", "item", "day").unique()
-        days = _days_that_fit(clues, coarse)
-        found = days.join(held, left_on=["item", "fits"], right_on=["item", "day"])
+        level = pl.col("level") if "level" in rows.columns else pl.lit(None, pl.String).alias("level")
+        held = stand.select("unit", "person", "item", "day", level).unique()
+        days, on = _days_that_fit(clues, coarse), ["item", "day", "level"]
+        found = days.join(held, left_on=["item", "fits", "level"], right_on=on, nulls_equal=True)
         found = found.select("item", "other", "day", "unit", "person").unique()
     elif kind == "two_queries":
         having = rows.select("unit", "item").unique()
@@ -300,12 +302,14 @@ def fits(known: pl.DataFrame, rows: pl.DataFrame, kind: str, *, coarse: bool) ->
 
 
 def _days_that_fit(clues: pl.DataFrame, coarse: bool) -> pl.DataFrame:
-    """item, other, day, fits: the days that a released time may show for each day that is known."""
+    """item, other, day, fits, level: what a released time may show for each day that is known, and say of itself."""
     date = pl.col("day").cast(pl.Date)
     spans = ("1d", "1w", "1mo", "1q", "1y") if coarse else ("1d",)
-    same = [date.dt.truncate(unit).cast(pl.Int32) for unit in spans]
-    tables = [clues.with_columns(fits=each) for each in [*same, pl.lit(_NO_DAY, pl.Int32)]]
-    return pl.concat(tables).unique()
+    told = [*((None, unit) for unit in spans), *_SPANS.items()]  # by rows that do not say it, and by those that do
+    shown = [(level, date.dt.truncate(unit).cast(pl.Int32)) for level, unit in told]
+    tables = [clues.with_columns(fits=day, level=pl.lit(level, pl.String)) for level, day in shown]
+    nothing = clues.with_columns(fits=pl.lit(_NO_DAY, pl.Int32), level=pl.lit(None, pl.String))
+    return pl.concat([*tables, nothing]).unique()
 
 
 def _read(hits: pl.DataFrame, rows: pl.DataFrame, typed: pl.DataFrame) -> float | None:

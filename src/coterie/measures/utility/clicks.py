@@ -62,7 +62,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     """MRR of the clicked host, with the release and with the original."""
     if comparison.log.shape is not QUERIES:
         raise NotApplicableError(f"It is about clicks after searches, and this log is {comparison.log.shape.name}.")
-    if comparison.release.log.shape is not QUERIES:
+    if comparison.release.log.shape.plain is not QUERIES:
         raise NotApplicableError("The release has counts in place of rows, and no clicks.")
     asked = _asked(comparison)
     if asked.is_empty():

@@ -6,8 +6,7 @@ The error of a table is half the sum of the differences between the shares that 
     pages.error        of pages; a page that was cut to `/a/*` counts as another one
     pages.top          how many of the 20 most frequent pages are still among the 20 most frequent
     referrers.error    of hosts that led to a page, among requests for which one is known
-    hours.error        of hours of the day, likewise; where times are whole hours, those at midnight may be days, and
-                       that hour is left out on both sides
+    hours.error        of hours of the day, likewise; a time that is a day has no hour
     browsers.error     of families of browsers, likewise
     landing.error      of first pages of sessions
     lengths.error      of sessions by the number of their requests
@@ -88,19 +87,17 @@ def tables_of(comparison: Comparison) -> tuple[Tables, Tables, dict[str, float |
     rows = visits.clicks(comparison.log)
     labels = rows["browser"].drop_nulls().unique().to_list()
     sessions = visits.session_tables(visits.with_visits(rows, minutes))
+    before = {**visits.simple_tables(rows), **sessions}
     if comparison.release.log.shape.count:
-        before = {**visits.simple_tables(rows, without_midnight=False), **sessions}
         return before, visits.counted_tables(comparison.release.log), {}
     released = visits.clicks(comparison.release.log, labels)
-    coarse = visits.is_coarse(released)
-    before = {**visits.simple_tables(rows, without_midnight=coarse), **sessions}
-    after = visits.simple_tables(released, without_midnight=coarse)
+    after = visits.simple_tables(released)
     if comparison.release.log.shape.position:
         walks = released.sort("name", "position").with_columns(visit="name")
         return before, {"pages": after["pages"], "paths": visits.pairs(walks)}, {}
     if released["name"].null_count() < released.height:
         linked = visits.session_tables(visits.with_visits(released, minutes))
-        after |= {"lengths": linked["lengths"]} if coarse else linked
+        after |= linked if visits.has_exact_times(released) else {"lengths": linked["lengths"]}
     rows_known = {name: float(after[name][N].sum()) for name in _DETAILS}
     shares_known = {
         name: 100 * number / released.height if released.height else None for name, number in rows_known.items()
