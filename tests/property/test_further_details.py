@@ -55,13 +55,8 @@ def _plain(rows, k_details, times):
 def test_rows_say_what_the_plain_version_lets_them(log, k, times, k_details):
     rows = log.frame.drop("row").collect().rows()
     asked = reference.degrees((row[0], row[2]) for row in rows)
-<<<<<<< HEAD
-    release = coterie.anonymize(log, SuppressRare(k=k, times=times, k_details=k_details), seed=1)
-    found = release.log.frame.select("query", "url", "rank", "device", "country", *when_of(release)).collect().rows()
-=======
     release = verbs.anonymize_prepared(log, SuppressRare(k=k, times=times, k_details=k_details), seed=1)
-    found = release.to_polars().select("query", "url", "rank", "device", "country", "time").rows()
->>>>>>> main
+    found = release.log.frame.select("query", "url", "rank", "device", "country", *when_of(release)).collect().rows()
     kept = [row for row in rows if asked.get(row[2], 0) >= k]
     assert sorted(found, key=_order) == _plain(kept, k if k_details == "k" else k_details, times)
 
@@ -69,13 +64,8 @@ def test_rows_say_what_the_plain_version_lets_them(log, k, times, k_details):
 @given(detailed_logs(), TIMES, st.sampled_from([1, 2, "all"]))
 def test_the_same_for_queries_of_common_words(log, times, words):
     rows = log.frame.drop("row").collect().rows()
-<<<<<<< HEAD
-    release = coterie.anonymize(log, Allowlist(k=3, k_details=2, times=times, words=words), seed=1)
-    found = release.log.frame.select("query", "url", "rank", "device", "country", *when_of(release)).collect().rows()
-=======
     release = verbs.anonymize_prepared(log, Allowlist(k=3, k_details=2, times=times, words=words), seed=1)
-    found = release.to_polars().select("query", "url", "rank", "device", "country", "time").rows()
->>>>>>> main
+    found = release.log.frame.select("query", "url", "rank", "device", "country", *when_of(release)).collect().rows()
     allowed = word_sets_reference.allowed([(row[0], row[2]) for row in rows], 3, words, 10)
     assert sorted(found, key=_order) == _plain([row for row in rows if row[2] in allowed], 2, times)
 

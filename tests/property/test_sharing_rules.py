@@ -60,11 +60,7 @@ def test_what_accompanies_a_query_has_a_crowd_of_its_own(log, k, times, k_detail
     told = [(user, query, (url, rank), time) for user, time, query, rank, url in kept]
     expected = reference.common_details(told, k_details, times)
     method = SuppressRare(k=k, times=times, k_details=k_details)
-<<<<<<< HEAD
-    release = coterie.anonymize(log, method, seed=1)
-=======
-    released = verbs.anonymize_prepared(log, method, seed=1).to_polars()
->>>>>>> main
+    release = verbs.anonymize_prepared(log, method, seed=1)
 
     def order(row):
         return tuple((value is not None, value) for value in row)
