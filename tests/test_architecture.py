@@ -17,7 +17,7 @@ _FORBIDDEN = {
     "methods": ("engines", "writing", "measures"),
 }
 _KERNELS_MAY = ("numpy", "numba", "coterie.kernels", "__future__", "collections", "typing", "hashlib", "logging",
-                "pathlib", "functools", "importlib", "types")  # fmt: skip
+                "pathlib", "functools", "importlib", "types", "os", "stat", "tempfile", "contextlib")  # fmt: skip
 
 
 def _files() -> list[Path]:

@@ -28,7 +28,7 @@ from coterie.testing import queries_log, visits_log
 from tests.helpers.broken_methods import CAUGHT_BY, MixesNames
 from tests.helpers.runs import a_run
 
-CANARIES = ("qzuserq", "qzqueryq", "qzurlq", "2017-04-13", "08:09:37", "31337")
+CANARIES = re.compile(r"qzuserq|qzqueryq|qzurlq|2017-04-13|08:09:37|\b31337\b")  # these digits may be in a digest
 PEOPLE = 8
 
 
@@ -53,7 +53,7 @@ def log_path(tmp_path):
 
 
 def _clean(text):
-    found = [canary for canary in CANARIES if canary in text]
+    found = CANARIES.findall(text)
     assert not found, f"{found} in: {text}"
 
 

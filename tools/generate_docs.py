@@ -213,7 +213,8 @@ def cli_page() -> str:
     parts = [
         "# Command line\n\nThe help of every command. Exit codes: 0 done, 1 the promise does not hold "
         "(`verify`, and `report`, which writes its page all the same), 2 bad usage, "
-        "bad input or a full disk, 3 not checkable with what was given (`verify`), 70 our fault, 130 Ctrl-C.\n"
+        "bad input or a full disk, 3 not checkable with what was given (`verify`), 70 our fault, 130 Ctrl-C, "
+        "141 nobody reads the output any more (`| head`).\n"
     ]
     for name, command in _commands(cli):
         parts.append(_help(command, f"coterie {name}"))

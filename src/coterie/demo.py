@@ -6,11 +6,12 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 from coterie import jobs, measuring, verbs
 from coterie.core import registry
-from coterie.core.log import Step
+from coterie.core.log import Release, Step
 from coterie.core.plan import Method
 from coterie.errors import ParameterError
 from coterie.methods.affinity import Affinity
@@ -39,6 +40,7 @@ _MARK = ".made-by-coterie-demo"
 
 def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[str]:
     """Fill `folder` and return the lines that say what is in it and what to try next."""
+    import_module("coterie.reports._html")  # which says so at once where what draws the pictures is not installed
     _own(folder)
     log_path = folder / "log.tsv"
     progress("synthetic log")
@@ -46,18 +48,18 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
     as_read = verbs.read(log_path)
     as_read = replace(as_read, history=(Step(name="synth"), *as_read.history))
     log = verbs.prepare(as_read)
-    releases, paths = [], []
-    methods = list(_methods())
-    made = jobs.anonymize_each(log, methods, seed=SEED, independent=True, progress=progress)  # to compare k
-    for method, release in zip(methods, made, strict=True):
-        settings = (registry.name_of(method), release.params.get("publish"), release.params["k"])
-        name = ".".join(str(each) for each in settings if each is not None)
-        path, record = folder / f"{name}.tsv", folder / "records" / name
-        verbs.write(release, path, record=record)
-        releases.append(verbs.load_release(path, record))
-        paths.append(path)
-    progress("report")
-    measuring.report(as_read, releases, folder / "report.html", seed=SEED, names=MEASURES)
+    releases, paths, methods = list[Release](), list[Path](), list(_methods())
+    with jobs.saying_what_is_there(paths):
+        made = jobs.anonymize_each(log, methods, seed=SEED, independent=True, progress=progress)  # to compare k
+        for method, release in zip(methods, made, strict=True):
+            settings = (registry.name_of(method), release.params.get("publish"), release.params["k"])
+            name = ".".join(str(each) for each in settings if each is not None)
+            path, record = folder / f"{name}.tsv", folder / "records" / name
+            verbs.write(release, path, record=record)
+            paths.append(path)
+            releases.append(verbs.load_release(path, record))
+        progress("report")
+        measuring.report(as_read, releases, folder / "report.html", seed=SEED, names=MEASURES)
     program = "coterie" if shutil.which("coterie") else sys.argv[0]
     return [
         f"A made-up log of {users:,} people, and {len(paths)} releases of it that keep their promises:",

@@ -6,6 +6,7 @@ summaries in numbers. A job takes paths and options, and hands back values; it p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from coterie import formats, verbs
+from coterie import formats, measures, verbs
 from coterie.core import registry
 from coterie.core.files import files_in, home_of
 from coterie.core.groups import GROUPS_DIGEST
@@ -26,6 +27,7 @@ from coterie.core.progress import Progress, Told
 from coterie.core.promise import Verdict
 from coterie.engines.spark import session_for
 from coterie.errors import ParameterError
+from coterie.measures import as_it_is
 from coterie.places import is_elsewhere
 from coterie.steps import StepLike
 from coterie.writing.elsewhere import bring_release
@@ -93,7 +95,10 @@ def inspect_logs(
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> pl.DataFrame:
-    """What is in a log, and how exposed it is before any protection: name, key, value, unit; or keys `for_people`."""
+    """What is in a log, and how exposed it is before any protection: name, key, value, unit; or keys `for_people`.
+
+    The rates of attacks that are quick are those that a report on the same log has under Before.
+    """
     progress("read")
     as_read = verbs.read(list(paths), **(reading or {}), progress=progress)
     log = as_read if steps is None else verbs.prepare(as_read, steps)
@@ -107,6 +112,15 @@ def inspect_logs(
             f"the log is safe, and nothing that has a k can be released. Say which column names them."
         )
     scores = verbs.inspect(log, as_read)
+    if log.named and (log.engine is None or log.engine.here):
+        progress("attack")
+        seed = measures.seed_for(as_read)
+        some, people = as_it_is.some_people(log, seed)
+        if people is not None:
+            note(f"Attacks were tried on {people:,} {log.shape.subject_nouns} drawn at random, among themselves.")
+        scores = scores.vstack(
+            as_it_is.rates_before(as_it_is.attacked(some, seed, as_it_is.attacks(as_it_is.QUICK))[0])
+        )
     return scores_in_words_of(log.shape, scores) if for_people else scores
 
 
@@ -155,6 +169,8 @@ def anonymize_files(
     book = None if _is_made_up(paths) else History.of(home_of(files), history, log_name, needed=needed)
     if book is not None:
         book.refuse(files)
+        if book.notice:
+            note(book.notice)
     progress("read")
     with session_for(engine) as session:
         reading = reading if session is None else {**(reading or {}), "session": session, "parts": parts}
@@ -192,8 +208,8 @@ def write_each(
 ) -> list[Summary]:
     """Anonymize a log with each method and write each release to its target, and list it in the log's `history`.
 
-    Whatever can be refused is refused before anything is written. Where a later release fails all the same, `note`
-    hears which ones are there. `groups_of` and `independent`: see `anonymize_each`.
+    Whatever can be refused is refused before anything is written. Where a later release fails all the same, the error
+    says which ones are there. `groups_of` and `independent`: see `anonymize_each`.
     """
     inputs = [*log.sources, *_files_of(methods), *_files_of_record(groups_of)]
     _refuse(to, inputs, force)
@@ -212,8 +228,8 @@ def write_each(
         independent=independent,
         progress=progress,
     )
-    summaries: list[Summary] = []
-    try:
+    summaries, written = list[Summary](), list[str]()
+    with saying_what_is_there(written):
         for release, target in zip(releases, to, strict=True):
             progress("write")
             release = target.named(release, note)
@@ -224,15 +240,21 @@ def write_each(
                 force=force,
                 progress=progress,
             )
+            written.append(target.label)
             done = summary(release, target.label)
             warnings = (*done.warnings, *filter(None, [warning]), *for_the_operator(release))
             summaries.append(replace(done, warnings=warnings))
-    except BaseException:
-        if summaries:
-            written = ", ".join(each.target for each in summaries)
-            note(f"Already written and verified: {written}. What follows concerns the others.")
-        raise
     return summaries
+
+
+@contextmanager
+def saying_what_is_there(written: Sequence[str | Path]) -> Iterator[None]:
+    """Whatever ends a job early carries the names of the files that are `written` by then, for the last sentence."""
+    try:
+        yield
+    except BaseException as error:
+        error.written = tuple(map(str, written))  # type: ignore[attr-defined]
+        raise
 
 
 def _refuse(to: Sequence[Target], inputs: Sequence[Path], force: bool) -> None:
@@ -369,6 +391,11 @@ def verify_file(
             else None
         )
         alone = {**(reading or {}), "query_param": None, "sql": None}
+        if foreign and log is not None:  # what the format of the file makes no use of was said of the original
+            format = alone.get("format") or formats.format_of(
+                Path(out), formats.Options(columns=alone.get("columns", {}))
+            )
+            alone = {name: alone[name] for name in ("format", "allow_bad", *formats.takes_of(format)) if name in alone}
         rows = read_logs([out], alone, progress=progress, note=note) if foreign else out
         progress("verify")
         return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record, progress=progress)

@@ -6,7 +6,6 @@ in `jobs`.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from coterie.engines.spark import session_for
 from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.given import LogLike, as_log, as_release, original_first
 from coterie.jobs import Note, Reading, files_of_paths, read_logs
-from coterie.measures import names_of_all, needing, on_sheet, runs_anywhere
+from coterie.measures import names_of_all, needing, on_sheet, runs_anywhere, seed_for
 from coterie.measures.inputs import INPUTS
 from coterie.measures.store import Store
 from coterie.reports import RANDOM, render, report_kind
@@ -83,14 +82,6 @@ def verified_again(release: Release, original: Log) -> Release:
     if release.path is None:
         return replace(release, checks=verbs.verify(release, _prepared_like(original, release)).checks)
     return replace(release, checks=verbs.verify(release.path, original, record=release.record).checks)
-
-
-def seed_for(log: Log) -> int:
-    """Whom attacks are tried on, where no seed is given: it follows from the log, so that a page can be made again.
-
-    Names in releases never depend on it.
-    """
-    return int.from_bytes(hashlib.sha256(f"measuring {log.digest}".encode()).digest()[:16], "little")
 
 
 class _Done:

@@ -85,14 +85,10 @@ def read(
     search log of its site. `coterie formats` says more. With the `session` of a Spark cluster, its nodes read the
     files, and all work on rows runs there, in so many `parts`. `progress` hears how far reading is, on this machine.
     """
-    paths, further = [source] if isinstance(source, (str, Path)) else list(source), formats.details_of(details)
-    if len(paths) == 1 and str(paths[0]).startswith("synth:") and session is None:
-        given = formats.Options(details=further, terms=terms, min_length=min_length, words=words)
-        made_up = synthetic(str(paths[0]), given)
-        return made_up if query_param is None else formats.search_log(made_up, query_param)
+    paths = [source] if isinstance(source, (str, Path)) else list(source)
     options = formats.Options(
         columns=columns or {},
-        details=further,
+        details=formats.details_of(details),
         user_field=user_field,
         date=date,
         query_param=query_param,
@@ -101,6 +97,9 @@ def read(
         words=words,
         guess=guess,
     )
+    if len(paths) == 1 and str(paths[0]).startswith("synth:") and session is None:
+        made_up = synthetic(str(paths[0]), options)
+        return made_up if query_param is None else formats.search_log(made_up, query_param)
     if session is not None:
         return formats.read(paths, format=format, options=options, allow_bad=allow_bad, session=session, parts=parts)
     brought = places.bring(paths, sql)

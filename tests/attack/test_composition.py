@@ -41,7 +41,7 @@ def rows_and_columns(log):
 def test_groups_that_meet_in_one_person(log, rows_and_columns):
     first, second = rows_and_columns
     found = scores_of(log, first, "composition", second=second)
-    assert found["single"] == 100
+    assert found["released.single"] == 100
     assert found["both.theirs"] == 100  # what stands in both is of the one who is in both
     assert found["both.read"] == 100
     assert found["one.theirs"] < 20
@@ -53,7 +53,7 @@ def test_groups_that_meet_in_one_person(log, rows_and_columns):
 def test_the_same_release_twice_adds_nothing(log, rows_and_columns):
     first, _ = rows_and_columns
     found = scores_of(log, first, "composition", second=first)
-    assert found["single"] == 0
+    assert found["released.single"] == 0
     assert found["both.theirs"] == found["one.theirs"]
     assert found["excess"] == found["excess.low"] == found["excess.high"] == 0
 
@@ -62,14 +62,14 @@ def test_nested_groups_add_nothing(log, rows_and_columns):
     first, _ = rows_and_columns
     larger = {user: place // 12 for place, user in enumerate(people_of(log))}
     found = scores_of(log, first, "composition", second=unchecked_release(log, larger, everything_of(log, larger)))
-    assert found["single"] == 0
+    assert found["released.single"] == 0
     assert found["excess"] == 0
 
 
 def test_two_random_partitions(log):
     releases = [coterie.anonymize(log, Microaggregate(k=4, partition="random"), seed=seed) for seed in (1, 2)]
     found = scores_of(log, releases[0], "composition", second=releases[1])
-    assert found["single"] > 50
+    assert found["released.single"] > 50
     assert found["excess.low"] > 0
 
 
@@ -79,10 +79,10 @@ def test_a_second_release_on_the_same_groups_adds_nothing(log, k):
     first = coterie.anonymize(log, Microaggregate(k=4, partition="random"), seed=1)
     second = coterie.anonymize(log, Microaggregate(k=k), seed=2, groups_of=first.record)
     found = scores_of(log, first, "composition", second=second)
-    assert found["single"] == 0
+    assert found["released.single"] == 0
     assert found["excess.low"] <= 0
     alone = coterie.anonymize(log, Microaggregate(k=k, partition="random"), seed=2)
-    assert scores_of(log, first, "composition", second=alone)["single"] > 20
+    assert scores_of(log, first, "composition", second=alone)["released.single"] > 20
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_phrases_on_the_same_groups_add_nothing_and_on_unions_little(sharing, k,
     log, method, first = sharing
     second = coterie.anonymize(log, replace(method, k=k), seed=2, groups_of=first.record)
     found = scores_of(log, first, "composition", second=second)
-    assert found["single"] == 0
+    assert found["released.single"] == 0
     assert found["both.strings"] > 1  # there is something to look at
     assert abs(found["excess"]) < most
 
@@ -106,7 +106,7 @@ def test_phrases_on_the_same_groups_add_nothing_and_on_unions_little(sharing, k,
 def test_phrases_on_other_groups_are_the_persons(sharing):
     log, method, first = sharing
     found = scores_of(log, first, "composition", second=coterie.anonymize(log, method, seed=2))
-    assert found["single"] > 80
+    assert found["released.single"] > 80
     assert found["excess.low"] > 20
 
 
@@ -121,7 +121,7 @@ def test_real_people(real_data):
     def excess(method, **given):
         second = coterie.anonymize(log, method, seed=2, **given)
         found = scores_of(log, first, "composition", second=second, seed=5)
-        return found["single"], found["excess"]
+        return found["released.single"], found["excess"]
 
     for again in (
         InterestMicroaggregate(k=5, publish="queries"),
@@ -147,7 +147,7 @@ def test_phrases_of_real_people(real_data):
     def excess(method, **given):
         second = coterie.anonymize(log, method, seed=2, **given)
         found = scores_of(log, first, "composition", second=second, seed=5)
-        return found["single"], found["excess"]
+        return found["released.single"], found["excess"]
 
     for k, most in ((5, 1), (10, 5)):
         single, more = excess(replace(method, k=k), groups_of=first.record)
@@ -164,7 +164,7 @@ def test_what_must_be_given(log, rows_and_columns):
     with pytest.raises(NotApplicableError, match="second_record=DIR"):
         scores_of(log, first, "composition", second=replace(second, record=None))
     found = scores_of(log, first, "composition", second=replace(second, record=None), second_record=second.record)
-    assert found["single"] == 100
+    assert found["released.single"] == 100
     with pytest.raises(ParameterError, match="second is a release"):
         scores_of(log, first, "composition", second="b.tsv")
 
@@ -177,7 +177,9 @@ def test_releases_of_other_logs_are_refused(log, rows_and_columns):
 
     with pytest.raises(InputError, match="same log"):
         scores_of(log, made_from(first, "aa"), "composition", second=made_from(second, "bb"))
-    assert scores_of(log, made_from(first, "aa"), "composition", second=made_from(second, "aa"))["single"] == 100
+    assert (
+        scores_of(log, made_from(first, "aa"), "composition", second=made_from(second, "aa"))["released.single"] == 100
+    )
     strangers = unchecked_release(log, {"someone": 0, "else": 0}, [(0, "tea")])
     with pytest.raises(InputError, match="no user in common"):
         scores_of(log, first, "composition", second=strangers)

@@ -10,7 +10,7 @@ import pytest
 import coterie
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import relink
-from coterie.measures.attacks.relink import Crowd
+from coterie.measures.attacks.relink import Crowd, People
 from coterie.measures.units import cut
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
@@ -19,6 +19,10 @@ from tests.helpers import units_reference as plain
 from tests.helpers.own_words import own_words, scores_of
 
 ENGLISH = language("english")
+
+
+def _crowd(units, seed=1):
+    return Crowd.of(units, People.of(units, seed), ENGLISH, seed)
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +37,12 @@ def test_people_who_are_alone_with_their_word_are_found_and_pairs_are_taken_for_
     # 13 people rehearse; of 27 others, whose sessions have a word of two people, few lack their other half.
     assert (found["after.people"], found["after.units"], found["after.attacked"]) == (27, 81, 81)
     # Of each session the two others of the same person are something new; so are all of others but one.
-    assert found["after.chance"] == pytest.approx(100 * 2 / 80, rel=0.05)
+    assert found["released.hit.control"] == pytest.approx(100 * 2 / 80, rel=0.05)
     assert 45 < found["after.hit"] < 70
     assert found["after.hit"] == pytest.approx(found["before.hit"], abs=10)
     assert found["after.read"] == 4
-    assert found["lift"] == pytest.approx(found["after.hit"] / found["after.chance"])
+    assert found["lift"] == pytest.approx(found["after.hit"] / found["released.hit.control"])
+    assert (found["released.hit"], found["released.hit.people"]) == (found["after.hit"], 27)
     assert found["after.hit.low"] <= found["after.hit"] <= found["after.hit.high"]
 
 
@@ -49,7 +54,7 @@ def alone():
 
 @pytest.mark.parametrize("kind", ["row", "mini", "session", "day"])
 def test_a_word_of_their_own_links_everything(alone, kind):
-    crowd = Crowd.of(cut(alone, kind), ENGLISH, 1)
+    crowd = _crowd(cut(alone, kind))
     attack = crowd.attack(30, 1, crowd.model())
     assert attack.hit.mean() == 1
     assert attack.chance.mean() < 0.05
@@ -70,9 +75,9 @@ def test_hosts_tell(alone):
     host = pl.lit("http://") + pl.col("query").str.slice(0, 6) + pl.lit(".example/page")
     query = pl.lit("thing") + pl.col("query").str.slice(-1)
     log = replace(alone, frame=alone.frame.with_columns(url=host, query=query))
-    crowd = Crowd.of(cut(log, "session"), ENGLISH, 1)
+    crowd = _crowd(cut(log, "session"))
     assert crowd.attack(30, 1, crowd.model()).hit.mean() == 1
-    without = Crowd.of(cut(replace(log, frame=log.frame.with_columns(url=pl.lit(None, pl.String))), "row"), ENGLISH, 1)
+    without = _crowd(cut(replace(log, frame=log.frame.with_columns(url=pl.lit(None, pl.String))), "row"))
     assert without.attack(30, 1, without.model()).hit.mean() == 0
 
 
@@ -91,7 +96,7 @@ def test_smaller_pools_are_easier(monkeypatch):
 
 def test_candidates_and_features_are_the_plain_ones(alone):
     rows = cut(alone, "session")
-    crowd = Crowd.of(rows, ENGLISH, 3)
+    crowd = _crowd(rows, 3)
     attacked = crowd._attacked(0, 30)[:10]
     left, right, _ = crowd._candidates(attacked, 0, 30)
     features = crowd._features(attacked[left], right)
@@ -121,7 +126,7 @@ def test_some_units_are_drawn(pairs, monkeypatch):
 
 def test_a_few_people_are_enough():
     """Nobody is left to rehearse on, and what has more in common comes first: here, the same things of the other."""
-    crowd = Crowd.of(cut(own_words(people=2), "session"), ENGLISH, 1)
+    crowd = _crowd(cut(own_words(people=2), "session"))
     assert (crowd.pool, crowd.attack(2, 1, crowd.model()).hit.tolist()) == (2, [0.0] * 6)
     assert np.isfinite(crowd.model()).all()
 

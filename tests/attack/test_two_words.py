@@ -30,12 +30,13 @@ def test_it_is_the_plain_attack(typed, released):
     rows = _table(released, "person")
     hits = attack(clues, rows, words_of(rows, ENGLISH))
     assert hits.height == len({(who, text) for who, text in typed if len(plain.words(text)) >= 3})
-    for subject, item, one, two, people, person, further in hits.iter_rows():
+    for subject, item, one, two, people, person, further, own in hits.iter_rows():
         assert (subject, item) in typed
         assert {one, two} <= set(plain.words(item))
         assert one != two
         behind, more = plain.two_words(one, two, released)
         assert people == len(behind)
+        assert own == (subject in behind)
         if people == 1:
             assert ({person}, further) == (behind, len(more))
 
@@ -53,10 +54,17 @@ def test_numbers(log):
     strangers = pl.DataFrame({"user": ["s", "t"], "query": ["alpha aeta common", "nothing of this"]})
     found = scores_of(log, release, "two_words", outsiders=coterie.log(strangers))
     assert (found["users"], found["queries"]) == (6, 8)
-    assert found["before.singled_out"] == pytest.approx(100 * (4 + 2 * 0.5) / 6)
+    # Four people find their own search alone; of two who also share one, that one is half found.
+    assert found["before.found"] == pytest.approx(100 * (4 + 2 * 0.75) / 6)
+    assert found["before.found.control"] == pytest.approx(100 / 6)
     assert (found["before.words"], found["before.wrong"]) == (1, 0)
-    assert found["before.control"] == 100  # of the two, one has three words: somebody in the log fits
-    assert (found["after.singled_out"], found["after.control"], found["after.people"]) == (0, 0, 2)
+    assert found["before.alone"] == pytest.approx(100 * (4 + 2 * 0.5) / 6)
+    assert found["before.outsiders"] == 100  # of the two, one has three words: somebody in the log fits
+    # Two of six people have one of two searches in the release, and each is found among two.
+    assert found["after.found"] == pytest.approx(100 * 2 * 0.25 / 6)
+    assert (found["released.found"], found["released.found.people"]) == (50, 2)
+    assert found["released.found.risk"] == pytest.approx(100 * (0.5 - 1 / 6) / (1 - 1 / 6))
+    assert (found["after.outsiders"], found["after.people"]) == (0, 2)
     assert found["after.words"] is None
 
 
@@ -68,7 +76,8 @@ def test_the_one_who_is_left_may_be_somebody_else(log):
     rows = record.rows.filter(pl.col("released_row") == 0)
     release = replace(release, log=replace(release.log, frame=whole.head(1).lazy()), record=replace(record, rows=rows))
     found = scores_of(log, release, "two_words")
-    assert found["after.singled_out"] == pytest.approx(100 * 0.5 / 6)
+    assert found["after.found"] == pytest.approx(100 * 0.5 / 6)
+    assert (found["released.found"], found["released.found.people"]) == (100, 1)
     assert found["after.wrong"] == 50
 
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie.measures.attacks.witness import fits, known
+from coterie.measures.attacks.witness import fits, known, targets_of
+from coterie.measures.rates import Rate
 from coterie.methods.affinity import Affinity
 from tests.helpers.own_words import own_words, scores_of
 from tests.helpers.units_reference import witness
@@ -67,13 +68,13 @@ def test_units_that_fit_are_those_of_the_plain_attack(people, kind):
     owner = dict(enumerate(people))
     seen = table.select("item", "time", subject="person").with_row_index("row")
     hits = fits(known(seen, kind), table, kind, coarse=False)
-    found = (pl.col("units") == 1) & (pl.col("person") == pl.col("subject"))
-    shares = hits.group_by("subject").agg((found.fill_null(False) * pl.col("n")).sum() / pl.col("n").sum())
+    rate = Rate.of(targets_of(hits, 0.25))
+    attacked = hits["subject"].unique().sort().to_list()
     by_time = {person: [] for person in people}
     for _, person, query, time in sorted(rows, key=lambda row: (row[3], row[2])):
         by_time[person].append((query, time.date()))
     expected = {person: witness(by_time[person], units, owner, person, kind) for person in people}
-    assert dict(shares.iter_rows()) == {
+    assert dict(zip(attacked, rate.every.tolist(), strict=True)) == {
         person: pytest.approx(float(share)) for person, share in expected.items() if share is not None
     }
 
@@ -94,17 +95,17 @@ def test_outsiders_are_found_by_mistake_only():
     log = own_words(people=20)
     strangers = replace(log, frame=log.frame.with_columns(user="x" + pl.col("user")).head(24))
     found = scores_of(log, coterie.anonymize(log, Affinity(k=2, users="session"), seed=1), "witness")
-    assert "before.one_query.control" not in found
+    assert "before.one_query.outsiders" not in found
     found = scores_of(
         log, coterie.anonymize(log, Affinity(k=2, users="session"), seed=1), "witness", outsiders=strangers
     )
     assert found["outsiders"] == 2
     assert found["before.one_query"] == 100  # nobody else typed it
-    assert found["before.one_query.control"] == 100  # two strangers who typed what somebody in the log did
+    assert found["before.one_query.outsiders"] == 100  # two strangers who typed what somebody in the log did
     assert found["before.one_query.read"] == 3
     own = replace(log, frame=log.frame.with_columns(user="y" + pl.col("user"), query="z" + pl.col("query")))
     found = scores_of(log, coterie.anonymize(log, Affinity(k=2), seed=1), "witness", outsiders=own)
-    assert found["before.one_query.control"] == 0
+    assert found["before.one_query.outsiders"] == 0
 
 
 @pytest.mark.parametrize("times", ["day", "week", "month", "quarter"])

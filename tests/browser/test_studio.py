@@ -82,6 +82,23 @@ def test_every_step_on_the_made_up_log(page, studio, tmp_path):
     assert (folder / "release.tsv.json").is_file()
 
 
+def test_a_slider_that_does_nothing_is_hidden(page, studio):
+    page.goto(f"{studio.address}open")
+    page.fill("#users", "52")
+    page.click("text=Make it")
+    page.wait_for_selector("text=Columns")
+    page.click("text=How exposed")
+    page.wait_for_selector(".three")
+    page.click("text=Choose a protection →")
+    page.wait_for_selector("h2:text-is('suppress rare')")
+    page.click("text=More settings")
+    assert not page.is_visible("#p-link_queries")
+    page.select_option("#p-users", "mini")
+    assert page.is_visible("#p-link_queries")
+    page.select_option("#p-users", "day")
+    assert not page.is_visible("#p-link_queries")
+
+
 def test_axe_finds_nothing(chromium, studio, tmp_path, axe):
     """On every kind of page, in light and in dark."""
     for scheme in ("light", "dark"):
@@ -118,6 +135,18 @@ def test_every_step_on_an_access_log(page, studio, tmp_path, logs):
     _open(page, studio, logs / "access.log")
     page.wait_for_selector("text=Read as clf")
     _walk(page, tmp_path)
+
+
+def test_every_step_on_a_table_of_which_one_column_was_named_by_menu(page, studio, tmp_path):
+    rows = [f"{n % 12},{('blauer Schal', 'Mütze', f'nur {n}')[n % 3]},{1 + n % 3}" for n in range(180)]
+    (tmp_path / "shop.csv").write_text("Wer,Suchbegriff,Position\n" + "\n".join(rows) + "\n")
+    _open(page, studio, tmp_path / "shop.csv")
+    page.wait_for_selector("text=Columns were guessed")
+    assert page.input_value("#column-query") == "Suchbegriff"
+    page.select_option("#column-user", "Wer")
+    page.click("text=Read again")
+    page.wait_for_selector("dt:text-is('Users') + dd:text-is('12')")
+    _walk(page, tmp_path / "walk")
 
 
 def test_a_broken_file_and_a_script_in_a_query(page, studio, logs):

@@ -6,6 +6,9 @@ cli/main.py, cli/measure.py, cli/options.py, cli/report.py, cli/synth.py, cli/ve
 
 import json
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -87,7 +90,7 @@ def test_two_releases_and_what_they_cost(coterie, tmp_path):
     second = ("--second", tmp_path / "2.tsv", "--second-record", tmp_path / "r2")
     measured = coterie("measure", tmp_path / "1.tsv", "attribution", "composition", *arguments, *second)
     assert "Attribution excess +" in " ".join(measured.err.split())
-    assert "beside 1/k = 25.0%" in " ".join(measured.err.split())
+    assert "without the person's rows" in " ".join(measured.err.split())
     assert "both.theirs" in measured.out
     page = tmp_path / "report.md"
     reported = coterie("report", tmp_path / "1.tsv", *arguments, *second, "-o", page)
@@ -206,11 +209,41 @@ def test_a_foreign_file_and_an_original_with_other_columns(coterie, tmp_path):
     assert "--original-columns" in coterie(*check, "--original-columns", "query=search", code=2).err
 
 
+def test_columns_that_are_named_in_part_are_merged_with_those_that_were_guessed(coterie, tmp_path):
+    """`anonymize` guesses the rest, and what compares a release with its log finds the rest in the sidecar."""
+    log, out, record = tmp_path / "shop.csv", tmp_path / "safe.tsv", tmp_path / "record"
+    rows = [f"{n % 6},{1 + n % 9}.10.2025 09:05,{('blauer Schal', 'Mütze')[n % 2]},{1 + n % 3}" for n in range(36)]
+    log.write_text("Wer,Wann,Suchbegriff,Position\n" + "\n".join(rows) + "\n")
+    columns = ["--columns", "user=Wer,time=Wann"]
+    coterie("anonymize", "suppress_rare", log, "-k", "2", "-o", out, "--record", record, *columns)
+    read = json.loads((tmp_path / "safe.tsv.json").read_text())["reading"]["columns"]
+    assert read["query"] == "Suchbegriff"
+    compared = [out, "--original", log, "--record", record, *columns]
+    assert "The promise holds" in coterie("verify", *compared).out
+    coterie("measure", *compared, "release_share")
+    coterie("report", *compared, "--measures", "release_share", "-o", tmp_path / "report.html")
+    for also in ("--original-columns", "--columns"):
+        coterie("verify", out, "--original", log, also, "user=Wann", code=1)  # what is given counts before the sidecar
+
+
 def test_anonymize_says_how_much_is_left(coterie, log, tmp_path):
     done = coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "safe.tsv")
     rows = len((tmp_path / "safe.tsv").read_text().splitlines()) - 1
     lines = len(log.read_text().splitlines()) - 1
     assert f"{rows:,} rows ({100 * rows / lines:.1f} % of the {lines:,} read)" in done.err
+
+
+def test_inspect_and_a_release_count_the_same_rows(coterie, tmp_path):
+    """What the prepare steps leave out stands beside it, where they leave out any."""
+    log, whole = tmp_path / "log.tsv", tmp_path / "whole.tsv"
+    rows = [f"{n % 6}\ttea\n" for n in range(30)]
+    whole.write_text("user\tquery\n" + "".join(rows))
+    log.write_text("user\tquery\n" + "".join(rows) + "1\t-\n2\t\n")
+    done = coterie("anonymize", "suppress_rare", log, "-k", "2", "-o", tmp_path / "safe.tsv")
+    assert "(93.8 % of the 32 read)" in " ".join(done.err.split())
+    found = {each["key"]: each["value"] for each in json.loads(coterie("inspect", log, "--json").out)}
+    assert (found["rows_read"], found["rows_left_out"], found["rows"]) == (32, 2, 30)
+    assert "rows_left_out" not in coterie("inspect", whole).out
 
 
 def test_the_same_seed_gives_the_same_file(coterie, log, tmp_path):
@@ -357,6 +390,59 @@ def test_completion_of_words(monkeypatch):
     assert "--original-columns" in completed("verify", "--orig")
 
 
+_NAME_FILES = re.compile(r"\b(log|out|source|file|dir|folder|page)\b", re.IGNORECASE)
+"""What the help calls an argument, or the value of an option, that is a file or a folder."""
+
+
+def _completed_kinds(*words):
+    from click.shell_completion import ShellComplete
+
+    from coterie.cli.main import cli
+
+    complete = ShellComplete(cli, {}, "coterie", "_COTERIE_COMPLETE")
+    return {item.type for item in complete.get_completions(list(words[:-1]), words[-1])}
+
+
+def _commands(command, path=()):
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from _commands(command.get_command(context, name), (*path, name))
+    else:
+        yield path, command
+
+
+def test_a_shell_completes_names_of_files():
+    """Whatever is called LOG, OUT, FILE or DIR, of every command."""
+    from coterie.cli.main import cli
+
+    wrong, seen = [], set()
+    for path, command in _commands(cli):
+        for param in command.params:
+            said = (param.metavar or "") if param.param_type_name == "option" else param.human_readable_name
+            if _NAME_FILES.search(said) or param.name in ("output", "sidecar", "original"):
+                seen.add(path[0])
+                items = param.shell_complete(click.Context(command), "l")
+                if not items or not {item.type for item in items} <= {"file", "dir"}:
+                    wrong.append((*path, param.opts[0]))
+    assert not wrong
+    assert {"anonymize", "append", "explain", "gate", "inspect", "measure", "report", "studio", "verify"} <= seen
+    assert _completed_kinds("anonymize", "suppress_rare", "a.tsv", "l") == {"file"}
+    assert _completed_kinds("report", "a.tsv", "-O", "l") == {"file"}
+    assert _completed_kinds("append", "suppress_rare", "l") == {"file"}
+    assert _completed_kinds("meas") == {"plain"}
+
+
+def test_bash_asks_for_names_of_files(tmp_path):
+    """The script of the shell itself, as far as its part goes: what it is told, it asks bash for."""
+    command = [sys.executable, "-m", "coterie"]
+    env = {**os.environ, "COMP_WORDS": "coterie\ninspect\nl", "COMP_CWORD": "2", "_COTERIE_COMPLETE": "bash_complete"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "file,l\n"
+    script = subprocess.run([*command, "completion", "bash"], capture_output=True, text=True, check=True).stdout
+    assert "compopt -o default" in script
+
+
 def test_demo(coterie, tmp_path):
     folder = tmp_path / "demo"
     done = coterie("demo", "-o", folder, "--users", "60")
@@ -396,7 +482,9 @@ def test_an_access_log_is_made_prepared_and_released(coterie, tmp_path):
 
 
 def test_doctor_version_completion(coterie):
-    assert "polars" in coterie("doctor").out
+    done = coterie("doctor")
+    assert "polars" in done.out
+    assert "compiled" not in done.out
     assert coterie("--version").out.startswith("coterie, version")
     assert "_COTERIE_COMPLETE" in coterie("completion", "bash").out
 
@@ -632,6 +720,47 @@ def test_a_stop_that_a_library_wraps_is_still_a_stop(monkeypatch, capsys):
     assert capsys.readouterr().err == "Stopped. Nothing was written.\n"
 
 
+def _stopped_at(monkeypatch, module, name, call):
+    """What happens when SIGTERM comes at that call of a function."""
+    from coterie.cli.errors import StoppedError
+
+    whole, calls = getattr(module, name), []
+
+    def stopped(*given, **named):
+        calls.append(name)
+        if len(calls) == call:
+            raise StoppedError
+        return whole(*given, **named)
+
+    monkeypatch.setattr(module, name, stopped)
+    monkeypatch.setattr("coterie.cli.errors.Signals.received", 15, raising=False)
+    monkeypatch.setattr("coterie.cli.errors.Signals.__init__", lambda self: None)
+
+
+def test_who_stops_one_of_several_releases_is_told_which_are_there(coterie, log, tmp_path, monkeypatch):
+    _stopped_at(monkeypatch, verbs, "write", 2)
+    out = str(tmp_path / "safe.{k}.tsv")
+    said = coterie("anonymize", "suppress_rare", log, "-o", out, "--k", "2,5", "-q", code=128 + 15).err
+    assert " ".join(said.split()) == (
+        f"Already written: {tmp_path / 'safe.2.tsv'}. Stopped. Nothing unfinished was written."
+    )
+    assert (tmp_path / "safe.2.tsv.json").exists()
+    assert not (tmp_path / "safe.5.tsv").exists()
+
+
+def test_who_stops_the_demo_is_told_which_releases_are_there(coterie, tmp_path, monkeypatch):
+    """While the page is made, all of them."""
+    from coterie import measuring
+
+    _stopped_at(monkeypatch, measuring, "report", 1)
+    folder = tmp_path / "demo"
+    said = coterie("demo", "-o", folder, "--users", "40", "-q", code=128 + 15).err
+    there = sorted(path for path in folder.glob("*.tsv") if path.name != "log.tsv")
+    assert len(there) > 2
+    assert all(str(path) in " ".join(said.split()) for path in there)
+    assert "Stopped. Nothing unfinished was written." in said
+
+
 def test_measures_without_a_record_refuse_another_log(coterie, log, tmp_path):
     safe, other = tmp_path / "safe.tsv", tmp_path / "other.tsv"
     coterie("anonymize", "suppress_rare", log, "-o", safe, "-q")
@@ -660,7 +789,7 @@ def test_a_second_release_on_the_same_groups(coterie, tmp_path):
                        "composition", "--second", tmp_path / "again.tsv", "--second-record", tmp_path / "again",
                        "--json")  # fmt: skip
     scores = {row["key"]: row["value"] for row in json.loads(measured.out)}
-    assert scores["single"] == 0
+    assert scores["released.single"] == 0
     alone = coterie("anonymize", "microaggregate", log, "-o", tmp_path / "alone.tsv", "--k", "3", "--seed", "2")
     assert "--groups-of DIR" in " ".join(alone.err.split())
     refused = coterie("anonymize", "suppress_rare", log, "-o", tmp_path / "s.tsv", "--groups-of", tmp_path / "record.3",

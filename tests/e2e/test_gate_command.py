@@ -17,8 +17,11 @@ import polars as pl
 import pytest
 
 from coterie.cli import gate as gate_commands
+from coterie.gate import state as states_of_gates
+from coterie.gate.keys import KeyFile
 from tests.helpers import stopped_gate
 from tests.helpers.gates import START, lines_in, totals
+from tests.helpers.ports import held_ports
 
 ROOT = Path(__file__).parents[2]
 CANARY = "qzqueryq"
@@ -68,7 +71,58 @@ def test_killed_at_any_moment_the_output_is_the_same(killed, tmp_path):
         shutil.copytree(state, again)
         stopped_gate.work(log, again)
         assert _outputs(again / "out") == expected, state.name
-        assert not list(again.glob("key*")), "the window is over"
+        kept = KeyFile(again / "key", (again / "state" / "lock").read_text()).read()
+        assert list(kept) == [states_of_gates.required(again / "state")["place_key"]], "the window is over"
+        assert [path.name for path in again.glob("key*")] == ["key"]
+
+
+def _moments(states, number):
+    """Some states of a killed gate: the first ones, and others drawn from the whole work."""
+    return sorted({*states[:40:5], *random.Random(17).sample(states, number)})
+
+
+def _next_day(number=1200):
+    """A log of the days after `_rows`, longer than that one."""
+    times = [START + timedelta(days=3, minutes=place) for place in range(number)]
+    return [(f"qzuserq{n % 7}", f"common {n % 20}", time_) for n, time_ in enumerate(times)]
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_and_cut_meanwhile(killed, tmp_path):
+    """The log is cut and has grown again before the gate goes on: every row of it is counted, and counted once."""
+    log, states, _ = killed
+    before = log.read_bytes()
+    assert _write(tmp_path / "longer.tsv", _next_day()).stat().st_size > len(before)
+    try:
+        for state in _moments(states, 8):
+            again = tmp_path / state.name
+            shutil.copytree(state, again)
+            counted = _counts(again).get("events", 0)
+            log.write_bytes((tmp_path / "longer.tsv").read_bytes())  # the same file, by its number
+            numbers = stopped_gate.work(log, again)
+            assert (numbers["events"], numbers["bad"], numbers["late"]) == (counted + 1200, 0, 0), state.name
+    finally:
+        log.write_bytes(before)
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_and_rotated_meanwhile(killed, tmp_path):
+    """From its first snapshot on, which is there before any row was counted, the gate finds the file that it read."""
+    log, states, _ = killed
+    rotated, unknown = log.with_name(log.name + ".1"), 0
+    for state in _moments(states, 8):
+        again = tmp_path / state.name
+        shutil.copytree(state, again)
+        known = bool(_counts(again))
+        log.rename(rotated)
+        try:
+            _write(log, _next_day())
+            numbers = stopped_gate.work(log, again)
+        finally:
+            rotated.replace(log)
+        assert (numbers["events"], numbers["bad"], numbers["late"]) == (1800 if known else 1200, 0, 0), state.name
+        unknown += not known
+    assert 0 < unknown < 8, "before there is a snapshot, nothing was counted"
 
 
 @pytest.mark.slow
@@ -137,6 +191,23 @@ def test_run_status_rotate_and_forget(coterie, tmp_path):
     assert coterie("verify", part, "-O", log).code == 0
     coterie("verify", part, code=3)
     assert gate_commands.gate.commands.keys() == {"run", "status", "rotate", "forget"}
+
+
+def test_options_that_would_change_nothing_are_refused(coterie, tmp_path):
+    """By every command that reads a log, before anything is written."""
+    log = tmp_path / "aol.txt"
+    log.write_text("AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n1\ttea\t2024-03-07 09:00:00\t\t\n")
+    said = [log, "--format", "aol", "--columns", "user=AnonID"]
+    state = ["-o", tmp_path / "out", "--state", tmp_path / "state"]
+    for command in (
+        ["gate", "run", *said, *state],
+        ["append", "suppress_rare", *said, *state, "--key", tmp_path / "key"],
+        ["inspect", *said],
+        ["anonymize", "suppress_rare", *said, "-o", tmp_path / "safe.tsv"],
+        ["simulate", *said],
+    ):
+        assert "is read as aol, which makes no use of --columns" in " ".join(coterie(*command, code=2).err.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["aol.txt"]
 
 
 def test_append(coterie, tmp_path):
@@ -243,9 +314,7 @@ def test_json_lines_from_a_pipe(tmp_path):
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed (apt install nginx-light)")
 def test_a_real_nginx(tmp_path):
     """nginx writes its access log to a pipe that the gate reads; no access log is ever on the disk."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    (port,) = held_ports(1)
     os.mkfifo(tmp_path / "pipe")
     gate = _Process(tmp_path, tmp_path / "pipe", "--format", "clf", "--query-param", "q", "--k", "3", "--flush", "1m")
     (tmp_path / "nginx.conf").write_text(

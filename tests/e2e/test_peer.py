@@ -22,13 +22,13 @@ from tests.helpers.peers import (
     a_home,
     as_friend,
     befriend,
-    free_ports,
     get,
     processes,
     search,
     start,
     status,
 )
+from tests.helpers.ports import held_ports
 
 CANARY = "qzcanaryq"
 
@@ -72,7 +72,7 @@ def test_what_is_wrong_is_said(coterie, tmp_path, monkeypatch):
     assert "This is no invitation" in coterie("peer", "accept", "hello", "--home", home, code=2).err
     assert "No peer runs" in coterie("peer", "status", "--home", home, code=2).err
     assert "no friend of that name" in coterie("peer", "friends", "--remove", "x", "--home", home, code=2).err
-    Home(home).write_running(free_ports(1)[0])
+    Home(home).write_running(held_ports(1)[0])
     assert "does not answer" in coterie("peer", "status", "--home", home, code=2).err
     assert "no language" in coterie("peer", "run", "--home", home, "--port", "0", "--language", "xx", code=2).err
     (home / "peer.json").write_text("{}")
@@ -83,7 +83,7 @@ def test_what_is_wrong_is_said(coterie, tmp_path, monkeypatch):
 
 def test_invite_accept_search_and_status(coterie, tmp_path, engine, monkeypatch):
     """Two people become friends by the commands, and find themselves in the log of the engine."""
-    ports = dict(zip(("anna", "ben"), free_ports(2), strict=True))
+    ports = dict(zip(("anna", "ben"), held_ports(2), strict=True))
     for name, port in ports.items():
         coterie(
             "peer", "init", "--home", tmp_path / name, "--back-end", engine.url(name), "--address", f"127.0.0.1:{port}"
@@ -162,7 +162,7 @@ def _ring():
 
 @pytest.fixture
 def ring(tmp_path, engine):
-    ports = free_ports(PEERS)
+    ports = held_ports(PEERS)
     homes = {name: a_home(tmp_path / name, engine.url(name), port) for name, port in zip(NAMES, ports, strict=True)}
     befriend(homes, _ring())
     return homes
@@ -273,7 +273,7 @@ def _nothing_is_left(folder, peers):
 @pytest.mark.slow
 def test_no_query_is_printed_or_logged(tmp_path, engine):
     """Not by a request that cannot be read, a back end that fails, a friend who lies; with all warnings on."""
-    ports = free_ports(2)
+    ports = held_ports(2)
     homes = {name: a_home(tmp_path / name, engine.url(name), port) for name, port in zip("ab", ports, strict=True)}
     befriend(homes, [("a", "b")])
     scratch = tmp_path / "scratch"

@@ -19,6 +19,15 @@ def test_the_list_and_a_page(coterie):
     assert "coterie regimes orcas" in coterie("anonymize", "regime:orcas", "--help").out
 
 
+@pytest.mark.parametrize("name", regimes.names())
+def test_the_command_of_a_page_runs_as_printed(coterie, log, tmp_path, name):
+    _, _, command = coterie("regimes", name).out.strip().splitlines()[-1].partition("Run it: coterie ")
+    out = tmp_path / "out.tsv"
+    words = [{"LOG": log, "OUT": out}.get(word, word) for word in command.split()]
+    coterie(*words, "--history", "none", "-q")
+    assert json.loads((tmp_path / "out.tsv.json").read_text())["regime"] == name
+
+
 def test_a_release_under_a_regime(coterie, log, tmp_path):
     out = tmp_path / "shared.tsv"
     done = coterie("anonymize", "regime:orcas", log, "-o", out, "--k", "5", "--history", "none")
@@ -29,12 +38,12 @@ def test_a_release_under_a_regime(coterie, log, tmp_path):
     assert "The promise holds" in coterie("verify", out, "--original", log).out
 
 
-@pytest.mark.parametrize(("key", "value"), [("regime", "mozilla"), ("changed", []), ("regime", "")])
-def test_a_sidecar_that_names_another_regime_is_found_out(coterie, log, tmp_path, key, value):
+@pytest.mark.parametrize(("key", "value", "code"), [("regime", "mozilla", 3), ("changed", [], 3), ("regime", "", 1)])
+def test_a_sidecar_that_names_another_regime_is_found_out(coterie, log, tmp_path, key, value, code):
     out, side = tmp_path / "shared.tsv", tmp_path / "shared.tsv.json"
     coterie("anonymize", "regime:orcas", log, "-o", out, "--k", "5", "--history", "none", "-q")
     side.write_text(json.dumps({**json.loads(side.read_text()), key: value}))
-    assert "sidecar" in coterie("verify", out, "--original", log, code=1).out
+    assert "sidecar" in coterie("verify", out, "--original", log, code=code).out
 
 
 def test_a_plain_method_names_no_regime(coterie, log, tmp_path):

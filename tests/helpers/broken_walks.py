@@ -41,6 +41,9 @@ def walk_log():
         for who in people
         for minute, path in enumerate(walk.split())
     ]
+    # Within one second, two people in one order and two in the other.
+    for who, walk in (("p", "/north /south"), ("q", "/north /south"), ("r", "/south /north"), ("s", "/south /north")):
+        rows += [(who, START + timedelta(hours=80), path) for path in walk.split()]
     return coterie.log(pl.DataFrame(rows, schema=["user", "time", "path"], orient="row"))
 
 
@@ -96,6 +99,22 @@ class AcrossVisits(_OfPaths):
 
     def release(self, log, plan, run):
         return super().release(self._without_pauses(log), plan, run)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByTheAlphabet(_OfPaths):
+    """Puts pages of one second in the order of the alphabet."""
+
+    def _sorted(self, log):
+        return replace(
+            log, frame=log.frame.sort("path").with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
+        )
+
+    def plan(self, learnt, log, run):  # noqa: ARG002
+        return super().plan(self.learn(self._sorted(log), run), log, run)
+
+    def release(self, log, plan, run):
+        return super().release(self._sorted(log), plan, run)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,6 +266,7 @@ CAUGHT_BY = [
     (TooFewVisitors, "crowd.sequence"),
     (CountsVisits, "crowd.sequence"),
     (AcrossVisits, "crowd.sequence"),
+    (ByTheAlphabet, "crowd.sequence"),
     (BareDays, "crowd.sequence.time"),
     (LeavesOneWithoutADay, "crowd.sequence.time"),
     (OneNameForEachVisitor, "walks"),

@@ -1,7 +1,7 @@
 """Releases whose bytes must not change by accident: each case is a method, its parameters, a seed and engine blocks.
 
-`python -m tests.helpers.golden_releases` writes the digests anew. Do that only for a change that is meant to change
-releases, and say so in the changelog.
+`python -m tests.helpers.golden_releases > tests/golden/releases.json` writes the digests anew. Do that only for a
+change that is meant to change releases, and say so in the changelog.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import gzip
 import hashlib
 import importlib
 import json
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from typing import Any
 import polars as pl
 
 import coterie
+from coterie.core.threads import use_threads
 
 DIGESTS = Path(__file__).parent.parent / "golden" / "releases.json"
 _METHODS = (
@@ -199,8 +199,5 @@ def digest(case: Case) -> str:
 
 
 if __name__ == "__main__":
-    digests = {}
-    for case in cases():
-        digests[str(case)] = digest(case)
-        print(case, digests[str(case)][:12], file=sys.stderr)
-    DIGESTS.write_text(json.dumps(digests, indent=1) + "\n")
+    use_threads(pl.thread_pool_size())
+    print(json.dumps({str(case): digest(case) for case in cases()}, indent=1))

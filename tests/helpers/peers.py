@@ -5,7 +5,6 @@ import base64
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -107,17 +106,6 @@ class Liar:
             writer.write(self._answer)
             await writer.drain()
         writer.close()
-
-
-def free_ports(number):
-    """Ports that nobody uses now."""
-    held = [socket.socket() for _ in range(number)]
-    for each in held:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in held]
-    for each in held:
-        each.close()
-    return ports
 
 
 def a_home(folder, back_end="http://127.0.0.1:9", port=None, **settings):

@@ -50,6 +50,15 @@ def random_visits(count: int, seed: int, users: int = 12) -> coterie.Log:
     return coterie.log(pl.DataFrame(rows, schema_overrides={"status": pl.Int16}))
 
 
+def in_another_order(rows: list, random: Random) -> list:
+    """Rows (visitor, time, ...) shuffled, but for those of one visitor and second, whose order says what came first."""
+    shuffled = random.sample(rows, len(rows))
+    together: dict[tuple, list] = {}
+    for row in rows:
+        together.setdefault(row[:2], []).append(row)
+    return [together[row[:2]].pop(0) for row in shuffled]
+
+
 def plain_records(log: coterie.Log, records: visit_records.Records, *, sessionid: bool) -> tuple[list[dict], list[int]]:
     """Records as dicts, as the plain version wants them, in the order of the encoded ones; and their rows."""
     rows = visit_records.with_sessions(log).frame.drop_nulls("user").collect()

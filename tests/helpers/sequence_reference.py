@@ -1,6 +1,6 @@
 """Sequences of pages as issue and evidence describe them, slow and obvious: the oracle of `common_visits`.
 
-Rows are (visitor, time, path); visitor and time may be None.
+Rows are (visitor, time, path), in the order of lines; visitor and time may be None.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from itertools import groupby
 
 from tests.helpers.visits_reference import shared_prefixes
 
@@ -16,10 +17,12 @@ Walk = tuple[str, list[tuple[datetime | None, str]]]
 Kind = tuple[str, ...]
 
 
-def walks(rows: Iterable[Row], into: Mapping[str, str | None], minutes: int = 30) -> list[Walk]:
+def walks(
+    rows: Iterable[Row], into: Mapping[str, str | None], minutes: int = 30, *, in_lines: bool = True
+) -> list[Walk]:
     """The visits of each visitor in order; a page that is asked for again at once counts once.
 
-    Rows without a time are visits of their own.
+    Rows without a time are visits of their own, and so are different pages of one second, unless rows are `in_lines`.
     """
     found: list[Walk] = []
     by_visitor = defaultdict(list)
@@ -29,12 +32,19 @@ def walks(rows: Iterable[Row], into: Mapping[str, str | None], minutes: int = 30
     for visitor, events in sorted(by_visitor.items()):
         found += [(visitor, [(None, into[path])]) for time, path in events if time is None]
         before: datetime | None = None
-        for time, path in sorted((time, path) for time, path in events if time is not None):
+        timed = sorted(((time, path) for time, path in events if time is not None), key=lambda event: event[0])
+        for time, second in groupby(timed, key=lambda event: event[0]):
+            paths = [path for _, path in second]
+            if len(set(paths)) > 1 and not in_lines:
+                found += [(visitor, [(time, into[path])]) for path in sorted(set(paths))]
+                before = None
+                continue
             if before is None or time - before > timedelta(minutes=minutes):
                 found.append((visitor, []))
             before, walk = time, found[-1][1]
-            if not walk or walk[-1][1] != into[path]:
-                walk.append((time, into[path]))
+            for path in paths:
+                if not walk or walk[-1][1] != into[path]:
+                    walk.append((time, into[path]))
     return found
 
 
@@ -99,13 +109,20 @@ def with_shared_days(parts: Sequence[tuple[str, Kind, date | None]], k: int) -> 
 
 
 def common_visits(
-    rows: Sequence[Row], k: int, most: int = 30, *, days: bool = True, prefixes: bool = True, minutes: int = 30
+    rows: Sequence[Row],
+    k: int,
+    most: int = 30,
+    *,
+    days: bool = True,
+    prefixes: bool = True,
+    minutes: int = 30,
+    in_lines: bool = True,
 ) -> Counter[tuple[str, Kind, date | None]]:
     """(visitor, kind, day) of each released sequence."""
     paths = {path for _, _, path in rows}
     named = [(visitor, path) for visitor, _, path in rows if visitor is not None]
     into = shared_prefixes(named, k) if prefixes else {path: path for path in paths}
-    parts = fragments(walks(rows, {path: into.get(path) for path in paths}, minutes), k, most)
+    parts = fragments(walks(rows, {path: into.get(path) for path in paths}, minutes, in_lines=in_lines), k, most)
     return Counter(with_shared_days(parts, k) if days else [(visitor, kind, None) for visitor, kind, _ in parts])
 
 

@@ -14,23 +14,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.ports import held_ports
+
 USER, PASSWORD = "tester", "qzpasswordq"
 NOBODY = 1
 """A port where nobody listens."""
-ATTEMPTS = 5  # to find a port
 PATIENCE = 120  # seconds that a server may take to start on a busy machine
 _AZURITE = Path(__file__).parents[2] / ".azurite/node_modules/.bin"  # where `make azurite` puts it
 _MOTO = (
     "import sys; from moto.server import ThreadedMotoServer as S; s = S('127.0.0.1', 0, False); s.start(); "
     "print(s.get_host_and_port()[1], flush=True); sys.stdin.read()"
 )
-
-
-def free_port() -> int:
-    """A port that nobody uses at this moment."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
@@ -44,7 +38,7 @@ def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
 
 
 def _is_ready(said: Path, server: subprocess.Popen[bytes]) -> bool:
-    """Whether the server says so itself; False where it has ended, because somebody took its port."""
+    """Whether the server says so itself; False where it has ended."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and server.poll() is None:
         if said.exists() and "ready" in said.read_text():
@@ -97,18 +91,14 @@ def postgresql() -> Iterator[str]:
             capture_output=True, env=env, cwd="/", **other,
         )  # fmt: skip
         assert made.returncode == 0, made.stderr.decode()[-500:]
-        for _attempt in range(ATTEMPTS):
-            port = free_port()
-            settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off", "port": port}
-            server = subprocess.Popen(
-                [programs / "postgres", "-D", data, *(f"--{name}={value}" for name, value in settings.items())],
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env, cwd="/", **other,
-            )  # fmt: skip
-            if _is_ready(data / "postmaster.pid", server):
-                break
-        else:
-            pytest.fail("PostgreSQL did not start")
+        (port,) = held_ports(1)
+        settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off", "port": port}
+        server = subprocess.Popen(
+            [programs / "postgres", "-D", data, *(f"--{name}={value}" for name, value in settings.items())],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env, cwd="/", **other,
+        )  # fmt: skip
         try:
+            assert _is_ready(data / "postmaster.pid", server), "PostgreSQL did not start"
             yield f"postgresql://{USER}:{PASSWORD}@127.0.0.1:{port}/postgres"
         finally:
             _stop(server, signal.SIGINT)
@@ -150,7 +140,7 @@ def azure() -> Iterator[dict[str, str]]:
     program = shutil.which("azurite-blob", path=f"{_AZURITE}{os.pathsep}{os.environ.get('PATH', '')}")
     if program is None:
         pytest.skip("azurite is not installed here (make azurite, which needs npm)")
-    folder, port = Path(tempfile.mkdtemp(prefix="coterie-azurite-")), free_port()
+    folder, (port,) = Path(tempfile.mkdtemp(prefix="coterie-azurite-")), held_ports(1)
     server = subprocess.Popen(
         [program, "--blobPort", str(port), "--location", folder, "--silent", "--skipApiVersionCheck"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder,

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -50,7 +51,6 @@ def forms_of(tree):
 class Reference:
     def __init__(self, forms, *, stemmed=False, irregular=None, stop_words=True):
         self.stemmed, self.stop_words, self.irregular = stemmed, stop_words, irregular or {}
-        self.nouns = {form for form in forms if " " not in form}
         self.forms = forms
         if stop_words and not stemmed:
             self.forms = {}
@@ -70,21 +70,18 @@ class Reference:
                     found.append((at, piece))
         return found
 
-    def base(self, word):
-        if word in self.nouns:
-            return word
-        if word in self.irregular:
-            return self.irregular[word]
+    def spellings(self, word):
+        """As typed, its singular by the list, and by each ending."""
+        found = [word, self.irregular.get(word, "?")]
         if len(word) > 2 and not word.endswith("ss"):
-            for ending, instead in ENDINGS:
-                if word.endswith(ending) and word[: -len(ending)] + instead in self.nouns:
-                    return word[: -len(ending)] + instead
-        return "?"
+            found += [word[: -len(ending)] + instead for ending, instead in ENDINGS if word.endswith(ending)]
+        return found
 
     def senses(self, words):
         if self.stemmed:
             return self.forms.get(" ".join(Stemmer.Stemmer("english").stemWords(words)))
-        return self.forms.get(" ".join(words)) or self.forms.get(" ".join(map(self.base, words)))
+        ways = (self.forms.get(" ".join(way)) for way in product(*map(self.spellings, words)))
+        return next(filter(None, ways), None)
 
     def terms(self, query, unit="term", phrases=True):
         """(first word, number of words, senses or None) of each term."""

@@ -27,13 +27,13 @@ def found_by(units, clue, day=None):
 
 
 def witness(searches, units, owner, person, kind):
-    """The share of a person's searches, (query, day) in time, for which one unit alone fits, and it is theirs."""
+    """1 / people behind the units that fit if the person is one of them, mean over searches, (query, day) in time."""
     if kind == "two_queries":
         clues = [((a, b), None) for (a, _), (b, _) in pairwise(searches) if a != b]
     else:
         clues = [((query,), day if kind == "query_and_day" else None) for query, day in searches]
-    hits = [found_by(units, clue, day) for clue, day in clues]
-    return Fraction(sum(len(hit) == 1 and owner[hit[0]] == person for hit in hits), len(hits)) if hits else None
+    behind = [{owner[unit] for unit in found_by(units, clue, day)} for clue, day in clues]
+    return sum(Fraction(person in people, len(people)) for people in behind if people) / len(behind) if behind else None
 
 
 def two_words(one, two, rows):

@@ -15,7 +15,7 @@ def visits(rows, minutes=30):
             of_visitor[visitor].append((time, path))
     for visitor, requests in of_visitor.items():
         visit, before = [], None
-        for time, path in sorted(requests):
+        for time, path in sorted(requests, key=lambda request: request[0]):  # those of one second as in the log
             if visit and time - before > timedelta(minutes=minutes):
                 yield visit
                 visit = []

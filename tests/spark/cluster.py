@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -11,14 +10,10 @@ from pathlib import Path
 
 import pyspark
 
+from tests.helpers.ports import held_ports
+
 HOME = Path(pyspark.__file__).parent
 EXECUTOR = "CoarseGrainedExecutorBackend"
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
 
 
 class Cluster:
@@ -26,7 +21,7 @@ class Cluster:
 
     def __init__(self, folder: Path, workers: int = 2) -> None:
         self.folder, self.workers, self.processes = folder, workers, []
-        self.port = free_port()
+        (self.port,) = held_ports(1)
         self.address = f"spark://127.0.0.1:{self.port}"
 
     def __enter__(self):

@@ -56,6 +56,28 @@ def test_reports_without_pictures(log, tmp_path):
     assert not (tmp_path / "r.html").exists()
 
 
+def test_the_demo_looks_first(tmp_path):
+    code, said = _run("demo", "-o", tmp_path / "demo")
+    assert code == 2, said
+    assert "install coterie[charts]" in " ".join(said.split())
+    assert not (tmp_path / "demo").exists()
+
+
+@pytest.mark.parametrize("missing", ["pandas", "pyarrow"])
+def test_a_pandas_frame_names_what_it_needs(missing):
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "import coterie; from coterie.testing import queries_log\n"
+        "log = queries_log()\n"
+        "for thing in (log, coterie.anonymize(log, 'suppress_rare', k=3)):\n"
+        "    try: thing.to_pandas()\n"
+        "    except coterie.errors.MissingError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    said = f"A pandas frame needs the package {missing}, which is not installed: install coterie[pandas], or use "
+    assert done.stdout.count(said) == 2, done.stderr
+
+
 def test_the_core_is_small():
     """Each large dependency was measured: docs/install.md. A new one of that size needs an extra."""
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text()

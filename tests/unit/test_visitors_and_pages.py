@@ -140,7 +140,8 @@ def test_a_sidecar_without_nouns_is_read_as_before(paths):
     assert read_sidecar(out).promised == (former,)
     assert coterie.verify(out, original).exit_code == 0
     sidecar_path(out).write_text(json.dumps(data | {"format": 4}))
-    assert [check.name for check in coterie.verify(out, original).broken] == ["sidecar"]
+    verdict = coterie.verify(out, original)
+    assert (verdict.exit_code, [check.name for check in verdict.unchecked]) == (3, ["sidecar"]), "it has nouns"
 
 
 def test_a_sidecar_says_the_nouns_of_its_shape(tmp_path):

@@ -14,7 +14,7 @@ from coterie.apply.profiles import whole_groups
 from coterie.core.log import Log
 from coterie.core.plan import Draft, Plan
 from coterie.core.run import Run
-from coterie.core.shapes import Shape
+from coterie.core.shapes import Shape, sum_in_order
 from coterie.core.threads import in_threads
 from coterie.taxonomies import Taxonomy
 
@@ -42,7 +42,7 @@ def common_terms(log: Log, groups: pl.DataFrame, share: float) -> pl.DataFrame:
     )
     counted = rows.group_by("group", model.TERM).agg(
         pl.col(model.OWNER).n_unique().alias("having"),
-        pl.col(model.WEIGHT).sort().sum(),  # smallest first: the order of rows changes nothing
+        sum_in_order(model.WEIGHT),
     )
     found = counted.join(sizes.collect(engine="streaming").lazy(), on="group").collect(engine="streaming")
     distinct = found["owners"].unique().to_list()

@@ -17,7 +17,7 @@ import polars as pl
 from coterie import kernels
 from coterie.apply.windows import ALWAYS
 from coterie.core.log import Log
-from coterie.core.params import Choice, Range
+from coterie.core.params import Choice, Range, With
 from coterie.core.plan import Draft
 from coterie.core.randomness import pseudonyms
 from coterie.core.run import Run
@@ -30,8 +30,9 @@ Users: TypeAlias = Annotated[
     Choice("drop", "mini", "session", "day", "pseudonym"),
     "what links rows: nothing, or a random name for a few queries, each session, each day, or each person",
 ]
-LinkQueries: TypeAlias = Annotated[int, Range(1, 1000), "with users = mini: most queries in a row under one name"]
-LinkMinutes: TypeAlias = Annotated[int, Range(1, 1440), "with users = mini: minutes from the first to the last of them"]
+_MINI = With("users", "mini")
+LinkQueries: TypeAlias = Annotated[int, Range(1, 1000), _MINI, "most queries in a row under one name"]
+LinkMinutes: TypeAlias = Annotated[int, Range(1, 1440), _MINI, "minutes from the first to the last of them"]
 _MINI_COST = (
     "Rows are linked in small units: up to {} {} that one {} within {} minutes can be read together. Units of one "
     "person can often be matched with each other by their words; measure it (coterie measure ... relink)."

@@ -14,7 +14,7 @@ import polars as pl
 from coterie import models
 from coterie.apply.profiles import named_subjects, release_texts
 from coterie.core.log import Log
-from coterie.core.params import Choice, Late, NumberOr
+from coterie.core.params import Choice, Late, NumberOr, With
 from coterie.core.plan import Draft, Facts, Plan
 from coterie.core.progress import Counted
 from coterie.core.promise import Promise
@@ -39,7 +39,8 @@ Users = Annotated[
     int | str,
     NumberOr(2, AS_MANY_AS_K),
     Late(),
-    "with publish = phrases: in the queries of how many users of the log each phrase must stand; 'k': of k",
+    With("publish", PHRASES),
+    "in the queries of how many users of the log each phrase must stand; 'k': of k",
 ]
 Spoken = Annotated[str, LanguageName(), Late(), "language of the log, whose stop words no phrase begins or ends with"]
 _FEW_USERS = 1_000

@@ -10,7 +10,7 @@ import polars as pl
 
 from coterie import kernels, models
 from coterie.core.log import Log
-from coterie.core.params import Choice, Late, Range
+from coterie.core.params import Choice, Late, Range, With
 from coterie.core.plan import Draft, Plan
 from coterie.core.run import Run
 from coterie.core.shapes import Shape
@@ -29,6 +29,7 @@ ChoiceOfQueries = Annotated[
 LargestShare = Annotated[
     float,
     Range(0, 1),
+    With("publish", "queries"),
     "no member gives more than this share of a profile's whole queries, or an equal part if more; 1: no limit",
 ]
 ProfileTimes = Annotated[

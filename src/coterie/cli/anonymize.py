@@ -50,7 +50,7 @@ class Methods(click.Group):
             cmd_name,
             callback=partial(_anonymize, cmd_name, ""),
             help=f"{method.__doc__}\n\nMore: coterie methods {cmd_name}",
-            params=[click.Argument(["log"], nargs=-1, required=True), *_options(cmd_name)],
+            params=[click.Argument(["log"], nargs=-1, required=True, type=opt.PLACE), *_options(cmd_name)],
             context_settings=opt.CONTEXT,
             epilog=EXIT_CODES,
         )
@@ -86,7 +86,7 @@ def _of_regime(name: str) -> click.Command:
         f"{regimes.PREFIX}{name}",
         callback=partial(_anonymize, regime.method, name),
         help=f"{regime.title}: {regime.about}\n\nMore: coterie regimes {name}",
-        params=[click.Argument(["log"], nargs=-1, required=True), *params],
+        params=[click.Argument(["log"], nargs=-1, required=True, type=opt.PLACE), *params],
         context_settings=opt.CONTEXT,
     )
 

@@ -46,7 +46,11 @@ def console(stderr: bool = True) -> Any:
     """Standard error or output, with colours where the terminal has them."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+    class Ours(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # the error that rich asks about, which would end the process with 1 otherwise
+
+    return Ours(stderr=stderr, highlight=False, soft_wrap=True)
 
 
 def say(text: str, quiet: bool = False, style: str | None = None) -> None:

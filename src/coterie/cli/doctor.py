@@ -6,6 +6,8 @@ import click
 
 from coterie import __version__
 from coterie.cli import options as opt
+from coterie.cli.console import progress
+from coterie.errors import ParameterError
 
 _ENGINES = "pyspark grpcio"
 _DEPENDENCIES = (
@@ -18,7 +20,8 @@ _DEPENDENCIES = (
 @click.option(
     "--engine", metavar="ADDRESS", help="Check a Spark cluster, too: spark://HOST:PORT, sc://HOST:PORT, yarn."
 )
-def doctor(engine: str | None) -> None:
+@click.option("--compile", "compiles", is_flag=True, help="Compile everything beforehand, as for a container's image.")
+def doctor(engine: str | None, compiles: bool) -> None:
     """Versions, threads and memory: paste into bug reports."""
     import os
     import platform
@@ -45,6 +48,8 @@ def doctor(engine: str | None) -> None:
     click.echo(f"knowledge bases: wordnet ({len(taxonomies.load('wordnet')):,} nouns of WordNet 3.0)")
     if engine is not None:
         _examine(engine)
+    if compiles:
+        _compile()
 
 
 def _examine(address: str) -> None:
@@ -56,3 +61,16 @@ def _examine(address: str) -> None:
         click.echo(f"spark {session.version} at {address}")
         for line in Spark(session).examine():
             click.echo(line)
+
+
+def _compile() -> None:
+    """Compile into the folder that later runs of this user look into."""
+    from coterie.kernels._cache import ADVICE, folder
+    from coterie.testing.compiling import compile_everything
+
+    place = folder()
+    if place is None:
+        raise ParameterError(f"No folder can keep what is compiled. {ADVICE}")
+    with progress(quiet=False) as (step, _):
+        compile_everything(step)
+    click.echo(f"compiled into {place}")

@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import click
 
 from coterie.cli.console import say
 from coterie.errors import CoterieError, InputError, InternalError, on_command_line
 
+_SIGPIPE = 13  # which Python has no name for on Windows
 _STOPS = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU")  # what ends a process unless it says otherwise
 
 
 class StoppedError(BaseException):
     """The process was asked to end; what it holds on disk is cleaned up on the way out."""
 
-    says = "Stopped. Nothing was written."
-    """What whoever asked is told; a command that may have written something says otherwise on the way out."""
+    says: str
+    """What whoever asked is told, where a command knows better than this module; it is set on the way out."""
 
 
 class Signals:
@@ -56,35 +58,46 @@ def exit_code(invoke: Callable[[], object], signals: Signals) -> int:
     except SystemExit:
         raise
     except BaseException as error:
+        said = error.__cause__ or error  # click puts its own error in place of Ctrl-C
+        written = getattr(error, "written", ()) or getattr(said, "written", ())
+        if written:  # by a job that was to write more
+            say(f"Already written: {', '.join(written)}.")
+        nothing = f"Nothing {'unfinished ' if written else ''}was written."
         if signals.received is not None:  # also where a library wrapped the stop in an error of its own
-            return _fail(getattr(error, "says", StoppedError.says), 128 + signals.received)
-        return _code_of(error)
+            return _fail(getattr(error, "says", f"Stopped. {nothing}"), 128 + signals.received)
+        if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):
+            return _fail(getattr(said, "says", f"Interrupted. {nothing}"), 130)
+        return _code_of(error, nothing)
     return result if isinstance(result, int) else 0
 
 
-def reader_left() -> int:
-    """The exit code where nobody reads standard output any more, as after `| head`; what is left of it goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 2
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Where nobody reads standard output any more, as after `| head`, what is left of it goes nowhere.
+
+    Click would end with 1, which means a broken promise here. This is what a shell says of other programs then.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(128 + _SIGPIPE) from None
 
 
-def _code_of(error: BaseException) -> int:
-    """Say what went wrong; the exit code for it."""
+def _code_of(error: BaseException, nothing: str) -> int:
+    """Say what went wrong; the exit code for it. `nothing` says whether anything was written."""
     match error:
         case click.exceptions.Exit():
             return error.exit_code
-        case KeyboardInterrupt() | click.exceptions.Abort():
-            said = error.__cause__ or error  # click puts its own error in place of Ctrl-C
-            return _fail(getattr(said, "says", "Interrupted. Nothing was written."), 130)
         case click.ClickException():
             error.show()
             return 2
         case CoterieError():
             return _fail(f"Error: {on_command_line(str(error))}", error.exit_code)
-    return _unexpected(error)
+    return _unexpected(error, nothing)
 
 
-def _unexpected(error: BaseException) -> int:
+def _unexpected(error: BaseException, nothing: str) -> int:
     """Errors that are not ours: those of the system are told apart, and no message is passed on as it is."""
     if os.environ.get("COTERIE_DEBUG"):
         raise error
@@ -93,14 +106,14 @@ def _unexpected(error: BaseException) -> int:
     if isinstance(error, MemoryError):
         return _fail("Error: out of memory. Use --blocks 8 or more to work on disk.", 2)
     if disk_is_full(error):
-        return _fail("Error: the disk is full. Nothing was written; make room and try again.", 2)
+        return _fail(f"Error: the disk is full. {nothing} Make room and try again.", 2)
     if isinstance(error, OSError) and not error.strerror:
         return _fail(f"Error: a file could not be read or written ({type(error).__name__}).", InputError.exit_code)
     if isinstance(error, OSError):
         named = f"{error.filename}: " if error.filename else ""
         return _fail(f"Error: {named}{error.strerror}.", InputError.exit_code)
     return _fail(
-        f"Internal error ({type(error).__name__}). Nothing was written. Please report it with the output of "
+        f"Internal error ({type(error).__name__}). {nothing} Please report it with the output of "
         f"'coterie doctor'; COTERIE_DEBUG=1 shows where it happened, and may show values of the log.",
         InternalError.exit_code,
     )

@@ -69,7 +69,7 @@ def _degrees_command(name: str) -> click.Command:
         name,
         callback=partial(_explain, name),
         help="A log in numbers, or why queries have the anonymity degree they have: who covers them, in what core.",
-        params=[click.Argument(["log"], nargs=-1, required=True), *params, *shared],
+        params=[click.Argument(["log"], nargs=-1, required=True, type=opt.PLACE), *params, *shared],
         context_settings=opt.CONTEXT,
     )
 

@@ -46,7 +46,7 @@ def gate() -> None:
 
 
 @gate.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@click.argument("log", nargs=-1, required=True)
+@opt.logs
 @_OUT
 @_K
 @_WINDOW
@@ -124,7 +124,7 @@ def forget(state: Path, key: Path | None, quiet: bool) -> None:
 
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("method")
-@click.argument("log", nargs=-1, required=True)
+@opt.logs
 @_OUT
 @_K
 @_WINDOW

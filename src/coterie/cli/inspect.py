@@ -11,7 +11,7 @@ from coterie.cli.console import print_scores, progress, say
 
 
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@click.argument("log", nargs=-1, required=True)
+@opt.logs
 @opt.reading
 @opt.prepare
 @opt.as_json
@@ -23,7 +23,7 @@ def inspect(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **op
     from coterie.steps import parse_steps
 
     steps = parse_steps(prepare)
-    with progress(quiet, stages=2) as (step, note):
+    with progress(quiet, stages=3) as (step, note):
         scores = jobs.inspect_logs(
             log, opt.reading_of(options), steps=steps, for_people=not as_json, progress=step, note=note
         )

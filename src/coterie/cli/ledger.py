@@ -20,7 +20,7 @@ def ledger() -> None:
 
 
 @ledger.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@click.argument("log")
+@click.argument("log", type=opt.PLACE)
 @opt.history[0]
 @opt.history[1]
 @opt.reading

@@ -119,6 +119,9 @@ def regimes(name: str | None) -> None:
 
 def _regime_lines(name: str, regime: Any) -> Iterator[str]:
     """A regime as its file says it, with the command that runs it."""
+    from coterie.core.plan import Facts
+    from coterie.core.promise import promise_nothing
+
     yield f"{name}\n\n{regime.title} ({regime.status}).\n{regime.about}"
     yield f"\nSettings: {regime.method}, prepared by {', '.join(regime.prepare)}"
     yield from (f"  {key} = {value!r}" for key, value in regime.parameters.items())
@@ -127,4 +130,5 @@ def _regime_lines(name: str, regime: Any) -> Iterator[str]:
         yield from (f"  - {line}" for line in lines)
     yield "\nSources:"
     yield from (f"  - {each.title} ({each.date}): {each.says}\n    {each.url}" for each in regime.sources)
-    yield f"\nRun it: coterie anonymize regime:{name} LOG -o OUT"
+    promised = regime.make().promises(Facts(subjects=10**6, rows=10**7))
+    yield f"\nRun it: coterie anonymize regime:{name} LOG -o OUT{' --promise none' * promise_nothing(promised)}"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from coterie import __version__
 from coterie.cli.console import CONTEXT, EXIT_CODES
-from coterie.cli.errors import Signals, exit_code, reader_left
+from coterie.cli.errors import Signals, exit_code, reader_may_leave
 
 COMMANDS = {
     "anonymize": ("anonymize", "Anonymize logs; nothing is written unless its promise is kept."),
@@ -59,12 +59,15 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"coterie.cli.{file}"), cmd_name)
         return command
 
+    def make_context(self, *given: Any, **named: Any) -> click.Context:
+        """Take the arguments; help is printed here."""
+        with reader_may_leave():
+            return super().make_context(*given, **named)
+
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command. A reader that left is no broken promise, which is what 1, the code of click, means here."""
-        try:
+        """Run a command."""
+        with reader_may_leave():
             return super().invoke(ctx)
-        except BrokenPipeError:
-            return reader_left()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """All names, each with its line."""

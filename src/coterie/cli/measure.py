@@ -12,7 +12,7 @@ from coterie.cli.console import print_scores, progress
 
 
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@click.argument("out")
+@opt.released
 @click.argument("names", nargs=-1)
 @opt.required_original
 @opt.record

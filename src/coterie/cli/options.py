@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from coterie.cli import console
 from coterie.core.columns import columns_as_text, columns_in
@@ -20,6 +21,19 @@ else:
 CONTEXT = console.CONTEXT
 Command = console.Command
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Place(click.types.StringParamType):
+    """A file, a folder, a glob or a place elsewhere: any text, which a shell completes with names of files."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Leave it to the shell."""
+        return click.Path().shell_complete(ctx, param, incomplete)
+
+
+PLACE = Place()
+logs = click.argument("log", nargs=-1, required=True, type=PLACE)
+released = click.argument("out", type=PLACE)
 
 
 def _load_config(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:  # noqa: ARG001
@@ -78,7 +92,9 @@ cache = click.option(
     "--cache/--no-cache", default=True, help="Reuse scores that were measured before; they hold no text of the log."
 )
 show_values = click.option("--show-values", is_flag=True, help="Show strings of the log. They can be personal data.")
-original = click.option("--original", "-O", multiple=True, metavar="LOG", help="The log that was anonymized.")
+original = click.option(
+    "--original", "-O", multiple=True, type=PLACE, metavar="LOG", help="The log that was anonymized."
+)
 
 
 def reading(command: F) -> F:
@@ -125,6 +141,7 @@ output = click.option(
     "-o",
     "--output",
     required=True,
+    type=PLACE,
     metavar="OUT",
     help="File to write: .tsv .csv .parquet .jsonl, also .gz .zst; '-' for standard output; {k} for several k; also "
     "s3://, gs://, az:// or a table (sqlite:FILE#TABLE, duckdb:, postgresql://).",
@@ -151,7 +168,7 @@ engine = click.option(
 )
 streams = (
     click.option("--to", metavar="KIND", help="What to write, where OUT does not say: tsv, csv, parquet, jsonl, ubi."),
-    click.option("--sidecar", metavar="FILE", help="Where to put the sidecar, with -o - or a table."),
+    click.option("--sidecar", type=PLACE, metavar="FILE", help="Where to put the sidecar, with -o - or a table."),
     click.option("--csv-safe", is_flag=True, help="In csv and tsv, put ' before text that spreadsheets compute."),
     click.option(
         "--parts", type=click.IntRange(1, 100_000), metavar="N", help="Write a folder of N files of even size."
@@ -162,6 +179,7 @@ streams = (
 history = (
     click.option(
         "--history",
+        type=PLACE,
         metavar="FILE",
         help="Private list of the log's releases; else LOG.history.json beside the log. 'none' for none.",
     ),
@@ -183,9 +201,11 @@ groups = (
         help="New groups for each of several k, to compare k; else unions of the smallest.",
     ),
 )
-sidecar_of_table = click.option("--sidecar", metavar="FILE", help="Sidecar of OUT, where OUT is a table of a database.")
+sidecar_of_table = click.option(
+    "--sidecar", type=PLACE, metavar="FILE", help="Sidecar of OUT, where OUT is a table of a database."
+)
 required_original = click.option(
-    "--original", "-O", multiple=True, required=True, metavar="LOG", help="The log that was anonymized."
+    "--original", "-O", multiple=True, required=True, type=PLACE, metavar="LOG", help="The log that was anonymized."
 )
 READING = (
     "format", "columns", "details", "user_field", "date", "query_param", "terms", "min_length", "words", "allow_bad",
@@ -198,11 +218,10 @@ def measuring(command: F) -> F:
     from coterie.measures.inputs import INPUTS
 
     for each in reversed([*INPUTS.values()]):
-        numbers = each.kind == "numbers"
         command = click.option(
             each.option,
             each.name,
-            type=Whole(least=2) if numbers else None,
+            type=Whole(least=2) if each.kind == "numbers" else PLACE,
             multiple=each.kind == "log",
             metavar=each.metavar,
             help=each.help,
@@ -290,6 +309,8 @@ def param_options(params: Iterable[Any]) -> Iterator[click.Option]:
             kind = click.Choice(param.rule.options)
         elif param.name == "k":
             kind = Whole()
+        elif isinstance(param.rule, File):
+            kind = PLACE
         elif isinstance(param.rule, NumberOr | ShareOr):
             kind = click.types.FuncParamType(param.rule.read)
         flag = f"--{param.name.replace('_', '-')}"

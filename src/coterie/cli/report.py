@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@click.argument("out", nargs=-1, required=True)
+@click.argument("out", nargs=-1, required=True, type=opt.PLACE)
 @opt.required_original
 @click.option(
     "--record",
@@ -28,12 +28,23 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json."
 )
-@click.option("--sidecar", multiple=True, metavar="FILE", help="Sidecars of those OUT that are tables of databases.")
+@click.option(
+    "--sidecar",
+    multiple=True,
+    type=opt.PLACE,
+    metavar="FILE",
+    help="Sidecars of those OUT that are tables of databases.",
+)
 @click.option(
     "--about",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.toml",
     help="Purpose, recipient, conditions, reason for k, reviewer, next review, thresholds.",
+)
+@click.option(
+    "--policy",
+    type=click.Choice(["default", "internal"]),
+    help="Where thresholds come from: default is 1 in 11, internal 1 in 3; --about may give your own.",
 )
 @click.option("--ask", is_flag=True, help="Ask in the terminal for what --about leaves open.")
 @click.option(
@@ -62,6 +73,7 @@ def report(
     sidecar: tuple[str, ...],
     output: Path,
     about: Path | None,
+    policy: str | None,
     ask: bool,
     edition: Literal["internal", "external"],
     measures: str | None,
@@ -77,7 +89,7 @@ def report(
     from coterie import measuring
     from coterie.measures.store import default_store
 
-    sheet = _about(about, ask)
+    sheet = _about(about, policy, ask)
     with progress(quiet, stages=4) as (step, note):
         broken = measuring.report_files(
             out,
@@ -104,14 +116,14 @@ def report(
     ctx.exit(1 if broken else 0)
 
 
-def _about(path: Path | None, asking: bool) -> About:
+def _about(path: Path | None, policy: str | None, asking: bool) -> About:
     """What people say of the release: from a file and, on a terminal, from whoever sits there."""
     import sys
 
     from coterie.errors import ParameterError
-    from coterie.reports.about import About, ask, read_about
+    from coterie.reports.about import ask, read_about, with_policy
 
-    about = About() if path is None else read_about(path)
+    about = with_policy(None if path is None else read_about(path), policy)
     if not asking or not about.missing:
         return about
     if not sys.stdin.isatty():

@@ -40,7 +40,7 @@ def _of_protocols() -> list[click.Option]:
 
 
 @click.command(cls=Simulate, context_settings=opt.CONTEXT)
-@click.argument("log", nargs=-1, required=True)
+@opt.logs
 @click.option("--protocol", default="friends", help="How people protect themselves; docs/simulate.md has them all.")
 @click.option("--measure", "measures", multiple=True, metavar="NAME", help="Measures; else all that apply.")
 @click.option("--users", type=click.IntRange(2), help="Replay so many users only, drawn by the seed.")

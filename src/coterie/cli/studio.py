@@ -15,7 +15,7 @@ from coterie.errors import MissingError
 
 
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@click.argument("log", required=False)
+@click.argument("log", required=False, type=opt.PLACE)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the local address; else any.")
 @click.option(
     "--upload-limit", type=click.IntRange(1), default=2048, metavar="MB", help="Most that may be dropped at once."

@@ -31,7 +31,14 @@ def _going_on(folder: Path) -> Iterator[None]:
 @click.option("--init", is_flag=True, help="Write a small study to FILE (study.toml), to run and to change.")
 @click.option("--list", "listed", is_flag=True, help="List the studies that come along; run one by its name.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder for all that is written.")
-@click.option("--input", "source", multiple=True, metavar="LOG", help="The log to read, in place of the study's own.")
+@click.option(
+    "--input",
+    "source",
+    multiple=True,
+    type=opt.PLACE,
+    metavar="LOG",
+    help="The log to read, in place of the study's own.",
+)
 @opt.reading
 @opt.as_json
 @opt.quiet

@@ -25,7 +25,7 @@ def taxonomy() -> None:
 
 
 @taxonomy.command(cls=opt.Command)
-@click.argument("source", nargs=-1, required=True)
+@click.argument("source", nargs=-1, required=True, type=opt.PLACE)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE.npz", help="File to write."
 )
@@ -62,7 +62,7 @@ def show(taxonomy: str, as_json: bool) -> None:
 
 
 @taxonomy.command(cls=opt.Command)
-@click.argument("log", nargs=-1, required=True)
+@opt.logs
 @_TAXONOMY
 @click.option("--unit", type=click.Choice(["term", "query"]), default="term", help="Look up terms or whole queries.")
 @click.option("--categories", type=click.IntRange(1), default=1, help="Concepts a term may have.")

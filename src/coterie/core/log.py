@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +21,21 @@ from coterie.core.people import noun_in, person_in, several
 from coterie.core.promise import Check, Promise, Verdict
 from coterie.core.shapes import Shape
 from coterie.core.showing import html_table
-from coterie.errors import in_python
+from coterie.errors import MissingError, in_python
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from coterie.core.run import Engine
+
+
+def _holding(frame: pl.LazyFrame, what: object) -> pl.LazyFrame:
+    """The same rows; `what` lives as long as they, or any rows made of them.
+
+    A plan of polars keeps the objects in it, and never computes a column that nobody asks for.
+    """
+    held = "_held"
+    return frame.with_columns(pl.lit(what, dtype=pl.Object).alias(held)).select(pl.exclude(held))
 
 
 _SLICE = 100_000  # rows that are text at once
@@ -45,7 +55,7 @@ class Log:
     """A table of a known shape, and its history."""
 
     frame: pl.LazyFrame
-    """Lazy rows. They may live in a file that goes with this object, so keep the log while you use them."""
+    """Lazy rows. They may live in a file that goes once nobody has this log, these rows or others made of them."""
     shape: Shape
     history: tuple[Step, ...] = ()
     resources: tuple[object, ...] = ()
@@ -68,6 +78,8 @@ class Log:
     """Fields by which its format may tell people apart, separated by commas: the same, whatever is in the rows."""
 
     def __post_init__(self) -> None:
+        if self.resources and self.engine is None:
+            object.__setattr__(self, "frame", _holding(self.frame, self.resources))
         self.shape.check(self.frame)
 
     def __repr__(self) -> str:
@@ -139,6 +151,11 @@ class Log:
         return tuple(note for step in self.history for note in step.notes)
 
     @property
+    def in_lines(self) -> bool:
+        """Whether rows are numbered in the order of their lines: on a cluster they have numbers in no order."""
+        return self.engine is None or self.engine.here
+
+    @property
     def named(self) -> bool:
         """Whether any row says whose it is."""
         name = self.shape.subject
@@ -170,6 +187,14 @@ class Log:
 
     def to_pandas(self) -> pd.DataFrame:
         """The rows as a pandas frame."""
+        try:
+            import_module("pandas")
+            import_module("pyarrow")
+        except ModuleNotFoundError as error:
+            raise MissingError(
+                f"A pandas frame needs the package {error.name}, which is not installed: install coterie[pandas], or "
+                "use to_polars()."
+            ) from None
         return self.to_polars().to_pandas()
 
 

@@ -8,7 +8,7 @@ function_words: Annotated[str, File("english", "none"), "words that make no conc
 window: Annotated[str, Span(), "how long people are counted together"] = "30d"
 
 The text says what the parameter means. What a method learns is shared by methods that are equal but for parameters
-marked Late.
+marked Late. A parameter marked With matters only with some values of another one.
 """
 
 from __future__ import annotations
@@ -28,6 +28,19 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Late:
     """Marks a parameter that matters only once a plan is made: what is learnt serves all its values."""
+
+
+@dataclass(frozen=True)
+class With:
+    """Marks a parameter that does something only where another one has that value; or, with `is_not`, another value."""
+
+    name: str
+    value: str
+    is_not: bool = False
+
+    def matters(self, value: object) -> bool:
+        """Whether the parameter does something where the other one has that value."""
+        return (value == self.value) is not self.is_not
 
 
 @runtime_checkable
@@ -246,6 +259,8 @@ class Param:
     default: Any
     doc: str
     late: bool = False
+    only: With | None = None
+    """When it matters; None: always."""
 
 
 def params_of(cls: type) -> Iterator[Param]:
@@ -259,7 +274,10 @@ def params_of(cls: type) -> Iterator[Param]:
         rule = next(extra for extra in extras if isinstance(extra, Rule))
         default = None if field.default is MISSING else field.default
         doc = next((extra for extra in extras if isinstance(extra, str)), "")
-        yield Param(field.name, kind, rule, default, doc, Late() in extras)
+        only = next((extra for extra in extras if isinstance(extra, With)), None)
+        if only is not None:
+            doc = f"{'unless' if only.is_not else 'with'} {only.name} = {only.value}: {doc}"
+        yield Param(field.name, kind, rule, default, doc, Late() in extras, only)
 
 
 def check_params(instance: Any, owner: str) -> None:

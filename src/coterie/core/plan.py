@@ -37,6 +37,8 @@ class Facts:
     """How many people subjects belong to; None where the log does not say. A subject without one counts for itself."""
     session_minutes: int = 30
     """Minutes without activity that a session of the log survives."""
+    in_lines: bool = True
+    """Whether rows are numbered in the order of their lines."""
     shape: Shape = QUERIES
     """The shape of the log, which says what people call its subjects and items."""
 

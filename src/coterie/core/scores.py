@@ -105,23 +105,34 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Weighed:
-    """A rate of success that a decision weighs against a threshold: one of the three lines on the first page."""
+    """A rate of success that a decision weighs against a threshold: a line of one of the three questions."""
 
     risk: Risk
-    key: str
-    """The score of the release."""
-    before: str
-    """The score of the original: the same quantity, or empty where there is none."""
+    rate: str
+    """The name of the rate, whose scores are those of measures/rates.py: `before.NAME`, `released.NAME.risk` ..."""
     attacker: str
     """Who succeeds, and in what: "somebody who knows half of a person's queries finds the name"."""
     control: str = ""
-    """The score of a guess that knows nothing, or of the same attack on somebody whom it cannot concern."""
-    success: str = ""
-    """The score of plain success, where `key` is only the part of it that a person's own rows add."""
+    """What the rate is compared with: "what is known of another person". Empty: nothing was measured, and it is 0."""
+    bound: str = ""
+    """The score of what a promise bounds the rate by, which is shown and decides nothing."""
     names: str = ""
     """A score that is 0 where the release has no names, so that there is nothing that such an attack could find."""
     measure: str = ""
     """The name of its measure; filled in when these are collected."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of all scores that a decision looks at."""
+        before, after, released = (f"{moment}.{self.rate}" for moment in ("before", "after", "released"))
+        ends = (released, f"{released}.control", f"{released}.people", *(f"{released}.risk{end}" for end in ENDS))
+        return tuple(
+            filter(None, (before, f"{before}.control", f"{before}.risk", after, *ends, self.bound, self.names))
+        )
+
+
+ENDS = ("", ".low", ".high")
+"""What stands behind the key of a score, and of the ends of its interval."""
 
 
 def score_table(rows: Iterable[tuple[Any, ...]], *, labelled: bool = False) -> pl.DataFrame:

@@ -74,7 +74,7 @@ _ADVICE = {
     "spark.io.encryption.enabled": "shuffle files hold users and queries; set it to true, or encrypt the disks",
     "spark.network.crypto.enabled": "rows and keys cross the network in the clear; set it, and spark.authenticate",
     "spark.executorEnv.POLARS_MAX_THREADS": "set it to the processors of a task, else tasks compete for them",
-    "spark.executorEnv.NUMBA_CACHE_DIR": "name a folder that workers can write to, else each compiles kernels anew",
+    "spark.executorEnv.NUMBA_CACHE_DIR": "name a folder that is the workers' own, else each may compile kernels anew",
 }
 
 

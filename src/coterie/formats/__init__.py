@@ -7,6 +7,7 @@ A format is a module with
     sniff(head: list[str])      how sure it is that a file with these first lines is of this format
     load(source, options)       Loaded: a lazy table with the columns of the shape that it has, and `bad`
     expected                    for each reason that `bad` may give, what was expected instead
+    takes                       (optional) names of the options that it makes use of; others are refused
     encoding                    (optional) that of `sample`, where it is not UTF-8
     sniff_files(paths)          (optional) how sure it is by the files themselves: folders, archives. Files are then
                                 given to `load` as they are, and `first_lines(paths)` shows lines in them that others
@@ -32,7 +33,7 @@ What this package exports helps to write one; `excite.py` is the smallest exampl
 """
 
 from coterie.core.files import expand
-from coterie.formats._options import Options, details_of
+from coterie.formats._options import Options, details_of, takes_of
 from coterie.formats._read import format_of, read, read_release, released_kind, table_log
 from coterie.formats._searches import search_log, search_params
 from coterie.formats._source import Loaded, Source, blank_to_null, fields, reason, split_tabs, sureness
@@ -55,4 +56,5 @@ __all__ = [
     "split_tabs",
     "sureness",
     "table_log",
+    "takes_of",
 ]

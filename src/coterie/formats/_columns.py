@@ -21,6 +21,17 @@ def check_columns(names: list[str], columns: Mapping[str, str]) -> None:
             raise InputError(f"--columns {name}={column}: the table has no column of that name.")
 
 
+def refuse_absent(picked: Mapping[str, str], found: set[str]) -> None:
+    """Raise InputError for a field inside of others that no document has."""
+    for name, column in picked.items():
+        if "." in column and column not in found:
+            option = "columns" if any(name in shape.readable for shape in (QUERIES, VISITS, TERMS)) else "details"
+            raise InputError(
+                f"--{option} {name}={column}: the table has no column of that name. A path leads into objects, not "
+                f"into lists."
+            )
+
+
 def check_details(names: list[str], details: Mapping[str, str], picked: Mapping[str, str]) -> None:
     """Raise InputError for a further detail that the table does not have, or that is another column already."""
     for name, column in details.items():

@@ -115,8 +115,7 @@ def read_there(engine: Spark, places: Sequence[str], format: str | None, options
     source, name = _source_of([path], format, options)
     if name not in _ONLY_LINES:
         raise ParameterError(f"The format {name} is read on one machine; leave out --engine.")
-    if options.details and name != "table":
-        raise ParameterError(f"--details names columns of a table, and {where.label} is read as {name}. Leave it out.")
+    options.refuse_unused(name, where.label)
     loaded: Loaded = registry.module("formats", name).load(source, options)
     header, settled = b"", options
     if name == "table":
@@ -161,8 +160,15 @@ def _as_settled(source: Source, loaded: Loaded, options: Options) -> tuple[bytes
     if kind != "jsonl":
         return first.encode(), settled
     # An object with all fields stands first, and is left out again: a batch may lack one of them.
-    names = dict.fromkeys(name.split(".")[0] for name in [*columns.values(), *table.names_of(source.head())])
-    return json.dumps(dict.fromkeys(names)).encode(), settled
+    names: dict[str, Any] = dict.fromkeys(table.names_of(source.head()))
+    for column in columns.values():
+        *around, last = [column] if column in names else column.split(".")
+        inside = names
+        for part in around:
+            inside[part] = inside.get(part) or {}
+            inside = inside[part]
+        inside.setdefault(last)
+    return json.dumps(names).encode(), settled
 
 
 def _refuse_slashes(shape: Shape, columns: Mapping[str, str], rows: pl.DataFrame) -> None:
@@ -244,6 +250,7 @@ def _one_by_one(module: Any, source: Source, options: Options) -> pl.DataFrame:
 
 def _table_log(where: _Place, rows: Any, options: Options, *, allow_bad: bool) -> Log:
     """A log of a table with named columns."""
+    options.refuse_unused("table", where.label)
     engine = where.engine
     if where.sources:
         table.require_same_columns({file: file.name for file in where.sources}, "parquet")

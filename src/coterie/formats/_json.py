@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ MOST_AT_ONCE = 1 << 28
 LISTS = ("logs", "events", "searches")
 """Fields that hold the documents of an answer which has nothing else in it."""
 _ACTIONS = ({"index"}, {"create"}, {"update"}, {"delete"})
+_ABSENT = object()
 _SPACE = re.compile(r"\s*")
 _DEEPEST = 4  # objects in objects whose fields have dotted names
 
@@ -70,16 +71,23 @@ def is_lines(head: list[str]) -> bool:
     return any(isinstance(other, dict) and other for other in others) or head[0].strip() != "{"
 
 
-def value_of(document: Mapping[str, Any], name: str) -> Any:
+def value_of(document: Mapping[str, Any], name: str, absent: Any = None) -> Any:
     """A field by its name; a dotted name goes into nested objects, unless a field is called just so."""
     if name in document:
         return document[name]
     value: Any = document
     for part in name.split("."):
-        if not isinstance(value, dict):
-            return None
-        value = value.get(part)
+        if not isinstance(value, dict) or part not in value:
+            return absent
+        value = value[part]
     return value
+
+
+def fields_of(document: Mapping[str, Any], columns: Sequence[str], found: set[str]) -> list[str | None]:
+    """The values of a document; fields inside of others that it has are added to those that were `found`."""
+    missing = [name for name in columns if "." in name and name not in found]
+    found.update(name for name in missing if value_of(document, name, _ABSENT) is not _ABSENT)
+    return [text_of(value_of(document, name)) for name in columns]
 
 
 def names_in(found: list[Document]) -> list[str]:

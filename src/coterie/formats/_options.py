@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
+from coterie.core import registry
 from coterie.core.shapes import Shape
 from coterie.errors import ParameterError
 from coterie.formats._searches import names_of
 
 MOST_TERMS, MOST_LETTERS = 10_000, 50
+_OF_A_FORMAT = ("columns", "details", "user_field", "date", "terms", "min_length", "words")
 
 
 def details_of(given: str | Mapping[str, str] | Iterable[str]) -> dict[str, str]:
@@ -30,9 +32,14 @@ def _parted(texts: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     return (text.partition("=") for text in texts if text.strip())
 
 
+def takes_of(format: str) -> tuple[str, ...]:
+    """The options that a format makes use of."""
+    return tuple(getattr(registry.module("formats", format), "takes", ()))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Reading options; each format uses those that concern it."""
+    """Reading options; each format uses those that it `takes`, and others are refused."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     """Column of the shape -> column of the file (format `table`)."""
@@ -54,6 +61,17 @@ class Options:
     """Whether columns that nobody named are guessed (format `table`)."""
     shape: Shape | None = None
     """The shape of a release, which its sidecar tells (format `table`); else it follows from the columns."""
+
+    def refuse_unused(self, format: str, label: str) -> None:
+        """Raise ParameterError where something was said that a format has no use for: it would change nothing."""
+        nothing = Options()
+        said = (name for name in _OF_A_FORMAT if getattr(self, name) != getattr(nothing, name))
+        unused = [f"--{name.replace('_', '-')}" for name in said if name not in takes_of(format)]
+        if unused:
+            raise ParameterError(
+                f"{label} is read as {format}, which makes no use of {' and '.join(unused)}. Leave that out, or name "
+                f"another format with --format."
+            )
 
     @property
     def named_details(self) -> tuple[str, ...]:

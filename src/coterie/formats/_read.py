@@ -20,7 +20,7 @@ from coterie.core.people import ADDRESS_AND_AGENT, cautions
 from coterie.core.progress import Progress
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import NORMAL, QUERIES, Shape
-from coterie.errors import CoterieError, InputError, NoRowsError, ParameterError
+from coterie.errors import CoterieError, InputError, NoRowsError
 from coterie.formats import documents, table, ubi
 from coterie.formats._guess import nearly_unique
 from coterie.formats._options import Options
@@ -82,11 +82,7 @@ def read(
         return read_on_spark(patterns, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
     paths = expand(patterns, folders=True)
     source, name = _source_of(paths, format, options, progress)
-    if options.details and name != "table":
-        raise ParameterError(
-            f"--details names columns of a table (csv, tsv, parquet, JSON), and {source.label} is read as {name}. "
-            f"Leave it out, or say --format table."
-        )
+    options.refuse_unused(name, source.label)
     module = registry.complete("formats", name, registry.module("formats", name))
     parsed = _settle(module, name, source, options)
     notes = _judge(parsed, module.expected, name, source, allow_bad)
@@ -224,10 +220,9 @@ def table_log(data: Any, options: Options | None = None) -> Log:
 
         return spark_log(data, options or Options())
     given, options, scratch = _as_polars(data), options or Options(), Scratch()
-    if documents.is_table_of_texts(given.columns, options):
-        loaded = documents.from_frame(given, options, scratch.path)
-    else:
-        loaded = table.from_frame(given, options)
+    of_texts = documents.is_table_of_texts(given.columns, options)
+    options.refuse_unused("documents" if of_texts else "table", "The table")
+    loaded = documents.from_frame(given, options, scratch.path) if of_texts else table.from_frame(given, options)
     shape = loaded.shape
     try:
         frame = _complete(loaded).collect()

@@ -27,6 +27,7 @@ from coterie.formats._source import Loaded, Section, Source, Spool
 from coterie.formats._who import Who
 
 shape = QUERIES
+takes = ("user_field",)
 expected = {**table.expected, "columns": "a JSON object of a search, an event or a line of the Logs API"}
 sample = """\
 {"timestamp": "2020-02-03T09:00:00Z", "method": "POST", "url": "/1/indexes/*/queries", "ip": "192.0.2.7", \

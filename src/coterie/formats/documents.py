@@ -30,7 +30,7 @@ import polars as pl
 
 from coterie.core.files import HIDDEN, LINKS, LONGEST_LINE, OTHER, byte_lines, files_in, head
 from coterie.core.shapes import TERMS
-from coterie.errors import InputError
+from coterie.errors import InputError, ParameterError
 from coterie.formats import table
 from coterie.formats._entries import (
     KINDS,
@@ -50,6 +50,7 @@ from coterie.formats._texts import Text, decoded, is_smart, smart_records, text_
 from coterie.formats._vectors import LEAST_KNOWN, Vectors
 
 shape = TERMS
+takes = ("columns", "terms", "min_length", "words")
 any_text = True  # whatever can be read as text is a document
 expected = {
     "binary": "text",
@@ -101,6 +102,8 @@ def load(source: Source, options: Options) -> Loaded:
     vectors = Vectors(source.folder.path, options.terms, options.min_length, options.words)
     tally: Counter[str] = Counter()
     counts: list[Section] = []
+    if options.columns and not any(map(_is_table, source.paths)):
+        raise ParameterError(f"{source.label} is no table of texts, and makes no use of --columns. Leave it out.")
     for path in source.paths:
         before = vectors.documents
         if _is_table(path):

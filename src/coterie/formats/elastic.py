@@ -23,6 +23,7 @@ from coterie.formats._source import Loaded, Source, Spool
 from coterie.formats._who import Who
 
 shape = QUERIES
+takes = ("user_field",)
 expected = {**table.expected, "columns": "a JSON object of an event, or a hit with its _source"}
 sample = """\
 {"@timestamp": "2020-02-03T09:00:00.000Z", "event": {"action": "search"}, "session": {"id": "s1"}, \

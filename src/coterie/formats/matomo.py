@@ -25,6 +25,7 @@ from coterie.formats._values import as_time
 from coterie.formats._who import Who, counted_by
 
 shape = QUERIES
+takes = ("user_field",)
 expected = {**table.expected, "columns": "a visit with its actionDetails, or a row with idvisitor and server_time"}
 sample = """\
 [{"idVisit": "7", "visitorId": "a1b2", "userId": null, "actionDetails": [

@@ -13,6 +13,7 @@ from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Source, blank_to_null, breaks_to_spaces, fields, reason, sureness
 
 shape = QUERIES
+takes = ("date",)
 expected = {
     "encoding": "text must be GB18030 or UTF-8",
     "columns": "time, user, [query], rank and order, url",

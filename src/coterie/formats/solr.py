@@ -18,6 +18,7 @@ from coterie.formats._source import Loaded, Source, reason, sureness
 from coterie.formats._values import as_time
 
 shape = QUERIES
+takes = ("user_field",)
 expected = {
     "encoding": "text must be UTF-8",
     "columns": "a line of a request log: time, webapp=/solr path=/select params={...} status=0 QTime=1",

@@ -2,7 +2,8 @@
 
 `--columns user=cookie,query=q` says which column of the file holds what. Columns that are not named
 are guessed by their names (`cookie`, `client_id`, `search_term`, `created_at` ...) and their first
-values, unless the query is named; what was guessed is told, and stands in the sidecar of a release.
+values, unless the query is named; what was guessed is told, and stands in the sidecar of a release. `verify`,
+`measure` and `report` read the log by that sidecar: a column that is named there again replaces that one only.
 k has to count people: columns that name them (`user_id`, `login`, `email` ...) come before those of browsers (`cookie`,
 `client_id` ...), these before sessions, and these before addresses. Numbers of rows, requests and events (`id`, `uuid`
 ...) are never taken, nor is a column whose values hardly come again. Where two columns may say who searched, or what
@@ -39,12 +40,13 @@ import polars as pl
 from coterie.core.files import byte_lines, head
 from coterie.core.shapes import QUERIES, TERMS, TIME, VISITS, Shape
 from coterie.errors import InputError
-from coterie.formats._columns import check_columns, check_details
+from coterie.formats._columns import check_columns, check_details, refuse_absent
 from coterie.formats._guess import LOOKED_AT, Guess, are_names, cannot_tell, guess, is_known, listed, may_be_log
 from coterie.formats._json import (
     Document,
     documents,
     documents_in,
+    fields_of,
     is_lines,
     names_in,
     object_in,
@@ -67,6 +69,7 @@ from coterie.formats._source import (
 from coterie.formats._values import as_integer, as_text, as_time, as_weight, missing
 
 shape = QUERIES
+takes = ("columns", "details")
 expected = {
     "encoding": "text must be UTF-8",
     "columns": "as many fields as the header has, or one JSON object",
@@ -470,10 +473,11 @@ def _is_tidy(source: Source, width: int, mark: str) -> bool:
 
 def _load_jsonl(source: Source, picked: dict[str, str], names: list[str]) -> Raw:
     """Polars reads a clean file; one with lines that are not objects, or fields inside others, goes through Python."""
-    columns = list(picked.values())
-    records = partial(_json_records, columns=columns)
-    if source.damaged or any("." in column and column not in names for column in columns):
-        return _by_record(source, picked, records)
+    columns, found = list(picked.values()), set(names)
+    if source.damaged or not found.issuperset(column for column in columns if "." in column):
+        raw = _by_record(source, picked, partial(_json_records, columns=columns, found=found))
+        refuse_absent(picked, found)
+        return raw
     paths = [glob.escape(str(path)) for path in source.paths]  # this scan always looks for patterns
     rows = _numbered(pl.scan_ndjson(paths, schema=dict.fromkeys(columns, pl.String)), picked)
     return Raw(rows, _filled_lines)
@@ -481,11 +485,12 @@ def _load_jsonl(source: Source, picked: dict[str, str], names: list[str]) -> Raw
 
 def _load_documents(source: Source, picked: dict[str, str]) -> Raw:
     """Documents of an array, of the answer to a search, or over several lines."""
-    columns, nothing = list(picked.values()), [None] * len(picked)
+    columns, nothing, found = list(picked.values()), [None] * len(picked), set[str]()
     spool = Spool(source, {"row": pl.UInt64, **dict.fromkeys(picked, pl.String), "_bad": pl.String})
     for row, (_, document) in enumerate(documents(source)):
-        values = nothing if document is None else [text_of(value_of(document, name)) for name in columns]
+        values = nothing if document is None else fields_of(document, columns, found)
         spool.add((row, *values, "columns" if document is None else None))
+    refuse_absent(picked, found)
     return Raw(spool.scan(), document_sections)
 
 
@@ -538,7 +543,7 @@ def _csv_reader(lines: Iterable[str], mark: str = ",") -> Any:
     return csv.reader((line.replace("\r\n", "\n").replace("\r", " ") for line in lines), delimiter=mark)
 
 
-def _json_records(path: Path, columns: list[str]) -> Iterator[Record]:
+def _json_records(path: Path, columns: list[str], found: set[str]) -> Iterator[Record]:
     """One record for each line that is not blank."""
     for number, line in byte_lines(path):
         if not line.strip():
@@ -547,4 +552,4 @@ def _json_records(path: Path, columns: list[str]) -> Iterator[Record]:
         if record is None:
             yield number, [], "columns"
         else:
-            yield number, [text_of(value_of(record, name)) for name in columns], None
+            yield number, fields_of(record, columns, found), None

@@ -15,11 +15,13 @@ import orjson
 import polars as pl
 
 from coterie.core.shapes import TERMS
+from coterie.errors import ParameterError
 from coterie.formats import table
 from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Source, Spool
 
 shape = TERMS
+takes = ("columns",)
 expected = {
     **table.expected,
     "columns": "as many fields as the header has, or a JSON object with a doc and its terms",
@@ -45,6 +47,10 @@ def load(source: Source, options: Options) -> Loaded:
     head = source.head()
     if table.kind_of(head) != "jsonl" or TERMS_OF not in table.names_of(head):
         return table.load(source, Options(columns=options.columns, shape=options.shape or shape))
+    if options.columns:
+        raise ParameterError(
+            f"{source.label} is no table but lines of JSON, which make no use of --columns. Leave it out."
+        )
     spool = Spool(source, _SCHEMA)
     owned = False
     for path, start in source.starts():

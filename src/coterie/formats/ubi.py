@@ -26,6 +26,7 @@ from coterie.formats._who import Who
 from coterie.formats.table import expected as _expected
 
 shape = QUERIES
+takes = ("user_field",)
 expected = {**_expected, "columns": "a JSON object of a query, an event or a bulk action"}
 sample = """\
 {"index": {"_index": "ubi_queries", "_id": "1"}}

@@ -17,7 +17,7 @@ from coterie.errors import NoRowsError, ParameterError
 from coterie.gate import state as states
 from coterie.gate.gate import Gate, Rest
 from coterie.gate.manage import status_of
-from coterie.gate.run import without_core_dumps
+from coterie.gate.run import as_before, without_core_dumps
 from coterie.gate.windows import DAY
 from coterie.steps import PrepareStep
 
@@ -54,8 +54,7 @@ def append_night(
     without_core_dumps()
     before = states.read(state, header_only=True)
     if before is not None:  # columns are guessed in the first night, for all
-        columns = (reading or {}).get("columns") or before[0]["settings"].get("columns", {})
-        reading = {**(reading or {}), "columns": columns, "guess": False}
+        reading = as_before(reading or {}, before[0]["settings"])
     try:
         as_read = verbs.read(list(paths), **(reading or {}))
     except NoRowsError:

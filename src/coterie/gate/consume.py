@@ -20,6 +20,7 @@ import polars as pl
 from coterie import verbs
 from coterie.errors import CoterieError, InputError
 from coterie.gate.gate import Gate
+from coterie.gate.run import refuse_steps
 from coterie.steps import DEFAULT, StepLike, steps_of
 
 _BATCH = 20_000
@@ -67,6 +68,7 @@ def consume(
     messages of a window that it has ended may still come.
     """
     prepared, committed, heard = steps_of(steps), time.monotonic(), time.monotonic()
+    refuse_steps(prepared)
     for pieces in _batches(messages, batch):
         _count(gate, pieces, prepared)
         if pieces:

@@ -1,9 +1,10 @@
 """Following: whole lines of files that grow, are rotated or cut, and of streams; and where in them a gate is.
 
-A place is the file's number (device and inode), how many bytes of it were read, and a mark of how it begins under the
-key of the window: where the mark is another one, the file was cut and has grown again. A file that was rotated while
-nobody read is looked for beside the path by its number, and read to its end first, then those that were rotated after
-it. Compressed files are never looked at: rotation must rename first and compress later (`delaycompress`).
+A place is the file's number (device and inode), how many bytes of it were read, and a mark of how it begins under a key
+of the gate: where the mark is another one, the file was cut and has grown again, and where nobody can compare it, the
+file is read from its beginning. A file that was rotated while nobody read is looked for beside the path by its number,
+and read to its end first, then those that were rotated after it. Compressed files are never looked at: rotation must
+rename first and compress later (`delaycompress`).
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ class FileLines:
         self._name = str(path.absolute())
         self.lost = False
         """Whether the file that was read before is gone."""
+        self.unsure = False
+        """Whether nobody can tell if it is the file that was read before; it is read from its beginning then."""
         self._queue = self._files(place, mark)
         self._stream: IO[bytes] | None = None
         self._offset, self._header, self._begin, self._number = 0, b"", b"", ""
@@ -81,44 +84,58 @@ class FileLines:
             path, offset = self._queue.pop(0)
             last = not self._queue
             self._open(path, offset)
-            yield from self._read(whole=not (last and self.follow))
-            while last and self.follow:
-                if self._was_cut():
+            if not (last and self.follow):
+                yield from self._read(whole=True)
+                continue
+            while True:
+                if self._was_cut():  # looked at before each read: what stands at the old place is the middle of a line
                     self._open(self.path, 0)
-                elif self._was_rotated():
+                yield from self._read(whole=False)
+                if self._was_rotated():
                     yield from self._read(whole=True)
                     self._open(self.path, 0)
                 else:
                     yield None
-                yield from self._read(whole=False)
 
     def _files(self, place: Mapping[str, Any] | None, mark: Mark | None) -> list[tuple[Path, int]]:
         """The files to read, oldest first, and where to begin in each."""
         if place is None:
             return [(self.path, 0)]
-        number, offset = place["file"], int(place["offset"])
-        there = self.path.exists() and _number(self.path) == number
-        if there and self.path.stat().st_size >= offset and _begins_alike(self.path, place, mark):
-            return [(self.path, offset)]
-        if there:  # cut
-            return [(self.path, 0)]
+        number = place["file"]
+        if self.path.exists() and _number(self.path) == number:
+            return [(self.path, self._offset_in(self.path, place, mark))]
         beside = [
             file for file in self.path.parent.iterdir()
             if file.name.startswith(self.path.name) and file != self.path and file.is_file()
         ]  # fmt: skip
-        old = next((file for file in beside if _number(file) == number), None)
+        old = next((file for file in beside if _number(file) == number and compression(file) is None), None)
         self.lost = old is None
         if old is None:
             return [(self.path, 0)]
         since = old.stat().st_mtime_ns
         newer = [f for f in beside if f != old and f.stat().st_mtime_ns > since and compression(f) is None]
-        return [(old, offset), *((f, 0) for f in sorted(newer, key=lambda f: f.stat().st_mtime_ns)), (self.path, 0)]
+        return [
+            (old, self._offset_in(old, place, mark)),
+            *((f, 0) for f in sorted(newer, key=lambda f: f.stat().st_mtime_ns)),
+            (self.path, 0),
+        ]
+
+    def _offset_in(self, path: Path, place: Mapping[str, Any], mark: Mark | None) -> int:
+        """Where to go on in a file that has the number of a place: at its beginning unless it begins as it did."""
+        offset = int(place.get("offset", 0))
+        if not 0 < offset <= path.stat().st_size:
+            return 0
+        if mark is None or place.get("mark") is None:
+            self.unsure = True
+            return 0
+        with path.open("rb") as stream:
+            return offset if mark(stream.read(int(place["marked"]))) == place["mark"] else 0
 
     def _open(self, path: Path, offset: int) -> None:
         self._close()
         self._stream = path.open("rb")
         self._number = _number_of(os.fstat(self._stream.fileno()))
-        self._begin, self._header, self._offset = b"", b"", offset
+        self._begin, self._header, self._offset = self._stream.read(_FIRST), b"", offset
 
     def _read(self, whole: bool) -> Iterator[Lines]:
         """Lines up to the end of the file; `whole`: the last one also where nothing ends it."""
@@ -151,7 +168,11 @@ class FileLines:
             self._stream = None
 
     def _was_cut(self) -> bool:
-        return self._stream is not None and os.fstat(self._stream.fileno()).st_size < self._offset
+        """Whether the file is shorter than what was read, or begins in another way: then it has grown again."""
+        if self._stream is None:
+            return False
+        handle, begin = self._stream.fileno(), self._begin[: self._offset]
+        return os.fstat(handle).st_size < self._offset or os.pread(handle, len(begin), 0) != begin
 
     def _was_rotated(self) -> bool:
         with suppress(FileNotFoundError):
@@ -200,14 +221,6 @@ def _header(stream: IO[bytes], offset: int) -> bytes:
         found = line if line.startswith(b"#Fields:") else found
         line = stream.readline(LONGEST_LINE)
     return found
-
-
-def _begins_alike(path: Path, place: Mapping[str, Any], mark: Mark | None) -> bool:
-    """Whether a file begins as it did; where nobody can tell, it does."""
-    if "mark" not in place or mark is None:
-        return True
-    with path.open("rb") as stream:
-        return mark(stream.read(int(place["marked"]))) == str(place["mark"])
 
 
 def _number(path: Path) -> str:

@@ -119,7 +119,9 @@ class Gate:
         self.position: dict[str, Any] = {}
         """Where the input is, as whoever offers rows calls it; kept in the snapshot."""
         self.marks: Callable[[Callable[[bytes], str]], Mapping[str, Any]] | None = None
-        """What a reader adds to the position when a snapshot is made, with a hash under the key of the window."""
+        """What a reader adds to the position when a snapshot is made, with a hash under a key."""
+        self._place_key: Key | None = None
+        """The key of these hashes. It outlives windows: a file may be cut after its window has ended."""
         self._window: Window | None = None
         self._part: int | None = None
         self._listed: list[Part] = []
@@ -316,7 +318,7 @@ class Gate:
         if ends:
             self._window = None
         if self._window is None and opens:
-            self._window = self._begun(self.schedule.window_of_parts(part))
+            self._window = self._opened(self.schedule.window_of_parts(part), Key.new())
         if self._part is None or part > self._part:
             self._part = part
             self._look()
@@ -324,14 +326,6 @@ class Gate:
     def _look(self) -> None:
         held, opened = (0, 0) if self._window is None else self._window.tables[QUERY].census
         self.at_part = {"held": held, "open": opened}
-
-    def _begun(self, number: int) -> Window:
-        """A window with a new key. Marks in the position are of the old one, and would tell of a file that was cut."""
-        self.position = {
-            name: {key: value for key, value in place.items() if key != "mark"} if isinstance(place, dict) else place
-            for name, place in self.position.items()
-        }
-        return self._opened(number, Key.new())
 
     def _opened(self, number: int, key: Key, blobs: Mapping[str, Any] | None = None) -> Window:
         tables = []
@@ -393,16 +387,17 @@ class Gate:
         if self._part is None and not self.position:
             return
         window = self._window
-        known = self._keys.read()
-        if window is not None and window.key.name not in known:
-            self._keys.write([*known.values(), window.key])
         self.mark_place()
+        known, needed = self._keys.read(), self._needed_keys()
+        if not needed.keys() <= known.keys():  # before the snapshot that needs them; others go once it is on the disk
+            self._keys.write([*{**known, **needed}.values()])
         listed = [*self._listed, *self._new]
         audits = [] if self._audit is None else self._audit.stage()
         held, opened = (0, 0) if window is None else window.tables[QUERY].census
         header = {
             "about": self._about,
             "key": None if window is None else window.key.name,
+            "place_key": None if self._place_key is None else self._place_key.name,
             "window_number": None if window is None else window.number,
             "window_from": None if window is None else self.schedule.start(window.number),
             "part": self._part,
@@ -423,26 +418,32 @@ class Gate:
         if self._audit is not None:
             self._audit.publish()
         self._listed, self._new = listed, []
-        self._keep_only(None if window is None else window.key)
+        self._destroy_other_keys()
         self.changed = False
 
     def mark_place(self) -> None:
         """Add what the reader says about its place, such as how the file begins."""
-        if self._window is not None and self.marks is not None:
-            self.position = {**self.position, **self.marks(self._window.key.mark)}
+        if self.marks is not None:
+            self._place_key = self._place_key or Key.new()
+            self.position = {**self.position, **self.marks(self._place_key.mark)}
 
-    def _keep_only(self, key: Key | None) -> None:
+    def _needed_keys(self) -> dict[str, Key]:
+        keys = (self._place_key, None if self._window is None else self._window.key)
+        return {key.name: key for key in keys if key is not None}
+
+    def _destroy_other_keys(self) -> None:
         """Destroy the keys of windows that have ended."""
-        if key is None:
+        needed = self._needed_keys()
+        if not needed:
             self._keys.destroy()
-        elif set(self._keys.read()) != {key.name}:
-            self._keys.write([key])
+        elif self._keys.read().keys() != needed.keys():
+            self._keys.write([*needed.values()])
 
     def _resume(self) -> None:
         self._keys.sweep()
-        found = self._state.load()
+        found, keys = self._state.load(), self._keys.read()
         if found is None:
-            if self._keys.read():  # made for this state, and its first snapshot never was
+            if keys:  # made for this state, and its first snapshot never was
                 self._keys.destroy()
             self.parts.settle([])
             return
@@ -457,6 +458,7 @@ class Gate:
             self._window = self._opened(header["window_number"], self._keys.needed(header["key"]), blobs)
             for what, tag, item, page in orjson.loads(blobs["texts"]):
                 self._window.texts[what][int(tag, 16)] = (item, page)
+        self._place_key = keys.get(str(header.get("place_key")))
         self._part, self._next = header["part"], header["next"]
         self.position = header["position"]
         self.counts = Counts(**header["counts"])
@@ -466,7 +468,7 @@ class Gate:
         self.parts.list(self._listed)
         if self._audit is not None:
             self._audit.settle(header["audits"])
-        self._keep_only(None if self._window is None else self._window.key)
+        self._destroy_other_keys()
         self._look()
 
     def rotate(self) -> None:
@@ -475,7 +477,7 @@ class Gate:
         if self._window is None:
             return
         self._close_part(self._window, ended=True)
-        self._window = self._begun(self._window.number)
+        self._window = self._opened(self._window.number, Key.new())
         self.commit()
 
     @property
@@ -502,8 +504,10 @@ class Gate:
 
     @property
     def mark(self) -> Callable[[bytes], str] | None:
-        """The hash under the key of the window; None where there is none."""
-        return None if self._window is None else self._window.key.mark
+        """The hash of places that were read; None where its key is gone, so that nobody can compare."""
+        if self._place_key is None and self._window is not None:
+            return self._window.key.mark  # of a state whose marks were made under the key of its window
+        return None if self._place_key is None else self._place_key.mark
 
     def close(self, keep_open: bool = False) -> None:
         """Count what is buffered, close what is due, put everything on the disk and let others have the state.

@@ -1,6 +1,9 @@
 """Keys of the gate: random, one set for each window, in a file that only its owner may read; destroyed with the window.
 
-While a window ends, the file holds two of them for a moment: the old one until the snapshot no longer needs it. The
+A further one is for the marks of how files begin (`follow`). It outlives windows, because a log may be cut after its
+window has ended, and the gate must notice.
+
+While a window ends, the file holds two sets for a moment: the old one until the snapshot no longer needs it. The
 bytes of a key that is no longer needed are overwritten before its file goes. What a disk or a backup keeps beyond that
 is out of our reach: keep the file on a disk without copies, best in memory (`/dev/shm`, `/run`).
 """

@@ -27,6 +27,7 @@ from coterie import verbs
 from coterie.core.shapes import QUERIES
 from coterie.errors import CoterieError
 from coterie.gate.gate import Gate
+from coterie.gate.run import refuse_steps
 from coterie.gate.windows import now
 from coterie.steps import DEFAULT, StepLike, steps_of
 
@@ -50,6 +51,7 @@ class Feed:
     ) -> None:
         self._gate, self._pause, self._every = gate, pause, commit_every
         self._steps = steps_of(steps)
+        refuse_steps(self._steps)
         self._queue: queue.Queue[tuple[str | None, str, datetime]] = queue.Queue(length)
         self._ending = threading.Event()
         self.dropped = 0

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from coterie.formats.table import kind_of as kind_of_table
 from coterie.gate import state as states
 from coterie.gate.follow import FileLines, Lines, StreamLines, is_stream, is_whole, wait
 from coterie.gate.gate import Gate
-from coterie.steps import PrepareStep, spelled
+from coterie.steps import PrepareStep, looks_at, spelled
 
 Note = Callable[[str], None]
 Marks = Callable[[Callable[[bytes], str]], Mapping[str, Any]]
@@ -44,11 +44,6 @@ _SOONEST = 1.0  # seconds between two snapshots
 _FIELDS = b"#Fields:"
 _ASKED = 200  # rows after which it is asked whether a field that nobody named names people
 _COST = 10  # how many times as long as a snapshot takes is worked before the next one
-_SEVERAL_ROWS = {
-    "events": "merges rows of one moment",
-    "sample": "draws among all users",
-    "drop_bots": "looks at all requests of a visitor, unless you say drop_bots(robots_txt=false)",
-}
 
 
 def _silent(_text: str) -> None: ...
@@ -131,9 +126,8 @@ class Reader:
         return lines.header if is_header and not lines.data.startswith(lines.header) else b""
 
     def fix(self, settings: Mapping[str, Any]) -> None:
-        """From now on read the columns that were read first: rows that come later must not change who is counted."""
-        columns = self.reading.get("columns") or settings.get("columns", {})
-        self.reading = {**self.reading, "columns": columns, "guess": False}
+        """From now on read as before."""
+        self.reading = as_before(self.reading, settings)
 
     @contextmanager
     def _in_memory(self, data: bytes) -> Iterator[Path]:
@@ -164,8 +158,15 @@ def _first(line: bytes) -> str:
 
 
 def _options(reading: Mapping[str, Any]) -> formats.Options:
-    known = {name: reading[name] for name in ("columns", "user_field", "date", "query_param") if reading.get(name)}
-    return formats.Options(**known)
+    known = (each.name for each in fields(formats.Options))
+    return formats.Options(**{name: reading[name] for name in known if reading.get(name)})
+
+
+def as_before(reading: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Read with the columns that were read first: rows that come later must not change who is counted."""
+    named = reading.get("format")
+    found = settings.get("columns", {}) if named is None or "columns" in formats.takes_of(named) else {}
+    return {**reading, "columns": {**found, **(reading.get("columns") or {})}, "guess": False}
 
 
 def run_gate(
@@ -192,12 +193,17 @@ def run_gate(
     """Run a gate over logs, or along one; returns its numbers. `steps` are those of the user; see the command."""
     without_core_dumps()
     refuse_steps(steps)
+    reading = reading or {}
     files = [str(path) for path in expand(paths)]
     if (follow or any(map(is_stream, files))) and len(files) > 1:
         raise ParameterError("One growing file or stream at a time: give one LOG, or leave out --follow.")
-    if (reading or {}).get("query_param") == AUTO:
+    if reading.get("query_param") == AUTO:
         raise ParameterError("A gate sees a log piece by piece and cannot guess the parameter: say --query-param NAME.")
-    reader = Reader(reading=reading or {}, steps=steps)
+    if reading.get("details"):
+        raise ParameterError("Parts have no further details. Leave out --details.")
+    if reading.get("format"):
+        _options(reading).refuse_unused(str(reading["format"]), "The log")
+    reader = Reader(reading=reading, steps=steps)
     peeked = _peek(files, reader)
     about: dict[str, Any] = {
         "state": state, "output": output, "key": key, "k": k, "window": window, "flush": flush, "rest": rest,
@@ -223,12 +229,13 @@ def _peek(files: Sequence[str], reader: Reader) -> str | None:
 
 
 def refuse_steps(steps: Sequence[PrepareStep]) -> None:
-    """Refuse steps that look at several rows: the gate sees each row once, and alone."""
+    """Refuse steps that look at several rows: the gate sees each row once, in pieces of any size."""
     for step in steps:
-        name = spelled(step)
-        reason = _SEVERAL_ROWS.get(name.partition("(")[0])
-        if reason and not (name.startswith("drop_bots") and not getattr(step, "robots_txt", True)):
-            raise ParameterError(f"The step {name} {reason}: a gate sees each row once. Leave it out.")
+        if looks_at(step) != "rows":
+            raise ParameterError(
+                f"The step {spelled(step)} looks at several rows of the log: a gate sees each row once, and alone. "
+                f"Leave it out, or use coterie append, which reads whole nights."
+            )
 
 
 def without_core_dumps() -> None:
@@ -317,6 +324,12 @@ class Runner:
                     f"The file that was read before is no longer beside {path}. What was in it behind the last "
                     f"snapshot is lost: let rotation compress later (delaycompress)."
                 )
+            if lines.unsure:
+                self.note(
+                    f"Cannot tell whether {path} is the file that was read before: the mark of how it began, or the "
+                    f"key of that mark, is missing. It is read again from its beginning: rows of a window that is "
+                    f"still open count twice."
+                )
         heard = time.monotonic()
         for chunk in lines:
             if chunk is None:
@@ -339,6 +352,7 @@ class Runner:
         gate = self._open(log.shape) if log is not None else self.gate
         if gate is None:
             return
+        self._know_file(gate, chunk.position)
         gate.marks = marks
         if log is not None and log.shape is not gate.shape:  # such as lines of JSON with other fields
             bad += int(log.frame.select(pl.len()).collect().item())
@@ -350,6 +364,17 @@ class Runner:
         else:
             gate.go_on_to(chunk.position)
         self._commit_if_due()
+
+    def _know_file(self, gate: Gate, position: Mapping[str, Any]) -> None:
+        """Put the number of a new file on the disk before any row of it counts.
+
+        A gate that is killed before its next snapshot then finds the file by its number, also if it was rotated.
+        """
+        for name, place in position.items():
+            if isinstance(place, Mapping) and gate.position.get(name, {}).get("file") != place["file"]:
+                gate.marks = None  # the reader is further on, behind rows that are not counted yet
+                gate.go_on_to({name: {**place, "offset": 0}})
+                self._commit()
 
     def _read_whole(self, path: Path) -> None:
         """A file that polars reads as a whole; the place in it is a number of rows."""

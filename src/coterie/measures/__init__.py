@@ -21,6 +21,7 @@ it. Importing this package is cheap, because the command line does so to know it
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, cast
@@ -29,6 +30,7 @@ from coterie.core import registry
 from coterie.errors import ParameterError
 
 if TYPE_CHECKING:
+    from coterie.core.log import Log
     from coterie.core.scores import Figure, Finding, Score, Weighed
     from coterie.measures.comparison import Comparison
 
@@ -67,6 +69,14 @@ def names_of_all(given: Collection[str] = ()) -> list[str]:
         for name in registry.names("measures")
         if not getattr(load(name), "by_name_only", False) or load(name).needs & set(given)
     ]
+
+
+def seed_for(log: Log) -> int:
+    """Whom attacks are tried on, where no seed is given: it follows from the log, so that a page can be made again.
+
+    Names in releases never depend on it.
+    """
+    return int.from_bytes(hashlib.sha256(f"measuring {log.digest}".encode()).digest()[:16], "little")
 
 
 def effort(name: str) -> int:

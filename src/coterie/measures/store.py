@@ -32,7 +32,7 @@ from coterie.writing.targets import placed
 if TYPE_CHECKING:
     from coterie.measures.comparison import Comparison
 
-FORMAT = 2
+FORMAT = 3
 OFF = "off"
 
 
@@ -115,5 +115,9 @@ def default_store(asked_for: bool = True) -> Store | None:
     place = os.environ.get("COTERIE_CACHE", "")
     if not asked_for or place == OFF:
         return None
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Store(Path(place) if place else caches / "coterie")
+    if place:
+        return Store(Path(place))
+    try:
+        return Store(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "coterie")
+    except RuntimeError:  # nobody knows where the home of this user is
+        return None

@@ -66,7 +66,7 @@ def kind_of(comparison: Comparison) -> str:
     if isinstance(told, str) and told in _KINDS:
         return _KINDS[told]
     names = comparison.names
-    if names.is_empty():
+    if names.is_empty() or comparison.released["subject"].null_count():
         return ROW
     return SESSION if names["original"].is_duplicated().any() else PERSON
 

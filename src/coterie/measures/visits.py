@@ -29,12 +29,12 @@ from coterie.text.hosts import host_of
 Tables = dict[str, pl.DataFrame]
 VALUE, N = "value", "n"
 TABLES = ("pages", "landing", "referrers", "hours", "browsers", "lengths", "paths")
-_COUNTED_AS = {"pairs": "paths", "days": "hours"}  # what releases of counts call some of them
 _COUNTED_AS = {"pairs": "paths", "days": "hours"}  # tables of counts that have another name there
 _REFERRER, _AGENT = "referrer", "agent"
 _NEXT = " \u2192 "  # between two pages
 _HOUR = 3_600_000_000  # microseconds
-_BROWSER_OF_LABEL = r"^([^/(]+?)(?:/\S+)?(?: \(.*)?$"
+_SYSTEM = r" ?\([^(]*\)$"  # what follows a browser in a label
+_VERSION = r"/[^/]*$"
 
 
 def require_visits(comparison: Comparison) -> None:
@@ -44,13 +44,14 @@ def require_visits(comparison: Comparison) -> None:
 
 
 def clicks(log: Log, browsers: Sequence[str] = ()) -> pl.DataFrame:
-    """name, page, time, position, host, browser of all rows; what the log does not have is null.
+    """name, page, time, position, row, host, browser of all rows; what the log does not have is null.
 
     `browsers` are labels that may stand in place of agents.
     """
     shape = log.shape
     wanted = {"name": shape.subject, "page": shape.item, "time": shape.time, "position": shape.position}
     wanted |= {name: name if name in shape.released else "" for name in (_REFERRER, _AGENT)}
+    wanted["row"] = "row" if log.in_lines and "row" in log.frame.collect_schema() else ""
     columns = {new: pl.col(old) if old else pl.lit(None, _type(shape, new)) for new, old in wanted.items()}
     rows = log.frame.select(**columns).collect(engine="streaming")
     hosts = rows.select(_REFERRER).drop_nulls().unique()
@@ -66,11 +67,19 @@ def _type(shape: Shape, name: str) -> pl.DataType | type[pl.DataType]:
 
 
 def _browsers(agents: pl.Series, labels: Sequence[str]) -> pl.Series:
-    """The family of browsers that each agent names, or is: `firefox`, `firefox/120 (windows 10)`."""
+    """The family of browsers that each agent names, or is: `firefox`, `firefox/120 (windows 10)`.
+
+    A family may have a slash of its own, so the longest spelling that is a label counts.
+    """
     parsed = parse_browsers(agents)
-    said = agents.str.extract(_BROWSER_OF_LABEL)
-    is_label = said.is_in([*labels, OTHER]) if labels else pl.Series([False] * agents.len(), dtype=pl.Boolean)
-    return parsed.zip_with(~is_label, said).alias("browser") if agents.len() else parsed.alias("browser")
+    if not labels:
+        return parsed
+    text = pl.col(_AGENT)
+    browser = text.str.replace(_SYSTEM, "")
+    families = [*labels, OTHER]
+    spellings = (text, browser, browser.str.replace(_VERSION, ""))
+    label = pl.coalesce(*(pl.when(each.is_in(families)).then(each) for each in spellings), pl.lit(parsed))
+    return agents.to_frame(_AGENT).select(browser=pl.when(browser != "").then(label)).to_series()
 
 
 def is_coarse(rows: pl.DataFrame) -> bool:
@@ -124,8 +133,11 @@ def counted_tables(counts: Log) -> Tables:
 
 
 def with_visits(rows: pl.DataFrame, minutes: int) -> pl.DataFrame:
-    """Rows that have a name, numbered by visit, in order: a new one begins after a pause."""
-    ordered = rows.drop_nulls("name").sort("name", "time", "page")
+    """Rows that have a name, numbered by visit, in order: a new one begins after a pause.
+
+    Pages of one second are in the order of their lines; in a release, which has none, in that of the alphabet.
+    """
+    ordered = rows.drop_nulls("name").sort("name", "time", "row", "page")
     pause = (pl.col("time") - pl.col("time").shift(1)).dt.total_microseconds() > minutes * 60_000_000
     begins = (pl.col("name") != pl.col("name").shift(1)).fill_null(True) | pause.fill_null(False)
     return ordered.with_columns(begins.cum_sum().alias("visit"))

@@ -14,8 +14,8 @@ Differs:
     - A path that fewer than k visitors asked for is cut to its longest beginning (`/a/*`) that k visitors share, unless
       `paths = exact`, which leaves it out.
     - A page that follows itself counts once; a row without a time is a visit of its own.
-    - Pages are ordered by time, and by path where times are equal: of two pages that were requested in the same second,
-      nobody knows which came first.
+    - Pages of one second are in the order of their lines. On a cluster, where lines have no order, different pages of
+      one second are not in one visit: each is a visit of its own.
     - Address, agent, referrer, method, status and size are never released: the release has a shape of its own.
 
 Cost: one sort of the log, and one pass over it for each length of a sequence. Memory: five numbers for each row, and
@@ -46,7 +46,7 @@ from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.progress import Counted
 from coterie.core.run import Run
 from coterie.core.shapes import REPLACE, SEQUENCES, VISITS, Shape
-from coterie.promises.sequence_k_anonymity import SequenceKAnonymity
+from coterie.promises.sequence_k_anonymity import LINES, TIMES, SequenceKAnonymity
 
 if TYPE_CHECKING:
     from coterie.models.walks import Sequences, Visits
@@ -78,8 +78,9 @@ class CommonVisits:
     def promises(self, facts: Facts) -> tuple[SequenceKAnonymity, ...]:
         """At least k visitors behind each released sequence of pages."""
         enough_subjects("common_visits", self.k, facts)
+        order = LINES if facts.in_lines else TIMES
         minutes = facts.session_minutes
-        return (SequenceKAnonymity(k=self.k, paths=self.paths, days=self.days, session_minutes=minutes),)
+        return (SequenceKAnonymity(k=self.k, paths=self.paths, days=self.days, session_minutes=minutes, order=order),)
 
     def learn(self, log: Log, run: Run) -> Visits:  # noqa: ARG002 (it draws nothing)
         """Step 1: visits, and the order of what was asked for in each."""

@@ -16,8 +16,8 @@ Differs:
       `hours` are not released together: one gives totals of the other.
     - Where the lines left out of a table would be those of fewer than k visitors, the smallest line that would stay is
       left out with them: otherwise a total that somebody knows would tell what they did.
-    - Pages are ordered by time, and by path where times are equal. A page that follows itself makes no pair, but counts
-      in the length of a visit.
+    - Pages are ordered by time, and those of one second by their lines. A page that follows itself makes no pair, but
+      counts in the length of a visit.
     - Rows without a visitor count nowhere, and rows without a time in no table about visits or hours. Requests without
       a referrer, an agent or a time count as left out of the tables about these, and of `lengths`: other tables tell
       how many there are.

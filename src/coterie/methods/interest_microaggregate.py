@@ -82,7 +82,7 @@ from coterie.apply.profiles import (
 from coterie.core import registry
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
-from coterie.core.params import Choice, File, Late, Range, check_params
+from coterie.core.params import Choice, File, Late, Range, With, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.promise import Promise
 from coterie.core.run import Run
@@ -98,6 +98,7 @@ if TYPE_CHECKING:
 
 NO_TOPICS = "none"
 NO_EMBEDDING = "none"
+_BY_INTERESTS = With("partition", "random", is_not=True)
 _EMBEDDINGS = Choice(NO_EMBEDDING, *registry.names("embeddings"))
 
 
@@ -119,6 +120,7 @@ class InterestMicroaggregate:
     dimensions: Annotated[
         int,
         Range(1, 512),
+        _BY_INTERESTS,
         "directions of meaning that are learned from the log; users are compared by all, by half and by a quarter",
     ] = 128
     hosts: Annotated[
@@ -126,7 +128,9 @@ class InterestMicroaggregate:
         Choice("auto", "off"),
         "hosts of clicked pages count as words, at half weight, where the log has them; or they do not",
     ] = "auto"
-    size_weight: Annotated[float, Range(0, 1), "how much users with unlike numbers of rows are kept apart"] = 0.1
+    size_weight: Annotated[
+        float, Range(0, 1), _BY_INTERESTS, "how much users with unlike numbers of rows are kept apart"
+    ] = 0.1
     publish: Publish = PHRASES
     phrase_users: Users = AS_MANY_AS_K
     attrs: Annotated[
@@ -145,6 +149,7 @@ class InterestMicroaggregate:
     sensitive_share: Annotated[
         float,
         Range(0, 1),
+        With("sensitive", NO_TOPICS, is_not=True),
         "topics that this share of all users have, or more, may be shared",
     ] = 0.5
     partition: Annotated[

@@ -55,7 +55,7 @@ import polars as pl
 from coterie import models, taxonomies
 from coterie.apply.documents import SEEDS, common_terms, least_documents, subsumers, under_names
 from coterie.core.log import Log
-from coterie.core.params import Choice, Late, Range, check_params
+from coterie.core.params import Choice, Late, Range, With, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import GROUPS, TERMS, Shape
@@ -89,19 +89,27 @@ class MicroaggregateDocuments:
         float,
         Range(0, 1),
         Late(),
-        "with publish = common: the share of a group's documents that must have a term; always at least two of them",
+        With("publish", "common"),
+        "the share of a group's documents that must have a term; always at least two of them",
     ] = 0.5
-    dimensions: Annotated[int, Range(1, 512), "directions of meaning by which documents are compared (LSA)"] = 100
+    dimensions: Annotated[
+        int,
+        Range(1, 512),
+        With("groups", "random", is_not=True),
+        "directions of meaning by which documents are compared (LSA)",
+    ] = 100
     centre: Annotated[
         str,
         Choice("all", "sample"),
         Late(),
-        "with groups = wordnet: the average of documents is made of all that are left, or of the first ten, faster",
+        With("groups", "wordnet"),
+        "the average of documents is made of all that are left, or of the first ten, faster",
     ] = "all"
     block_documents: Annotated[
         int,
         Range(0),
-        "with groups = wordnet: documents compared with each other, at least 2k; 0: all up to 2000, 1000 above",
+        With("groups", "wordnet"),
+        "documents compared with each other, at least 2k; 0: all up to 2000, 1000 above",
     ] = 0
 
     accepts: ClassVar[tuple[Shape, ...]] = (TERMS,)

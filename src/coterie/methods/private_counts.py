@@ -56,7 +56,7 @@ from coterie.models import private_items
 from coterie.models.private_selection import Pairs, counted, length_prior, no_prior, pairs_of, picked, select
 from coterie.models.private_tables import Budget, Cells, Stage, Tables, cells_of, evidence_of, tables_of
 from coterie.promises.differential_privacy import DifferentialPrivacy
-from coterie.steps import name_in, step_of
+from coterie.steps import looks_at, name_in, step_of
 
 POPULATION, UNKNOWN = "population", "unknown"
 _TENTH = 10  # delta is 1 / (10 × population) unless given
@@ -309,7 +309,7 @@ def _items(log: Log, run: Run, of_rows: Callable[[Log], pl.LazyFrame]) -> pl.Laz
 
 def _looks_across(step: str) -> bool:
     """Whether what a prepare step leaves of one user depends on others; the proof is about one user's own rows."""
-    return getattr(step_of(step), "across_subjects", False)
+    return looks_at(step_of(step)) == "log"
 
 
 def _with_interval(rows: pl.DataFrame, numbers: Ints, variance: int, least: int) -> pl.LazyFrame:

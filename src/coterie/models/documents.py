@@ -27,7 +27,7 @@ from coterie.core.arrays import Flags, Ints, Masks, offsets
 from coterie.core.log import Log
 from coterie.core.progress import Counted
 from coterie.core.run import Run
-from coterie.core.shapes import TERMS
+from coterie.core.shapes import TERMS, sum_in_order
 from coterie.core.threads import in_threads
 from coterie.errors import InputError, InternalError
 from coterie.kernels import grouping
@@ -71,7 +71,7 @@ class Meanings:
         number = np.repeat(np.arange(len(commons)), [common.node.size for common in commons])
         names = self.tree.names.gather(self.concept[nodes]).alias(TERM)
         table = pl.DataFrame([pl.Series("number", number), names, pl.Series(WEIGHT, weights)])
-        return table.group_by("number", TERM).agg(pl.col(WEIGHT).sort().sum()).sort("number", -pl.col(WEIGHT), TERM)
+        return table.group_by("number", TERM).agg(sum_in_order(WEIGHT)).sort("number", -pl.col(WEIGHT), TERM)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -1,8 +1,9 @@
 """Walks: the visits of a website's visitors, page after page, and the sequences of pages that many of them walked.
 
 A visit ends after a pause, as the prepare step `sessions` numbers them, or after half an hour. Within a visit pages
-stand in the order of their times, at equal times in that of their paths; a page that follows itself counts once. A row
-without a time is a visit of its own. Rows without a visitor are left out.
+stand in the order of their times, and of their lines within one second; a page that follows itself counts once. On a
+cluster, where rows are in no order, each of several pages of one second is a visit of its own: nobody knows which of
+them came first. So is a row without a time. Rows without a visitor are left out.
 
 What is held: numbers of each row, the distinct visitors and the distinct paths.
 """
@@ -94,10 +95,10 @@ def visits(log: Log) -> Visits:
     for name, values in ((VISITOR, visitors), (ITEM, paths)):
         numbers = values.to_frame().with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias(f"_{name}"))
         rows = rows.join(numbers.lazy(), on=name).drop(name).rename({f"_{name}": name})
-    order = [VISITOR, *([_SESSION] if numbered else []), _WHEN, ITEM, _ROW]
+    order = [VISITOR, *([_SESSION] if numbered else []), _WHEN, *([] if log.in_lines else [ITEM]), _ROW]
     table = rows.collect(engine="streaming").sort(order)
     time = table[_WHEN].cast(pl.Int64).fill_null(_NO_TIME).to_numpy()
-    visitor = table[VISITOR].to_numpy()
+    visitor, path = table[VISITOR].to_numpy(), table[ITEM].to_numpy()
     unknown = time == _NO_TIME
     if numbered:
         paused = np.diff(table[_SESSION].fill_null(0).to_numpy().astype(np.int64)) != 0
@@ -105,15 +106,28 @@ def visits(log: Log) -> Visits:
         paused = np.diff(time) > session_minutes(log) * 60_000_000
     begins = np.append(np.ones(min(1, time.size), np.bool_), (np.diff(visitor) != 0) | paused)
     begins[1:] |= unknown[1:] | unknown[:-1]
+    if not log.in_lines:
+        begins |= _next_to_a_crowded_second(visitor, time, path)
     return Visits(
         visitors=visitors,
         paths=paths,
         row=table[_ROW].to_numpy(),
         visitor=visitor,
-        path=table[ITEM].to_numpy(),
+        path=path,
         day=np.where(unknown, NO_DAY, time // _MICROSECONDS_A_DAY).astype(np.int32),
         begins=begins,
     )
+
+
+def _next_to_a_crowded_second(visitor: Short, time: Ints, path: Short) -> Flags:
+    """Where another page begins that was, or whose predecessor was, one of several pages of one second."""
+    later = (np.diff(visitor) != 0) | (np.diff(time) != 0)
+    other = np.diff(path) != 0
+    second = np.append(np.zeros(min(1, time.size), np.int64), np.cumsum(later))
+    crowded = np.zeros(time.size, np.bool_)
+    crowded[second[1:][other & ~later]] = True
+    crowded = crowded[second]
+    return np.append(np.zeros(min(1, time.size), np.bool_), (later | other) & (crowded[1:] | crowded[:-1]))
 
 
 def pages_of(visited: Visits, k: int) -> pl.DataFrame:

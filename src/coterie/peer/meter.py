@@ -5,8 +5,12 @@ Queries are sets of keywords. For a query q and the author's earlier ones q_1 ..
     s_i = |q ∩ q_i| / √(|q| |q_i|), in ascending order
     S = s_1, then S ← α s_i + (1 - α) S for i = 2 .. n, α = 0.6
 
-Of 1,000 real users of AOL's log, an engine that knew the past named the author of 68 % of queries with S of 0.5 and
-more, and of 4 % of the others. Earlier queries are those that left this machine since the process began, at most the
+How often an engine that knows the past names the author depends on the way of a query. From one's own address it need
+not guess. Through friends, it named the author of 97 % of queries with S of 0.5 and more, and of 35 % of the others:
+
+    coterie simulate aol_clicks_users.tsv.gz --protocol friends --choice sticky_query --measure simattack --seed 7
+
+Earlier queries are those that left this machine since the process began, at most the
 last 5,000; they are kept in memory, as words, unless the user names a file for them.
 """
 
@@ -26,6 +30,8 @@ from coterie.text.single import keywords_of
 
 ALPHA = 0.6
 POINTS_AT_AUTHOR = 0.5
+NAMED_POINTING, NAMED_OTHERS = 97, 35
+"""Percent of searches through friends whose author was named, of 432 users of AOL's log with ten friends each."""
 MOST = 5_000
 _COUNTED = 40  # 0.4 to the power of 40 is nothing
 

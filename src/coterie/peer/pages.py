@@ -15,7 +15,7 @@ from markupsafe import Markup
 from coterie.peer.counts import SAID
 from coterie.peer.links import LONGEST_QUERY
 from coterie.peer.memory import Answer
-from coterie.peer.meter import POINTS_AT_AUTHOR
+from coterie.peer.meter import NAMED_OTHERS, NAMED_POINTING, POINTS_AT_AUTHOR
 from coterie.peer.results import Result
 
 _STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
@@ -82,7 +82,7 @@ def results_page(
         "again_says": says,
         "score": f"{score:.2f}",
         "points": score >= POINTS_AT_AUTHOR,
-        "meaning": _meaning(score, remembered),
+        "meaning": _meaning(score, answer, remembered),
         "opened": _shown(opened, hrefs) if remembered and opened else None,
         "results": [_shown(result, hrefs) for result in answer.results],
     }
@@ -95,14 +95,20 @@ def status_page(base: str, numbers: Mapping[str, int], friends: Sequence[Mapping
     return _page(base, "In numbers", heading="Since this peer was started", numbers=rows, friends=friends)
 
 
-def _meaning(score: float, remembered: bool) -> str:
-    seen = "would be" if remembered else "is"
-    if score >= POINTS_AT_AUTHOR:
-        return (
-            f"This search {seen} much like your earlier ones ({score:.2f}): it points at you. Of such searches 68 % "
-            f"were traced to their author in a trial with 1,000 real users, by an engine that knew their past."
-        )
-    return f"Little like your earlier searches ({score:.2f}); of such, 4 % were traced to their author in a trial."
+def _meaning(score: float, answer: Answer, remembered: bool) -> str:
+    """How much a search points at its author, and how often the way that it took gave them away."""
+    points = score >= POINTS_AT_AUTHOR
+    like = f"{'Much' if points else 'Little'} like your earlier searches ({score:.2f})"
+    like += ": it points at you." if points else "."
+    if remembered:
+        return like
+    if not answer.through_friend:
+        return f"{like} It went out from your own address, so the engine need not guess who asked."
+    return (
+        f"{like} In a simulation, an engine that knew the past of 432 real users named the author of "
+        f"{NAMED_POINTING if points else NAMED_OTHERS} % of such searches. They had ten friends each; with fewer it is "
+        f"more."
+    )
 
 
 def _shown(result: Result, hrefs: Mapping[str, str]) -> dict[str, str]:

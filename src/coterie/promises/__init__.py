@@ -7,7 +7,7 @@ CamelCase of it. A promise is a frozen keyword-only dataclass whose fields are i
     about             "items", or "subjects" where it is about all that is released of a subject
     headline          the number people ask for: "k = 5"
     sentence          what a person signs
-    limits            what it does not say
+    limits            what it does not say; for promises here, all three are texts of an edition (`_words.py`)
     releases          what released items are: "text" of the log, "concepts" in place of it, or "counts"
     linkage_bound     the largest share of subjects, in percent, that anyone who links names is right about, or None
     evidence          the tables of the private run record that its judge looks into

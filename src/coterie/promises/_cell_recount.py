@@ -72,7 +72,7 @@ def _read(rows: pl.LazyFrame, column: str, reader: Callable[[str], str | None]) 
 def _in_visits(rows: pl.LazyFrame, minutes: int, numbered: bool) -> pl.LazyFrame:
     """Rows with a time in the order of visits, with the number of their visit and whether it begins with them."""
     session = [SESSION] if numbered else []
-    ordered = rows.drop_nulls(_TIME).select(WHO, *session, _TIME, _PATH).sort(WHO, *session, _TIME, _PATH)
+    ordered = rows.drop_nulls(_TIME).sort(WHO, *session, _TIME, "row").select(WHO, *session, _TIME, _PATH)
     same = [pl.col(name).eq_missing(pl.col(name).shift(1)) for name in (WHO, *session)]
     short = pl.col(_TIME) - pl.col(_TIME).shift(1) <= timedelta(minutes=minutes)
     goes_on = pl.all_horizontal(*same, pl.lit(True) if numbered else short).fill_null(False)

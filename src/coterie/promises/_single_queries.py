@@ -14,7 +14,7 @@ from coterie.core.log import Log
 from coterie.core.params import Choice, NumberOr, Range, with_values
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.run import Engine
-from coterie.core.shapes import QUERIES, Shape
+from coterie.core.shapes import QUERIES, VISITS, Shape
 from coterie.promises._accompaniment import CROWD, TUPLE, WHEN, WHO, said, should_say
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
 from coterie.promises._crowds import multisets, secret_seeds
@@ -22,7 +22,6 @@ from coterie.promises._names import is_known, names_of, names_of_labels
 from coterie.promises._telling import telling
 from coterie.promises._times import no_finer
 from coterie.promises._units import Linking, with_owner
-from coterie.promises._wording import AMBIGUOUS, COARSER, MATCHED, filled, kept_too, listed, pause, wording
 
 Users = Annotated[
     str,
@@ -59,13 +58,17 @@ class Names:
 
 
 Details = Annotated[str, Names(), "further columns that accompany a query; the last of them goes first"]
+ShapeName = Annotated[
+    str,
+    Choice(QUERIES.name, VISITS.name),
+    "shape of the log, which says what people call its subjects and items",
+]
 SessionMinutes = Annotated[int, Range(1, 1440), "a session ends after more minutes than this without activity"]
 _BESIDE = {
     "common": "with only the details that {k} {subjects} share",
     "keep": "with all that is beside them",
     "drop": "with nothing beside them",
 }
-ALONE = "The promise is about this release alone, not about it together with other releases of the same log."
 _NAME = "_name"
 _LINKS = {
     "mini": "each name stands for at most {queries} {items} in a row of one {subject} of the original within {minutes}",
@@ -100,35 +103,10 @@ def crowd_of_details(promise: AboutItems) -> int:
     return promise.k if isinstance(promise.k_details, str) else promise.k_details
 
 
-def attrs_sentence(promise: AboutItems, what: str = "", shape: str = QUERIES.name) -> str:
-    """Which rows are released and what accompanies them, in plain words; `what` is released in place of items."""
-    further = promise.details.split(",") if promise.details else []
-    words = f" All rows of a released {{item}} are there. {wording(shape).attrs[promise.attrs]}"
-    words += kept_too(further) if promise.attrs == "keep" else ""
-    times = {"listed": listed(shape, promise.times, further), "coarser": COARSER[promise.times]}
-    return filled(words, shape, k=crowd_of_details(promise), **times, **({"item": what} if what else {}))
-
-
-def users_sentence(promise: AboutItems, shape: str = QUERIES.name) -> str:
-    """What links released rows, in plain words."""
-    return filled(wording(shape).users[promise.users], shape, pause=pause(promise.session_minutes), **_few(promise))
-
-
 def _few(promise: AboutItems) -> dict[str, object]:
     """The numbers of names for a few queries, in words."""
-    return {"queries": promise.link_queries, "minutes": pause(promise.link_minutes)}
-
-
-def costs(promise: AboutItems, shape: str = QUERIES.name) -> tuple[str, ...]:
-    """What linking rows and keeping details give away, and how to read what is kept."""
-    words, times = wording(shape), promise.times
-    linked = (filled(words.linked, shape),) if promise.users != "drop" else ()
-    parts = (MATCHED,) if promise.users in ("mini", "day") else ()
-    of_times = (AMBIGUOUS[times],) if times in AMBIGUOUS else ()
-    fewer = "What accompanies a {item} is shared by at least {few} {subjects}, not by {k}."
-    few = crowd_of_details(promise)
-    of_crowd = (filled(fewer, shape, few=few, k=promise.k),) if few < promise.k else ()
-    return (*linked, *parts, *{"keep": (words.kept,), "common": (*of_times, *of_crowd), "drop": ()}[promise.attrs])
+    minutes = {1: "a minute", 30: "half an hour", 60: "an hour"}.get(promise.link_minutes)
+    return {"queries": promise.link_queries, "minutes": minutes or f"{promise.link_minutes} minutes"}
 
 
 def nothing_else_was_looked_for(shape: Shape) -> Check:

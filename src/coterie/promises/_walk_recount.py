@@ -67,9 +67,15 @@ def released_kinds(rows: pl.LazyFrame, shape: Shape) -> Kinds:
     return Kinds(pages, levels, first, node, ordered["day"].gather(begin), whole)
 
 
-def parts_of(original: Log, kinds: Kinds, *, paths: str, k: int, minutes: int) -> pl.DataFrame:
-    """kind, day, visitor: what the visits of a log are cut into."""
-    steps = _steps(original, paths, k, minutes).join(kinds.pages, on="page", how="left", maintain_order="left")
+def parts_of(original: Log, kinds: Kinds, *, paths: str, k: int, minutes: int, by_lines: bool) -> pl.DataFrame:
+    """kind, day, visitor: what the visits of a log are cut into.
+
+    `by_lines`: pages of one second are in the order of their lines. Otherwise nobody knows which came first, and where
+    they differ each is a visit of its own.
+    """
+    steps = _steps(original, paths, k, minutes, by_lines).join(
+        kinds.pages, on="page", how="left", maintain_order="left"
+    )
     page = steps["number"].cast(pl.Int64).fill_null(-1).to_numpy()
     visit = steps["visit"].to_numpy()
     longest, kind = _longest(page, visit, kinds)
@@ -100,21 +106,25 @@ def _longest(page: Ints, visit: Ints, kinds: Kinds) -> tuple[Ints, Ints]:
     return longest, kind
 
 
-def _steps(original: Log, paths: str, k: int, minutes: int) -> pl.DataFrame:
+def _steps(original: Log, paths: str, k: int, minutes: int, by_lines: bool) -> pl.DataFrame:
     """visitor, visit, page, day in order: the visits of a log, a page that follows itself once."""
     shape = original.shape
     columns = {"visitor": shape.subject, "time": shape.time, "path": shape.item}
     numbered = [SESSION] if numbered_as_promised(original, minutes) else []
-    rows = original.frame.select(*(pl.col(old).alias(new) for new, old in columns.items()), *numbered)
+    rows = original.frame.select(*(pl.col(old).alias(new) for new, old in columns.items()), *numbered, "row")
     rows = rows.drop_nulls("visitor")
     places = {}
     for name in ("visitor", "path"):  # numbers in place of texts, in the order of texts
         places[name] = rows.select(name).unique().collect(engine="streaming").sort(name).with_row_index("place")
         rows = rows.join(places[name].lazy(), on=name).drop(name).rename({"place": name})
-    visits = rows.collect(engine="streaming").sort("visitor", *numbered, "time", "path")
+    visits = rows.collect(engine="streaming").sort("visitor", *numbered, "time", "row" if by_lines else "path")
     same = [pl.col(name) == pl.col(name).shift(1) for name in ("visitor", *numbered)]
     pause = pl.col("time") - pl.col("time").shift(1)  # null where a time is missing
     goes_on = pl.all_horizontal(*same, pause.is_not_null() if numbered else pause <= timedelta(minutes=minutes))
+    if not by_lines:
+        several = pl.col("path").n_unique().over("visitor", "time") > 1
+        other = pl.any_horizontal(pl.col(name) != pl.col(name).shift(1) for name in ("time", "path"))
+        goes_on &= ~(other & (several | several.shift(1)))
     visits = visits.with_columns((~goes_on.fill_null(False)).cast(pl.Int64).cum_sum().alias("visit"))
     texts = places["path"].select("path", path_number="place")
     becomes = (

@@ -13,8 +13,8 @@ from coterie.core.promise import Case, Check, Kind
 from coterie.errors import ParameterError
 from coterie.promises._cell_recount import CELL, WHO, recounted
 from coterie.promises._checks import any_given, judged, not_checked, rows_broken
-from coterie.promises._single_queries import ALONE, SessionMinutes
-from coterie.promises._wording import VISITOR, pause
+from coterie.promises._single_queries import SessionMinutes
+from coterie.promises._words import Worded
 
 Tables = Annotated[
     str,
@@ -22,21 +22,11 @@ Tables = Annotated[
     "which tables: pages, first pages, pages in succession, hosts of referrers, days with their hours or hours of the "
     "day, browsers, requests per visit",
 ]
-_SAID = {
-    "pages": "requests for each page",
-    "landing": "visits that begin with each page",
-    "pairs": "pages that follow each other",
-    "referrers": "requests by the host that led there",
-    "days": "requests by day and hour",
-    "hours": "requests by hour of the day",
-    "browsers": "requests by family of browsers",
-    "lengths": "visits by their number of requests",
-}
 _OF_VISITS = {"landing", "pairs", "lengths"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellKAnonymity:
+class CellKAnonymity(Worded):
     """Every released number counts what at least k visitors of the original log did."""
 
     k: Annotated[int, Range(2), "smallest number of visitors behind a released number"]
@@ -56,35 +46,9 @@ class CellKAnonymity:
         check_params(self, self.name)
 
     @property
-    def headline(self) -> str:
-        """The number people ask for."""
-        return f"k = {self.k}"
-
-    @property
-    def sentence(self) -> str:
-        """The promise in plain words."""
-        tables = "; ".join(_SAID[table] for table in self._tables) or "none"
-        visit = f" A visit ends after a pause of more than {pause(self.session_minutes)}."
-        return (
-            f"Every released number counts, exactly, what at least {self.k} different visitors did, and the lines that "
-            f"are left out of a table come from at least {self.k} visitors together, or there are none. Tables: "
-            f"{tables}.{visit if _OF_VISITS & set(self._tables) else ''} No totals and no rows of the log are released."
-        )
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the promise does not say."""
-        return (
-            "Numbers are exact and can be subtracted: from other tables, from totals that somebody knows, and from a "
-            "release of another day, which can differ from this one by what one visitor did.",
-            VISITOR,
-            "One of the visitors behind a number may have made nearly all of the requests that it counts.",
-            f"Whoever sends requests from {self.k} addresses can have any path released; with {self.k - 1} they find "
-            "out whether anybody else requested it, and how often.",
-            f"A path that {self.k} visitors requested can still name a person or be sensitive in itself, and so can "
-            "what follows its question mark: cut that off first (strip_query).",
-            ALONE,
-        )
+    def derived(self) -> Mapping[str, object]:
+        """Whether one of the tables is about whole visits."""
+        return {"of_visits": not _OF_VISITS.isdisjoint(self._tables)}
 
     @property
     def _tables(self) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from coterie.promises._crowds import ALL_OF_IT, Window, crowds, recent
 from coterie.promises._digests import NameOrDigest
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
-    ALONE,
     ANYWHERE,
     Attrs,
     Details,
@@ -30,11 +29,8 @@ from coterie.promises._single_queries import (
     Times,
     Users,
     accompaniment,
-    attrs_sentence,
-    costs,
-    users_sentence,
 )
-from coterie.promises._wording import TELLING, accounts, in_time
+from coterie.promises._words import Worded
 from coterie.taxonomies import Taxonomy
 
 _TAXONOMY = "the taxonomy's file, whose path is in the run record (--record DIR)"
@@ -42,7 +38,7 @@ _MEANING = "the rows of each concept are those of the queries that lead to it in
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConceptKAnonymity:
+class ConceptKAnonymity(Worded):
     """Every released item is a concept that stands for items of at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users, or queries, behind a released concept"]
@@ -75,37 +71,6 @@ class ConceptKAnonymity:
     def anywhere(self) -> bool:
         """Whether rows may be on a cluster: windows, days and units of a few queries need one machine."""
         return self.users in ANYWHERE and self.window == ALL_OF_IT
-
-    @property
-    def headline(self) -> str:
-        """The number people ask for."""
-        return f"k = {self.k}"
-
-    @property
-    def sentence(self) -> str:
-        """The promise in plain words."""
-        crowd = {
-            "users": f"Every released concept stands for queries of at least {self.k} different users.",
-            "queries": f"Every released concept stands for at least {self.k} different queries, which may all come "
-            "from one user.",
-        }
-        details = attrs_sentence(self, "concept")
-        return crowd[self.size] + in_time(self.window) + details + users_sentence(self)
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the promise does not say."""
-        one = f"One person who typed {self.k} different queries can be alone behind a concept."
-        return (
-            *costs(self),
-            *((one,) if self.size == "queries" else ()),
-            TELLING,
-            "Anyone who knows what a person typed can tell which concept it was released as, and so what kind of "
-            "queries the others behind that concept typed.",
-            f"Whoever controls {accounts(self.k - 1)} can find out whether anybody's query leads to a concept: with "
-            "theirs that lead there, it is released as soon as one more person's does.",
-            ALONE,
-        )
 
     @property
     def evidence(self) -> tuple[str, ...]:

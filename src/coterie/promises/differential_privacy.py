@@ -15,6 +15,7 @@ from coterie.core.promise import Case, Check, Kind
 from coterie.errors import ParameterError
 from coterie.promises._checks import count, judged, not_checked
 from coterie.promises._private_accounting import broken_accounts, stage_names
+from coterie.promises._words import Worded
 
 _RECORD = "the run record (--record DIR)"
 _SEPARATOR = "\x1f"
@@ -30,7 +31,7 @@ _PRICES = {"stage": pl.String, "weight": pl.Int64, "cost": pl.Int64, "mass": pl.
 
 
 @dataclass(frozen=True, kw_only=True)
-class DifferentialPrivacy:
+class DifferentialPrivacy(Worded):
     """(epsilon, delta)-differential privacy of users, and at least k users behind each item."""
 
     epsilon: Annotated[
@@ -54,39 +55,9 @@ class DifferentialPrivacy:
         check_params(self, self.name)
 
     @property
-    def headline(self) -> str:
-        """The numbers people ask for."""
-        return f"epsilon = {self.epsilon:.4g}, delta = {self.delta:.3g}"
-
-    @property
-    def sentence(self) -> str:
-        """The promise in plain words."""
-        number = "" if self.k == 1 else f" Every released item was typed by at least {self.k} users."
-        return (
-            f"Whether any one user was in the log changes the probability of any release by at most a factor of "
-            f"{math.exp(self.epsilon):.4g} (e to the power of {self.epsilon:.4g}), apart from a probability of "
-            f"{self.delta:.3g}.{number}"
-        )
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the promise does not say."""
-        return (
-            "One user is one id: whoever has several ids, or shares one, is protected less, or together with others.",
-            "Further releases of the same people add up: what counts is the sum of all epsilons, and of all deltas.",
-            "It does not cover parameters that were chosen by looking at the log, nor what the operator sees: rows "
-            "read, times, memory, errors.",
-            "What many people have in common is published, also where it is harmful to them.",
-            "No judge can see whether noise was drawn: this was checked by the tests of the program, not in this file.",
-            *(
-                (
-                    f"Numbers are numbers of users, each counted for at most {self.count_items} items, with noise: "
-                    "they are too small where users have more.",
-                )
-                if self.counts or self.days
-                else ()
-            ),
-        )
+    def derived(self) -> Mapping[str, object]:
+        """The factor that epsilon stands for, and whether numbers are released at all."""
+        return {"factor": math.exp(self.epsilon), "numbers_too": bool(self.counts or self.days)}
 
     @property
     def releases(self) -> Kind:

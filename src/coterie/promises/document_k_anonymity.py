@@ -25,15 +25,14 @@ from coterie.promises._document_recount import (
     unlike_means,
 )
 from coterie.promises._names import BOTH, RECORD, is_known
-from coterie.promises._single_queries import ALONE
-from coterie.promises._wording import TELLING
+from coterie.promises._words import Worded
 
 _OWNERS = "the original with a column that says whom documents belong to (owner)"
 _NOTHING = "rows that say how much of a term a document has"
 
 
 @dataclass(frozen=True, kw_only=True)
-class DocumentKAnonymity:
+class DocumentKAnonymity(Worded):
     """Every released vector of terms is shared by at least k documents, and every term in it stands in m of them."""
 
     k: Annotated[int, Range(2), "smallest number of documents, or owners, that share a released vector"]
@@ -50,59 +49,6 @@ class DocumentKAnonymity:
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
-
-    @property
-    def headline(self) -> str:
-        """The numbers people ask for."""
-        return f"k = {self.k}, m = {self.term_documents}"
-
-    @property
-    def sentence(self) -> str:
-        """The promise in plain words."""
-        crowd = f"documents of at least {self.k} different owners" if self.owners else f"at least {self.k} documents"
-        some = f"documents of at least {self.term_documents} of these owners" if self.owners else (
-            f"at least {self.term_documents} of them"
-        )  # fmt: skip
-        shared = f"Every released vector of terms is shared by {crowd}"
-        if self.labels:
-            return (
-                f"{shared}. It is made of concepts of a taxonomy in place of terms: {some} have a term at or below "
-                "each, and no concept weighs more than such terms do in these documents on average."
-            )
-        return (
-            f"{shared}, and every term in it stands in {some}. The weight of a term is its mean over these documents, "
-            "rounded to three digits."
-        )
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the promise does not say."""
-        alike = (
-            "The owners behind a vector may belong together, or their documents may all be about one case: the vector "
-            "then tells what it is about."
-            if self.owners
-            else f"{self.k} documents can all be of one author, or about one case: their vector then tells what it is "
-            "about. Where authors are known, give them as owners, who are then counted."
-        )
-        telling = (
-            TELLING
-            if self.labels
-            else f"A term that {self.term_documents} documents share can name a person or a place: nouns of WordNet "
-            "leave most names out, and the prepare step scrub finds others."
-        )
-        return (
-            alike,
-            telling,
-            "Anyone who knows a few terms of a document can often tell which vector is the one it was given, and reads "
-            "there what else such documents are about: what is learnt so is not bounded by 1/k.",
-            f"Whoever writes {self.k - 1} of the documents behind a vector can subtract them from its weights.",
-            ALONE,
-        )
-
-    @property
-    def foreign_sentence(self) -> str:
-        """What can be seen in rows that Coterie did not make."""
-        return f"Every vector of terms is shared by at least {self.k} documents, as far as names can tell."
 
     @property
     def releases(self) -> Kind:

@@ -18,7 +18,6 @@ from coterie.promises._crowds import ALL_OF_IT, Window, recent, released_items
 from coterie.promises._digests import NameOrDigest
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
-    ALONE,
     ANYWHERE,
     Attrs,
     Details,
@@ -29,24 +28,20 @@ from coterie.promises._single_queries import (
     Times,
     Users,
     accompaniment,
-    attrs_sentence,
-    costs,
     nothing_else_was_looked_for,
     of_rows_alone,
-    users_sentence,
 )
-from coterie.promises._wording import accounts, in_time
+from coterie.promises._words import Worded
 from coterie.text.function_words import FUNCTION_LISTS, name_of_words
 
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
 _FUNCTION_WORDS = "the function words, which are in the run record (--record DIR)"
 _CERTIFICATE = "the run record (--record DIR): there are too many pairs to compare them all"
 _CLAIMS = dict.fromkeys(("item", "by", "user"), pl.String)  # who covers whom: it saves a search and is not believed
-_UNCOMPARED = "Words on a list of function words that was given are released without having been compared."
 
 
 @dataclass(frozen=True, kw_only=True)
-class KThetaAffinity:
+class KThetaAffinity(Worded):
     """Every released item, and released items affine to it, were issued by at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query and those affine to it"]
@@ -87,46 +82,9 @@ class KThetaAffinity:
         return self.users in ANYWHERE and self.window == ALL_OF_IT
 
     @property
-    def headline(self) -> str:
-        """The number people ask for."""
-        return f"k = {self.k}"
-
-    @property
-    def sentence(self) -> str:
-        """The promise in plain words."""
-        cover = (
-            f"Behind every released query, taken together with the released queries whose words and phrases are nearly "
-            f"the same (affinity of at least {self.theta:g}), are at least {self.k} different users; the query itself "
-            f"may come from one user alone.{in_time(self.window)}"
-        )
-        words = f" No released query has a word of fewer than {self.min_term_users} users." if self.strict else ""
-        return cover + words + attrs_sentence(self) + users_sentence(self)
-
-    @property
-    def foreign_sentence(self) -> str:
-        """What is examined in rows that Coterie did not make: the number alone, not how it came about."""
-        return (
-            f"To be checked: behind every query in the file and those with an affinity of at least {self.theta:g} to "
-            f"it are at least {self.k} different users."
-        )
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the promise does not say."""
-        return (
-            *costs(self),
-            "A released query can have been typed by one person alone, word for word: affinity says that others typed "
-            "nearly the same, not that they typed the rest of it.",
-            f"A rare word beside a common phrase is released with it where {self.min_term_users} users or more have "
-            "that word anywhere in the log.",
-            *((_UNCOMPARED,) if self.function_words not in FUNCTION_LISTS else ()),
-            "Somebody who saw a person type a released query recognizes it.",
-            f"Whoever controls {accounts(self.k - 1)} can find out whether anybody typed a query that they guess, or "
-            "nearly it: typed by the accounts too, it is released as soon as one more person did.",
-            f"Whoever controls {accounts(self.min_term_users - 1)} and types a private word with them can have another "
-            "person's query with that word released, if the rest of it is common.",
-            ALONE,
-        )
+    def derived(self) -> Mapping[str, object]:
+        """Whether somebody gave a list of function words of their own."""
+        return {"own_function_words": self.function_words not in FUNCTION_LISTS}
 
     @property
     def evidence(self) -> tuple[str, ...]:

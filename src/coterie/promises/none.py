@@ -19,16 +19,14 @@ from coterie.promises._single_queries import (
     Times,
     Users,
     accompaniment,
-    users_sentence,
 )
-from coterie.promises._wording import kept_too
+from coterie.promises._words import Worded
 
 _CUTS = {"drop": "", "quarter": "1q", "month": "1mo", "week": "1w", "day": "1d", "hour": "1h"}
-_TIMES = {"drop": " Times were removed."}
 
 
 @dataclass(frozen=True, kw_only=True)
-class None_:  # noqa: N801 (Python keeps None for itself)
+class None_(Worded):  # noqa: N801 (Python keeps None for itself)
     """Nothing is promised about the people in a release."""
 
     users: Users = "drop"
@@ -50,32 +48,6 @@ class None_:  # noqa: N801 (Python keeps None for itself)
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
-
-    @property
-    def headline(self) -> str:
-        """That there is none."""
-        return "nothing"
-
-    @property
-    def sentence(self) -> str:
-        """That nothing is promised, and what the file holds."""
-        times = _TIMES.get(self.times, f" Times were cut to the {self.times}.")
-        further = self.details.split(",") if self.details else []
-        pages = f" Clicked pages and ranks were kept.{kept_too(further)}{times}"
-        beside = pages if self.attrs == "keep" else " Nothing accompanies them."
-        return (
-            "Nothing is promised about the people in this file: queries were released as they were typed, whoever "
-            f"typed them.{beside}{users_sentence(self)}"
-        )
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """Everything."""
-        return (
-            "A query can name the person who typed it, or somebody else, and be sensitive in itself; filters find only "
-            "what they look for.",
-            "Whoever saw a person type a query, or knows a few of its words, can find it and read what is with it.",
-        )
 
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> None_:  # noqa: ARG003 (there is nothing to check)

@@ -12,11 +12,11 @@ from coterie.core.params import Range, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken
 from coterie.promises._phrase_recount import TypedQueries
-from coterie.promises._single_queries import ALONE
+from coterie.promises._words import Worded
 
 
 @dataclass(frozen=True, kw_only=True)
-class PhraseUsers:
+class PhraseUsers(Worded):
     """Every released phrase stands, word for word, in queries of at least m different users of the log."""
 
     m: Annotated[int, Range(2), "smallest number of users of the log in whose queries a released phrase stands"]
@@ -32,29 +32,6 @@ class PhraseUsers:
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
-
-    @property
-    def headline(self) -> str:
-        """The number people ask for."""
-        return f"m = {self.m}"
-
-    @property
-    def sentence(self) -> str:
-        """The promise in plain words."""
-        return (
-            f"Every released phrase stands, word for word, in queries of at least {self.m} different users of the log."
-        )
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the promise does not say."""
-        return (
-            f"What {self.m} users have in common can still be harmful: a name, an illness, a place.",
-            "The users who have a phrase need not be those behind the profile in which it stands: of these, one alone "
-            "may have it.",
-            f"Whoever controls {self.m - 1} accounts can find out whether somebody else typed a phrase, by typing it.",
-            ALONE,
-        )
 
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> PhraseUsers:  # noqa: ARG003 (the protocol's)

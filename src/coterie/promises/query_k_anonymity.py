@@ -15,7 +15,6 @@ from coterie.promises._crowds import ALL_OF_IT, Window, crowds, recent
 from coterie.promises._divided import divided
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
-    ALONE,
     ANYWHERE,
     Attrs,
     Details,
@@ -23,21 +22,19 @@ from coterie.promises._single_queries import (
     LinkMinutes,
     LinkQueries,
     SessionMinutes,
+    ShapeName,
     Times,
     Users,
     accompaniment,
-    attrs_sentence,
-    costs,
     links,
     nothing_else_was_looked_for,
     of_rows_alone,
-    users_sentence,
 )
-from coterie.promises._wording import ShapeName, accounts, filled, in_time, wording
+from coterie.promises._words import Worded
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryKAnonymity:
+class QueryKAnonymity(Worded):
     """Every released item was issued by at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query"]
@@ -68,38 +65,6 @@ class QueryKAnonymity:
     def anywhere(self) -> bool:
         """Whether rows may be on a cluster: windows, days and units of a few queries need one machine."""
         return self.users in ANYWHERE and self.window == ALL_OF_IT
-
-    @property
-    def headline(self) -> str:
-        """The number people ask for."""
-        return f"k = {self.k}"
-
-    @property
-    def sentence(self) -> str:
-        """The promise in plain words."""
-        crowd = self._said(f"Every released {{item}} {wording(self.shape).crowd}") + in_time(self.window)
-        details = attrs_sentence(self, shape=self.shape)
-        return crowd + details + users_sentence(self, self.shape)
-
-    @property
-    def foreign_sentence(self) -> str:
-        """What is examined in rows that Coterie did not make: the number alone, not how it came about."""
-        return self._said(f"To be checked: every {{item}} in the file {wording(self.shape).crowd}")
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the promise does not say."""
-        words = wording(self.shape)
-        return (
-            *costs(self, self.shape),
-            self._said(words.sensitive),
-            self._said(words.planted),
-            *words.limits,
-            ALONE,
-        )
-
-    def _said(self, sentence: str) -> str:
-        return filled(sentence, self.shape, k=self.k, accounts=accounts(self.k - 1, self.shape))
 
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> QueryKAnonymity:

@@ -16,23 +16,13 @@ from coterie.promises._checks import judged, not_checked
 from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._names import BOTH, seeded
 from coterie.promises._record_recount import COPIES, VISITORS, recounted
-from coterie.promises._single_queries import ALONE
-from coterie.promises._wording import VISITOR
+from coterie.promises._words import Worded
 
 _ONE_VISITOR = "the k may come from one visitor"
-_HIDES_NOBODY = (
-    "The k records may all come from one visitor, and then hide nobody: this is the rule of a paper, to be reproduced "
-    "and not to be published."
-)
-_MADE_UP = (
-    "Records are averages and need not have happened: times and sizes are means, and a method, status, browser or "
-    "system may be that of two of the visitors alone."
-)
-_PAGES = "A page or a referrer that all of them have can name a person by itself."
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordKAnonymity:
+class RecordKAnonymity(Worded):
     """Every released record appears at least k times, for records of k visitors unless `visitors` is false."""
 
     k: Annotated[int, Range(2), "smallest number of times that a released record appears"]
@@ -51,38 +41,6 @@ class RecordKAnonymity:
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
-
-    @property
-    def headline(self) -> str:
-        """The number people ask for."""
-        return f"k = {self.k}" + ("" if self.visitors else " records, not visitors")
-
-    @property
-    def sentence(self) -> str:
-        """The promise in plain words."""
-        what = "session, that is everything under one name," if self.sessions else "record, all its columns together,"
-        behind = (
-            f"for {'sessions' if self.sessions else 'records'} of at least {self.k} different visitors"
-            if self.visitors
-            else "and they may all come from one visitor"
-        )
-        return f"Every released {what} appears at least {self.k} times, {behind}. No address is released."
-
-    @property
-    def foreign_sentence(self) -> str:
-        """What is examined in rows that Coterie did not make."""
-        return f"To be checked: every row of the file appears at least {self.k} times; {_ONE_VISITOR}."
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the promise does not say."""
-        others = f"{self.k - 1} addresses" if self.k > 2 else "one more address"
-        surrounded = (
-            f"Whoever can send requests from {others} can surround a visit with their own, and what else the record "
-            "holds is then that visitor's."
-        )
-        of_visitors = (VISITOR, surrounded) if self.visitors else (_HIDES_NOBODY,)
-        return (*of_visitors, _MADE_UP, _PAGES, ALONE)
 
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> RecordKAnonymity:  # noqa: ARG003 (the protocol's)

@@ -14,16 +14,17 @@ from coterie.errors import ParameterError
 from coterie.promises import _rules
 from coterie.promises._checks import judged, not_checked, rows_broken
 from coterie.promises._names import RECORD, is_known, names_of
-from coterie.promises._single_queries import ALONE, SessionMinutes
+from coterie.promises._single_queries import SessionMinutes
 from coterie.promises._walk_recount import MOST_PAGES, PREFIX, Kinds, parts_of, released_kinds
-from coterie.promises._wording import VISITOR, pause
+from coterie.promises._words import Worded
 
+LINES, TIMES = "lines", "times"
 _DAY = 86_400_000_000  # microseconds
 _BETWEEN = "\0"  # stands in no path
 
 
 @dataclass(frozen=True, kw_only=True)
-class SequenceKAnonymity:
+class SequenceKAnonymity(Worded):
     """Everything under one name is a sequence of pages that at least k visitors walked within one visit."""
 
     k: Annotated[int, Range(2), "smallest number of visitors behind a released sequence of pages"]
@@ -34,10 +35,13 @@ class SequenceKAnonymity:
     ] = PREFIX
     days: Annotated[bool, Flag(), "whether days are released that k visitors share with a sequence"] = True
     session_minutes: SessionMinutes = 30
+    order: Annotated[
+        str,
+        Choice(LINES, TIMES),
+        "what pages of one second are ordered by: their lines, or nothing (each is a visit of its own)",
+    ] = LINES
 
     name: ClassVar[str] = "sequence_k_anonymity"
-    anywhere: ClassVar[bool] = True
-    """Its judge reads a cluster's rows as a stream, a few columns of them."""
     about: ClassVar[Literal["items", "subjects"]] = "items"
     linkage_bound: ClassVar[float | None] = None
     """None: names stand for walks, not for visitors."""
@@ -48,42 +52,9 @@ class SequenceKAnonymity:
         check_params(self, self.name)
 
     @property
-    def headline(self) -> str:
-        """The number people ask for."""
-        return f"k = {self.k}"
-
-    @property
-    def sentence(self) -> str:
-        """The promise in plain words."""
-        cut = (
-            f" A path of fewer than {self.k} visitors is cut to the longest beginning that {self.k} of them share."
-            if self.paths == PREFIX
-            else ""
-        )
-        days = (
-            f" A day stands beside a sequence only where at least {self.k} visitors walked it on that day, and "
-            f"those who walked it on other days are at least {self.k} as well, or none."
-            if self.days
-            else " No row has a time."
-        )
-        return (
-            f"Everything under one name is a sequence of pages that at least {self.k} different visitors walked within "
-            f"one visit, without a pause of more than {pause(self.session_minutes)}, and that is released for each of "
-            f"them.{cut}{days} Nothing links two names."
-        )
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the promise does not say."""
-        return (
-            VISITOR,
-            f"Whoever sends requests from {_addresses(self.k - 1)} can find out whether anybody "
-            "else walked a sequence of pages that they guess, and how often.",
-            f"A page that {self.k} visitors asked for can name a person, or be meant for a few: paths are released as "
-            "they are.",
-            "How often a sequence was walked is released; a visitor who walked it many times counts many times there.",
-            ALONE,
-        )
+    def anywhere(self) -> bool:
+        """Its judge reads a cluster's rows as a stream, a few columns of them; lines have no order there."""
+        return self.order == TIMES
 
     @property
     def releases(self) -> Kind:
@@ -121,7 +92,14 @@ class SequenceKAnonymity:
             return
         made_with = next((each for each in case.promised if isinstance(each, type(self))), self)
         kinds = released_kinds(case.rows, shape)
-        parts = parts_of(case.original, kinds, paths=made_with.paths, k=made_with.k, minutes=made_with.session_minutes)
+        parts = parts_of(
+            case.original,
+            kinds,
+            paths=made_with.paths,
+            k=made_with.k,
+            minutes=made_with.session_minutes,
+            by_lines=made_with.order == LINES,
+        )
         yield from self._compared(kinds, parts, (crowd, same, on_days))
 
     def _compared(self, kinds: Kinds, parts: pl.DataFrame, details: tuple[str, str, str]) -> Iterator[Check]:

@@ -28,34 +28,20 @@ from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._digests import NameOrDigest
 from coterie.promises._divided import divided
 from coterie.promises._people import people
-from coterie.promises._single_queries import ALONE
 from coterie.promises._times import no_finer
 from coterie.promises._topic_recount import shared_by_all, users_with_topics
-from coterie.promises._wording import accounts
+from coterie.promises._words import Worded
 from coterie.text.language import ENGLISH, LanguageName, language
 from coterie.text.words import digest_of, name_of_topics
 
 _LABELS = "the taxonomy's file, whose path is in the run record (--record DIR)"
 _TOPICS = "the topics and who became whom, which are in the run record (--record DIR)"
-_MADE_OF_LABELS = " It is made of labels of a taxonomy, which stand in place of what was typed."
-_LABEL_OF_ONE = "A label may stand for what one user of a group alone searched for, and may name a person or a disease."
-_LEARNT = (
-    "What is learnt is not bounded by 1/k: one of the users behind a profile may have typed most of it, and "
-    "somebody who knows a few queries of a person can often tell which others are theirs (the measure attribution)."
-)
-_TOLD_OF_ALL = (
-    "What the users behind a profile have in common is told about each of them; and another release of the same log, "
-    "with other groups, can undo the protection (--groups-of keeps the groups)."
-)
 UNSAID = ""
 """Of releases that were made before profiles had such a parameter."""
-_AVERAGED = "A time is an average over users of the group, cut to its {times}."
-_OR_MONTH = " The first of a month can stand for the month: a release does not say which."
-_QUERY_OF_ONE = "A query that names a person by itself is released as it is where it is part of a shared profile."
 
 
 @dataclass(frozen=True, kw_only=True)
-class UserKAnonymity:
+class UserKAnonymity(Worded):
     """Every released profile (the multiset of a subject's rows) is shared by at least k subjects."""
 
     k: Annotated[int, Range(2), "smallest number of users that share a released profile"]
@@ -92,52 +78,9 @@ class UserKAnonymity:
         return not self.phrases
 
     @property
-    def headline(self) -> str:
-        """The number people ask for."""
-        return f"k = {self.k}"
-
-    @property
-    def sentence(self) -> str:
-        """The promise in plain words."""
-        shared = (
-            f"Every released profile, that is everything published under one name, is shared by at "
-            f"least {self.k} users."
-        )
-        diverse = (
-            f" The users behind a profile never all have one and the same topic of a list of sensitive ones; topics "
-            f"that {100 * self.topic_share:g} % of all users have, or more, do not count."
-        )
-        return (
-            shared + self._said_of_times + (_MADE_OF_LABELS if self.labels else "") + (diverse if self.topics else "")
-        )
-
-    @property
-    def _said_of_times(self) -> str:
-        article = "an" if self.times == "hour" else "a"
-        unless = {UNSAID: "", "drop": " It has no times."}
-        return unless.get(self.times, f" No time in it is finer than {article} {self.times}.")
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the promise does not say."""
-        return (
-            _LABEL_OF_ONE if self.labels else _TOLD_OF_ALL if self.phrases else _QUERY_OF_ONE,
-            *(() if self.labels or self.phrases else (_LEARNT,)),
-            "Users of one group may all share a sensitive interest"
-            + (" that is not on the list, that many have, or that they typed other words for." if self.topics else "."),
-            "Anyone who knows that a person typed a rare query learns which group that person is in.",
-            f"Whoever controls {accounts(self.k - 1)} can surround a person with profiles that they know, and what "
-            "else the group's profile holds is then that person's.",
-            *self._how_to_read_times,
-            ALONE,
-        )
-
-    @property
-    def _how_to_read_times(self) -> tuple[str, ...]:
-        if self.times in (UNSAID, "drop"):
-            return ()
-        or_month = "" if self.times in ("month", "quarter") else _OR_MONTH
-        return (_AVERAGED.format(times=self.times) + or_month,)
+    def derived(self) -> Mapping[str, object]:
+        """The share of topics in percent."""
+        return {"percent": 100 * self.topic_share}
 
     @property
     def releases(self) -> Kind:

@@ -14,9 +14,8 @@ from coterie.core.promise import ORIGINAL, Case, Check, Kind
 from coterie.errors import ParameterError
 from coterie.promises import _rules
 from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken
-from coterie.promises._single_queries import ALONE
 from coterie.promises._visit_recount import PATH, ROW, WHO, column_of, could_say, generalizes, had, said
-from coterie.promises._wording import VISITOR
+from coterie.promises._words import Worded
 
 Details = Annotated[
     str,
@@ -24,22 +23,12 @@ Details = Annotated[
     "what may accompany a page, the most important first: the host of the referrer, the browser's family, the time",
 ]
 _RECORD = "the run record, which says what became of each row (--record DIR)"
-_NOUNS = {
-    "": "nothing",
-    "referrer": "the host it was linked from",
-    "browser": "the family of browsers",
-    "hour": "the hour",
-    "day": "the day",
-    "method": "the method",
-    "status": "the status",
-    "bytes": "the size of the answer",
-}
 _AT, _KIND = "_at", "_kind"
 _UNITS = {"hour": 3_600_000_000, "day": 86_400_000_000}  # microseconds
 
 
 @dataclass(frozen=True, kw_only=True)
-class VisitKAnonymity:
+class VisitKAnonymity(Worded):
     """Every released row, all its columns together, is what at least k visitors of the original log did."""
 
     k: Annotated[int, Range(2), "smallest number of visitors behind a released row"]
@@ -57,37 +46,6 @@ class VisitKAnonymity:
 
     def __post_init__(self) -> None:
         check_params(self, self.name)
-
-    @property
-    def headline(self) -> str:
-        """The number people ask for."""
-        return f"k = {self.k}"
-
-    @property
-    def sentence(self) -> str:
-        """The promise in plain words."""
-        *others, last = (_NOUNS[detail] for detail in self._details or ("",))
-        details = f"{', '.join(others)} and {last} accompany" if others else f"{last} accompanies"
-        shared = " only where as many share it all" if self._details else ""
-        return (
-            f"Every released row, all its columns together, is what at least {self.k} different visitors did: they "
-            f"requested a page, or one of the pages whose paths begin alike (/a/*); {details} it{shared}. No row says "
-            "who it came from, and no address is released."
-        )
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the promise does not say."""
-        return (
-            VISITOR,
-            f"Whoever sends requests from {self.k} addresses can have any path released; with {self.k - 1} they find "
-            "out whether anybody else requested it.",
-            "One of the visitors behind a row may have made nearly all of its requests.",
-            f"A path that {self.k} visitors requested can still name a person or be sensitive in itself, and so can "
-            "what follows its question mark: cut that off first (strip_query).",
-            "An empty column does not say whether there was nothing, or something that too few shared.",
-            ALONE,
-        )
 
     @property
     def _details(self) -> tuple[str, ...]:

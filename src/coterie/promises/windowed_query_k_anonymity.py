@@ -10,17 +10,18 @@ import polars as pl
 
 from coterie.core.params import Range, Span, check_params
 from coterie.core.promise import Case, Check, Kind
-from coterie.core.shapes import QUERIES
+from coterie.core.shapes import QUERIES, SHAPES
 from coterie.errors import ParameterError
 from coterie.promises._checks import judged, not_checked, rows_broken
+from coterie.promises._single_queries import ShapeName
 from coterie.promises._window_recount import CLICKS, REST, START, WHAT, Windows
-from coterie.promises._wording import ShapeName, accounts, filled, wording
+from coterie.promises._words import Worded
 
 _NEEDS = "the original rows of the whole window (--original LOG, or the folder of --audit)"
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowedQueryKAnonymity:
+class WindowedQueryKAnonymity(Worded):
     """Every released item was issued by at least k users of the original log within one window of time."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query within a window"]
@@ -33,52 +34,9 @@ class WindowedQueryKAnonymity:
     def __post_init__(self) -> None:
         check_params(self, self.name)
 
-    @property
-    def headline(self) -> str:
-        """The numbers people ask for."""
-        return f"k = {self.k} within {self.window}"
-
-    @property
-    def sentence(self) -> str:
-        """The promise in plain words."""
-        crowd = wording(self.shape).crowd.removesuffix(".")
-        return self._said(
-            f"Every released {{item}} {crowd} within one window of {self.window}. A number counts rows of that window; "
-            f"a day stands beside it only where {{k}} {{subjects}} asked on that day, and a clicked page only where "
-            f"{{k}} {{subjects}} clicked it for that {{item}} within the window. No row says who it came from."
-        )
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the promise does not say."""
-        words = wording(self.shape)
-        return (
-            "Until a window ends, whoever holds the key and the state of a gate can test guesses of what is held: that "
-            "is pseudonymous data, not anonymous. The key is destroyed with its window; copies of it, or of the disk, "
-            "are not.",
-            self._said("The process that counts sees every {item} and every name in its memory."),
-            self._said(
-                "The time of a part tells when its rows were asked. In the tables called 'rest of' are rows that fewer "
-                f"than {self.k} {{subjects}} added to a {{item}} that was out already: they were asked after the row "
-                "before, and a short window or a part for each night tells that closely."
-            ),
-            self._said(
-                "Whoever has {accounts} and sees parts as they come learns not only whether one more of the {subjects} "
-                "asked what they guess, but also when, to the length of a part."
-            ),
-            self._said(
-                f"A {{item}} can be released in two windows, each time with {self.k} {{subjects}} of that window: both "
-                "numbers together say more than one."
-            ),
-            "Several gates must share one state, or each gets all rows of its share of the queries: two halves of the "
-            "people, each counted alone, release less, never more.",
-            self._said(words.sensitive),
-            self._said(words.planted),
-            *words.limits,
-        )
-
     def _said(self, sentence: str) -> str:
-        return filled(sentence, self.shape, k=self.k, accounts=accounts(self.k - 1, self.shape))
+        shape = SHAPES[self.shape]
+        return sentence.format(k=self.k, item=shape.item_noun, subjects=shape.subject_nouns)
 
     @property
     def releases(self) -> Kind:

@@ -17,7 +17,6 @@ from coterie.promises._checks import count, judged, not_checked
 from coterie.promises._crowds import ALL_OF_IT, Window, recent, released_items
 from coterie.promises._names import RECORD, seeded
 from coterie.promises._single_queries import (
-    ALONE,
     Attrs,
     Details,
     KDetails,
@@ -27,33 +26,19 @@ from coterie.promises._single_queries import (
     Times,
     Users,
     accompaniment,
-    attrs_sentence,
-    costs,
     nothing_else_was_looked_for,
     of_rows_alone,
-    users_sentence,
 )
 from coterie.promises._word_recount import WHOLE, proved, words_in
-from coterie.promises._wording import accounts, in_time
+from coterie.promises._words import Worded
 
-_KNOWN = {1: "one word", 2: "up to two words", WHOLE: "some words, however many,"}
-_TOGETHER = {
-    1: "who typed it",
-    2: "who typed them together in one query",
-    WHOLE: "who typed them together in one query",
-}
 _HELD_TOGETHER = "\ufdd0"  # between words that count as one; no text may have it
-_FOUND = " Full names and personal data that a detector found count as one word each."
-_MISSED = (
-    "A detector misses names and other personal data, and nobody can recount what it missed: these pass as their words "
-    "do. What it found is told by the run record alone."
-)
 _SAID = re.compile(r"Of [\d,]+ released queries [\d,]+ ")
 _COUNTED = {1: "each word", 2: "every two words", WHOLE: "all words"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordKAnonymity:
+class WordKAnonymity(Worded):
     """Every m words of a released query were typed together, in one query, by at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users who typed some words of a released query together"]
@@ -85,56 +70,9 @@ class WordKAnonymity:
         check_params(self, self.name)
 
     @property
-    def headline(self) -> str:
-        """The numbers people ask for."""
-        return f"k = {self.k}, m = {self.m}"
-
-    @property
-    def sentence(self) -> str:
-        """The promise in plain words."""
-        words = (
-            f"Whoever knows {_KNOWN[self.m]} of a released query finds at least {self.k} different users "
-            f"{_TOGETHER[self.m]}; the query itself can come from one user alone.{in_time(self.window)} No released "
-            f"query has more than {self.max_words} {'word' if self.max_words == 1 else 'words'}."
-        )
-        words += _FOUND if self.entities == "detect" else ""
-        return words + attrs_sentence(self) + users_sentence(self)
-
-    @property
-    def foreign_sentence(self) -> str:
-        """What is examined in rows that Coterie did not make: the number alone, not how it came about."""
-        typed = "was typed" if self.m == 1 else "were typed together, in one query,"
-        of_query = f"{_COUNTED[self.m]} of every query in the file"
-        return f"To be checked: {of_query} {typed} by at least {self.k} different users."
-
-    @property
     def evidence(self) -> tuple[str, ...]:
         """Which words were found to belong together, where they were looked for; else the original is enough."""
         return ("entities",) if self.entities == "detect" else ()
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the promise does not say."""
-        more = {
-            1: "Two words of a released query can be typed together by one person alone: whoever knows them may find "
-            "that person's query and read the rest of it.",
-            2: "Three words of a released query can be typed together by one person alone: whoever knows them may find "
-            "that person's query and read the rest of it.",
-            WHOLE: "The order of words, and how often each stands in a query, can be one person's own.",
-        }
-        return (
-            *costs(self),
-            "A released query can have been typed by one person alone, word for word: others typed its words, not it. "
-            "A warning of the release counts such queries.",
-            more[self.m],
-            *((_MISSED,) if self.entities == "detect" else ()),
-            f"A name that others have, too, passes as its words do: {self.k} people who typed a first name with a last "
-            "name need not mean the same person.",
-            "Somebody who saw a person type a released query recognizes it.",
-            f"Whoever controls {accounts(self.k)} can have any words counted as common, and then other people's "
-            "queries with these words are released.",
-            ALONE,
-        )
 
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> WordKAnonymity:

@@ -41,7 +41,9 @@ LIMITS = (
     "What many people do stays visible on purpose, and may be held against each of them.",
     "The original log and the private run record are not protected by a release and need care of their own.",
 )
-_NUMBER = re.compile(r"\d+(?:,\d{3})*")
+SIDE_BY_SIDE = 4
+"""Columns of one table, besides that of the original: more do not fit on a page."""
+_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 def render(
@@ -130,29 +132,27 @@ def merge(
     releases: Sequence[ReleaseView],
     texts: Callable[[ReleaseView], Iterable[str]],
     names: Sequence[str] | None = None,
+    *,
+    for_any_k: bool = False,
 ) -> list[tuple[str, tuple[str, ...]]]:
     """Distinct texts, each with the releases it is about (none named where it is about all).
 
-    Texts that differ only in their numbers become one: it says k where each has the k of its
-    release, and elsewhere the numbers in the order of the releases, "70 / 36".
+    With `for_any_k`, texts that differ in nothing but the k of their releases become one, which says k. Other numbers
+    are never put into one sentence.
     """
-    groups: dict[tuple[str, ...], list[tuple[str, str, list[str]]]] = {}
+    groups: dict[str, list[tuple[str, str]]] = {}
     for release, name in zip(releases, names or labels(releases), strict=True):
         for text in texts(release):
-            parts = tuple(_NUMBER.split(text))
-            k = str(release.k)
-            groups.setdefault(parts, []).append((name, k, _NUMBER.findall(text)))
-    merged = []
-    for parts, alike in groups.items():
-        numbers = []
-        for i in range(len(parts) - 1):
-            each = [own[i] for _, _, own in alike]
-            are_k = all(own[i] == k for _, k, own in alike)
-            one = each[0] if len(set(each)) == 1 else "k" if are_k else " / ".join(each)
-            numbers.append(one)
-        text = "".join(part + number for part, number in zip(parts, [*numbers, ""], strict=True))
-        merged.append((text, _named([name for name, _, _ in alike], releases)))
-    return merged
+            in_k = _in_k(text, str(release.k))
+            groups.setdefault(in_k if for_any_k else text, []).append((name, text))
+    return [
+        (alike[0][1] if len({text for _, text in alike}) == 1 else in_k, _named([name for name, _ in alike], releases))
+        for in_k, alike in groups.items()
+    ]
+
+
+def _in_k(text: str, k: str) -> str:
+    return _NUMBER.sub(lambda number: "k" if number[0] == k else number[0], text)
 
 
 def _named(about: Sequence[str], releases: Sequence[ReleaseView]) -> tuple[str, ...]:
@@ -214,11 +214,14 @@ def _differing(params: Mapping[str, Any], among: Sequence[Mapping[str, Any]]) ->
     return [f"{key}={params.get(key)}" for key in keys if len({str(each.get(key)) for each in among}) > 1]
 
 
-def side_by_side(releases: Sequence[ReleaseView], names: Sequence[str]) -> list[tuple[str, ReleaseView]]:
-    """The columns of a table of figures: each release and, beside it, its random groups."""
-    columns = []
-    for release, name in zip(releases, names, strict=True):
-        columns.append((name, release))
-        if release.baseline is not None:
+def side_by_side(releases: Sequence[ReleaseView], *, with_random: bool = True) -> list[list[tuple[str, ReleaseView]]]:
+    """The columns of tables, few enough for paper: each release and, beside it, its random groups."""
+    tables: list[list[tuple[str, ReleaseView]]] = []
+    for release, name in zip(releases, labels(releases), strict=True):
+        columns = [(name, release)]
+        if with_random and release.baseline is not None:
             columns.append((f"{RANDOM} of the same k", release.baseline))
-    return columns
+        if not tables or len(tables[-1]) + len(columns) > SIDE_BY_SIDE:
+            tables.append([])
+        tables[-1] += columns
+    return tables

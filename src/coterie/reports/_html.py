@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from coterie.reports import (
     ORIGINAL,
     RANDOM,
     RANDOM_READING,
+    SIDE_BY_SIDE,
     LogView,
     ReleaseView,
     attacker,
@@ -31,7 +31,7 @@ from coterie.reports import (
     verdict,
 )
 from coterie.reports._charts import FONT, Panel, Sign, bars, curves, dots, sign_svg, trade_off
-from coterie.reports._markdown import ATTACKS_SAY, check_rows, ranked, ranking
+from coterie.reports._markdown import ATTACKS_SAY, COUNTS_SAY, check_rows, ranked, ranking
 from coterie.reports.decision import COLUMNS_SAY, FILL_IN, Page, common_axis
 from coterie.reports.editions import EDITIONS
 from coterie.reports.figures import (
@@ -41,16 +41,14 @@ from coterie.reports.figures import (
     Cell,
     Figures,
     any_number,
-    before,
     cell,
+    line,
     number,
     number_before,
     shown,
     with_numbers,
 )
 
-COLUMNS = 6  # releases side by side in one table or drawing; more do not fit on paper
-CHECKED = 4  # releases side by side in a table of checks, where sentences need room
 ON_SHEET = 3  # releases whose digests stand on the first page; those of more stand on the second
 
 
@@ -76,21 +74,14 @@ def html(page: Page) -> str:
     log, releases, figures, sheet = page.log, page.releases, page.figures, page.sheet
     names, shape = labels(releases), SHAPES[log.shape]
     states = [state(release) for release in releases]
-    most = COLUMNS // 2 if any(release.baseline for release in releases) else COLUMNS
-    size = math.ceil(len(releases) / max(1, math.ceil(len(releases) / most)))
-    starts = range(0, len(releases), max(1, size))
-    batches = [(names[i : i + size], releases[i : i + size]) for i in starts]
-    columns = [side_by_side(batch, some) for some, batch in batches]
-    check_batches = [(names[i : i + CHECKED], releases[i : i + CHECKED]) for i in range(0, len(releases), CHECKED)]
     tables = {
         title: [
-            ([name for name, _ in some], _table(log, releases, some, with_numbers(batch, rows)))
-            for some, (_, batch) in zip(columns, batches, strict=True)
-            if with_numbers(batch, rows)
+            (head, rows) for columns in side_by_side(releases) for head, rows in [_table(log, columns, some)] if rows
         ]
-        for title, rows in _sections(releases, figures)
-        if any_number(log, releases, rows)
+        for title, some in _sections(releases, figures)
+        if any_number(log, releases, some)
     }
+    checked = [tuple(zip(*columns, strict=True)) for columns in side_by_side(releases, with_random=False)]
     text = _template().render(
         log=log,
         sheet=sheet,
@@ -103,18 +94,19 @@ def html(page: Page) -> str:
         weighing=sheet.weighings[sheet.shown] if sheet.weighings else None,
         axis=common_axis(sheet.weighings),
         few=len(releases) <= ON_SHEET,
-        promises=merge(releases, lambda release: [release.sentence]),
+        promises=merge(releases, lambda release: [release.sentence], for_any_k=True),
         costs=merge(releases, figures.headlines),
         notes=merge(releases, lambda release: release.warnings),
         releases=list(zip(releases, names, states, strict=True)),
         counts=[(s, states.count(s)) for s in ("kept", "not checked", "broken") if s in states],
         verdict=partial(verdict, figures=figures),
-        checks=[(some, check_rows(batch, some), _largest(batch)) for some, batch in check_batches],
+        checks=[(some, check_rows(batch, some), _largest(batch)) for some, batch in checked],
         tables=tables,
+        counts_say=COUNTS_SAY,
         attacks_say=in_words_of(shape, ATTACKS_SAY),
         attacker_says=ATTACKER_SAYS,
         attacker=list(attacker(releases, figures)),
-        dashes=any(each.text == NONE for t in tables.values() for _, rows in t for _, _, r in rows for each in r),
+        dashes=any(each.text == NONE for t in tables.values() for _, rows in t for _, r in rows for each in r[1:]),
         empty=EMPTY,
         compare=[group for group in (_overview(releases, figures), _over_k(shape, releases, figures)) if group],
         bars=_groups(figures, "bars", partial(_before_and_after, log, releases)),
@@ -122,7 +114,7 @@ def html(page: Page) -> str:
         missing=merge(releases, figures.missing),
         random=in_words_of(shape, RANDOM_READING) if any(release.baseline for release in releases) else "",
         kind="access log" if shape is VISITS else "search log" if shape is QUERIES else "log",
-        limits=merge(releases, lambda release: release.limits),
+        limits=merge(releases, lambda release: release.limits, for_any_k=True),
         general=LIMITS,
         version=__version__,
         font=FONT,
@@ -167,12 +159,11 @@ def _largest(releases: Sequence[ReleaseView]) -> list[int | None]:
 
 
 def _table(
-    log: LogView,
-    releases: Sequence[ReleaseView],
-    columns: Sequence[tuple[str, ReleaseView]],
-    figures: Sequence[Figure],
-) -> list[tuple[Figure, Cell, list[Cell]]]:
-    return [(f, before(log, releases, f), [cell(r, f) for _, r in columns]) for f in figures]
+    log: LogView, columns: Sequence[tuple[str, ReleaseView]], figures: Sequence[Figure]
+) -> tuple[list[str], list[tuple[Figure, list[Cell]]]]:
+    """What stands above the columns, and a line for each figure of which one of them has a number."""
+    views = [view for _, view in columns]
+    return [ORIGINAL, *(name for name, _ in columns)], [(f, line(log, views, f)) for f in with_numbers(views, figures)]
 
 
 # --- groups of drawings --------------------------------------------------------------------------
@@ -280,7 +271,7 @@ def _ranking(
     rows: list[tuple[str, ...]] = []
     head: tuple[str, ...] = ()
     for figure in figures:
-        labels, columns = ranking(log, releases, figure, COLUMNS)
+        labels, columns = ranking(log, releases, figure, SIDE_BY_SIDE)
         if not labels:
             continue
         head = ("Kind", "Text", *columns)
@@ -289,5 +280,5 @@ def _ranking(
         rows += [(ranked(figure, log), *row) for row in zip(labels, *shares, strict=True)]
     if not panels:
         return None
-    cut = f" The first {COLUMNS} releases are drawn." if len(releases) > COLUMNS else ""
+    cut = f" The first {SIDE_BY_SIDE} releases are drawn." if len(releases) > SIDE_BY_SIDE else ""
     return Group(picture.title, picture.reading + cut, tuple(panels), head, tuple(rows), wide=len(panels) == 2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -40,17 +40,21 @@ from coterie.reports.figures import (
     NONE,
     Figures,
     any_number,
-    before,
-    cell,
+    line,
     shown,
     value,
     with_numbers,
 )
+from coterie.reports.weighing import Line
 
 ATTACKS_SAY = (
     "Adversaries tried to find people in the original under other names, and in the release. What they did not find, "
     "another attack or more knowledge may find."
 )
+COUNTS_SAY = "The number is how many rows, queries or people were looked at."
+_OF_QUESTIONS = (
+    "Question", "Before", "After", "Of what was released", "Control", "People", "Risk", "Threshold", "Verdict"
+)  # fmt: skip
 MARKS = {"kept": "✓", "passed": "✓", "broken": "✗", "failed": "✗"}
 
 
@@ -144,7 +148,8 @@ class CheckRow:
     carries_promise: bool
     needs_original: bool
     found: tuple[tuple[str, tuple[str, ...]], ...]
-    results: tuple[str, ...]
+    results: tuple[tuple[str, str], ...]
+    """Of each release its status, and how many rows, queries or people were looked at."""
 
 
 def check_rows(releases: Sequence[ReleaseView], names: Sequence[str]) -> list[CheckRow]:
@@ -163,15 +168,24 @@ def _check_row(
     tables: Sequence[Mapping[tuple[str, int], Check]],
     names: Sequence[str],
 ) -> CheckRow:
-    made = [table[key] for table in tables if key in table]
-    details = {id(r): [t[key].text] for r, t in zip(releases, tables, strict=True) if key in t}
+    made = [table.get(key) for table in tables]
+    texts = {id(r): [_without_count(check).text] for r, check in zip(releases, made, strict=True) if check is not None}
     return CheckRow(
         name=key[0],
-        carries_promise=any(check.carries_promise for check in made),
-        needs_original=any(check.needs_original for check in made),
-        found=tuple(merge(releases, lambda release: details.get(id(release), []), names)),
-        results=tuple(table[key].status if key in table else NONE for table in tables),
+        carries_promise=any(check.carries_promise for check in made if check is not None),
+        needs_original=any(check.needs_original for check in made if check is not None),
+        found=tuple(merge(releases, lambda release: texts.get(id(release), []), names, for_any_k=True)),
+        results=tuple((NONE, "") if check is None else (check.status, _count(check)) for check in made),
     )
+
+
+def _count(check: Check) -> str:
+    """How many were looked at, where its sentence does not need that number."""
+    return f"{check.looked_at:,}" if check.status == "passed" and check.looked_at is not None else ""
+
+
+def _without_count(check: Check) -> Check:
+    return replace(check, looked_at=None) if _count(check) else check
 
 
 def ranked(figure: Figure, log: LogView) -> str:
@@ -189,7 +203,7 @@ def ranking(
     name, kind = figure.measure, figure.key.partition(".")[0]
     pairs = list(zip(labels(releases), releases, strict=True))
     if len(releases) == 1:
-        pairs = side_by_side(releases, labels(releases))
+        pairs = side_by_side(releases)[0]
     having = [(r, n) for n, r in pairs if value(r, name, f"{kind}.1") is not None][:most]
     if not having:
         return [], {}
@@ -219,26 +233,19 @@ def _sheet(page: Page) -> Iterator[str]:
     yield from ("", "### Identifiability", "")
     for weighing in sheet.weighings:
         yield from (f"{_plain(weighing.label)}:", "")
-        rows = [
-            (
-                line.risk,
-                shown(line.before, "%"),
-                shown(line.after, "%")
-                + ("" if line.low is None else f" ({shown(line.low, '%')} to {shown(line.high, '%')})"),
-                shown(line.control, "%"),
-                shown(line.threshold, "%"),
-                line.outcome.capitalize() + ("" if line.verdict == line.outcome else f": {line.verdict}"),
-            )
-            for line in weighing.lines
-        ]
-        yield from _table(("Risk", "Before", "After", "Control", "Threshold", "Verdict"), rows)
+        rows = []
+        for asked in weighing.lines:
+            who = f"{asked.risk}: {asked.attacker} ({asked.compared})" if asked.attacker else asked.risk
+            rows.append((who, *_rates(asked), asked.verdict))
+            rows += [(f"also: {each.attacker} ({each.compared})", *_rates(each), each.verdict) for each in asked.others]
+        yield from _table(_OF_QUESTIONS, rows)
         yield ""
         for what, first, after in weighing.personal:
             yield f"- {what}: {_plain(after)}" + ("" if first == NONE else f" (original: {_plain(first)})")
         if not weighing.personal:
             yield "- Rows that look like personal data: not counted"
         yield ""
-    yield from (COLUMNS_SAY, "", _plain(sheet.can_and_cannot), "")
+    yield from (f"{COLUMNS_SAY} {sheet.policy_says}", "", _plain(sheet.can_and_cannot), "")
     for rule in sheet.rules:
         yield from (f"### Regime: {_plain(rule.title)}", "")
         yield from (f"{_plain(rule.label)} has the settings of the file `{rule.regime}`.", "")
@@ -264,6 +271,15 @@ def _sheet(page: Page) -> Iterator[str]:
     yield "Name and role: ________________   Date: __________   Signature: ________________"
 
 
+def _rates(line: Line) -> tuple[str, ...]:
+    """The numbers of an attack, in the order of the table."""
+    around = "" if line.low is None else f" ({shown(line.low, '%')} to {shown(line.high, '%')})"
+    promised = "" if line.bound is None else f"; 1 in k: {shown(line.bound, '%')}"
+    rates = (line.before, line.after, line.released, line.control)
+    risk = shown(line.shown_risk, "%") + around + promised
+    return (*(shown(rate, "%") for rate in rates), shown(line.people, ""), risk, shown(line.threshold, "%"))
+
+
 def _known(facts: Iterable[tuple[str, str]]) -> Iterator[str]:
     return (f"- {_plain(what)}: {_plain(fact) or FILL_IN}" for what, fact in facts)
 
@@ -285,20 +301,24 @@ def _checks(releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## What was checked", "")
     yield (
         "The checks read the released rows again and, where a promise cannot be seen in them "
-        "alone, the original log. Those marked * carry the promise; the others are housekeeping."
+        f"alone, the original log. Those marked * carry the promise; the others are housekeeping. {COUNTS_SAY}"
     )
     yield ""
-    checks = check_rows(releases, labels(releases))
-    titles = [row.name + (" *" if row.carries_promise else "") for row in checks]
-    rows = [
-        (title, *map(_mark, row.results), "yes" if row.needs_original else "no")
-        for title, row in zip(titles, checks, strict=True)
-    ]
-    if any(release.largest_k is not None for release in releases):
-        rows.append(("largest k that holds", *(shown(r.largest_k, "") for r in releases), ""))
-    yield from _table(("Check", *labels(releases), "Original needed"), rows, numbers=False)
-    yield from ("", "What was found:", "")
-    for row in checks:
+    for columns in side_by_side(releases, with_random=False):
+        names, some = zip(*columns, strict=True)
+        rows = [
+            (
+                row.name + (" *" if row.carries_promise else ""),
+                *(f"{_mark(status)} {count}".strip() for status, count in row.results),
+                "yes" if row.needs_original else "no",
+            )
+            for row in check_rows(some, names)
+        ]
+        if any(release.largest_k is not None for release in some):
+            rows.append(("largest k that holds", *(shown(r.largest_k, "") for r in some), ""))
+        yield from (*_table(("Check", *names, "Original needed"), rows, numbers=False), "")
+    yield from ("What was found:", "")
+    for row in check_rows(releases, labels(releases)):
         yield from (f"- {row.name}: {_about(names)}{_plain(text)}" for text, names in row.found)
 
 
@@ -339,17 +359,18 @@ def _table_of_figures(log: LogView, releases: Sequence[ReleaseView], figures: Se
     if not any_number(log, releases, figures):
         yield EMPTY
         return
-    columns = side_by_side(releases, labels(releases))
     figures = with_numbers(releases, figures)
-    rows = [(f.title, str(before(log, releases, f)), *(str(cell(r, f)) for _, r in columns)) for f in figures]
-    yield from _table(("Figure", "Original", *(name for name, _ in columns)), rows)
-    yield ""
+    for columns in side_by_side(releases):
+        views = [view for _, view in columns]
+        rows = [(f.title, *map(str, line(log, views, f))) for f in with_numbers(views, figures)]
+        if rows:
+            yield from (*_table(("Figure", ORIGINAL, *(name for name, _ in columns)), rows), "")
     yield from (f"- {figure.title}: {figure.reading}" for figure in figures if figure.reading)
 
 
 def _limits(releases: Sequence[ReleaseView]) -> Iterator[str]:
     yield from ("## What this does not protect", "")
-    for text, names in merge(releases, lambda release: release.limits):
+    for text, names in merge(releases, lambda release: release.limits, for_any_k=True):
         yield f"- {_about(names)}{_plain(text)}"
     yield from (f"- {text}" for text in LIMITS)
 

@@ -9,7 +9,9 @@
     date = "2026-03-01"                       # else the day on which the report is made
     next_review = "2027-03-01"
 
-    [thresholds]                              # in percent; else 100 / k
+    policy = "default"                        # where the thresholds come from: default (1 in 11) or internal (1 in 3)
+
+    [thresholds]                              # your own, in percent
     singling_out = 5
     linkability = 5
     inference = 5
@@ -20,29 +22,51 @@ What is missing stands on the page as a line to fill in.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from coterie.core.declared import Declared, DeclaredFile, as_declared, toml_table
 from coterie.core.scores import Risk
-from coterie.errors import InputError, MissingError
+from coterie.errors import InputError, MissingError, ParameterError
 
 _MOST = 100.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """A threshold for all three risks, and where it comes from."""
+
+    threshold: float
+    """In percent."""
+    source: str
+
+
+POLICIES: Mapping[str, Policy] = {
+    "default": Policy(
+        threshold=100 / 11,
+        source="Threshold: 1 in 11, that of the European Medicines Agency and of Health Canada for the public release "
+        "of clinical data.",
+    ),
+    "internal": Policy(
+        threshold=100 / 3,
+        source="Threshold: 1 in 3, the loosest cell size in use.",
+    ),
+}
+NO_CONFORMITY = (
+    "It is about re-identification itself, not about what is left of it beyond a control; a release within it conforms "
+    "to no law for that reason."
+)
+
+
 class Thresholds(Declared, frozen=True, kw_only=True):
-    """The largest rate of success that is accepted, in percent; None: one in k."""
+    """The largest risk that is accepted, in percent; None: that of the policy."""
 
     singling_out: float | None = None
     linkability: float | None = None
     inference: float | None = None
-
-    def of(self, risk: Risk) -> float | None:
-        """The one for a risk."""
-        limit: float | None = getattr(self, risk.replace(" ", "_"))
-        return limit
 
 
 class About(Declared, frozen=True, kw_only=True):
@@ -56,12 +80,30 @@ class About(Declared, frozen=True, kw_only=True):
     reviewer: str = ""
     date: str = ""
     next_review: str = ""
+    policy: str = "default"
     thresholds: Thresholds = Thresholds()
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The questions that nobody answered."""
         return tuple(name for name in QUESTIONS if not getattr(self, name))
+
+    def threshold(self, risk: Risk) -> float:
+        """The largest value of a risk that is accepted, in percent."""
+        own: float | None = getattr(self.thresholds, risk.replace(" ", "_"))
+        return POLICIES[self.policy].threshold if own is None else own
+
+    @property
+    def policy_says(self) -> str:
+        """Where the thresholds come from."""
+        own = [
+            name.replace("_", " ")
+            for name in Thresholds.__struct_fields__
+            if getattr(self.thresholds, name) is not None
+        ]
+        given = f"Given by hand (--about): {', '.join(own)}." if own else ""
+        source = "" if len(own) == len(Thresholds.__struct_fields__) else POLICIES[self.policy].source
+        return " ".join(filter(None, (source, given, NO_CONFORMITY)))
 
 
 QUESTIONS = {
@@ -92,11 +134,23 @@ def read_about(path: str | Path) -> About:
         if isinstance(table.get(key), datetime.date):
             table[key] = table[key].isoformat()
     about = as_declared(table, About, file)
+    if about.policy not in POLICIES:
+        raise file.error(f"policy is one of {', '.join(POLICIES)}")
     for risk in Thresholds.__struct_fields__:
         limit = getattr(about.thresholds, risk)
         if limit is not None and not 0 <= limit <= _MOST:
             raise file.error(f"thresholds.{risk} is a percentage from 0 to 100")
     return about
+
+
+def with_policy(about: About | None, policy: str | None) -> About:
+    """What people said, under another policy where one is given."""
+    about = about or About()
+    if policy is None:
+        return about
+    if policy not in POLICIES:
+        raise ParameterError(f"policy is one of {', '.join(POLICIES)}, not {policy!r}.")
+    return msgspec.structs.replace(about, policy=policy)
 
 
 def ask(about: About, question: Callable[[str], str]) -> About:

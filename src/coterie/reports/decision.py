@@ -1,8 +1,9 @@
 """Decision: what the first page says. The three risks against their thresholds, what is recommended, and why.
 
-A risk is weighed by the rates of success that measures declare (`Weighed` in core/scores.py): of those that were
-measured the one that is worst beside its threshold. No measure is known by name. What was not measured, or is not shown
-to be within its threshold, is never recommended.
+Risks are the rates that measures declare (`Weighed` in core/scores.py): what of a rate among released targets is left
+once its control is taken away (measures/rates.py). For each question one attack decides: that with the worst outcome,
+and among these the largest risk. No measure is known by name. What was not measured, or is not shown to be within its
+threshold, is never recommended.
 """
 
 from __future__ import annotations
@@ -10,57 +11,27 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
-from coterie import __version__, measures, regimes
-from coterie.core.nouns import in_words_of
-from coterie.core.scores import Risk, Weighed
+from coterie import __version__, regimes
+from coterie.core.promise import promise_nothing
 from coterie.core.shapes import SHAPES
-from coterie.measures.inputs import has_default
 from coterie.regimes import Source
 from coterie.reports import LogView, ReleaseView, state
-from coterie.reports.about import About, Thresholds
+from coterie.reports.about import About
 from coterie.reports.editions import NOT_TOLD, Edition
-from coterie.reports.figures import NONE, RISKS, Figures, listed, number, number_before, shown, value
+from coterie.reports.figures import NONE, RISKS, Figures, listed, number, number_before, shown
+from coterie.reports.weighing import Line, Outcome, line_of
 
-Outcome = Literal[
-    "above",
-    "not shown to be within",
-    "no threshold",
-    "measured in part",
-    "not measured",
-    "not told",
-    "within",
-    "does not apply",
-]
-OUTCOMES: dict[Outcome, str] = {
-    "above": "above the threshold",
-    "not shown to be within": "its interval reaches beyond the threshold: too few people to tell",
-    "no threshold": "no k, and no threshold was given",
-    "measured in part": "not above, but not all attacks were tried",
-    "not measured": "not measured",
-    "not told": NOT_TOLD,
-    "within": "not above the threshold",
-    "does not apply": "no attack on this risk applies",
-}
-"""The worst first. Only the last two let a release be recommended."""
-_HARMLESS: tuple[Outcome, ...] = ("within", "does not apply")
-_NO_NAMES = "No row carries a name."
-_MORE_PEOPLE = (
-    "Where a rate is not shown to be within its threshold, too few people were attacked to tell: a log of more people, "
-    "or of a longer time, tells."
-)
-_GIVE_THRESHOLDS = "Give thresholds: [thresholds] in the file of --about."
-_KEPT_WHOLE = "not above, but no attack knows what is kept beside queries (attrs = keep)"
+LEAST_K = 3
+"""Whatever attacks find: among two people, each knows the other."""
+_MORE_PEOPLE = "Not proven: the sample is too small. Use a log of more people, or of a longer time."
 _TOLD = 3
-_OWN_THRESHOLDS = (
-    "Each release is weighed against its own 1 in k, so a larger k has to pass more; [thresholds] in the file of "
-    "--about weighs all by the same."
-)
 COLUMNS_SAY = (
-    "Before: the same attack on the log under other names, prepared as for the release. Control: the same attack with "
-    "what is known of somebody else, or a guess that knows nothing. Beside the rate after: its 95% interval."
+    "Before: the attack on the original log, under other names. After: the same people and searches in the release. "
+    "Of what was released: on that part alone. Control: someone who knows nothing of the person. Risk: "
+    "(rate - control) / (1 - control), with its 95% interval; the threshold is about it."
 )
 FILL_IN = "________________________________"
 
@@ -80,31 +51,6 @@ class Page:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
-    """One risk of one release, before and after, against its threshold. Numbers are percentages."""
-
-    risk: Risk
-    outcome: Outcome
-    attacker: str = ""
-    measure: str = ""
-    before: float | None = None
-    after: float | None = None
-    low: float | None = None
-    high: float | None = None
-    control: float | None = None
-    success: float | None = None
-    """How often the attack succeeds at all, where `after` is the part of it that a person's own rows add."""
-    threshold: float | None = None
-    reason: str = ""
-    """Why no attack applies, or why more would have to be tried."""
-
-    @property
-    def verdict(self) -> str:
-        """The outcome in words."""
-        return self.reason or OUTCOMES[self.outcome]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Weighing:
     """A release as the decision sees it."""
 
@@ -121,7 +67,9 @@ class Weighing:
     meaning: tuple[tuple[str, float], ...]
     """What is kept: name of the axis, percent."""
     empty: bool = False
-    """Whether it has no rows, so that all attacks fail."""
+    """Whether it has no rows, so that there is nothing to judge."""
+    k: int | None = None
+    promises_nothing: bool = False
 
     @property
     def which(self) -> str:
@@ -132,13 +80,17 @@ class Weighing:
     @property
     def passes(self) -> bool:
         """Whether its promise holds, every risk is shown to be harmless and nothing looks like personal data."""
-        harmless = all(line.outcome in _HARMLESS for line in self.lines)
-        return self.state == "kept" and self.clean is True and harmless and not self.empty
+        return not self.why_not
 
     @property
     def fails(self) -> bool:
         """Whether something speaks against it; where nothing does, and it does not pass, more has to be measured."""
-        return self.state == "broken" or self.clean is False or self.empty or bool(self.having("above"))
+        unfit = self.promises_nothing or self._small
+        return self.state == "broken" or self.clean is False or unfit or bool(self.having("above"))
+
+    @property
+    def _small(self) -> bool:
+        return self.k is not None and self.k < LEAST_K
 
     def meaning_on(self, axis: str) -> float | None:
         """How much is kept, on one axis."""
@@ -153,17 +105,19 @@ class Weighing:
         """Why it is not recommended; empty where it passes."""
         said: dict[Outcome, tuple[str, str]] = {
             "above": ("is above its threshold", "are above their thresholds"),
-            "not shown to be within": ("is not shown to be within its threshold",
-                                       "are not shown to be within their thresholds"),
-            "no threshold": ("has no threshold", "have no thresholds"),
+            "not proven": ("is not proven to be within its threshold", "are not proven to be within their thresholds"),
             "measured in part": ("was not attacked in every way", "were not attacked in every way"),
             "not measured": ("was not measured", "were not measured"),
             "not told": ("is not told in this edition", "are not told in this edition"),
-        }  # fmt: skip
+        }
+        if self.empty:
+            return ["it has no rows, so there is nothing to judge"]
         reasons = [f"its promise {'is broken' if self.state == 'broken' else 'was not checked'}"]
         reasons = [] if self.state == "kept" else reasons
-        if self.empty:
-            reasons.append("it has no rows")
+        if self.promises_nothing:
+            reasons.append("it promises nothing")
+        if self._small:
+            reasons.append(f"k is below {LEAST_K}")
         for outcome, (of_one, of_several) in said.items():
             if risks := self.having(outcome):
                 reasons.append(f"{listed(risks)} {of_one if len(risks) == 1 else of_several}")
@@ -199,6 +153,8 @@ class Sheet:
     can_and_cannot: str
     facts: tuple[tuple[str, str], ...]
     """The log: what, and what it is."""
+    policy_says: str = ""
+    """Where the thresholds come from."""
     rules: tuple[Rule, ...] = ()
     """The regimes whose settings releases have."""
 
@@ -227,10 +183,6 @@ def decide(
     about = about or About()
     weighings = tuple(_weigh(log, release, figures, about) for release in releases)
     recommended, advice = _recommend(weighings)
-    if len({release.k for release in releases}) > 1 and about.thresholds == Thresholds():
-        advice += f" {_OWN_THRESHOLDS}"
-    if raised := _raised(releases, about.thresholds):
-        advice += f" {raised}"
     shown_one = releases[recommended or 0] if releases else None
     return Sheet(
         about=about,
@@ -238,20 +190,11 @@ def decide(
         weighings=weighings,
         recommended=recommended,
         advice=advice,
-        can_and_cannot="" if shown_one is None else _can_and_cannot(shown_one, weighings[recommended or 0]),
+        can_and_cannot="" if shown_one is None else _can_and_cannot(shown_one, weighings[recommended or 0], edition),
         facts=tuple(_facts(log, releases, about, edition)),
+        policy_says=about.policy_says,
         rules=tuple(_rule(release) for release in releases if release.regime in regimes.names()),
     )
-
-
-def _raised(releases: Sequence[ReleaseView], thresholds: Thresholds) -> str:
-    """A sentence about thresholds that were given above 1 in k; nothing where there are none."""
-    largest = max((release.k for release in releases if release.k), default=0)
-    above = [f"{risk} {shown(given, '%')}" for risk in RISKS
-             if (given := thresholds.of(risk)) is not None and largest and given > 100 / largest]  # fmt: skip
-    if not above:
-        return ""
-    return f"Thresholds above 1 in k ({shown(100 / largest, '%')}) were given by hand (--about): {listed(above)}."
 
 
 def _rule(release: ReleaseView) -> Rule:
@@ -279,7 +222,7 @@ def _weigh(log: LogView, release: ReleaseView, figures: Figures, about: About) -
         file=release.file,
         sha256=release.sha256,
         state=state(release),
-        lines=tuple(_line(release, risk, about, log.shape) for risk in RISKS),
+        lines=tuple(line_of(release, risk, about, log.shape) for risk in RISKS),
         personal=tuple(
             (f.title, shown(number_before(log, [release], f), ""), shown(each, ""))
             for f, each in zip(on_sheet, found, strict=True)
@@ -288,80 +231,8 @@ def _weigh(log: LogView, release: ReleaseView, figures: Figures, about: About) -
         clean=None if not counted else not any(counted),
         meaning=tuple((f.glance.axis, each) for f in kept if f.glance and (each := number(release, f)) is not None),
         empty=release.rows == 0,
-    )
-
-
-def _line(release: ReleaseView, risk: Risk, about: About, shape: str) -> Line:
-    given = about.thresholds.of(risk)
-    threshold = given if given is not None else 100 / release.k if release.k else None
-    weighed = [each for each in measures.weighed() if each.risk == risk]
-    measured = [
-        each for each in weighed
-        if value(release, each.measure, each.key) is not None and not _nameless(release, each)
-    ]  # fmt: skip
-    if release.withheld:
-        return Line(risk=risk, outcome="not told", threshold=threshold)
-    if not measured:
-        return _without_attack(release, risk, threshold, weighed)
-    lines = [_weighed(release, each, threshold, shape) for each in measured]
-    # By outcome first: a rate with a wide interval must not hide a smaller one that is shown to be too large.
-    worst = min(lines, key=lambda line: (list(OUTCOMES).index(line.outcome), -(line.after or 0.0)))
-    # Whoever chooses the measures must not choose the verdict.
-    if worst.outcome == "within" and release.params.get("attrs") == "keep" and risk != "inference":
-        return replace(worst, outcome="measured in part", reason=_KEPT_WHOLE)
-    skipped = any(each not in measured and _is_open(release, each) for each in _always(weighed))
-    return replace(worst, outcome="measured in part") if skipped and worst.outcome == "within" else worst
-
-
-def _always(weighed: Sequence[Weighed]) -> list[Weighed]:
-    """Those attacks for which a release, its log and its record are enough."""
-    return [each for each in weighed if all(has_default(need) for need in measures.load(each.measure).needs)]
-
-
-def _is_open(release: ReleaseView, each: Weighed) -> bool:
-    """Whether an attack that could have been tried was neither tried nor found to have no meaning.
-
-    On a cluster a measure may be taken without some of its attacks, which need one machine.
-    """
-    taken = not release.elsewhere and each.measure in set(release.scores["name"])
-    return not taken and each.measure not in release.left_out and not _nameless(release, each)
-
-
-def _without_attack(release: ReleaseView, risk: Risk, threshold: float | None, weighed: Sequence[Weighed]) -> Line:
-    """A risk without a rate: every attack was tried and has no meaning, or else nothing is known."""
-    tried = [_NO_NAMES if _nameless(release, each) else release.left_out.get(each.measure) for each in _always(weighed)]
-    reasons = [reason for reason in tried if reason is not None]
-    if reasons and len(reasons) == len(tried):
-        return Line(risk=risk, outcome="does not apply", threshold=threshold, reason=reasons[0])
-    return Line(risk=risk, outcome="not measured", threshold=threshold)
-
-
-def _nameless(release: ReleaseView, each: Weighed) -> bool:
-    """Whether an attack looks for names in a release without any; what a row says can still point to somebody."""
-    return bool(each.names) and value(release, each.measure, each.names) == 0
-
-
-def _weighed(release: ReleaseView, each: Weighed, threshold: float | None, shape: str) -> Line:
-    def score(key: str) -> float | None:
-        return value(release, each.measure, key) if key else None
-
-    after, high = score(each.key), score(f"{each.key}.high")
-    outcome: Outcome = "no threshold"
-    if threshold is not None and after is not None:
-        shown_within = high is None or high <= threshold
-        outcome = "above" if after > threshold else "within" if shown_within else "not shown to be within"
-    return Line(
-        risk=each.risk,
-        outcome=outcome,
-        attacker=in_words_of(SHAPES[shape], each.attacker),
-        measure=each.measure,
-        before=score(each.before),
-        after=after,
-        low=score(f"{each.key}.low"),
-        high=high,
-        control=score(each.control),
-        success=score(each.success),
-        threshold=threshold,
+        k=release.k,
+        promises_nothing=promise_nothing(release.promises),
     )
 
 
@@ -403,32 +274,29 @@ def _why_not(weighings: Sequence[Weighing]) -> list[str]:
     """Why some are not recommended, each on its own where they are few, and what would tell more."""
     several = f"{len(weighings)} releases do not pass; the table of all releases shows where."
     said = [f"{each.label} is not recommended: {'; '.join(each.why_not)}." for each in weighings]
-    hints = [_MORE_PEOPLE] if any(each.having("not shown to be within") for each in weighings) else []
-    hints += [_GIVE_THRESHOLDS] if any(each.having("no threshold") for each in weighings) else []
+    small = any(line.outcome == "not proven" and line.people for each in weighings for line in each.lines)
+    hints = [_MORE_PEOPLE] if small else []
     return [*([several] if len(weighings) > _TOLD else said), *hints]
 
 
-def _can_and_cannot(release: ReleaseView, weighing: Weighing) -> str:
+def _can_and_cannot(release: ReleaseView, weighing: Weighing, edition: Edition) -> str:
     """What an attacker can and cannot do, in one paragraph."""
-    can, risen = [], []
-    for line in weighing.lines:
-        if line.after is None:
-            continue
-        beside = {"right in all": line.success, "control": line.control, "in the original": line.before}
-        compared = "; ".join(f"{word} {shown(rate, '%')}" for word, rate in beside.items() if rate is not None)
-        can.append(f"{line.attacker} in {shown(max(line.after, 0.0), '%')} of cases ({compared})")
-        if line.before is not None and line.after > line.before:
-            risen.append(f"{line.risk} ({shown(line.before, '%')} before, {shown(line.after, '%')} after)")
-    text = f"What an attacker can do: {'. '.join(each[0].upper() + each[1:] for each in can)}. " if can else ""
-    if risen:
-        text += f"Higher after than before: {listed(risen)}. "
+    if weighing.empty:
+        return "The release has no rows, so nobody can be found in it, and there is nothing to judge."
+    risen = [
+        f"{line.risk} ({shown(line.before, '%')} before, {shown(line.after, '%')} after)"
+        for line in weighing.lines
+        if line.after is not None and line.before is not None and line.after > line.before
+    ]
+    text = f"Higher after than before: {listed(risen)}. " if risen else ""
     if partly := weighing.having("measured in part"):
         text += f"Not attacked in every way: {listed(partly)}. "
     if unmeasured := weighing.having("not measured"):
-        text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. {_missing(release)} "
+        text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. "
+        text += f"{_missing(release)} " if edition == "internal" else ""
     if weighing.having("not told"):
         text += "What attacks found is not told in this edition. "
-    if not text:
+    if not any(line.after is not None for line in weighing.lines) and not text:
         text = "No attack was measured. "
     checked = weighing.state == "kept"
     holds = (
@@ -517,6 +385,7 @@ def sheet_data(sheet: Sheet) -> dict[str, Any]:
             "reason_for_k": about.reason,
             "recommended": None if sheet.chosen is None else _which_data(sheet.chosen),
             "advice": sheet.advice,
+            "thresholds": sheet.policy_says,
             "releases": [_which_data(each) for each in sheet.weighings],
         },
         "governance": {
@@ -534,9 +403,12 @@ def _which_data(weighing: Weighing) -> dict[str, Any]:
 
 def _line_data(line: Line, edition: Edition) -> dict[str, Any]:
     """Exact for those who keep the log; for others as on the page: a number of people follows from an exact share."""
-    data = {**vars(line), "verdict": line.verdict}
-    rates = ("before", "after", "low", "high", "control", "success") if edition == "external" else ()
+    data = {**vars(line), "verdict": line.verdict, "others": [_line_data(each, edition) for each in line.others]}
+    rates = _RATES if edition == "external" else ()
     return data | {name: None if data[name] is None else round(data[name], 1) for name in rates}
+
+
+_RATES = ("before", "before_control", "after", "released", "control", "above_control", "low", "high", "bound")
 
 
 def content_digest(data: dict[str, Any]) -> str:

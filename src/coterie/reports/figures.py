@@ -216,6 +216,9 @@ class Cell:
         return "; ".join([self.text + around, *(f"{word} {rate}" for word, rate in self.beside)])
 
 
+_PER_RELEASE = Cell("per release")
+
+
 def cell(release: ReleaseView, figure: Figure) -> Cell:
     """A figure of a release with its unit."""
     plain = _cell(release.scores, figure.measure, figure.key)
@@ -224,16 +227,27 @@ def cell(release: ReleaseView, figure: Figure) -> Cell:
     return plain if plain.text == NONE else replace(plain, beside=rates)
 
 
-def before(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> Cell:
-    """What the original log has for a figure."""
+def line(log: LogView, columns: Sequence[ReleaseView], figure: Figure) -> list[Cell]:
+    """A figure of the original and of each column. Where that of the original is not the same for all of them, because
+    the log was prepared or attacked in several ways, it stands with each."""
+    firsts, cells = [before(log, each, figure) for each in columns], [cell(each, figure) for each in columns]
+    several = list(dict.fromkeys(first for first in firsts if first.text != NONE))
+    if len(several) > 1:
+        pairs = zip(cells, firsts, strict=True)
+        return [_PER_RELEASE, *(replace(c, beside=(("original", first.text), *c.beside)) for c, first in pairs)]
+    return [*(several or [Cell(NONE)]), *cells]
+
+
+def before(log: LogView, release: ReleaseView, figure: Figure) -> Cell:
+    """What the original log has for a figure of a release."""
     if figure.before in ("rows", "queries"):
         if log.size_told is not None:
             return Cell(NONE)
         return Cell(shown(getattr(log, figure.before), ""))
     if figure.before.startswith("before."):
-        cells = [_cell(table, figure.measure, figure.before) for table in _measured(log, releases, figure)]
-        several = list(dict.fromkeys(cells))
-        return several[0] if len(several) == 1 else Cell(" / ".join(each.text for each in cells) or NONE)
+        return next(
+            (_cell(table, figure.measure, figure.before) for table in _measured(log, [release], figure)), Cell(NONE)
+        )
     return Cell(figure.before or NONE)
 
 

@@ -260,7 +260,10 @@ def overview(log: Log) -> list[ScoreRow]:
     """The size of a log in a few numbers, as score rows."""
     shape = log.shape
     numbers = _size_here(log) if _is_here(log) else _size_there(log)
-    units = {"rows_without_user": "rows"}
+    left_out = log.rows_read - (numbers["rows"] or 0)
+    if left_out > 0:  # a release is compared with what was read
+        numbers = {"rows_read": log.rows_read, "rows_left_out": left_out, **numbers}
+    units = dict.fromkeys(("rows_read", "rows_left_out", "rows_without_user"), "rows")
     return [("log", key, value, in_words_of(shape, units.get(key, key))) for key, value in numbers.items()]
 
 

@@ -6,10 +6,11 @@ parameters, annotated like those of methods, with
     __call__(log) -> Log        ends in `log.then(frame, Step(name=spelled(self)))`
 
 A step that is not for all shapes refuses the others with a sentence. What it counts stands in its `counts`, and as a
-sentence without values in its `notes`, which the command line prints. Where what stays of one subject depends on
-others, the class says `across_subjects = True`: methods with differential privacy refuse it. A step that
-looks at each row by itself, or at all rows of one subject, says so by `looks_at = "rows"` or `"subjects"`: it then
-runs wherever rows are.
+sentence without values in its `notes`, which the command line prints. `looks_at` says what decides about a row:
+
+    "rows"          that row alone: a gate, which sees each row once, takes no other steps
+    "subjects"      all rows of its subject: it runs wherever rows are, as one that looks at rows does
+    "log"           rows of others, too; so does a step that says nothing. Methods with differential privacy refuse it
 
 A step is given as a value (`Sessions(minutes=10)`), or as the text that stands for it (`"sessions(minutes=10)"`).
 Third parties add theirs by an entry point of the group `coterie.steps`.
@@ -40,8 +41,8 @@ from coterie.steps._spelling import (
 from coterie.steps.default import Default, default_steps
 
 __all__ = [
-    "DEFAULT", "PrepareStep", "StepLike", "digested_text", "lacks_file", "name_in", "parse_steps", "prepare",
-    "public_text", "spelled", "step_of", "steps_of", "with_file_in",
+    "DEFAULT", "PrepareStep", "StepLike", "digested_text", "lacks_file", "looks_at", "name_in", "parse_steps",
+    "prepare", "public_text", "spelled", "step_of", "steps_of", "with_file_in",
 ]  # fmt: skip
 
 DEFAULT = ("default",)
@@ -60,12 +61,17 @@ def prepare(log: Log, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
     return log
 
 
+def looks_at(step: PrepareStep) -> str:
+    """What decides about a row: "rows" (that row), "subjects" (all rows of its subject), or "log"."""
+    return str(getattr(step, "looks_at", "log"))
+
+
 def _elsewhere(step: PrepareStep, log: Log, engine: Engine) -> Log:
     """The log after a step, where its rows are elsewhere; what it counts is not told."""
     if isinstance(step, Default):
         return prepare(log, default_steps(log.shape))
-    looks_at = getattr(type(step), "looks_at", None)
-    if looks_at not in ("rows", "subjects"):
+    seen, text = looks_at(step), spelled(step)
+    if seen not in ("rows", "subjects") or public_text(text) != text:  # a file of the user is on this machine only
         raise ParameterError(
             f"The step {registry.name_of(step)} runs on one machine; leave it out of --prepare, or leave out --engine."
         )
@@ -76,8 +82,8 @@ def _elsewhere(step: PrepareStep, log: Log, engine: Engine) -> Log:
 
     nothing = Log(frame=pl.LazyFrame(schema=log.frame.collect_schema()), shape=shape, history=history)
     entry = Step(name=step(nothing).history[-1].name)
-    done = engine.each(log.frame, work) if looks_at == "rows" else engine.blocks(log.frame, work, [shape.subject])
-    return log.then(done if looks_at == "rows" else engine.keep(done), entry)
+    done = engine.each(log.frame, work) if seen == "rows" else engine.blocks(log.frame, work, [shape.subject])
+    return log.then(done if seen == "rows" else engine.keep(done), entry)
 
 
 def parse_steps(text: str) -> tuple[PrepareStep, ...]:

@@ -31,4 +31,4 @@ def facts_of(log: Log, engine: Engine) -> Facts:
         raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
     if empty := counts.pop("empty"):
         raise InputError(f"{empty:,} rows have no {log.shape.item_noun}. Leave them out before anonymizing.")
-    return Facts(**counts, session_minutes=session_minutes(log), shape=log.shape)
+    return Facts(**counts, session_minutes=session_minutes(log), in_lines=log.in_lines, shape=log.shape)

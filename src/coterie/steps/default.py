@@ -9,6 +9,7 @@ unique. The sidecar of a release lists the steps themselves. To keep query strin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from coterie.core.log import Log
 from coterie.core.shapes import VISITS, Shape
@@ -18,6 +19,8 @@ from coterie.steps._spelling import step_of
 @dataclass(frozen=True, kw_only=True)
 class Default:
     """The steps that suit the kind of log."""
+
+    looks_at: ClassVar[str] = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log after the steps for its shape, each of which it remembers."""

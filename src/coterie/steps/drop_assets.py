@@ -13,6 +13,7 @@ Documents, sound, video and archives stay: people ask for them. Put `drop_bots` 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import polars as pl
 
@@ -31,6 +32,8 @@ _ASSET = rf"(?i)^[^?;#]*(?:\.(?:{ENDINGS.replace(' ', '|')})|/(?:{FILES}))(?:[?;
 @dataclass(frozen=True, kw_only=True)
 class DropAssets:
     """Leave out requests for styles, scripts, images, fonts and icons."""
+
+    looks_at: ClassVar[str] = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log without them; the step counts them."""

@@ -29,6 +29,11 @@ class DropBots:
     def __post_init__(self) -> None:
         check_params(self, "drop_bots")
 
+    @property
+    def looks_at(self) -> str:
+        """All rows of a visitor, because of one that asks for robots.txt; else each row by itself."""
+        return "subjects" if self.robots_txt else "rows"
+
     def __call__(self, log: Log) -> Log:
         """The log without them; the step counts what it left out by either rule."""
         only_visits(log, "drop_bots")

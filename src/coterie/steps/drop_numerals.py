@@ -7,6 +7,7 @@ not find stays.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import polars as pl
 
@@ -17,6 +18,8 @@ from coterie.steps._spelling import spelled
 @dataclass(frozen=True, kw_only=True)
 class DropNumerals:
     """Leave out rows with a numeral or an @ in the item."""
+
+    looks_at: ClassVar[str] = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log without them."""

@@ -6,7 +6,7 @@ They have little in common with others, so the groups that they are in share lit
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import polars as pl
 
@@ -20,6 +20,8 @@ class DropShort:
     """Leave out subjects with few different items."""
 
     items: Annotated[int, Range(2), "those with fewer different queries, pages or terms are left out"] = 2
+
+    looks_at: ClassVar[str] = "subjects"
 
     def __post_init__(self) -> None:
         check_params(self, "drop_short")

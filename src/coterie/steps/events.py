@@ -7,6 +7,7 @@ rank (ties by url, never by the order of lines). Rows without a time cannot be t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import polars as pl
 
@@ -17,6 +18,8 @@ from coterie.steps._spelling import spelled
 @dataclass(frozen=True, kw_only=True)
 class Events:
     """One row for each (subject, item, time)."""
+
+    looks_at: ClassVar[str] = "subjects"
 
     def __call__(self, log: Log) -> Log:
         """The log with one row for each event."""

@@ -14,7 +14,7 @@ much it finds is measured below. It never stands in place of a method with a pro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import polars as pl
 
@@ -38,6 +38,8 @@ class Names:
         Choice("drop", "join", "count"),
         "what becomes of a query with a full name: it is left out, has the name as one word, or stays",
     ] = "drop"
+
+    looks_at: ClassVar[str] = "rows"
 
     def __post_init__(self) -> None:
         check_params(self, "names")

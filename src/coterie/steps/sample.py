@@ -24,7 +24,7 @@ class Sample:
     subjects: Annotated[int, Range(1), "how many users, visitors or documents stay"] = 1000
     seed: Annotated[int, Range(0), "which ones"] = 7
 
-    across_subjects: ClassVar[bool] = True
+    looks_at: ClassVar[str] = "log"
 
     def __post_init__(self) -> None:
         check_params(self, "sample")

@@ -11,6 +11,7 @@ address.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import polars as pl
 
@@ -23,6 +24,8 @@ from coterie.text.agents import VISITOR_PARTS, parse_agents
 @dataclass(frozen=True, kw_only=True)
 class Visitors:
     """One visitor for each address, browser and system."""
+
+    looks_at: ClassVar[str] = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log with visitors by address and parsed agent; the step counts them before and after."""

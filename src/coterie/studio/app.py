@@ -27,6 +27,7 @@ from coterie.core import registry
 from coterie.core.columns import columns_as_text
 from coterie.core.scratch import disk_is_full
 from coterie.errors import CoterieError
+from coterie.reports.about import POLICIES
 from coterie.studio import beside, commands, forms, pages, plain
 from coterie.studio.desk import COMPARED, Attempt, Desk, OpenLog
 from coterie.studio.forms import BadFormError
@@ -313,7 +314,7 @@ class Studio:
         x, y = beside.picked_axis(risks, said.get("x")), beside.picked_axis(uses[::-1], said.get("y"))
         most, least = forms.percent_in(said.get("most")), forms.percent_in(said.get("least"))
         if "most" not in said and x is not None and x.section == "attacks":
-            most = beside.one_in_k(side)
+            most = round(POLICIES["default"].threshold, 2)
         points = [] if x is None or y is None else beside.points(side, x.id, y.id)
         drawn = None if x is None or y is None else draw(points, (x.axis, y.axis), most, least)
         outs = [(each, f"compare.{each.id}.tsv", f"compare.{each.id}.record") for each in side]

@@ -21,12 +21,6 @@ def picked_axis(axes: list[plain.Shown], name: str | None) -> plain.Shown | None
     return next((each for each in axes if each.id == name), axes[0] if axes else None)
 
 
-def one_in_k(side: list[Attempt]) -> float | None:
-    """What a report weighs attacks against unless told otherwise: one in the largest k."""
-    ks = [each.tried.k for each in side if each.tried is not None and each.tried.k is not None]
-    return round(100 / max(ks), 2) if ks else None
-
-
 def points(side: list[Attempt], x: str, y: str) -> list[Point]:
     """Each release, and random groups in its place, where two figures say."""
     found = []
@@ -48,7 +42,7 @@ def in_short(side: list[Attempt]) -> list[tuple[str, list[tuple[str, str]]]]:
     for place, attempt in enumerate(side):
         found: dict[str, tuple[str, str]] = {}
         for each in () if attempt.attacked is None else attempt.attacked.weighed:
-            found.setdefault(each.risk.capitalize(), (each.after, each.says))
+            found.setdefault(each.risk.capitalize(), (each.weighed, each.says))
         found |= {each.title: (each.after, "") for each in attempt.figures if each.axis}
         for title, text in found.items():
             rows.setdefault(title, [("–", "")] * len(side))[place] = text

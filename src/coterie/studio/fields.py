@@ -43,6 +43,8 @@ def offers() -> tuple[Offer, ...]:
 def _offer(name: str) -> Offer:
     method = registry.method(name)
     publishes, about, promises = _kind(method)
+    params = list(params_of(method))
+    defaults = {param.name: "" if param.default is None else str(param.default) for param in params}
     return Offer(
         name=name,
         doc=" ".join((method.__doc__ or name).split()),
@@ -50,7 +52,7 @@ def _offer(name: str) -> Offer:
         accepts=tuple(shape.name for shape in method.accepts),
         publishes=publishes,
         about=about,
-        fields=tuple(_field(param) for param in params_of(method)),
+        fields=tuple(_field(param, defaults) for param in params),
         spends=hasattr(method, "spends"),
         promises=promises,
     )
@@ -69,8 +71,9 @@ def _kind(method: Any) -> tuple[str, str, bool]:
         return ("counts", "items", True) if counts else ("text", "items", True)
 
 
-def _field(param: Param) -> Field:
-    rule, default = param.rule, "" if param.default is None else str(param.default)
+def _field(param: Param, defaults: Mapping[str, str]) -> Field:
+    rule, default, only = param.rule, defaults[param.name], param.only
+    beside = "" if only is None else defaults[only.name]
     shown: dict[str, Any] = {"widget": "text"}
     match rule:
         case Flag():
@@ -99,18 +102,20 @@ def _field(param: Param) -> Field:
             "doc": param.doc,
             "default": default,
             "allowed": rule.describe(param.kind),
-            "first": param.name == "k" or shown["widget"] == "slider",
+            "first": param.name == "k" or (shown["widget"] == "slider" and (only is None or only.matters(beside))),
+            "only": only,
+            "beside": beside,
             **shown,
         }
     )
 
 
 def groups_for(shape: str, every: tuple[Offer, ...]) -> list[tuple[str, str, list[Offer]]]:
-    """The methods for a log of that shape by what one wants to publish: heading, reading, methods.
+    """The methods for a log of that shape by what one wants to publish: heading, reading, methods, stable first.
 
     A yardstick, which promises nothing, is not among them.
     """
-    every = tuple(each for each in every if each.promises)
+    every = tuple(sorted((each for each in every if each.promises), key=lambda each: each.status != "stable"))
     of_shape = SHAPES[shape]
     nouns = {"items": of_shape.item_nouns, "subject": of_shape.subject_noun}
     found: dict[tuple[str, str], list[Offer]] = {}

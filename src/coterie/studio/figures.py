@@ -36,7 +36,7 @@ def shown_of(log: LogView, view: ReleaseView, random: ReleaseView | None, shape:
                     section=section,
                     title=figure.title,
                     reading=figure.reading,
-                    before=str(report.before(log, [view], figure)),
+                    before=str(report.before(log, view, figure)),
                     after=str(report.cell(view, figure)),
                     number=number,
                     axis=figure.glance.axis if figure.glance is not None else "",
@@ -48,17 +48,20 @@ def shown_of(log: LogView, view: ReleaseView, random: ReleaseView | None, shape:
 
 
 def numbers_now(log: Log, scores: pl.DataFrame, view: LogView) -> tuple[RiskNumber, ...]:
-    """The three questions, each with the first rate that was measured on the log as it is, and the others beside it."""
-    rates = measures.weighed()
+    """The three questions, each with the largest rate on the log as it is, and the others beside it.
+
+    They are the numbers under Before on a decision sheet, where the attack that decides depends on the release.
+    """
     numbers = []
     for risk, question in report.RISKS.items():
         found = []
-        for each in rates:
-            value, unit = _look(scores, each.measure, each.before)
+        for each in measures.weighed():
+            value, unit = _look(scores, each.measure, f"before.{each.rate}")
             if each.risk == risk and value is not None:
-                control, _ = _look(scores, each.measure, each.control)
+                control, _ = _look(scores, each.measure, f"before.{each.rate}.control")
                 says = in_words_of(log.shape, each.attacker)
                 found.append((value, report.shown(value, unit), says, report.shown(control, "%")))  # as on the sheet
+        found.sort(key=lambda each: -each[0])
         first = found[0] if found else (None, report.NONE, "", report.NONE)
         others = [(says[0].upper() + says[1:], text) for _, text, says, _ in found[1:]]
         if risk == "singling out":
@@ -98,7 +101,9 @@ def lines_of(sheet: Sheet) -> tuple[Weighing, ...]:
             risk=line.risk,
             before=report.shown(line.before, "%"),
             after=report.shown(line.after, "%"),
+            released=report.shown(line.released, "%"),
             control=report.shown(line.control, "%"),
+            weighed=report.shown(line.shown_risk, "%"),
             threshold=report.shown(line.threshold, "%"),
             verdict=line.verdict,
             above=line.outcome == "above",

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from coterie.core.params import With
+
 Stamp = tuple[tuple[str, int, int], ...]
 """Files, with their sizes and when they were last changed."""
 
@@ -52,6 +54,8 @@ class Opened:
     distinct: int
     days: int | None
     without_subject: int
+    left_out: int
+    """Rows that the prepare steps left out."""
     steps: tuple[str, ...]
     notes: tuple[str, ...]
     synthetic: bool
@@ -61,6 +65,8 @@ class Opened:
     """The first rows, with letters and digits that stand for others."""
     names: tuple[str, ...]
     """Columns of the file, where it is a table that says them."""
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """Which of them holds what, named by its owner or guessed."""
     searches: tuple[tuple[str, int], ...] = ()
     """Parameters of addresses that hold searches, and in how many rows: an access log can be read by them."""
 
@@ -76,7 +82,7 @@ class RiskNumber:
     says: str
     """Who succeeds, and in what."""
     control: str = ""
-    """What a guess that knows nothing reaches."""
+    """What somebody reaches who knows nothing of the person."""
     others: tuple[tuple[str, str], ...] = ()
     """Further rates under the same name: what, how much."""
 
@@ -124,7 +130,11 @@ class Weighing:
     risk: str
     before: str
     after: str
+    released: str
+    """The rate among what was released."""
     control: str
+    weighed: str
+    """What of that rate is left without its control, which is what the threshold is about."""
     threshold: str
     verdict: str
     above: bool
@@ -224,7 +234,15 @@ class Field:
     step: float = 1
     allowed: str = ""
     first: bool = False
-    """Whether it stands above the others: k, and whatever else has a slider."""
+    """Whether it stands above the others: k, and whatever else has a slider and does something at first."""
+    only: With | None = None
+    """With which value of another one it does something; None: always."""
+    beside: str = ""
+    """What that other one is, unless somebody says otherwise."""
+
+    def matters(self, typed: Mapping[str, str]) -> bool:
+        """Whether it does something with what was typed."""
+        return self.only is None or self.only.matters(typed.get(self.only.name, self.beside))
 
 
 @dataclass(frozen=True, kw_only=True)

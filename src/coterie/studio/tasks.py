@@ -16,15 +16,14 @@ import polars as pl
 
 from coterie import formats, jobs, measures, verbs
 from coterie.core import registry
-from coterie.core.log import Log, Record, Release
+from coterie.core.log import Log, Release
 from coterie.core.params import early_params
 from coterie.core.plan import Method, baseline_of, spends
 from coterie.core.progress import Counted, share_of, stage_of
-from coterie.core.scores import score_table
 from coterie.errors import CoterieError, NotApplicableError
+from coterie.measures import as_it_is
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.inputs import INPUTS
-from coterie.measuring import seed_for
 from coterie.reports.views import LogView, ReleaseView, personal_data, site_searches
 from coterie.steps import parse_steps
 from coterie.studio.decisions import book_of, decide, needs_record
@@ -38,8 +37,6 @@ from coterie.writing.spending import spend
 Told = Callable[..., None]
 """Hears what is being done, and which share of the whole job is."""
 PREVIEW = 6
-ATTACKED = 1_000
-"""People whose rows are attacked before any protection; of a larger log as many are drawn."""
 STAGES = {
     "read": "Reading the log",
     "learn": "Learning what does not depend on k",
@@ -77,7 +74,7 @@ class Bench:
 
     def seed(self, source: Source) -> int:
         """Whom attacks are tried on: the same people as in every report on this log."""
-        return seed_for(self.read(source)[0])
+        return measures.seed_for(self.read(source)[0])
 
     def log_view(self, source: Source) -> LogView:
         """The log in counts."""
@@ -153,12 +150,14 @@ def open_log(bench: Bench, tell: Told, source: Source) -> Opened:
         distinct=view.queries,
         days=view.days,
         without_subject=nobody,
+        left_out=max(0, log.rows_read - view.rows),
         steps=log.steps,
         notes=log.notes,
         synthetic=log.synthetic,
         columns=tuple(columns),
         masked=tuple(tuple(masked(value) for value in row) for row in first.iter_rows()),
         names=_names_in(source),
+        chosen=dict[str, str](as_read.settings.get("columns", {})),  # type: ignore[arg-type]
         searches=tuple((name, int(count or 0)) for _, name, count, _ in site_searches(as_read)),
     )
 
@@ -211,56 +210,21 @@ def show_names(bench: Bench, tell: Told, source: Source) -> tuple[str, ...]:  # 
 def risk(bench: Bench, tell: Told, source: Source) -> Risk:
     """How exposed people are as things are: attacks on the log under other names, and personal data in it."""
     _, log = bench.read(source, tell)
-    names = list(dict.fromkeys(each.measure for each in measures.weighed()))
-    scores, left_out = score_table([]), dict[str, str]()
-    some, people = _some_people(log, bench.log_view(source).users, bench.seed(source))
-    comparison = Comparison.of(some, _renamed(some), seed=bench.seed(source), show_values=False)
-    for place, name in enumerate(names):
-        tell(f"Attacking the log as it is: {name.replace('_', ' ')}", (place + 0.5) / (len(names) + 1))
-        scores = scores.vstack(_measured(comparison, name, left_out))
+    names = as_it_is.attacks()
+    some, people = as_it_is.some_people(log, bench.seed(source))
+
+    def started(name: str) -> None:
+        tell(f"Attacking the log as it is: {name.replace('_', ' ')}", (names.index(name) + 0.5) / (len(names) + 1))
+
+    scores, left_out = as_it_is.attacked(some, bench.seed(source), names, started)
     tell("Looking for personal data", len(names) / (len(names) + 1))
     found = tuple((str(kind), int(rows or 0)) for _, kind, rows, _ in personal_data(log))
     return Risk(
         numbers=numbers_now(log, scores, bench.log_view(source)),
         personal=found,
         left_out=tuple(left_out.items()),
-        people=people,
+        people=bench.log_view(source).users if people is None else people,
     )
-
-
-def _some_people(log: Log, people: int, seed: int) -> tuple[Log, int]:
-    """A log with the rows of at most so many people as attacks can be waited for, and how many they are.
-
-    Among fewer people somebody is found more easily, so the rates overstate the risk rather than understate it.
-    """
-    if people <= ATTACKED:
-        return log, people
-    subject = log.shape.subject
-    everybody = log.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject].sort()
-    drawn = everybody.sample(ATTACKED, seed=seed % 2**63).to_frame().lazy()
-    return replace(log, frame=log.frame.join(drawn, on=subject, how="semi")), ATTACKED
-
-
-def _renamed(log: Log) -> Release:
-    """The log under other names and otherwise as it is: what attacks are compared with. It is never written."""
-    shape, rows = log.shape, log.frame
-    name = pl.lit("as it is ") + pl.col(shape.subject)
-    subjects = rows.select(original=pl.col(shape.subject)).drop_nulls().unique()
-    subjects = subjects.with_columns(
-        released=pl.lit("as it is ") + pl.col("original"), group=pl.lit(0, dtype=pl.UInt32)
-    )
-    became = None
-    if "row" in rows.collect_schema():
-        became = rows.select("row").with_row_index("released_row")
-    record = Record(run={"seed": 0, "parameters": {}}, subjects=subjects, rows=became)
-    released = replace(log, frame=rows.with_columns(name.alias(shape.subject)))
-    return Release(log=released, promises=(), method="as it is", params={}, record=record)
-
-
-def _measured(comparison: Comparison, name: str, left_out: dict[str, str]) -> pl.DataFrame:
-    """The scores of one measure; none where it has no meaning here."""
-    scores = scores_of(comparison, [name], left_out.__setitem__, strict=False)
-    return scores.drop("label", strict=False)
 
 
 # --- choosing ----------------------------------------------------------------------------------------
@@ -354,7 +318,7 @@ def _view(bench: Bench, source: Source, key: object, release: Release, names: li
     for place, name in enumerate(names):
         tell(f"Measuring: {name.replace('_', ' ')}", place / len(names))
         try:
-            scores = scores.vstack(_measured(comparison, name, left_out))
+            scores = scores.vstack(scores_of(comparison, [name], left_out.__setitem__, strict=False))
         except NotApplicableError as reason:
             left_out[name] = str(reason)
     return replace(view, scores=scores, left_out=left_out)

@@ -2,8 +2,9 @@
 
 The steps, all on arrays:
     1. Queries are split into words, and words into pieces (`text.pieces`); what costs is done once per distinct word.
-    2. Pieces become words of the lexicon: as they are and reduced to a base (WordNet), or as stems (other taxonomies).
-    3. Forms of several words are found by walking a trie: one step per word, for all positions at once.
+    2. Pieces become words of the lexicon: as typed and in the singular (WordNet), or as stems (other taxonomies).
+    3. Forms of several words are found by walking a trie: one step per word, for all positions at once. Each word
+       counts as typed or in the singular; of forms of one length, the one with the longest beginning as typed counts.
     4. `unit = "term"`: from left to right the longest form that begins there; what begins no form is a term without
        concept. `unit = "query"`: the whole query, and words stripped from the left until the rest is a form.
 """
@@ -28,7 +29,7 @@ Unit = Literal["term", "query"]
 UNITS = ("term", "query")
 _ENGLISH = language(ENGLISH)  # the only language whose words we can look up
 _CHUNK = 1 << 20  # queries that are looked up at once, for the sake of memory
-# WordNet's rules for nouns, in its order: the first that gives a noun is taken.
+# WordNet's rules for nouns, in its order. At most two fit a word: the first, and one of the others.
 _ENDINGS = (
     ("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
 )  # fmt: skip
@@ -82,7 +83,9 @@ class Lexicon:
 
     def bases(self, words: pl.Series) -> pl.Series:
         """For each word the form of one word that it is, or that its plural belongs to; null where there is none."""
-        _, base = self._reduce(words)
+        base = np.full(len(words), -1, dtype=np.int32)
+        for number in self._numbers(words).T:  # as typed last
+            base = np.where(np.append(self._noun, False)[number], number, base)
         return pl.Series(words.name, self.words.gather(np.maximum(base, 0))).set(pl.Series(base < 0), None)
 
     def look_up(self, queries: pl.Series, *, unit: Unit, stop_words: bool, phrases: bool) -> Terms:
@@ -99,11 +102,7 @@ class Lexicon:
         trie = self._content_trie if stop_words else self._full_trie
         at = self._pieces(queries, stop_words)
         longest = None if phrases or unit == "query" else 1
-        width, form = _walk(at, at.exact, trie, longest, whole=unit == "query")
-        if not self.stemmed:
-            wider, other = _walk(at, at.reduced, trie, longest, whole=unit == "query")
-            better = wider > width
-            width[better], form[better] = wider[better], other[better]
+        width, form = _walk(at, trie, longest, whole=unit == "query")
         first = _segments(at, width) if unit == "term" else _suffixes(at, width)
         last = first + np.maximum(width[first], 1) - 1
         if unit == "query":
@@ -121,9 +120,8 @@ class Lexicon:
         if stop_words:
             parts = parts.filter(~pl.col("piece").is_in(sorted(_ENGLISH.stop_words)))
         distinct = parts.select(pl.col("piece").unique(maintain_order=True))
-        exact, reduced = self._reduce(distinct["piece"])
-        distinct = distinct.with_columns(exact=exact, reduced=reduced)
-        parts = parts.join(distinct, on="piece", how="left", maintain_order="left")
+        numbers = self._numbers(distinct["piece"])
+        parts = parts.join(distinct.with_row_index("at"), on="piece", how="left", maintain_order="left")
         part_start = offsets(np.bincount(parts["word"].to_numpy(), minlength=len(vocabulary)))
 
         size = np.diff(part_start)[number]
@@ -132,13 +130,12 @@ class Lexicon:
         return _Pieces(
             query=query,
             word=(token - word_start[query]).astype(np.int32),
-            exact=parts["exact"].to_numpy()[source],
-            reduced=parts["reduced"].to_numpy()[source],
+            numbers=numbers[parts["at"].to_numpy()[source]],
             start=offsets(np.bincount(query, minlength=len(queries))),
         )
 
-    def _reduce(self, distinct: pl.Series) -> tuple[Short, Short]:
-        """For distinct pieces the number of the word, and of its base: -1 where there is none."""
+    def _numbers(self, distinct: pl.Series) -> Short:
+        """A line for each piece, with -1 where there is no word: two singulars by ending, one by the list, as typed."""
         vocabulary = pl.DataFrame({"piece": self.words, "number": np.arange(len(self.words), dtype=np.int32)})
 
         def numbers(texts: pl.Series) -> Short:
@@ -147,26 +144,20 @@ class Lexicon:
             return numbers_found.fill_null(-1).to_numpy()
 
         if self.stemmed:
-            exact = numbers(_ENGLISH.stems(distinct))
-            return exact, exact
-        exact = numbers(distinct)
-        base = np.where(self._is_noun(exact), exact, -1).astype(np.int32)
-
-        left = np.flatnonzero(base < 0)
-        asked = distinct.gather(left).rename("word").to_frame()
-        bases = asked.join(self.irregular, on="word", how="left", maintain_order="left")["base"]
-        base[left] = bases.fill_null(-1).to_numpy()
+            return numbers(_ENGLISH.stems(distinct))[:, None]
+        found = np.full((len(distinct), 4), -1, dtype=np.int32)
+        found[:, 3] = numbers(distinct)
+        plurals = distinct.rename("word").to_frame()
+        irregular = plurals.join(self.irregular, on="word", how="left", maintain_order="left")["base"]
+        found[:, 2] = irregular.fill_null(-1).to_numpy()
 
         # WordNet leaves short words and words like `glass` alone.
-        regular = ((distinct.str.len_chars() > 2) & ~distinct.str.ends_with("ss")).to_numpy()
+        regular = (distinct.str.len_chars() > 2) & ~distinct.str.ends_with("ss")
         for ending, instead in _ENDINGS:
-            left = np.flatnonzero((base < 0) & regular & distinct.str.ends_with(ending).to_numpy())
-            singular = numbers(distinct.gather(left).str.head(-len(ending)) + instead)
-            base[left] = np.where(self._is_noun(singular), singular, -1)
-        return exact, base
-
-    def _is_noun(self, numbers: Short) -> Flags:
-        return np.append(self._noun, False)[numbers]
+            plural = (regular & distinct.str.ends_with(ending)).arg_true()
+            singular = distinct.gather(plural).str.head(-len(ending)) + instead
+            found[plural.to_numpy(), int(ending == "s")] = numbers(singular)
+        return found
 
 
 class Terms(NamedTuple):
@@ -186,8 +177,8 @@ class _Pieces(NamedTuple):
 
     query: Short
     word: Short
-    exact: Short
-    reduced: Short
+    numbers: Short
+    """A line for each piece: the words it counts as, the likeliest last; -1 for none."""
     start: Ints
 
 
@@ -225,32 +216,40 @@ def _trie(start: Ints, words: Short, forms: Ints, n_words: int) -> _Trie:
         steps.append((keys, ends))
 
 
-def _walk(at: _Pieces, words: Short, trie: _Trie, longest: int | None, whole: bool) -> tuple[Ints, Ints]:
+def _walk(at: _Pieces, trie: _Trie, longest: int | None, whole: bool) -> tuple[Ints, Ints]:
     """For each position the longest form that begins there: its number of pieces (0 if none) and the form.
 
     With `whole`, only forms that end where the query ends.
     """
-    width, form = np.zeros(words.size, dtype=np.int64), np.full(words.size, -1, dtype=np.int64)
+    width, form = np.zeros(at.query.size, dtype=np.int64), np.full(at.query.size, -1, dtype=np.int64)
     end = at.start[at.query + 1]
 
     def note(position: Ints, forms: Ints, length: int) -> None:
         ends = (forms >= 0) & ((position + length == end[position]) | (not whole))
         width[position[ends]], form[position[ends]] = length, forms[ends]
 
-    position = np.flatnonzero(words >= 0)
-    state = words[position].astype(np.int64)
+    # Of several ways from one position the last that is noted stays: that with the longest beginning as typed.
+    position, words = _likeliest_last(np.arange(at.query.size), at.numbers)
+    state = words.astype(np.int64)
     note(position, trie.single[state], 1)
     position, state = position[trie.opens[state]], state[trie.opens[state]]
     for length, (keys, ends) in enumerate(trie.steps[: None if longest is None else longest - 1], start=2):
         following = position + length - 1
         inside = following < end[position]
         position, following, state = position[inside], following[inside], state[inside]
-        key = state * trie.n_words + words[following]
+        way, words = _likeliest_last(np.arange(position.size), at.numbers[following])
+        key = state[way] * trie.n_words + words
         place = np.minimum(np.searchsorted(keys, key), keys.size - 1)
-        stepped = (keys[place] == key) & (words[following] >= 0)
-        position, state = position[stepped], place[stepped]
+        stepped = keys[place] == key
+        position, state = position[way[stepped]], place[stepped]
         note(position, ends[state], length)
     return width, form
+
+
+def _likeliest_last(ways: Ints, numbers: Short) -> tuple[Ints, Short]:
+    """Each way once for each word it can go on with."""
+    known = numbers >= 0
+    return np.repeat(ways, known.sum(axis=1)), numbers[known]
 
 
 def _segments(at: _Pieces, width: Ints) -> Ints:

@@ -1,8 +1,8 @@
 """Categories from a dump of the Open Directory (DMOZ, Curlie): `structure.rdf.u8` and `content.rdf.u8`.
 
-Read line by line, because the dumps are gigabytes in size and not always well-formed XML. The structure names the
-categories and describes them; the content lists pages, whose titles and number tell what a category is about. Either
-file alone will do.
+Read line by line and tag by tag, because the dumps are gigabytes in size and not always well-formed XML. The structure
+names the categories and describes them; the content lists pages, whose titles and number tell what a category is about.
+Either file alone will do.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from coterie.errors import InputError
 from coterie.taxonomies.build import Categories
 from coterie.taxonomies.lines import check
 
-_WANTED = (b"<Topic", b"</Topic", b"<ExternalPage", b"<d:Title", b"<d:Description", b"<topic")
-_CATEGORY = re.compile(r'<Topic r:id="([^"]*)"')
-_TITLE = re.compile(r"<d:Title>([^<]*)")
-_DESCRIPTION = re.compile(r"<d:Description>([^<]*)")
-_PLACE = re.compile(r"<topic>([^<]*)</topic>")
+_TAG = re.compile(
+    rb'<(Topic) r:id="([^"]*)"|<(/Topic)()|<(ExternalPage)()|<(d:Title)>([^<]*)|<(d:Description)>([^<]*)|'
+    rb"<(topic)>([^<]*)</topic>"
+)
 _BAD = 0.01  # share of lines in a wrong encoding from which the file is refused
 
 
@@ -35,28 +34,29 @@ def read(path: Path, categories: Categories, encoding: str) -> list[str]:
     lines = bad = 0
     category, title = "", ""
     for _, raw in byte_lines(path):
-        stripped = raw.strip()
-        if not stripped.startswith(_WANTED):
+        found = [next(pair for pair in zip(tag[::2], tag[1::2], strict=True) if pair[0]) for tag in _TAG.findall(raw)]
+        if not found:
             continue
         lines += 1
         try:
-            line = stripped.decode(encoding)
+            tags = [(name, unescape(text.decode(encoding))) for name, text in found]
         except UnicodeError:
             bad += 1
             continue
-        if match := _CATEGORY.match(line):
-            category = unescape(match[1])
-            categories.add_path(category.split("/"))
-        elif line.startswith("</Topic"):
-            category = ""
-        elif line.startswith("<ExternalPage"):
-            category = title = ""
-        elif match := _TITLE.match(line):
-            title = unescape(match[1])
-        elif category and (match := _DESCRIPTION.match(line)):
-            categories.add_path(category.split("/"), title=unescape(match[1]))
-        elif match := _PLACE.match(line):
-            categories.add_path(unescape(match[1]).split("/"), pages=1, title=title)
+        for name, text in tags:
+            if name == b"Topic":
+                category, title = text, ""
+                categories.add_path(category.split("/"))
+            elif name == b"/Topic":
+                category = ""
+            elif name == b"ExternalPage":
+                category = title = ""
+            elif name == b"d:Title":
+                title = text
+            elif name == b"d:Description" and category:
+                categories.add_path(category.split("/"), title=text)
+            elif name == b"topic":
+                categories.add_path(text.split("/"), pages=1, title=title)
     if bad > _BAD * lines:
         raise InputError(
             f"{path.name}: {bad:,} lines are not in the encoding {encoding}. Say which it is: --encoding latin-1"

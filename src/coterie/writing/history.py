@@ -106,6 +106,8 @@ class History:
     log_name: str
     needed: bool = False
     """Whether the job cannot be done without it, so that nobody is told to do so."""
+    beside: bool = False
+    """Whether it is beside the log because nobody said where."""
 
     @classmethod
     def of(
@@ -127,7 +129,7 @@ class History:
                 f"--history FILE (in Python: history=PATH){'.' if needed else f', {_OR_NONE}.'}"
             )
         name = home.resolve().name if home is not None else path.name.removesuffix(HISTORY_ENDING)
-        return cls(path=path, log_name=log_name or name, needed=needed)
+        return cls(path=path, log_name=log_name or name, needed=needed, beside=given is None)
 
     def refuse(self, taken: Sequence[Path]) -> None:
         """Refuse before any work a file that could not be written after it, or that is taken for something else."""
@@ -139,12 +141,29 @@ class History:
         folder = self.path.parent
         if not folder.is_dir():
             raise MissingError(f"The folder {folder} does not exist. Make it first. {self._elsewhere}")
-        if not os.access(folder, os.W_OK | os.X_OK):
+        if (self.needed or not self.beside) and not self._can_be_written:
             raise InputError(
                 f"The list of this log's releases goes to {self.path.name}, and nothing can be written to {folder}. "
                 f"{self._elsewhere}"
             )
         self.read()
+
+    @property
+    def _can_be_written(self) -> bool:
+        return os.access(self.path.parent, os.W_OK | os.X_OK)
+
+    @property
+    def notice(self) -> str:
+        """What its owner is told once, where nobody said where it is: that it comes to be, or cannot; else nothing."""
+        if self.beside and not self._can_be_written:
+            return (
+                f"Nothing can be written to the folder of the log, so this release is not listed in {self.path.name}, "
+                f"and a second one brings no warning. Give another file with --history FILE."
+            )
+        if self.beside and not self.path.exists():
+            said = f"{self.path.name}, beside the log, is the list of its releases."
+            return f"{said} Keep it private, or say --history none."
+        return ""
 
     @property
     def _elsewhere(self) -> str:
@@ -204,6 +223,8 @@ class History:
 
     def add(self, release: Release, digest: str, released_sha256: str) -> None:
         """List a release that was written. The file is complete, or as it was before."""
+        if self.beside and not self.needed and not self._can_be_written:
+            return
         entry = self._entry(release, digest, released_sha256)
         with one_at_a_time(self.path.parent):
             listed = self.read()

@@ -28,7 +28,7 @@ from coterie.core.declared import (
     keys_of,
 )
 from coterie.core.log import Log, Record, Release
-from coterie.core.params import File, params_of
+from coterie.core.params import File, Param, params_of
 from coterie.core.parts import Part, Sha256, list_digest
 from coterie.core.parts import sidecar_path as sidecar_path
 from coterie.core.people import ADDRESS_AND_AGENT, in_place_of_people, noun_in, person_in
@@ -36,10 +36,13 @@ from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, to_dict
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, InputError, NotCheckableError, ParameterError, UnknownNameError
+from coterie.formats import details_of
+from coterie.promises._words import EDITION, Worded, Words, has_edition, words_in
 from coterie.steps import PrepareStep, digested_text, lacks_file, public_text, step_of, with_file_in
 
 FORMAT = 5
-_WITHOUT_WORDS = 2  # the last format whose words were never compared
+"""Raise it where judges make a check more: a sidecar of this format without it does not pass."""
+_AFTER_FORMAT_1 = 2  # format 1 is read as this one
 _WITHOUT_ROWS = 4  # the last one without a digest of the rows
 _WITH_EMPTY_NAMES = 4  # the last one whose text files had an empty column of names
 _WITHOUT_NOUNS = 3  # the last one whose words were those of search logs, whatever the shape
@@ -55,13 +58,15 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     """The public sidecar of a release."""
 
     coterie: Annotated[str, Meta(pattern=r"^[0-9][0-9A-Za-z.+]{0,30}\Z")]
-    """The version that wrote it."""
+    """The version that wrote it; no check depends on it."""
     format: int
     method: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,60}\Z")]
     parameters: dict[str, Scalar | tuple[Scalar, ...]]
     promises: Annotated[tuple[dict[str, Scalar], ...], Meta(min_length=1)]
     """Of each its name and numbers, and for people its headline and sentence."""
     limits: tuple[str, ...]
+    words_edition: Annotated[int, Meta(ge=1, le=999)] = 1
+    """The edition of headlines, sentences and limits (`promises/_words.py`)."""
     warnings: tuple[str, ...]
     checks: tuple[Check, ...]
     shape: str
@@ -143,8 +148,9 @@ def sidecar_of(
         format=FORMAT,
         method=release.method,
         parameters=dict(release.params),
-        promises=tuple(_words_of(promise, noun_in(release.log.settings)) for promise in release.promises),
+        promises=tuple(_said_of(promise, promise, noun_in(release.log.settings)) for promise in release.promises),
         limits=limits_of(release.promises),
+        words_edition=EDITION,
         warnings=(*release.warnings, *([REPRODUCIBLE] if chosen else [])),
         checks=release.checks,
         shape=release.log.shape.name,
@@ -162,10 +168,10 @@ def sidecar_of(
     )
 
 
-def _words_of(promise: Promise, noun: str) -> dict[str, Any]:
+def _said_of(promise: Promise, words: Promise | Words, noun: str) -> dict[str, Any]:
     """A promise with its words; `noun`: what is counted in place of people."""
-    sentence = in_place_of_people(promise.sentence, noun)
-    return {**to_dict(promise), "headline": promise.headline, "sentence": sentence}
+    sentence = in_place_of_people(words.sentence, noun)
+    return {**to_dict(promise), "headline": words.headline, "sentence": sentence}
 
 
 def _names_anybody(release: Release) -> bool:
@@ -211,12 +217,21 @@ def read_sidecar(path: Path) -> Sidecar | None:
 
 
 def reading_like(path: str | Path, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """How to read the original of a released file: as its sidecar tells, unless something else is given."""
+    """How to read the original of a released file: as its sidecar tells, unless something else is given.
+
+    Columns and further details that are given take the place of those of the same name; the others stay. Whoever named
+    one column when the release was made had the rest guessed, and names that one again.
+    """
     sidecar = read_sidecar(Path(path))
     said = {name: value for name, value in (given or {}).items() if value != {}}
     if sidecar is None:
         return said
-    return {**read_again(sidecar.reading), **said}
+    as_made = read_again(sidecar.reading)
+    if columns := said.get("columns"):
+        said["columns"] = {**as_made.get("columns", {}), **columns}
+    if details := said.get("details"):
+        said["details"] = {**details_of(as_made.get("details", ())), **details_of(details)}
+    return {**as_made, **said}
 
 
 def read_again(settings: Mapping[Any, Any]) -> dict[str, Any]:
@@ -248,21 +263,11 @@ def consistent(
         *_wrong_parameters(sidecar, promises),
         *_wrong_regime(sidecar),
         *_wrong_people(sidecar, original),
-        *_left_out_checks(sidecar, made),
         *(check.name for check in sidecar.checks if check.status != "passed" and not _is_said(check, promises)),
         *(["left_out"] if left_out is not None and sidecar.left_out != left_out else []),
     ]
-    other_words = list(_other_words(sidecar, promises))
-    if _is_of_today(sidecar):
-        faults += other_words
-    elif not faults:
-        needs = "the version of Coterie that wrote it: other versions may have other words"
-        unlike = _unlike_regime(sidecar)
-        if unlike:
-            needs += f". Settings here are not those of the regime it names, as this version has it ({unlike})"
-        # People sign these words. Those of this version are known to be true; others may say anything.
-        carries = bool(unlike or other_words)
-        return Check(name="sidecar", status="not checked", detail=detail, needs=needs, carries_promise=carries)
+    if not faults and (needs := "; ".join(_not_known_here(sidecar, promises, made))):
+        return Check(name="sidecar", status="not checked", detail=detail, needs=needs, carries_promise=True)
     return Check(
         name="sidecar",
         status="failed" if faults else "passed",
@@ -272,38 +277,60 @@ def consistent(
     )
 
 
+def _not_known_here(sidecar: Sidecar, promises: Sequence[Promise], made: Sequence[Check]) -> Iterator[str]:
+    """What it would need to know that all in a sidecar is true, where this version cannot tell.
+
+    Another version may have had other words, methods with other parameters, and other files of regimes. None of that
+    breaks a promise; but people sign what they read, so nothing that was not compared passes.
+    """
+    edition, method = sidecar.words_edition, registry.method(sidecar.method)
+    if not has_edition(edition):
+        yield f"edition {edition} of the words, which this version of Coterie does not have"
+    elif other := ", ".join(dict.fromkeys(_other_words(sidecar, promises))):
+        yield f"the words of edition {edition}, which it names, in place of its own ({other})"
+    if unknown := set(sidecar.parameters) - {param.name for param in params_of(method)}:
+        yield f"a version of Coterie that knows all its parameters ({len(unknown)} are unknown)"
+    if any(ours != theirs for ours, theirs in zip(promises, _following(sidecar, promises) or promises, strict=False)):
+        yield "all numbers of its promises; some are left out"
+    if _left_out_checks(sidecar, made):
+        yield "all checks; some that are made now are not in it"
+    if unlike := _unlike_regime(sidecar):
+        yield (
+            f"the file of its regime as it was; settings here are not those of the regime it names, as this version "
+            f"has it ({unlike})"
+        )
+
+
 def _other_words(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator[str]:
-    """What is told to people in other words than those of this version; format 1 had no headlines."""
+    """What is told to people in other words than those of the edition that it names."""
+    limits: list[str] = []
     for entry, promise in zip(sidecar.promises, promises, strict=True):
-        follow = _words_of(promise, noun_in(sidecar.reading))
-        told = {**entry, "headline": entry.get("headline", "" if _is_of_today(sidecar) else follow["headline"])}
-        yield from (name for name in ("headline", "sentence") if told.get(name) != follow[name])
-    if sidecar.limits != limits_of(promises):
+        words = words_in(sidecar.words_edition, promise) if isinstance(promise, Worded) else promise
+        if words is None:
+            yield f"none for this {promise.name}"
+            return
+        follow = _said_of(promise, words, noun_in(sidecar.reading))
+        yield from (name for name in ("headline", "sentence") if entry.get(name, "") != follow[name])
+        limits += words.limits
+    if sidecar.limits != tuple(dict.fromkeys(limits)):
         yield "limits"
 
 
-def _left_out_checks(sidecar: Sidecar, made: Sequence[Check]) -> Iterator[str]:
-    """Checks that pass now, and that were not made when it was written; a gate writes parts without the log.
+def _left_out_checks(sidecar: Sidecar, made: Sequence[Check]) -> bool:
+    """Whether checks pass now that were not made when it was written; a gate writes parts without the log.
 
     Only where everything could be checked: a judge that lacks something may look at something else instead.
     """
-    whole = all(check.status != "not checked" for check in made)
-    if whole and _is_of_today(sidecar) and sidecar.format == FORMAT:
-        told = {check.name for check in sidecar.checks}
-        could = (check for check in made if not (sidecar.method == _OF_A_GATE and check.needs_original))
-        yield from (check.name for check in could if check.status == "passed" and check.name not in told)
+    if sidecar.format < FORMAT or any(check.status == "not checked" for check in made):
+        return False
+    told = {check.name for check in sidecar.checks}
+    could = (check for check in made if not (sidecar.method == _OF_A_GATE and check.needs_original))
+    return any(check.status == "passed" and check.name not in told for check in could)
 
 
 def _is_said(check: Check, promises: Sequence[Promise]) -> bool:
     """Whether a check was not made because nothing is promised, which the release says itself."""
     return check.status == "not checked" and check.promise == NOTHING and promise_nothing(promises)
-
-
-def _is_of_today(sidecar: Sidecar) -> bool:
-    """Whether this version wrote it: others may have other words, and methods with other parameters."""
-    from coterie import __version__
-
-    return sidecar.coterie == __version__ and sidecar.format > _WITHOUT_WORDS
 
 
 def limits_of(promises: Sequence[Promise]) -> tuple[str, ...]:
@@ -318,36 +345,48 @@ def _wrong_parameters(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator
     only numbers that method and promise share are compared.
     """
     method = registry.method(sidecar.method)
-    declared, given = list(params_of(method)), sidecar.parameters
-    if _is_of_today(sidecar):
-        yield from set(given) ^ {param.name for param in declared}
-    files = [p.name for p in declared if isinstance(p.rule, File) and given.get(p.name) not in p.rule.names]
-    known = [param for param in declared if param.name in given and param.name not in files]
-    wrong = [param.name for param in known if not param.rule.accepts(given[param.name], param.kind)]
+    given = sidecar.parameters
+    declared = [param for param in params_of(method) if param.name in given]
+    wrong = [p.name for p in declared if not _is_file(p, given) and not p.rule.accepts(given[p.name], p.kind)]
     yield from wrong
-    if wrong or len(known) < len(given):
+    try:
+        follow = None if wrong else _following(sidecar, promises)
+    except (CoterieError, TypeError):
+        yield "promises"
+        return
+    if follow is None:
         shared = {name for promise in promises for name, value in to_dict(promise).items() if given.get(name) != value}
         yield from (name for name in ("k", "users", "attrs") if name in shared and name in given)
-        return
+    elif _say_something_else(sidecar, follow):
+        yield "promises"
+
+
+def _is_file(param: Param, given: Mapping[str, Any]) -> bool:
+    return isinstance(param.rule, File) and given[param.name] not in param.rule.names
+
+
+def _following(sidecar: Sidecar, promises: Sequence[Promise]) -> Sequence[Promise] | None:
+    """What the method promises with these parameters; None where one of them is a file, or is not known here."""
+    method = registry.method(sidecar.method)
+    given = sidecar.parameters
+    known = [param for param in params_of(method) if param.name in given and not _is_file(param, given)]
+    if len(known) < len(given):
+        return None
     said = [to_dict(promise) for promise in promises]
     facts = Facts(
         subjects=_MANY,
         rows=_MANY,
         owners=_MANY if any(each.get("owners") for each in said) else None,
         session_minutes=next((int(n) for each in said if (n := each.get("session_minutes"))), 30),
+        in_lines=all(each.get("order") != "times" for each in said),
         shape=_shape_of_log(sidecar, promises, method.accepts),
     )
-    try:
-        follow = method(**given).promises(facts)
-    except CoterieError:
-        yield "promises"
-        return
-    if tuple(follow) != tuple(promises) and (_is_of_today(sidecar) or _say_something_else(sidecar, follow)):
-        yield "promises"
+    follow: Sequence[Promise] = method(**given).promises(facts)
+    return follow
 
 
 def _say_something_else(sidecar: Sidecar, follow: Sequence[Promise]) -> bool:
-    """Whether promises of another version are others than these in a number that its promise or method had."""
+    """Whether other promises follow: others than these in a number that a promise in it or its method has."""
     if len(follow) != len(sidecar.promises):
         return True
     for ours, theirs, entry in zip(follow, sidecar.promised, sidecar.promises, strict=True):
@@ -360,11 +399,9 @@ def _say_something_else(sidecar: Sidecar, follow: Sequence[Promise]) -> bool:
 
 
 def _wrong_regime(sidecar: Sidecar) -> Iterator[str]:
-    """`regime` where the settings are not those of the regime that is named, but for what is said to be changed."""
+    """`changed` where settings of a regime are said to be changed, and none is named."""
     if sidecar.changed and not sidecar.regime:
         yield "changed"
-    if _is_of_today(sidecar) and _unlike_regime(sidecar):
-        yield "regime"
 
 
 def _wrong_people(sidecar: Sidecar, original: Log | None) -> Iterator[str]:
@@ -389,7 +426,7 @@ def _wrong_people(sidecar: Sidecar, original: Log | None) -> Iterator[str]:
     if named:
         other = named != found and bool(found or ways[0] in _FOUND)
     else:
-        other = bool(noun_in(own)) and _is_of_today(sidecar)
+        other = bool(noun_in(own)) and sidecar.format > _WITHOUT_ROWS
     if other:
         yield "reading"
 
@@ -397,8 +434,7 @@ def _wrong_people(sidecar: Sidecar, original: Log | None) -> Iterator[str]:
 def _unlike_regime(sidecar: Sidecar) -> str:
     """Which settings are not those of the regime that is named, though nobody says that they were changed.
 
-    Another version may have had another file of the regime, and methods with other parameters: what it does not have,
-    or this version does not, is not compared.
+    Another version may have had another file of the regime, or a method without one of these settings.
     """
     if not sidecar.regime:
         return ""
@@ -409,8 +445,11 @@ def _unlike_regime(sidecar: Sidecar) -> str:
         return "method"
     known = {name: value for name, value in sidecar.parameters.items() if name in regime.settings}
     unlike = set(regime.changed(known, sidecar.prepare, sidecar.details)) ^ set(sidecar.changed)
-    own = {"prepare", "details"}
-    return ", ".join(sorted(unlike if _is_of_today(sidecar) else unlike & (set(known) | own)))
+    unlike |= regime.settings.keys() - known.keys()
+    own = {*regime.settings, "prepare", "details"}
+    return ", ".join(
+        sorted({name if name in own else "changed" for name in unlike})
+    )  # what a sidecar says is not shown
 
 
 def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Sequence[Shape]) -> Shape:
@@ -495,7 +534,7 @@ def _from_format_1(data: Mapping[str, Any], file: DeclaredFile) -> dict[str, Any
     renamed = {
         "promises" if key == "promise" else key: [value] if key == "promise" else value for key, value in data.items()
     }
-    return {**renamed, "format": _WITHOUT_WORDS}
+    return {**renamed, "format": _AFTER_FORMAT_1}
 
 
 def _promised(entries: tuple[dict[str, Scalar], ...], file: DeclaredFile) -> tuple[Promise, ...]:

@@ -161,4 +161,4 @@ def temporary(folder: Path, name: str) -> Iterator[Path]:
     except (OSError, pl.exceptions.ComputeError) as error:
         if not disk_is_full(error):
             raise
-        raise InputError(f"The disk of {folder} is full. Nothing was written; make room and try again.") from None
+        raise InputError(f"The disk of {folder} is full. Make room and try again.") from None

@@ -11,6 +11,7 @@ from coterie.core.params import (
     Range,
     Several,
     Span,
+    With,
     check_params,
     early_params,
     params_of,
@@ -29,6 +30,21 @@ class Example:
 
     def __post_init__(self):
         check_params(self, "example")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dependent:
+    users: Annotated[str, Choice("drop", "mini"), "what links rows"] = "drop"
+    link: Annotated[int, Range(1), With("users", "mini"), "most in a row"] = 3
+    share: Annotated[float, Range(0, 1), With("users", "drop", is_not=True), "a share"] = 0.5
+
+
+def test_a_parameter_that_matters_with_some_values_of_another_says_so():
+    users, link, share = params_of(Dependent)
+    assert users.only is None
+    assert (link.doc, share.doc) == ("with users = mini: most in a row", "unless users = drop: a share")
+    assert [link.only.matters(value) for value in ("drop", "mini")] == [False, True]
+    assert [share.only.matters(value) for value in ("drop", "mini")] == [False, True]
 
 
 def test_parameters_are_the_annotated_fields():

@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 
 import coterie
+from coterie.core import registry
 from coterie.core.shapes import NORMAL
-from coterie.formats import _source
+from coterie.errors import ParameterError
+from coterie.formats import _source, takes_of
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.synth import write_aol
 
@@ -76,6 +78,30 @@ def test_the_copy_is_private_and_goes_with_the_log(file, monkeypatch):
     assert not folder.exists()
 
 
+def test_the_copy_goes_with_the_last_rows_of_it(file, monkeypatch):
+    """Nobody holds a log here, and its rows are there all the same."""
+    monkeypatch.setattr(_source, "_SMALL", -1)
+    prepared = coterie.prepare(coterie.read(file))
+    folder, height = prepared.resources[0].path, prepared.to_polars().height
+    frame = prepared.frame
+    assert coterie.prepare(coterie.read(file)).frame.collect().height == height
+    assert coterie.read(file).frame.select(pl.len()).head(1).collect(engine="streaming").item() >= height
+    del prepared
+    assert frame.filter(pl.col("query") != "").collect().height == height
+    assert folder.exists()
+    del frame
+    assert not folder.exists()
+
+
+def test_rows_of_a_release_are_there_without_it(file, monkeypatch):
+    monkeypatch.setattr(_source, "_SMALL", -1)
+    log = coterie.prepare(coterie.read(file))
+    method = SuppressRare(k=2, attrs="drop")
+    expected = coterie.anonymize(log, method, seed=1).to_polars()
+    shape = log.shape.released
+    assert coterie.anonymize(log, method, seed=1, blocks=3).log.frame.select(shape).collect().equals(expected)
+
+
 def test_lines_are_parsed_once(file, size, monkeypatch):
     log = coterie.prepare(coterie.read(file))
     rows = log.frame.select(pl.len()).collect().item()
@@ -83,3 +109,41 @@ def test_lines_are_parsed_once(file, size, monkeypatch):
     assert log.frame.select(pl.len()).collect().item() == rows
     release = coterie.anonymize(log, SuppressRare(k=3), seed=1, record=False)
     assert release.checks
+
+
+_SAID = {
+    "columns": {"user": "u", "query": "q"}, "details": "device", "user_field": "u", "date": "2024-03-07", "terms": 7,
+    "min_length": 5, "words": "all",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", _SAID)
+@pytest.mark.parametrize("name", registry.names("formats"))
+def test_what_a_format_makes_no_use_of_is_refused(tmp_path, name, said):
+    """An option that changes nothing is a mistake of whoever gave it, and must not pass without a word."""
+    path = tmp_path / "log"
+    path.write_bytes(registry.module("formats", name).sample.encode("utf-8"))
+    refused = rf"log is read as {name}, which makes no use of --{said.replace('_', '-')}\. Leave that out"
+    if said not in takes_of(name):
+        with pytest.raises(ParameterError, match=refused):
+            coterie.read(path, format=name, **{said: _SAID[said]})
+    elif said not in ("columns", "details"):
+        assert coterie.read(path, format=name, **{said: _SAID[said]}).frame.collect().height > 0
+
+
+def test_lines_and_folders_make_no_use_of_columns(tmp_path):
+    vectors = tmp_path / "vectors.jsonl"
+    vectors.write_text('{"doc": "a", "terms": {"tea": 1.0}}\n')
+    with pytest.raises(ParameterError, match="no use of --columns"):
+        coterie.read(vectors, format="term_vectors", columns={"doc": "a"})
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text("tea and cake")
+    with pytest.raises(ParameterError, match="no use of --columns"):
+        coterie.read(tmp_path / "texts", format="documents", columns={"doc": "a"})
+
+
+def test_made_up_logs_and_tables_refuse_what_they_make_no_use_of():
+    with pytest.raises(ParameterError, match="makes no use of --user-field"):
+        coterie.read("synth:users=3,seed=7", user_field="u")
+    with pytest.raises(ParameterError, match="makes no use of --terms"):
+        coterie.log(pl.DataFrame({"user": ["u"], "query": ["q"]}), terms=7)

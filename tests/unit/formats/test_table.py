@@ -1,4 +1,5 @@
 import gzip
+import json
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pandas as pd
@@ -589,5 +590,22 @@ def test_further_details_are_of_searches_in_tables(tmp_path):
         coterie.log(pl.DataFrame({"user": ["u"], "path": ["/x"], "device": ["phone"]}), details="device")
     path = tmp_path / "x.log"
     path.write_text('1.2.3.4 - - [03/Feb/2020:09:00:00 +0000] "GET /x HTTP/1.1" 200 1\n')
-    with pytest.raises(CoterieError, match="details names columns of a table"):
+    with pytest.raises(CoterieError, match="is read as clf, which makes no use of details"):
         coterie.read(path, details="device", format="clf")
+
+
+@pytest.mark.parametrize("layout", ["lines", "array"])
+def test_a_path_that_leads_nowhere_is_refused(tmp_path, layout):
+    """It read 0 rows, and the user column was blamed."""
+    found = [{"user": str(n), "input": [{"content": "tea"}], "o": {"q": None if n else "tea"}} for n in range(3)]
+    text = "\n".join(map(json.dumps, found)) if layout == "lines" else json.dumps(found, indent=1)
+    path = tmp_path / "log.json"
+    path.write_text(text)
+    for column in ("input.0.content", "input.content", "o.z", "o.q.z", "user.name"):
+        with pytest.raises(InputError) as refused:
+            coterie.read(path, columns={"user": "user", "query": column})
+        missing = f"--columns query={column}: the table has no column of that name"
+        assert str(refused.value) == f"{missing}. A path leads into objects, not into lists."
+        with pytest.raises(InputError, match=rf"--details device={column}: the table has no column"):
+            coterie.read(path, columns={"user": "user", "query": "o.q"}, details=f"device={column}")
+    assert coterie.read(path, columns={"user": "user", "query": "o.q"}).to_polars().height == 3

@@ -46,16 +46,18 @@ def test_nights_together_are_one_run(tmp_path):
     assert not lines_in(tmp_path / "out")["detail"].drop_nulls().len(), "no day had three people"
 
 
-def test_columns_are_guessed_in_the_first_night_for_all(tmp_path):
+@pytest.mark.parametrize("named", [{}, {"user": "cookie"}], ids=["no column is named", "one column is named"])
+def test_columns_are_guessed_in_the_first_night_for_all(tmp_path, named):
     for number in range(3):
         night = rows_of(*NIGHTS[number]).rename({"user": "cookie", "query": "q"})
         if number:
             night = night.with_columns(pl.lit("everybody").alias("user_id"))
         night.write_parquet(tmp_path / f"night{number}.parquet")
-        numbers = _append(tmp_path, str(tmp_path / f"night{number}.parquet"))
+        numbers = _append(tmp_path, str(tmp_path / f"night{number}.parquet"), reading={"columns": named})
         assert not numbers["known"]
     assert [query for _, query, _ in totals(lines_in(tmp_path / "out"))] == ["maps", "tea"]
-    assert _append(tmp_path, str(tmp_path / "night0.parquet"))["known"], "read alike, it is the same night"
+    again = _append(tmp_path, str(tmp_path / "night0.parquet"), reading={"columns": named})
+    assert again["known"], "read alike, it is the same night"
 
 
 def test_a_night_again_changes_nothing(tmp_path):

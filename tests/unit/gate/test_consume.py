@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from coterie.errors import InputError
+from coterie.errors import InputError, ParameterError
 from coterie.gate.consume import consume, next_offset
 from tests.helpers.gates import START, gate_in, lines_in, rows_of, totals
 
@@ -75,6 +75,12 @@ def test_what_is_no_row_is_counted_as_bad(tmp_path):
     with gate_in(tmp_path) as gate:
         consume(gate, [Recorded(0, b"no JSON"), Recorded(1, {"user": "a"}), Recorded(2, b"[]")])
         assert (gate.counts.bad, next_offset(gate, "searches", 0)) == (3, 3)
+
+
+def test_steps_that_look_at_several_messages_are_refused(tmp_path):
+    gate = gate_in(tmp_path)
+    with gate.abandoned(), pytest.raises(ParameterError, match="looks at several rows"):
+        consume(gate, [], steps="default,drop_short")
 
 
 def test_errors_of_the_stream_show_no_value(tmp_path):

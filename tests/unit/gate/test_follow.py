@@ -35,12 +35,12 @@ def _text(chunks):
 def test_a_file_is_read_once(tmp_path):
     path = tmp_path / "log"
     path.write_bytes(b"one\ntwo\nthr")
-    chunks = _read(FileLines(path, None, None, follow=False))
-    assert _text(chunks) == b"one\ntwo\nthr"
-    place = chunks[-1].position[str(path)]
-    assert _read(FileLines(path, place, None, follow=False)) == []
+    lines = FileLines(path, None, None, follow=False)
+    assert _text(_read(lines)) == b"one\ntwo\nthr"
+    place = lines.marks(_mark)[str(path)]
+    assert _read(FileLines(path, place, _mark, follow=False)) == []
     path.write_bytes(b"one\ntwo\nthree\nfour\n")
-    assert _text(_read(FileLines(path, place, None, follow=False))) == b"ee\nfour\n"
+    assert _text(_read(FileLines(path, place, _mark, follow=False))) == b"ee\nfour\n"
 
 
 def test_a_growing_file_gives_whole_lines(tmp_path):
@@ -79,7 +79,9 @@ def test_rotation_and_cuts_while_it_reads(tmp_path):
 def test_rotated_while_nobody_read(tmp_path):
     path = tmp_path / "log"
     path.write_bytes(b"one\n")
-    place = _read(FileLines(path, None, None, follow=False))[-1].position[str(path)]
+    before = FileLines(path, None, None, follow=False)
+    _read(before)
+    place = before.marks(_mark)[str(path)]
     with path.open("ab") as out:
         out.write(b"two\n")
     path.rename(tmp_path / "log.2")
@@ -87,11 +89,11 @@ def test_rotated_while_nobody_read(tmp_path):
     os.utime(tmp_path / "log.2", ns=(10**18, 10**18))
     (tmp_path / "log.0.gz").write_bytes(gzip.compress(b"old\n"))
     path.write_bytes(b"four\n")
-    lines = FileLines(path, place, None, follow=False)
+    lines = FileLines(path, place, _mark, follow=False)
     assert _text(_read(lines)) == b"two\nthree\nfour\n"
     assert not lines.lost
     (tmp_path / "log.2").unlink()
-    gone = FileLines(path, place, None, follow=False)
+    gone = FileLines(path, place, _mark, follow=False)
     assert gone.lost
     assert _text(_read(gone)) == b"four\n"
 
@@ -109,6 +111,45 @@ def test_a_file_that_was_cut_and_has_grown_again(tmp_path):
     with path.open("r+b") as out:
         out.truncate(3)
     assert _text(_read(FileLines(path, place, _mark, follow=False))) == b"oth"
+
+
+def test_a_file_that_is_cut_and_grows_between_two_looks(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b"one\ntwo\n")
+    seen = iter(FileLines(path, None, None, follow=True))
+    assert next(seen).data == b"one\ntwo\n"
+    assert next(seen) is None
+    path.write_bytes(b"other lines\nand more of them\n")
+    assert next(seen).data == b"other lines\nand more of them\n"
+    assert next(seen) is None
+
+
+def test_a_rotated_file_whose_number_another_one_got(tmp_path):
+    """Systems give the number of a removed file to the next new one; it is then read from its beginning."""
+    path = tmp_path / "log"
+    path.write_bytes(b"one\ntwo\n")
+    lines = FileLines(path, None, None, follow=False)
+    _read(lines)
+    place = lines.marks(_mark)[str(path)]
+    with path.open("r+b") as out:
+        out.write(b"another file, and longer\n")
+    path.rename(tmp_path / "log.1")
+    path.write_bytes(b"three\n")
+    again = FileLines(path, place, _mark, follow=False)
+    assert _text(_read(again)) == b"another file, and longer\nthree\n"
+
+
+def test_where_nobody_can_tell_it_begins_at_the_beginning(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b"one\ntwo\n")
+    lines = FileLines(path, None, None, follow=False)
+    _read(lines)
+    place = lines.marks(_mark)[str(path)]
+    for known, mark, unsure in ((place, _mark, False), ({**place, "mark": None}, _mark, True), (place, None, True)):
+        again = FileLines(path, known, mark, follow=False)
+        assert (again.unsure, _text(_read(again))) == (unsure, b"one\ntwo\n" if unsure else b"")
+    opened = FileLines(path, {**place, "offset": 0, "mark": None}, None, follow=False)
+    assert (opened.unsure, _text(_read(opened))) == (False, b"one\ntwo\n")
 
 
 def test_headers_and_chunks(tmp_path, monkeypatch):

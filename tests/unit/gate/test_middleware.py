@@ -3,6 +3,9 @@
 import asyncio
 import threading
 
+import pytest
+
+from coterie.errors import ParameterError
 from coterie.gate.middleware import AsgiGate, Feed, WsgiGate
 from coterie.gate.windows import now
 from tests.helpers.gates import gate_in, lines_in
@@ -94,6 +97,12 @@ def test_a_full_queue_never_blocks(tmp_path):
     feed.close()
     assert (feed.dropped, gate.counts.events) == (3, 4)
     assert not feed.put("a", "tea"), "it is closed"
+
+
+def test_steps_that_look_at_several_requests_are_refused(tmp_path):
+    gate = gate_in(tmp_path, clock=now, shadow=1)
+    with gate.abandoned(), pytest.raises(ParameterError, match="looks at several rows"):
+        Feed(gate, steps="default,drop_short")
 
 
 def test_a_gate_that_stops_stops_no_request(tmp_path):

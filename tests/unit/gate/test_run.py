@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import threading
+from dataclasses import dataclass
 from datetime import timedelta
 from time import sleep
 
@@ -100,7 +101,8 @@ def test_after_a_restart_no_line_counts_twice(tmp_path, name):
     assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
 
 
-def test_columns_are_guessed_in_the_first_piece_for_all(tmp_path, monkeypatch):
+@pytest.mark.parametrize("named", [{}, {"user": "session"}], ids=["no column is named", "one column is named"])
+def test_columns_are_guessed_in_the_first_piece_for_all(tmp_path, monkeypatch, named):
     """Later lines have a field by which people would be counted otherwise, also after a restart."""
     monkeypatch.setattr(follow, "CHUNK", 300)
     rows = [{"session": u, "q": q.strip(), "ts": str(t)} for u, q, t in _searches()]
@@ -110,7 +112,8 @@ def test_columns_are_guessed_in_the_first_piece_for_all(tmp_path, monkeypatch):
     for end in (40, 60):
         with (tmp_path / "log.jsonl").open("a") as log:
             log.writelines(json.dumps(row) + "\n" for row in rows[0 if end == 40 else 40 : end])
-        numbers = _run(tmp_path, tmp_path / "log.jsonl", note=heard.append, keep_open=end == 40)
+        reading = {"columns": named}
+        numbers = _run(tmp_path, tmp_path / "log.jsonl", reading=reading, note=heard.append, keep_open=end == 40)
     assert (numbers["events"], numbers["bad"]) == (60, 0)
     assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
     assert [text for text in heard if "guessed" in text] == [heard[0]], "said once"
@@ -220,20 +223,76 @@ def test_a_rotated_file_that_is_gone_is_told_of(tmp_path):
     assert "no longer beside" in notes[0]
 
 
-@pytest.mark.parametrize("steps", ["events", "sample(subjects=5)", "drop_bots"])
-def test_steps_that_look_at_several_rows_are_refused(steps):
-    with pytest.raises(ParameterError, match="a gate sees each row once"):
-        refuse_steps(parse_steps(steps))
+@pytest.mark.parametrize("steps", ["events", "sample(subjects=5)", "drop_bots", "drop_short", "default,sessions"])
+def test_steps_that_look_at_several_rows_are_refused(tmp_path, steps):
+    with pytest.raises(ParameterError, match="looks at several rows of the log: a gate sees each row once"):
+        _run(tmp_path, tmp_path / "log.tsv", steps=parse_steps(steps))
+    assert not list(tmp_path.iterdir())
+
+
+def test_steps_of_others_say_that_they_look_at_single_rows():
+    @dataclass(frozen=True)
+    class Silent:
+        def __call__(self, log):
+            return log
+
+    class Saying(Silent):
+        looks_at = "rows"
+
+    refuse_steps([Saying()])
+    with pytest.raises(ParameterError, match="looks at several rows"):
+        refuse_steps([Silent()])
 
 
 def test_other_steps_are_welcome():
-    refuse_steps(parse_steps("default,scrub,drop_bots(robots_txt=false),visitors,drop_short"))
+    refuse_steps(parse_steps("default,scrub,names,drop_numerals,drop_assets,drop_bots(robots_txt=false),visitors"))
+
+
+@pytest.mark.parametrize("arrives", ["at once", "line by line"])
+@pytest.mark.parametrize("steps", ["default", "default,scrub,names,drop_numerals"])
+def test_steps_give_the_same_however_lines_arrive(tmp_path, monkeypatch, arrives, steps):
+    """Twelve lines of three people, in one piece or in twelve."""
+    rows = [(PEOPLE[n % 3], "tea" if n < 9 else f"once {n}", START + timedelta(minutes=n)) for n in range(12)]
+    (tmp_path / "log.tsv").write_text("user\tquery\ttime\n" + _tsv(rows))
+    if arrives == "line by line":
+        monkeypatch.setattr(follow, "CHUNK", 32)
+    assert _run(tmp_path, tmp_path / "log.tsv", steps=parse_steps(steps))["released"] == 9
+    assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 9)]
 
 
 def test_parameters_are_not_guessed(tmp_path):
     (tmp_path / "access.log").write_text("".join(_line(*row) for row in _searches()))
     with pytest.raises(ParameterError, match="cannot guess the parameter"):
         _run(tmp_path, tmp_path / "access.log", reading={"query_param": "auto"})
+
+
+@pytest.mark.parametrize(
+    ("reading", "message"),
+    [
+        ({"details": {"device": "device"}}, "Leave out --details"),
+        ({"format": "aol", "columns": {"user": "AnonID"}}, "is read as aol, which makes no use of --columns"),
+        ({"format": "table", "user_field": "session"}, "makes no use of --user-field"),
+        ({"date": "2024-03-07"}, "log.tsv is read as table, which makes no use of --date"),
+    ],
+)
+@pytest.mark.parametrize("resumed", [False, True])
+def test_what_says_how_to_read_is_used_or_refused(tmp_path, reading, message, resumed):
+    (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
+    if resumed:
+        _run(tmp_path, tmp_path / "log.tsv", keep_open=True)
+        with (tmp_path / "log.tsv").open("a") as out:
+            out.write(_tsv(_later(3)))
+    with pytest.raises(ParameterError, match=message):
+        _run(tmp_path, tmp_path / "log.tsv", reading=reading)
+
+
+def test_columns_of_one_log_are_not_those_of_another_format(tmp_path):
+    """A table was read first; what its columns are called says nothing about an access log."""
+    (tmp_path / "log.tsv").write_text(_FILES["log.tsv"].replace("query", "q", 1))
+    (tmp_path / "access.log").write_text("".join(_line(*row) for row in _searches()))
+    numbers = _run(tmp_path, tmp_path / "log.tsv", keep_open=True, reading={"columns": {"query": "q"}})
+    said = {"format": "clf", "query_param": "q"}
+    assert _run(tmp_path, tmp_path / "access.log", keep_open=True, reading=said)["events"] == numbers["events"] + 60
 
 
 def test_one_stream_at_a_time(tmp_path):
@@ -326,7 +385,7 @@ def test_an_old_log_that_is_followed_loses_nothing(tmp_path, monkeypatch):
 
 
 def test_after_rotate_nothing_is_read_again(tmp_path, monkeypatch):
-    """The mark of how a file begins is under a key that is gone then."""
+    """The mark of how a file begins outlives the window."""
     monkeypatch.setattr("coterie.gate.run.wait", lambda: signal.raise_signal(signal.SIGTERM) or 0.0)
     monkeypatch.setattr("coterie.gate.gate.Gate.tick", lambda _gate: None)  # the window of these rows is open
     (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
@@ -374,6 +433,105 @@ def test_a_file_that_was_cut_and_has_grown_after_a_stop(tmp_path, monkeypatch):
     assert _run(tmp_path, path, follow=True)["events"] == 60
     path.write_text("user\tquery\ttime\n" + _tsv(("d", f"another query {n}", START) for n in range(90)))
     assert _run(tmp_path, path, follow=True)["events"] == 150
+
+
+def _later(number, query="later"):
+    """Rows of a window that comes after the one of `_searches`, and that the clock has ended, too."""
+    return [("d", f"{query} {n}", START + timedelta(days=2, seconds=n)) for n in range(number)]
+
+
+def _follow_until_idle(monkeypatch):
+    """A gate that follows a file reads what is there, and is then asked to stop."""
+    monkeypatch.setattr("coterie.gate.run.wait", lambda: signal.raise_signal(signal.SIGTERM) or 0.0)
+
+
+@pytest.mark.parametrize("ended_by", ["clock", "rotate", "key"])
+def test_a_file_that_was_cut_after_its_window_ended(tmp_path, monkeypatch, ended_by):
+    """The mark of how it began outlives the window; where its key is lost, the file is read from its beginning."""
+    _follow_until_idle(monkeypatch)
+    if ended_by == "rotate":
+        monkeypatch.setattr("coterie.gate.gate.Gate.tick", lambda _gate: None)
+    path, notes = tmp_path / "log.tsv", []
+    path.write_text(_FILES["log.tsv"])
+    assert _run(tmp_path, path, follow=True)["events"] == 60
+    if ended_by == "rotate":
+        rotate(tmp_path / "state", tmp_path / "key", tmp_path / "out")
+    if ended_by == "key":
+        (tmp_path / "key").unlink()
+    path.write_text("user\tquery\ttime\n" + _tsv(_later(200)))
+    assert path.stat().st_size > len(_FILES["log.tsv"])
+    numbers = _run(tmp_path, path, follow=True, note=notes.append)
+    assert (numbers["events"], numbers["bad"], numbers["late"]) == (260, 0, 0)
+    assert ["Cannot tell whether" in note for note in notes] == ([True] if ended_by == "key" else [])
+
+
+def test_a_file_that_was_cut_is_known_although_nothing_new_had_come(tmp_path, monkeypatch):
+    """A run that finds nothing new keeps the mark of the whole beginning."""
+    path = tmp_path / "log.tsv"
+    path.write_text(_FILES["log.tsv"])
+    for _ in range(3):
+        assert _run(tmp_path, path)["events"] == 60
+    path.write_text("user\tquery\ttime\n" + _tsv(_later(200)))
+    assert _run(tmp_path, path)["events"] == 260
+
+
+def test_a_state_without_a_mark_begins_at_the_beginning_and_says_so(tmp_path, monkeypatch):
+    path, notes = tmp_path / "log.tsv", []
+    path.write_text(_FILES["log.tsv"])
+    with monkeypatch.context() as patched:
+        patched.setattr("coterie.gate.gate.Gate.mark_place", lambda _gate: None)
+        _run(tmp_path, path)
+    numbers = _run(tmp_path, path, note=notes.append)
+    assert (numbers["events"], numbers["late"]) == (60, 60)
+    assert notes[0].startswith(f"Cannot tell whether {path} is the file that was read before")
+
+
+def test_a_state_whose_marks_are_under_the_key_of_its_window(tmp_path, monkeypatch):
+    """So they were made before."""
+    path, notes = tmp_path / "log.tsv", []
+    path.write_text(_FILES["log.tsv"])
+
+    def mark_place(gate):
+        if gate.marks is not None:
+            gate.position = {**gate.position, **gate.marks(gate._window.key.mark)}
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Gate, "mark_place", mark_place)
+        _run(tmp_path, path, keep_open=True)
+    for _ in range(2):
+        assert _run(tmp_path, path, keep_open=True, note=notes.append)["events"] == 60
+    assert notes == []
+
+
+@pytest.mark.parametrize("format", [None, "table", "aol"])
+def test_killed_and_rotated_before_anything_was_counted(tmp_path, monkeypatch, format):
+    """The number of a file is on the disk before its first row is counted."""
+    path = tmp_path / "log.tsv"
+    path.write_text(_FILES["aol.txt" if format == "aol" else "log.tsv"])
+
+    def killed(*_given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Gate, "offer_many", killed)
+        with pytest.raises(KeyboardInterrupt):
+            _run(tmp_path, path, reading={"format": format})
+    path.rename(tmp_path / "log.tsv.1")
+    header = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" if format == "aol" else "user\tquery\ttime\n"
+    path.write_text(header + _tsv((*row, "", "") if format == "aol" else row for row in _later(20)))
+    assert _run(tmp_path, path, reading={"format": format})["events"] == 80
+
+
+def test_a_key_of_another_gate_is_not_destroyed(tmp_path):
+    """Also where this gate needs none, as its window has ended."""
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "log.tsv").write_text(_FILES["log.tsv"])
+        _run(tmp_path / name, tmp_path / name / "log.tsv", keep_open=name == "other")
+    (tmp_path / "other" / "key").rename(tmp_path / "one" / "key")
+    with pytest.raises(ParameterError, match="belongs to another state"):
+        _run(tmp_path / "one", tmp_path / "one" / "log.tsv")
+    assert (tmp_path / "one" / "key").exists()
 
 
 def test_a_reader_knows_a_file_by_how_it_begins(tmp_path):

@@ -87,6 +87,14 @@ def test_sequences_keep_pages_and_paths(log):
     assert set(found) == {"pages.error", "pages.top", "paths.kept"}
 
 
+def test_pages_of_one_second_are_in_the_order_of_lines():
+    log = log_of([(who, 0, path, None, None) for who in "abc" for path in ("/tea", "/cups")])
+    release = coterie.anonymize(log, CommonVisits(k=3), seed=1)
+    assert scores(log, release, "visit_tables")["paths.kept"] == 100
+    landing = visits.session_tables(visits.with_visits(visits.clicks(log), 30))["landing"]
+    assert landing.rows() == [("/tea", 3)]
+
+
 def test_rows_without_names_have_no_sessions(log):
     found = scores(log, release_with(log, user=pl.lit(None, pl.String)), "visit_tables")
     assert "paths.kept" not in found
@@ -202,6 +210,26 @@ def test_sessions_and_browsers(log):
     assert one["clicks.error"] == one["share.error"] == pytest.approx(25)
     assert one["share.1"] == 100
     assert one["share.2"] == 0
+
+
+SAFARI = "Mozilla/5.0 (iPhone; CPU iPhone OS 16_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148"
+
+
+@pytest.mark.parametrize("rest", ["", "/16", " (ios 16.0)", "/16 (ios 16.0)"])
+@pytest.mark.parametrize("family", ["mobile safari ui/wkwebview", "firefox", "other"])
+def test_a_family_of_browsers_may_have_a_slash(family, rest):
+    families = ["firefox", "mobile safari ui/wkwebview", "mobile safari ui"]
+    agents = pl.Series("agent", [family + rest, "(ios 16.0)", SAFARI, FIREFOX])
+    assert visits._browsers(agents, families).to_list() == [family, None, families[1], families[0]]
+
+
+def test_a_browser_with_a_slash_is_no_error():
+    log = log_of([(who, at, path, led, SAFARI) for who, at, path, led, _ in ROWS])
+    label = pl.lit("mobile safari ui/wkwebview (ios 16.0)")
+    found = scores(log, release_with(log, agent=label), "visit_indicators")
+    assert found["clicks.error"] == found["share.error"] == 0
+    assert found["share.1"] == found["share.1.original"] == 100
+    assert scores(log, release_with(log, agent=label), "visit_tables")["browsers.error"] == 0
 
 
 def test_records_of_groups_count_as_if_addresses_were_there(log):

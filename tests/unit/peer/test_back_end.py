@@ -15,7 +15,8 @@ from coterie.errors import ParameterError
 from coterie.peer import back_end
 from coterie.peer.answers import AnswerError
 from coterie.peer.back_end import BackEnd, checked_template, is_in_clear
-from tests.helpers.peers import ANSWER, Engine, free_ports
+from tests.helpers.peers import ANSWER, Engine
+from tests.helpers.ports import held_ports
 
 NO_JSON = "that is no JSON. SearXNG needs the format json in its settings."
 
@@ -95,7 +96,7 @@ def test_it_answers(engine):
 
 
 def test_it_is_down():
-    assert _error(f"http://127.0.0.1:{free_ports(1)[0]}/{{query}}") == "The back end cannot be reached. Is it running?"
+    assert _error(f"http://127.0.0.1:{held_ports(1)[0]}/{{query}}") == "The back end cannot be reached. Is it running?"
 
 
 @pytest.mark.parametrize(("status", "says"), [

@@ -23,7 +23,8 @@ from coterie.peer.counts import Counts
 from coterie.peer.identity import client_side, server_side, stranger_side
 from coterie.peer.invitations import invite, read_code, spell_code
 from coterie.peer.service import Options, running
-from tests.helpers.peers import Engine, a_home, as_friend, befriend, free_ports, get, search, status, token_in
+from tests.helpers.peers import Engine, a_home, as_friend, befriend, get, search, status, token_in
+from tests.helpers.ports import held_ports
 
 FAST = Limits(back_off=0.01, longest=0.01)
 
@@ -39,7 +40,7 @@ def homes(tmp_path, engine):
     names = ("me", "anna", "stranger")
     return {
         name: a_home(tmp_path / name, engine.url(name), port)
-        for name, port in zip(names, free_ports(len(names)), strict=True)
+        for name, port in zip(names, held_ports(len(names)), strict=True)
     }
 
 

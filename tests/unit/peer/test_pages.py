@@ -3,12 +3,19 @@
 Covers: peer/counts.py
 """
 
+import re
+
+import polars as pl
 import pytest
 
+import coterie
 from coterie.peer import pages
 from coterie.peer.counts import SAID, Counts
 from coterie.peer.memory import Answer
+from coterie.peer.meter import POINTS_AT_AUTHOR
 from coterie.peer.results import Result
+from coterie.simulate import World, protocol, simulate
+from coterie.simulate.measures.simattack import SELF
 
 RESULT = Result("https://a.example/x", "A", "text")
 
@@ -29,6 +36,40 @@ def test_where_an_answer_comes_from():
 def test_the_meter_in_words():
     assert "it points at you" in _page(score=0.5)
     assert "it points at you" not in _page(score=0.49)
+
+
+def _meter(page):
+    """What a page says beside the meter."""
+    return re.search(r"</meter>([^<]*)</p>", page)[1]
+
+
+def test_a_figure_is_that_of_the_way_that_was_taken():
+    """None where the engine need not guess, because it has the address, and none where nothing was sent."""
+    for score in (0.1, 0.9):
+        own, friend, remembered = (
+            _meter(_page(score=score, **way)) for way in ({}, {"through_friend": True}, {"remembered": True})
+        )
+        assert "%" not in own + remembered
+        assert "your own address, so the engine need not guess who asked" in own
+        assert "own address" not in friend + remembered
+        assert friend.count("%") == 1
+        assert all(f"({score:.2f})" in said for said in (own, friend, remembered))
+
+
+def test_figures_are_those_of_the_simulator(real_data):
+    """Friends as the peer chooses them: a hash of the query picks one. The engine knows what people asked before."""
+    world = World.of(coterie.prepare(coterie.read(real_data / "aol_clicks_users.tsv.gz")))
+    friends = protocol("friends", choice="sticky_query")
+    scores = simulate(world, friends, measures=["simattack"], seed=7).scores
+    found = dict(scores.filter(pl.col("name") == "simattack").select("key", "value").iter_rows())
+    for score, key in ((0.5, "pointing"), (0.49, "others")):
+        users, percent = re.search(
+            r"past of (\d+) real users named the author of (\d+) %", _meter(_page(score=score, through_friend=True))
+        ).groups()
+        assert int(percent) == round(found[f"true_past.recall.{key}"])
+        assert int(users) == world.n_users
+    assert friends.degree == 10, "the page says ten friends"
+    assert SELF == POINTS_AT_AUTHOR
 
 
 def test_the_page_opened_last():

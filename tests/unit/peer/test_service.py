@@ -7,7 +7,8 @@ import pytest
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.peer.home import Friend, Home
 from coterie.peer.service import Options, run
-from tests.helpers.peers import a_home, free_ports, get, with_peer
+from tests.helpers.peers import a_home, get, with_peer
+from tests.helpers.ports import held_ports
 
 
 def _run(home, **options):
@@ -39,13 +40,13 @@ def test_a_port_in_use(tmp_path, which):
 
 
 def test_where_nobody_can_listen(tmp_path):
-    home = a_home(tmp_path / "peer", port=free_ports(1)[0], listen="192.0.2.1:9")
+    home = a_home(tmp_path / "peer", port=held_ports(1)[0], listen="192.0.2.1:9")
     with pytest.raises(InputError, match=r"not possible to listen at 192\.0\.2\.1"):
         _run(home, port=0)
 
 
 def test_alone_nobody_listens_for_friends(tmp_path):
-    (port,) = free_ports(1)
+    (port,) = held_ports(1)
     home = a_home(tmp_path / "peer", port=port)
 
     def work(_):
@@ -57,7 +58,7 @@ def test_alone_nobody_listens_for_friends(tmp_path):
 
 
 def test_what_does_not_go_together(tmp_path):
-    home = a_home(tmp_path / "peer", "https://search.example/?q=%s", port=free_ports(1)[0], redirect=True)
+    home = a_home(tmp_path / "peer", "https://search.example/?q=%s", port=held_ports(1)[0], redirect=True)
     with pytest.raises(ParameterError, match="--alone"):
         _run(home, port=0)
     assert _run(home, port=0, alone=True)
@@ -66,11 +67,11 @@ def test_what_does_not_go_together(tmp_path):
 def test_a_damaged_folder_does_not_start(tmp_path):
     with pytest.raises(MissingError, match="There is no peer"):
         run(Home(tmp_path / "no"), Options(), print)
-    home = a_home(tmp_path / "peer", port=free_ports(1)[0])
+    home = a_home(tmp_path / "peer", port=held_ports(1)[0])
     home.key.write_text("nothing")
     with pytest.raises(InputError, match="damaged"):
         _run(home, port=0)
-    home = a_home(tmp_path / "other", port=free_ports(1)[0])
+    home = a_home(tmp_path / "other", port=held_ports(1)[0])
     home.add(Friend(name="a", certificate="AAAA", address="127.0.0.1:1"))
     with pytest.raises(InputError, match="certificate of a friend is damaged"):
         _run(home, port=0)

@@ -51,6 +51,8 @@ def test_what_the_broken_ones_come_from_is_fine(log, release):
         ("/stairs", 3): 3,
         ("/map", 4): 3,
         ("/map", 5): 3,
+        ("/north", 6): 4,
+        ("/south", 6): 4,
     }
     assert release.verdict.largest_k == 3
     assert coterie.verify(release, log).exit_code == 0

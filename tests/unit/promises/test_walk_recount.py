@@ -30,14 +30,14 @@ def release_of(*walks):
     return pl.DataFrame(rows, schema=SEQUENCES.schema, orient="row").sample(fraction=1, shuffle=True, seed=3).lazy()
 
 
-def cut(rows, *walks, paths="exact", k=2, minutes=30, steps=()):
+def cut(rows, *walks, paths="exact", k=2, minutes=30, by_lines=True, steps=()):
     """(visitor, walk, day) of all parts, by names of visitors in their order."""
     kinds = released_kinds(release_of(*((walk, None) for walk in walks)), SEQUENCES)
     log = log_of(rows)
     log = coterie.prepare(log, list(steps)) if steps else log
     who = sorted({row[0] for row in rows if row[0] is not None})
     names = {int(kind): walk for kind, walk in zip(kinds.of_name, walks, strict=True)}
-    parts = parts_of(log, kinds, paths=paths, k=k, minutes=minutes)
+    parts = parts_of(log, kinds, paths=paths, k=k, minutes=minutes, by_lines=by_lines)
     return [
         (who[v], names[kind], None if day is None else (day - DAY).days)
         for v, day, kind in parts["visitor", "day", "kind"].rows()
@@ -94,7 +94,7 @@ def test_numbered_sessions_are_believed_if_they_are_the_promised_ones():
     log = coterie.prepare(log_of([("ann", 0, "/a"), ("ann", 20, "/x"), ("ann", 40, "/b")]), ["sessions"])
     log = replace(log, frame=log.frame.filter(pl.col("path") != "/x"))
     kinds = released_kinds(release_of(("/a /b", None)), SEQUENCES)
-    assert parts_of(log, kinds, paths="exact", k=2, minutes=30).height == 1
+    assert parts_of(log, kinds, paths="exact", k=2, minutes=30, by_lines=True).height == 1
 
 
 def test_rows_without_a_time_are_visits_of_their_own():
@@ -109,9 +109,22 @@ def test_rows_without_a_time_are_visits_of_their_own():
     assert sorted(cut(rows, "/a /b", "/a", "/b", steps=["sessions"]), key=str) == sorted(found, key=str)
 
 
-def test_equal_times_are_in_the_order_of_paths():
-    rows = [("ann", 0, "/b"), ("ann", 0, "/a"), ("ann", 0, "/c")]
-    assert cut(rows, "/a /b /c") == [("ann", "/a /b /c", 0)]
+def test_pages_of_one_second_are_in_the_order_of_lines():
+    rows = [("ann", 0, "/b"), ("bob", 0, "/z"), ("ann", 0, "/a"), ("ann", 0, "/c")]
+    assert cut(rows, "/b /a /c", "/a /b /c") == [("ann", "/b /a /c", 0)]
+
+
+@pytest.mark.parametrize("steps", [[], ["sessions"]])
+def test_where_lines_have_no_order_pages_of_one_second_are_visits_of_their_own(steps):
+    alone, walks = ["/a", "/b", "/c", "/d"], ["/a /b", "/b /a", "/b /c", "/a /c", "/c /d", "/d /d"]
+    rows = [("ann", 0, "/b"), ("ann", 0, "/a"), ("ann", 0, "/b"), ("ann", 1, "/c"), ("ann", 2, "/d"), ("ann", 2, "/d")]
+    found = [("ann", "/a", 0), ("ann", "/b", 0), ("ann", "/c /d", 0)]
+    assert cut(rows, *alone, *walks, by_lines=False, steps=steps) == found
+    assert cut(rows[::-1], *alone, *walks, by_lines=False, steps=steps) == found
+    rows = [("ann", 0, "/d"), ("ann", 1, "/b"), ("ann", 1, "/a"), ("ann", 1, "/c"), ("bob", 1, "/d"), ("bob", 2, "/a")]
+    assert cut(rows, *alone, *walks, "/d /a", by_lines=False, steps=steps) == [
+        ("ann", "/d", 0), *(("ann", page, 0) for page in ("/a", "/b", "/c")), ("bob", "/d /a", 0),
+    ]  # fmt: skip
 
 
 def test_the_day_is_that_of_the_first_page():

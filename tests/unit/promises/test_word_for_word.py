@@ -110,7 +110,7 @@ def _said(promise):
     yield f"linkage bound {promise.linkage_bound}, evidence {promise.evidence}"
     yield promise.sentence
     yield from (f"- {limit}" for limit in promise.limits)
-    yield getattr(promise, "foreign_sentence", "")
+    yield promise.foreign_sentence if promise.foreign_sentence != promise.sentence else ""
 
 
 # --- what is judged -------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 import pytest
 
-from coterie.errors import InputError, MissingError
-from coterie.reports.about import About, Thresholds, ask, read_about
+from coterie.errors import InputError, MissingError, ParameterError
+from coterie.reports.about import About, Thresholds, ask, read_about, with_policy
 
 
 def _file(tmp_path, text):
@@ -16,8 +16,8 @@ def test_a_file(tmp_path):
     text = 'name = "Library"\nnext_review = 2027-03-01\ndate = "1 March"\n[thresholds]\nlinkability = 5\n'
     about = read_about(_file(tmp_path, text))
     assert (about.name, about.next_review, about.date) == ("Library", "2027-03-01", "1 March")
-    assert about.thresholds.of("linkability") == 5
-    assert about.thresholds.of("singling out") is None
+    assert about.threshold("linkability") == 5
+    assert about.threshold("singling out") == pytest.approx(100 / 11)
     assert about.missing == ("purpose", "recipient", "conditions", "reason", "reviewer")
     assert read_about(_file(tmp_path, "")) == About()
 
@@ -30,6 +30,7 @@ def test_a_file(tmp_path):
         ("[thresholds]\ninference = 101", "from 0 to 100"),
         ("[thresholds]\ninference = -1", "from 0 to 100"),
         ("name = ", "not valid TOML"),
+        ('policy = "lax"', "policy is one of default, internal"),
     ],
 )
 def test_what_is_refused(tmp_path, text, said):
@@ -57,3 +58,17 @@ def test_only_what_is_missing_is_asked_for():
     assert about.purpose == "an answer"
     assert about.recipient == ""
     assert about.thresholds.inference == 3
+
+
+def test_where_thresholds_come_from():
+    about = with_policy(About(thresholds=Thresholds(inference=3)), "internal")
+    assert about.threshold("singling out") == pytest.approx(100 / 3)
+    assert about.threshold("inference") == 3
+    assert "1 in 3" in about.policy_says
+    assert "Given by hand (--about): inference." in about.policy_says
+    assert "conforms to no law" in about.policy_says
+    every = About(thresholds=Thresholds(singling_out=1, linkability=1, inference=1))
+    assert "1 in" not in every.policy_says
+    assert with_policy(None, None) == About()
+    with pytest.raises(ParameterError, match="default, internal"):
+        with_policy(None, "lax")

@@ -7,7 +7,18 @@ import pytest
 
 from coterie.core.scores import Figure, Finding, Glance, Picture, score_table
 from coterie.reports import attacker, with_own_labels
-from coterie.reports.figures import Figures, any_number, before, cell, number, number_before, shown, value, with_numbers
+from coterie.reports.figures import (
+    Figures,
+    any_number,
+    before,
+    cell,
+    line,
+    number,
+    number_before,
+    shown,
+    value,
+    with_numbers,
+)
 from coterie.reports.views import LogView, ReleaseView
 
 BARS = Picture(kind="bars", title="t", reading="r")
@@ -129,13 +140,15 @@ NO_GUESS = {
     "bound": "what is promised",
     "excess.random": "itself a guess at random",
     "telling.three_terms.chance": "itself chance",
-    "after.chance": "itself chance",
-    "after.control": "itself a control",
-    "after.one_query.control": "itself a control",
+    "after.outsiders": "itself a control",
+    "after.one_query.outsiders": "itself a control",
+    "after.profiles.precision": "the rate over all targets has its control",
+    "after.queries.precision": "the rate over all targets has its control",
+    "after.singled_out": "a guess among names has its control",
     "largest.median": "a share of a profile, and nobody guesses",
     "largest.max": "a share of a profile, and nobody guesses",
     "alone": "a share of a profile, and nobody guesses",
-    "single": "counted in the groups, and nobody guesses",
+    "released.single": "counted in the groups, and nobody guesses",
     "isolated": "counted in the groups, and nobody guesses",
     "false_alarms": "itself a control",
     "excess": "of two releases: itself a difference",
@@ -158,14 +171,23 @@ def test_lines_of_dashes_are_left_out():
 
 def test_what_the_original_has():
     original = ("m", "before.a", 30, "%")
-    assert str(before(_log(original), [], SAFE)) == "30.0%", "measured on the log"
-    assert str(before(_log(), [_release(), _release(original)], SAFE)) == "30.0%", "or with a release"
-    assert str(before(_log(), [], SAFE)) == "–"
-    assert str(before(_log(), [], KEPT)) == "1,200"
-    assert str(before(_log(), [], LINKED)) == "–"
-    assert str(before(_log(), [], Figure(key="a", section="privacy", title="t", before="all"))) == "all"
+    assert str(before(_log(original), _release(), SAFE)) == "30.0%", "measured on the log"
+    assert str(before(_log(), _release(original), SAFE)) == "30.0%", "or with a release"
+    assert str(before(_log(), _release(), SAFE)) == "–"
+    assert str(before(_log(), _release(), KEPT)) == "1,200"
+    assert str(before(_log(), _release(), LINKED)) == "–"
+    assert str(before(_log(), _release(), Figure(key="a", section="privacy", title="t", before="all"))) == "all"
     assert number_before(_log(original), [], SAFE) == 30
     assert number_before(_log(), [], SAFE) is None
+
+
+def test_a_line_has_the_original_once_or_with_each_release():
+    after, original, other = ("m", "a", 5, "%"), ("m", "before.a", 30, "%"), ("m", "before.a", 40, "%")
+    alike = [_release(after, original), _release(after), _release(after, original)]
+    assert list(map(str, line(_log(), alike, SAFE))) == ["30.0%", "5.0%", "5.0%", "5.0%"]
+    unlike = line(_log(), [_release(after, original), _release(after, other)], SAFE)
+    assert list(map(str, unlike)) == ["per release", "5.0%; original 30.0%", "5.0%; original 40.0%"]
+    assert str(line(_log(), [_release(after)], SAFE)[0]) == "–"
 
 
 def test_whether_a_table_has_a_number_at_all():

@@ -326,14 +326,14 @@ def test_json_has_the_four_columns_of_scores(log: LogView) -> None:
 
 def test_markdown_tables_are_rectangular(log: LogView) -> None:
     md = render(log, [view(k) for k in range(2, 12)], "md")
-    assert_rectangular(md, 7 + 10)
+    assert_rectangular(md, 7 + 10 + 4 * 2)  # checks and figures stand in three tables each
     assert "1,234,567" in md
 
 
 def test_many_releases_and_methods(log: LogView) -> None:
     groups = [view(k, method="groups", label=f"groups k={k}") for k in (2, 5, 10, 20)]
     html = render(log, [*(view(k) for k in (2, 5, 10, 20)), *groups], "html")
-    assert "The first 6 releases are drawn." in html
+    assert "The first 4 releases are drawn." in html
     assert html.count('<table class="checks several">') == 2
 
 
@@ -347,9 +347,9 @@ def test_random_groups_stand_beside_each_figure(log: LogView, several: bool) -> 
     releases = [grouped(3, 41.5, 51.5)] + ([grouped(5, 21.5, 31.5), view(5)] if several else [])
     md = render(log, releases, "md")
     assert md.count(RANDOM_READING) == 1
-    (row,) = [line for line in md.splitlines() if line.startswith("| Exposure, mean over users")]
-    cells = [text.strip() for text in row.split("|")][2:-1]
-    assert cells == ["100.0%", "41.5%", "51.5%"] + (["21.5%", "31.5%", "40.0%"] if several else [])
+    rows = [line for line in md.splitlines() if line.startswith("| Exposure, mean over users")]
+    cells = [text.strip() for row in rows for text in row.split("|")[2:-1]]
+    assert cells == ["100.0%", "41.5%", "51.5%"] + (["21.5%", "31.5%", "100.0%", "40.0%"] if several else [])
     html = render(log, releases, "html")
     text = Page(html).text
     assert text.count(RANDOM_READING) == 1
@@ -416,13 +416,59 @@ def test_numbers() -> None:
     assert shown(7.0, "of 10") == "7 of 10"
 
 
-def test_texts_that_differ_in_numbers_only_become_one() -> None:
+def test_texts_are_merged_where_they_are_alike_and_numbers_never() -> None:
     releases = [view(2), view(5)]
-    counts = {2: "1,000", 5: "70"}
-    said = {id(r): [f"{r.k} users; {counts[r.k]} seen"] for r in releases}
-    assert merge(releases, lambda r: said[id(r)]) == [("k users; 1,000 / 70 seen", ())]
-    only = merge(releases, lambda r: ["alone 5"] if r.k == 5 else [])
-    assert only == [("alone 5", ("suppress_rare k=5",))]
+    assert merge(releases, lambda r: ["9.2 % of rows"]) == [("9.2 % of rows", ())]
+    texts = merge(releases, lambda r: [f"{r.k}.2 % of {1000 * (r.k or 0):,} rows"])
+    assert texts == [("2.2 % of 2,000 rows", (releases[0].label,)), ("5.2 % of 5,000 rows", (releases[1].label,))]
+    assert merge(releases, lambda r: [f"k = {r.k}"] if r.k == 5 else []) == [("k = 5", (releases[1].label,))]
+
+
+def test_what_is_promised_for_several_k_is_said_once() -> None:
+    releases = [view(2), view(5)]
+    said = merge(releases, lambda r: [f"at least {r.k} users; {r.k}.5 and {r.k},000 stay"], for_any_k=True)
+    assert [about for _, about in said] == [(releases[0].label,), (releases[1].label,)], "other numbers differ"
+    assert merge(releases, lambda r: [f"at least {r.k} users"], for_any_k=True) == [("at least k users", ())]
+    assert merge(releases[:1], lambda r: [f"at least {r.k} users"], for_any_k=True) == [("at least 2 users", ())]
+
+
+@pytest.mark.parametrize("kind", ["html", "md"])
+def test_at_most_four_releases_stand_side_by_side(log: LogView, kind: Any) -> None:
+    """With random groups, each of which is a column of its own, it is two; each release stands in each table once."""
+    grouped = [replace(view(k, label=f"groups k={k}"), baseline=view(k)) for k in (2, 3)]
+    releases = [*(view(k) for k in range(2, 9)), *grouped]
+    text = render(log, releases, kind)
+    if kind == "html":
+        heads = [re.findall(r"<th[^>]*>(.*?)</th>", head) for head in re.findall(r"<thead>(.*?)</thead>", text, re.S)]
+        heads = [[re.sub("<[^>]*>", "", cell) for cell in head] for head in heads]
+    else:
+        lines = pairwise(text.splitlines())
+        heads = [[cell.strip() for cell in one.split("|")[1:-1]] for one, two in lines if two.startswith("| ---")]
+    for first, last in (("Figure", None), ("Check", -1)):
+        tables = [head[1:last] for head in heads if head[0] == first]
+        columns = [[name for name in head if name not in ("Original", "What was found")] for head in tables]
+        assert {len(each) for each in columns} <= {1, 2, 3, 4}
+        for release in releases:
+            assert sum(release.label in each for each in columns) == len([c for c in columns if releases[0].label in c])
+
+
+@pytest.mark.parametrize("kind", ["html", "md"])
+def test_numbers_of_the_original_that_differ_stand_beside_the_release_they_are_about(log: LogView, kind: Any) -> None:
+    """The same attack finds another share of the original where the log was prepared in another way."""
+    found = [
+        pl.DataFrame(
+            [("linkage", "after.half", 12.5, "%"), ("linkage", "before.half", before, "%")], SCHEMA, orient="row"
+        )
+        for before in (91.4, 91.4, 66.1)
+    ]
+    alike = Page(render(log, [view(k, scores=each) for k, each in zip((2, 5), found, strict=False)], kind)).text
+    assert "91.4%" in alike
+    assert " original 91.4%" not in alike.partition("promised, and does it hold")[2]
+    text = Page(render(log, [view(k, scores=each) for k, each in zip((2, 5, 10), found, strict=True)], kind)).text
+    text = text.partition("promised, and does it hold")[2]
+    assert "91.4% / " not in text
+    assert "original 91.4%" in text
+    assert "original 66.1%" in text
 
 
 def test_no_two_releases_have_the_same_label() -> None:

@@ -20,7 +20,7 @@ from coterie.core.log import Step
 from coterie.core.params import File, Flag, Range, params_of
 from coterie.core.shapes import QUERIES
 from coterie.errors import InputError, ParameterError, UnknownNameError
-from coterie.steps import parse_steps, spelled, step_of
+from coterie.steps import looks_at, name_in, parse_steps, spelled, step_of
 from coterie.steps.default import default_steps
 from coterie.steps.drop_empty import DropEmpty
 from coterie.steps.events import Events
@@ -188,6 +188,31 @@ def test_every_step_is_a_value_that_is_spelled_by_its_name(name):
                 step(log)
         else:
             assert step(log).steps == (default_steps(log.shape) if name == "default" else (name,))
+
+
+def _piecewise(step, log, pieces):
+    """The rows after a step that sees one piece of the log at a time."""
+    frames = [step(replace(log, frame=piece.lazy())).frame.collect() for piece in pieces]
+    return pl.concat(frames).sort("row")
+
+
+@pytest.mark.parametrize("step", [*registry.names("steps"), "drop_bots(robots_txt=false)", "names(found=join)"])
+def test_a_step_looks_at_no_more_than_it_says(step):
+    """What says "rows" gives the same one row at a time, and what says "subjects" the same one subject at a time."""
+    step = step_of(step)
+    assert looks_at(step) in ("rows", "subjects", "log")
+    made_up = (coterie.read(f"synth:users=12,seed=7,kind={kind}") for kind in ("people", "visits"))
+    for log in (queries_log(), visits_log(), *made_up):
+        if looks_at(step) == "log" or (name_in(spelled(step)) in FOR_VISITS and log.shape is QUERIES):
+            continue
+        rows = log.frame.collect().head(600)
+        log = replace(log, frame=rows.lazy())
+        whole = step(log).frame.collect().sort("row")
+        if looks_at(step) == "rows":
+            pieces = [*(rows[at] for at in range(min(100, rows.height))), rows[100:]]
+        else:
+            pieces = rows.partition_by(log.shape.subject)
+        assert _piecewise(step, log, [piece for piece in pieces if piece.height]).equals(whole)
 
 
 @given(st.integers(1, 1440))

@@ -19,6 +19,7 @@ import pytest
 
 from coterie.core import registry
 from coterie.errors import InputError
+from coterie.measures import as_it_is
 from coterie.studio import beside, decisions, forms, pages, plain, server, tasks, worker
 from coterie.taxonomies import packed
 from coterie.taxonomies.build import build
@@ -70,7 +71,8 @@ def test_a_dropped_log_is_copied_and_called_by_its_name(browser, log_file):
     dropped = {"files": ("../../etc/my log.tsv", log_file.read_bytes())}
     page = browser.follow(browser.post("/open", {"how": "drop"}, files=dropped)).text
     assert "my log.tsv" in page
-    assert "etc" not in page
+    # Nothing stands before the name but the tag, quote or space that it begins after; tokens may hold any letters.
+    assert set(re.findall(r"([^\s>\"']*)my log\.tsv", unescape(page))) == {""}
     assert "Read as <strong>aol</strong>" in page
     source = list(browser.desk.logs.values())[-1].source
     assert browser.running.scratch.path in Path(source.paths[0]).parents
@@ -132,6 +134,46 @@ def test_columns_are_mapped_by_menus(browser, tmp_path):
     assert "<dt>Users</dt><dd>6</dd>" in second
 
 
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """A table of which only the query can be guessed."""
+    path = tmp_path_factory.mktemp("shop") / "shop.csv"
+    rows = [f"{n % 6},{1 + n % 9}.10.2025 09:05,{('blauer Schal', 'Mütze')[n % 2]}" for n in range(36)]
+    path.write_text("Wer,Wann,Suchbegriff\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def _chosen(page):
+    """The column that each menu shows."""
+    menus = re.findall(r'<select id="column-(\w+)".*?>(.*?)</select>', page, re.S)
+    return {name: re.findall(r"<option[^>]* selected>([^<]*)", options) for name, options in menus}
+
+
+def test_rows_that_were_left_out_are_told(browser, tmp_path):
+    path = tmp_path / "log.tsv"
+    path.write_text("user\tquery\n" + "".join(f"{n % 6}\ttea\n" for n in range(30)) + "1\t-\n2\t\n")
+    page = browser.get(f"/log/{browser.open(path)}").text
+    assert "<dt>Rows</dt><dd>30 <small>of the 32 read; the prepare steps left out 2</small></dd>" in page
+
+
+def test_menus_show_what_was_guessed(browser, shop):
+    first = browser.open(shop)
+    page = browser.get(f"/log/{first}").text
+    assert _chosen(page) == {"user": [], "time": [], "query": ["Suchbegriff"], "rank": [], "url": []}
+
+
+def test_a_folder_is_written_after_one_column_was_named(browser, shop, tmp_path):
+    """The rest stays guessed, as it is for who names columns by themselves, and what the page says can be typed."""
+    log = browser.open(shop, columns="user=Wer,time=Wann")
+    assert _chosen(browser.get(f"/log/{log}").text)["query"] == ["Suchbegriff"]
+    attempt = browser.attempt(log, "suppress_rare", k="2")
+    folder = tmp_path / "decision"
+    where = browser.done(browser.post(f"/try/{attempt}/decide", {"folder": str(folder), "kind": "tsv", "record": "on"}))
+    decision = browser.desk.decisions[int(where.rpartition("/")[2])]
+    assert decision.written is not None, decision.job.error
+    assert (folder / "release.tsv").is_file()
+
+
 def test_bad_lines_are_counted_and_values_are_masked(browser, canaries):
     number = browser.open(canaries, allow_bad="on")
     page = browser.get(f"/log/{number}").text
@@ -169,7 +211,7 @@ def test_risk_has_three_numbers_and_personal_data(browser, canaries):
 
 
 def test_of_a_large_log_some_people_are_attacked_and_the_page_says_so(browser, opened, monkeypatch):
-    monkeypatch.setattr(tasks, "ATTACKED", 20)
+    monkeypatch.setattr(as_it_is, "ATTACKED", 20)
     log = browser.desk.logs[opened]
     some = tasks.risk(tasks.Bench(browser.desk.folder), lambda *_: None, log.source)
     assert some.people == 20
@@ -189,6 +231,18 @@ def test_methods_are_those_of_the_registry(browser, opened):
     from coterie.core.shapes import SHAPES
 
     assert sorted(set(offered)) == [name for name in registry.methods_for(SHAPES[shape]) if name != "unprotected"]
+
+
+def _hidden(page):
+    return re.findall(r'<div class="field[^>]* hidden>\s*<label for="p-(\w+)">', page)
+
+
+def test_a_choice_begins_with_what_is_stable_and_shows_what_does_something(browser, opened):
+    page = browser.get(f"/log/{opened}/choose").text
+    assert "<h2>suppress rare</h2>" in page
+    assert _hidden(page) == ["link_queries", "link_minutes"]
+    tried = browser.attempt(opened, "suppress_rare", k="3", users="mini")
+    assert _hidden(browser.get(f"/log/{opened}/choose?try={tried}").text) == []
 
 
 def test_a_release_is_tried_once(browser, opened):

@@ -135,6 +135,23 @@ def test_a_dump_of_the_open_directory(tmp_path, suffix):
         build(files, name="odp", without=["Wrld"])
 
 
+@pytest.mark.parametrize("between", ["", " ", "\n"])
+def test_tags_of_a_dump_may_stand_side_by_side(tmp_path, between):
+    trees = []
+    for name, join in (("lines", "\n"), ("side", between)):
+        folder = tmp_path / name
+        folder.mkdir()
+        files = [folder / "structure.rdf.u8", folder / "content.rdf.u8"]
+        for file, text in zip(files, (STRUCTURE, CONTENT), strict=True):
+            first, second, *others = text.split("\n")
+            file.write_text("\n".join([first, second, join.join(line.strip() for line in others)]))
+        trees.append(build(files, name="odp").tree)
+    assert paths(trees[1]) == paths(trees[0])
+    for query in ("violins", "harmony", "music", "zither"):
+        assert meant(trees[1], query) == meant(trees[0], query)
+    assert meant(trees[1], "violins") == ["Arts/Music"]
+
+
 def test_a_few_damaged_lines_of_a_dump_are_left_out(tmp_path):
     topics = "".join(f'<Topic r:id="Top/{n}">\n' for n in range(200)).encode()
     built = made(tmp_path, b"<RDF>\n" + topics + b'<Topic r:id="Top/\xe9">\n', "structure.rdf.u8")

@@ -5,6 +5,7 @@ from itertools import product
 import polars as pl
 import pytest
 
+from coterie import taxonomies
 from coterie.errors import ParameterError
 from tests.helpers.taxonomy_reference import Reference, tree_of
 
@@ -23,6 +24,8 @@ LEXICONS = [
         "men of men": [1, 2],
         "ox of oxen": [3],
     },
+    # Plurals that are words themselves, in every place of a phrase; a word that only phrases have.
+    {"men": [0], "man": [1], "ox": [2], "men ox": [3], "man fox": [4], "oxen men": [1], "of glas man": [2]},
     # Forms that begin alike but do not go on; no single words at all.
     {"ox ox ox": [1], "ox ox man man": [2], "man man": [3]},
 ]
@@ -40,6 +43,28 @@ def test_all_short_queries(forms, stemmed, stop_words, unit, phrases):
     rows, counts = slow.classify(QUERIES, unit, 2, phrases)
     assert found.n_terms.tolist() == counts
     assert found.terms.rows() == rows
+
+
+@pytest.mark.parametrize(
+    ("query", "concepts"),
+    [
+        ("credit cards", ["credit card"]),
+        ("hot dogs", ["hotdog"]),
+        ("greeting cards", ["greeting card"]),
+        ("chat rooms", ["chat room"]),
+        ("engagement rings", ["engagement ring"]),
+        ("attorneys general", ["attorney general"]),
+        ("zuider zees", ["Zuider Zee"]),
+        ("playing cards", ["playing card"]),
+        ("cards", ["card game"]),
+        ("united states", ["United States"]),
+        ("cheap hot dogs and credit cards", ["hotdog", "credit card"]),
+    ],
+)
+def test_plurals_of_phrases(query, concepts):
+    tree = taxonomies.load("wordnet")
+    found = tree.classify(pl.Series([query]))
+    assert tree.labels.gather(found.terms["concept"]).to_list() == concepts
 
 
 def test_words_below_a_concept():

@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
@@ -157,7 +158,31 @@ def test_what_cannot_be_written_later_is_refused_before_any_work(log, tmp_path, 
     assert "4417749" not in str(refused.value)
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(InputError, match=r"nothing can be written to .*--history none"):
-        released(log, tmp_path / "a.tsv")
+        released(log, tmp_path / "a.tsv", history=str(tmp_path / "book.json"))
+
+
+def test_its_owner_is_told_once_where_it_is(log, tmp_path):
+    notes = []
+    released(log, tmp_path / "a.tsv", note=notes.append)
+    (told,) = [note for note in notes if "history.json" in note]
+    assert told.startswith("log.tsv.history.json, beside the log, is the list of its releases.")
+    notes.clear()
+    released(log, tmp_path / "b.tsv", note=notes.append)
+    released(log, tmp_path / "c.tsv", note=notes.append, history=str(tmp_path / "book.json"))
+    released(log, tmp_path / "d.tsv", note=notes.append, history="none")
+    assert not [note for note in notes if "history" in note]
+
+
+def test_a_log_in_a_folder_that_cannot_be_written_is_released_with_a_warning(log, tmp_path, monkeypatch):
+    folder, notes = tmp_path / "logs", []
+    folder.mkdir()
+    log = log.rename(folder / "log.tsv")
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder and access(path, mode))
+    released(log, tmp_path / "a.tsv", note=notes.append)
+    assert (tmp_path / "a.tsv").exists()
+    assert [path.name for path in folder.iterdir()] == ["log.tsv"]
+    assert [note for note in notes if "Nothing can be written to the folder of the log" in note]
 
 
 def test_an_output_is_no_history(log, tmp_path):

@@ -1,7 +1,7 @@
 """The public sidecar: what it says, what is refused, and that older ones are read."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
 import polars as pl
 import pytest
@@ -11,15 +11,18 @@ from hypothesis import strategies as st
 import coterie
 from coterie import regimes
 from coterie.core.promise import Check
+from coterie.core.shapes import VISITS
 from coterie.errors import InputError
 from coterie.methods.affinity import Affinity
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.promises import _words
 from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.testing import queries_log
 from coterie.writing.sidecar import FORMAT, Sidecar, consistent, read_sidecar, sidecar_of, sidecar_path, write_sidecar
+from tests.helpers.hand_made import log_of
 from tests.helpers.old_releases import with_empty_names
 
 # As Coterie wrote it before the format had versions: one promise, checks without counts.
@@ -72,8 +75,20 @@ def written(tmp_path):
 def test_what_it_says(written):
     path, data = written
     promise = QueryKAnonymity(k=3)
-    keys = "coterie format method parameters promises limits warnings checks shape details prepare reading sha256"
-    assert list(data) == [*keys.split(), "rows_sha256", "parts", "table", "csv_safe", "regime", "changed", "left_out"]
+    keys = (
+        "coterie format method parameters promises limits words_edition warnings checks shape details prepare reading"
+    )
+    assert list(data) == [
+        *keys.split(),
+        "sha256",
+        "rows_sha256",
+        "parts",
+        "table",
+        "csv_safe",
+        "regime",
+        "changed",
+        "left_out",
+    ]
     assert data["format"] == FORMAT
     assert data["coterie"] == coterie.__version__
     assert data["promises"] == [
@@ -188,7 +203,7 @@ def _mistakes():
     yield {"promise": {}}, "unknown key 'promise'; did you mean 'promises'?"
     yield {"seed": 7}, "unknown key 'seed'"
     for key in Sidecar.__annotations__:
-        if key != "format":
+        if key not in ("format", "words_edition"):
             yield {key: 5}, f"'{key}' must be "
             yield {key: [True]}, f"'{key}' "
 
@@ -209,7 +224,19 @@ def test_mistakes(written, change, message):
     [
         name
         for name in Sidecar.__annotations__
-        if name not in ("format", "details", "reading", "parts", "table", "csv_safe", "regime", "changed", "left_out")
+        if name
+        not in (
+            "format",
+            "words_edition",
+            "details",
+            "reading",
+            "parts",
+            "table",
+            "csv_safe",
+            "regime",
+            "changed",
+            "left_out",
+        )
     ],
 )
 def test_every_key_is_needed(written, key):
@@ -400,41 +427,142 @@ def test_nothing_follows_from_a_method_that_is_not_installed(tmp_path):
     assert (check.status, check.carries_promise) == ("not checked", True)
 
 
-def _at_another_version(path, data):
-    _put(path, {**data, "coterie": "0.0.1"})
+def _verified(path, data):
+    _put(path, data)
     verdict = coterie.verify(path, _tea())
     return verdict.exit_code, next(check for check in verdict.checks if check.name == "sidecar")
 
 
-def test_words_of_another_version_are_not_compared(written):
-    """They may say anything: then the promise that people read was not checked, exit 3. Those of today are true."""
+def test_the_version_of_the_software_decides_nothing(written):
     path, data = written
     (promise,) = data["promises"]
-    assert _at_another_version(path, data)[0] == 0
-    for other in ({"sentence": "Nobody can be found."}, {"headline": "k = 50"}):
-        assert _at_another_version(path, {**data, "promises": [{**promise, **other}]})[0] == 3
-    code, check = _at_another_version(path, {**data, "limits": ["Other words."]})
-    assert (code, check.status, check.carries_promise) == (3, "not checked", True)
-    assert check.text.endswith("needs the version of Coterie that wrote it: other versions may have other words")
-    _put(path, {**data, "coterie": "0.0.1", "parameters": {**data["parameters"], "k": 500}})
-    assert coterie.verify(path, _tea()).exit_code == 1
+    forged = {"promises": [{**promise, "sentence": "Nobody can be found."}]}
+    more = {"parameters": {**data["parameters"], "certified": True}}
+    for change in ({}, forged, more, {"limits": []}, {"parameters": {**data["parameters"], "k": 500}}):
+        codes = {_verified(path, {**data, **change, "coterie": version})[0] for version in ("0.1.0", "0.0.1", "99")}
+        assert len(codes) == 1, change
 
 
-def test_a_promise_of_another_version_is_compared_as_far_as_it_goes(written):
+def test_forged_words_do_not_pass_and_break_no_promise(written):
+    """People sign what they read. Words that are not those of the edition say nothing about rows, but nobody may trust
+    them: exit 3."""
+    path, data = written
+    (promise,) = data["promises"]
+    stronger = QueryKAnonymity(k=500)
+    for change, named in (
+        ({"promises": [{**promise, "sentence": "Nobody can be found."}]}, "(sentence)"),
+        ({"promises": [{**promise, "sentence": stronger.sentence, "headline": "k = 500"}]}, "(headline, sentence)"),
+        ({"promises": [{**promise, "headline": ""}]}, "(headline)"),
+        ({"limits": data["limits"][:-1]}, "(limits)"),
+        ({"limits": []}, "(limits)"),
+        ({"limits": [*data["limits"], "Certified."]}, "(limits)"),
+    ):
+        code, check = _verified(path, {**data, **change})
+        assert (code, check.status, check.broken) == (3, "not checked", 0)
+        assert check.text.endswith(f"the words of edition 1, which it names, in place of its own {named}")
+    _put(path, {**data, "words_edition": 0})
+    with pytest.raises(InputError, match="'words_edition'"):
+        coterie.verify(path)
+
+
+def test_an_edition_that_this_version_does_not_have_is_not_checked(written):
+    path, data = written
+    code, check = _verified(path, {**data, "words_edition": 2})
+    assert (code, check.status) == (3, "not checked")
+    assert check.text.endswith("needs edition 2 of the words, which this version of Coterie does not have")
+
+
+def test_a_sidecar_that_names_no_edition_speaks_the_first(written):
+    path, data = written
+    del data["words_edition"]
+    assert _verified(path, data)[0] == 0
+    assert _verified(path, {**data, "limits": ["Other words."]})[0] == 3
+
+
+@pytest.fixture
+def edited(tmp_path, monkeypatch):
+    """Edition 2, as somebody who edits words adds it: other sentences, and one that says more."""
+    texts = _words._file(1).read_text(encoding="utf-8")
+    for old, new in (("was issued by at least", "comes from at least"), ("No row says who", "Nothing says who")):
+        assert old in texts
+        texts = texts.replace(old, new)
+    (tmp_path / "2.toml").write_text(texts, encoding="utf-8")
+    files = {1: _words._file(1), 2: tmp_path / "2.toml"}
+    monkeypatch.setattr(_words, "_file", lambda edition: files.get(edition, tmp_path / "gone.toml"))
+    _words._texts.cache_clear()
+
+    def speak(edition):
+        monkeypatch.setattr(_words, "EDITION", edition)
+        monkeypatch.setattr("coterie.writing.sidecar.EDITION", edition)
+
+    yield speak, files
+    _words._texts.cache_clear()
+
+
+def test_a_release_holds_after_its_words_were_edited(written, edited, tmp_path):
+    path, data = written
+    speak, files = edited
+    speak(2)
+    assert "comes from" in QueryKAnonymity(k=3).sentence
+    assert _verified(path, data)[0] == 0, "a release of edition 1"
+    new = tmp_path / "new.tsv"
+    coterie.write(coterie.anonymize(_tea(), SuppressRare(k=3), seed=1), new)
+    newer = json.loads(sidecar_path(new).read_text())
+    assert newer["words_edition"] == 2
+    assert "comes from" in newer["promises"][0]["sentence"]
+    assert coterie.verify(new, _tea()).exit_code == 0
+    for mixed in ({**data, "words_edition": 2}, {**newer, "words_edition": 1}):
+        code, check = _verified(path, mixed)
+        assert (code, check.status) == (3, "not checked")
+    del files[1]
+    _words._texts.cache_clear()
+    assert _verified(path, data)[0] == 3, "the edition is gone"
+
+
+def test_an_edition_does_not_speak_of_what_it_does_not_know(written):
+    """A number that is newer than an edition has no words in it, and the words without them would promise too much."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Newer(QueryKAnonymity):
+        sold_to: str = ""
+
+    assert _words.words_in(1, Newer(k=3)) == _words.words_in(1, QueryKAnonymity(k=3))
+    assert _words.words_in(1, Newer(k=3, sold_to="anybody")) is None
+    unheard_of = QueryKAnonymity(k=3)
+    object.__setattr__(unheard_of, "users", "household")
+    assert _words.words_in(1, unheard_of) is None
+
+
+def test_a_number_left_out_of_a_promise_does_not_pass(tmp_path):
+    """The words of its default would then be those of another promise: of queries, where visitors were counted."""
+    log = log_of([{"user": user, "path": "/tea"} for user in "123"], VISITS)
+    path = tmp_path / "pages.tsv"
+    coterie.write(coterie.anonymize(log, SuppressRare(k=3), seed=1), path)
+    data = json.loads(sidecar_path(path).read_text())
+    (promise,) = data["promises"]
+    queries = QueryKAnonymity(k=3)
+    less = {name: value for name, value in promise.items() if name != "shape"}
+    said = {"sentence": queries.sentence, "headline": queries.headline}
+    assert coterie.verify(path, log).exit_code == 0
+    _put(path, {**data, "promises": [{**less, **said}], "limits": list(queries.limits)})
+    assert coterie.verify(path, log).exit_code == 3
+
+
+def test_older_releases_without_a_number_or_a_parameter(written):
     """A number that this version does not have, or that one did not, is no fault; another number is."""
     path, data = written
     (promise,) = data["promises"]
     older = {name: value for name, value in promise.items() if name != "times"}
     fewer = {name: value for name, value in data["parameters"].items() if name != "times"}
-    _put(path, {**data, "coterie": "0.0.1", "promises": [older], "parameters": fewer})
-    assert coterie.verify(path, _tea()).exit_code == 0
-    _put(path, {**data, "coterie": "0.0.1", "promises": [{**promise, "times": "hour"}]})
-    check = next(check for check in coterie.verify(path, _tea()).checks if check.name == "sidecar")
-    assert check.status == "failed"
+    assert _verified(path, {**data, "promises": [older], "parameters": fewer})[0] == 0
+    assert _verified(path, {**data, "promises": [{**promise, "times": "hour"}]})[1].status == "failed"
+    code, check = _verified(path, {**data, "parameters": {**data["parameters"], "certified": True}})
+    assert (code, check.status) == (3, "not checked")
+    assert "certified" not in check.text
 
 
-def test_the_regime_is_compared_whatever_the_version(written):
-    """Of another version it cannot be told whether settings or the regime's file changed: not checked, exit 3."""
+def test_the_regime_is_compared(written):
+    """It cannot be told whether settings or the regime's file changed: not checked, exit 3."""
     path, data = written
     google = regimes.load("google_2024")
     said = {**data, "regime": "google_2024", "prepare": list(google.prepare)}
@@ -447,12 +575,16 @@ def test_the_regime_is_compared_whatever_the_version(written):
         return found.exit_code, next(check for check in found.checks if check.name == "sidecar")
 
     assert verdict(changed=changed)[1].status == "passed"
-    assert verdict(changed=changed, coterie="0.0.1")[0] == 0
-    for hidden in ([], [name for name in changed if name != "k"]):
-        assert verdict(changed=hidden)[1].status == "failed"
-        code, check = verdict(changed=hidden, coterie="0.0.1")
+    hidden = {name: value for name, value in data["parameters"].items() if name != "attrs"}
+    for more in (
+        {"changed": []},
+        {"changed": [name for name in changed if name != "k"]},
+        {"changed": changed, "parameters": hidden},
+    ):
+        code, check = verdict(**more)
         assert (code, check.status, check.carries_promise) == (3, "not checked", True)
         assert "not those of the regime it names" in check.text
-        assert "k" in check.text.rpartition("(")[2]
-    assert verdict(changed=[], coterie="0.0.1", regime="mozilla")[1].text.endswith("(method)")
-    assert verdict(changed=[], coterie="0.0.1", regime="of_tomorrow")[1].text.endswith("(regime)")
+    assert verdict(changed=[])[1].text.rpartition("(")[2].count("k")
+    assert verdict(changed=[*changed, "zqcanary"])[1].text.endswith("(changed)")
+    assert verdict(changed=[], regime="mozilla")[1].text.endswith("(method)")
+    assert verdict(changed=[], regime="of_tomorrow")[1].text.endswith("(regime)")

@@ -75,6 +75,18 @@ def weights_of(names: int, owners: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(np.rint(PARTS * np.log1p(names / np.maximum(owners, 1))), dtype=np.int64)
 
 
+def weighted(having: pl.DataFrame, name: str) -> pl.DataFrame:
+    """A table with the columns strings and having in place of which stands a weight."""
+    weight = np.rint(PARTS * log1p(having.select(pl.col("strings") / pl.col("having")).to_series())).astype(np.int64)
+    return having.drop("strings", "having").with_columns(pl.Series(name, weight))
+
+
+def log1p(numbers: pl.Series) -> NDArray[np.float64]:
+    """ln(1 + x) of each."""
+    logarithms: NDArray[np.float64] = np.log1p(numbers.to_numpy())
+    return logarithms
+
+
 def _sizes(clues: Clues) -> tuple[int, int, int]:
     return clues.position.size, clues.weight.size, clues.name.size
 

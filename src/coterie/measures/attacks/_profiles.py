@@ -20,9 +20,9 @@ from coterie.core.arrays import offsets
 from coterie.core.promise import to_dict
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
-from coterie.measures.attacks import Z, interval
 from coterie.measures.attacks._clues import Clues, best_names
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import Z
 from coterie.text.language import Language, language_in
 from coterie.text.words import JOINT, words_and_letters
 
@@ -147,6 +147,8 @@ class Known:
     """id, user, group, distinct (queries they typed), fold, and how many are known by each key of KNOWLEDGE."""
     queries: pl.DataFrame
     """id, position, item: in the order in which they are learnt."""
+    groupless: pl.Series
+    """Those who were drawn as well and are in no group, so that every attack on them fails."""
 
     @property
     def n(self) -> int:
@@ -161,12 +163,13 @@ class Known:
 
 
 def draw_known(profiles: Profiles, seed: int, most: int) -> Known:
-    """Up to `most` users with two queries or more, and the queries of theirs that are known, drawn by the seed."""
+    """Up to `most` users with two queries or more, drawn by the seed, and the queries of theirs that are known."""
     owned = profiles.typed.with_columns(distinct=pl.len().over("user")).filter(pl.col("distinct") > 1)
-    owned = owned.join(profiles.members, on="user")
-    users = owned.select("user", "group", "distinct").unique().sort("user")
-    users = users.with_columns(pl.Series("drawn", randomness.keys(seed, "attacked users", users["user"])))
-    users = users.sort("drawn", "user").head(most).sort("user").with_row_index("id")
+    drawn = owned.select("user", "distinct").unique().sort("user")
+    drawn = drawn.with_columns(pl.Series("drawn", randomness.keys(seed, "attacked users", drawn["user"])))
+    drawn = drawn.sort("drawn", "user").head(most)
+    users = drawn.join(profiles.members, on="user").select("user", "group", "distinct", "drawn")
+    users = users.sort("user").with_row_index("id")
     half = pl.col("distinct") // 2
     amounts = [(half if n is None else pl.min_horizontal(half, pl.lit(n))).alias(key) for key, n in KNOWLEDGE.items()]
     users = users.with_columns((pl.col("drawn") // 2**32 % 2).cast(pl.Int64).alias("fold"), *amounts)
@@ -176,7 +179,11 @@ def draw_known(profiles: Profiles, seed: int, most: int) -> Known:
     place = pl.int_range(1, pl.len() + 1).over("id")
     queries = theirs.sort("id", "drawn", "item").select("id", place.alias("position"), "item")
     half_of = queries.join(users.select("id", most=pl.col("half")), on="id")
-    return Known(users=users.drop("drawn"), queries=half_of.filter(pl.col("position") <= pl.col("most")))
+    return Known(
+        users=users.drop("drawn"),
+        queries=half_of.filter(pl.col("position") <= pl.col("most")),
+        groupless=drawn.join(profiles.members, on="user", how="anti")["user"],
+    )
 
 
 def parts_of(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
@@ -367,17 +374,6 @@ def _dated_clues(profiles: Profiles, known: Known) -> Clues:
 
 
 # --- numbers ----------------------------------------------------------------------------------------
-
-
-def share(key: str, outcomes: NDArray[np.float64], unit: str = "% of users") -> Iterator[Score]:
-    """The mean of outcomes in 0..1, one for each user, in percent with its 95 % interval (Wilson)."""
-    if outcomes.size == 0:
-        yield Score(key, None, unit)
-        return
-    mean = float(outcomes.mean())
-    yield Score(key, 100 * mean, unit)
-    for end, limit in zip(("low", "high"), interval(mean, outcomes.size), strict=True):
-        yield Score(f"{key}.{end}", 100 * limit, unit)
 
 
 def difference(key: str, values: NDArray[np.float64]) -> Iterator[Score]:

@@ -22,11 +22,10 @@ typed it, or a longer query in which it stands word for word; where no guess is 
     after.five_queries.chance      right by a random guess among the strings of that profile
     after.five_queries.novel       right, if only strings may be guessed that share no stem with what is known
     after.five_queries.specific    the same, if besides 2 % of the users at most (or one of them) have the string
-    given, absent                  with five known queries: right if the group is told; right by the same attack on the
-                                   profile of the group without the person
+    given                          the same if the group is told; its control, absent, is the same attack on the profile
+                                   of the group without the person. Also before., after., released. (measures/rates.py)
     excess                         given - absent: what it costs a person to be in the log; also `.novel`, `.specific`
     excess.random                  the same difference for a random string of the profile
-    before.excess                  the same on the original, where nothing is left of a group without the person
     bound                          100 / k, to compare with: it bounds none of these figures
 
 The profile without the person is made from the run record and the original, not by running the method again: strings
@@ -35,8 +34,9 @@ filled with further strings of the other members, drawn in proportion to how oft
 parts of queries, the queries of the others are cut into released strings, and their mean shares fill the profile. Who
 is in the group stays as it was.
 
-Up to 1,000 users with two distinct queries or more, drawn by the seed, are attacked, one draw of known queries each;
-intervals are of 95 % over users. `2 % of the users` is counted among up to 5,000. An adversary with vectors of words,
+Population: users with two distinct queries or more, up to 1,000 drawn by the seed from the original, one draw of known
+queries each; one who is in no group is a failure in `after.given`, and in no other figure. Intervals are of 95 % over
+users. `2 % of the users` is counted among up to 5,000. An adversary with vectors of words,
 or with other knowledge of a person, finds more. It is about releases of common profiles; others have no groups.
 """
 
@@ -53,7 +53,7 @@ from coterie.core import randomness
 from coterie.core.scores import Figure, Finding, Glance, Score, Weighed
 from coterie.measures import logistic
 from coterie.measures.attacks import bound
-from coterie.measures.attacks._clues import PARTS
+from coterie.measures.attacks._clues import PARTS, log1p, weighted
 from coterie.measures.attacks._profiles import (
     FIVE,
     KNOWLEDGE,
@@ -67,22 +67,22 @@ from coterie.measures.attacks._profiles import (
     having,
     parts_of,
     profiles_of,
-    share,
 )
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import Rate, mean
 from coterie.text.language import language_in
 
 needs = frozenset({"record", "text"})
 effort = 8
 ATTACKED = 1_000
+_UNIT = "% of users"
 COUNTED = 5_000
 """Users among whom it is counted how many have a string."""
 SPECIFIC = 0.02
 weighed = tuple(
     Weighed(
-        risk="inference", key=f"{also}excess", before=f"{also}before.excess", control=f"{also}excess.random",
-        attacker=f"somebody who knows five queries of a person{days}, and the person's group, names a further one "
-        "because the person is in the log", success=f"{also}given",
+        risk="inference", rate=f"{also}given", control="the same on the profile of the group without the person",
+        attacker=f"somebody who knows five queries of a person{days}, and the person's group, names a further one",
     )
     for also, days in (("", ""), ("days.", ", on which days they were typed"))
 )  # fmt: skip
@@ -90,8 +90,8 @@ findings = (
     Finding(
         risk="inference",
         headline=True,
-        text="Attribution excess {excess}, beside 1/k = {bound}: somebody who knows five queries of a person, and the "
-        "person's group, names a further one correctly that much more often than if the person were not in the log.",
+        text="Attribution excess {excess}: somebody who knows five queries of a person, and the person's group, names "
+        "a further one correctly that much more often than from the same profile without the person's rows.",
         options="--record DIR",
     ),
     Finding(
@@ -156,9 +156,9 @@ figures = (
         key="excess",
         title="Attribution excess",
         reading="What it costs a person to be in the log: how much more often such a guess is right, with five known "
-        "queries and the group told, than on the same profile made without the person. Compare it with one in k and "
-        "with the line below.",
-        before="before.excess",
+        "queries and the group told, than on the same profile made without the person. Compare it with "
+        "the line below.",
+        before="before.given",
         beside=(("chance", "excess.random"),),
         glance=Glance(
             axis="attribution excess",
@@ -191,8 +191,12 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         if prefix not in after:
             yield Score(f"{prefix}excess", None, "does not apply: no times in the release")
             return
-        yield from _successes(f"{prefix}after", after[prefix])
-        yield from _excess(prefix, after[prefix])
+        outcomes = after[prefix]
+        yield from _successes(f"{prefix}after", outcomes)
+        given, absent = (outcomes[place, FIVE, "all"] for place in ("given", "absent"))
+        rate = Rate.among(known.users["user"], given, absent, failed=known.groupless)
+        yield from rate.after(f"{prefix}given", _UNIT)
+        yield from _excess(prefix, outcomes)
 
 
 def _before(comparison: Comparison) -> dict[str, list[Score]]:
@@ -202,8 +206,13 @@ def _before(comparison: Comparison) -> dict[str, list[Score]]:
         alone = everybody_alone(comparison)
         known = draw_known(alone, comparison.seed, ATTACKED)
         outcomes = Attack(alone, known, comparison.seed).outcomes(ADVERSARIES)
+        # Nothing is left of a group without the person, so without them nobody would guess anything.
+        rates = {
+            prefix: Rate.among(known.users["user"], each["given", FIVE, "all"], np.zeros(known.n), known.groupless)
+            for prefix, each in outcomes.items()
+        }
         return {
-            prefix: [*_successes(f"{prefix}before", each), *share(f"{prefix}before.excess", each["given", FIVE, "all"])]
+            prefix: [*_successes(f"{prefix}before", each), *rates[prefix].before(f"{prefix}given", _UNIT)]
             for prefix, each in outcomes.items()
         }
 
@@ -212,19 +221,19 @@ def _before(comparison: Comparison) -> dict[str, list[Score]]:
 
 def _successes(moment: str, outcomes: Outcomes) -> Iterator[Score]:
     for key in KNOWLEDGE:
-        yield from share(f"{moment}.{key}", outcomes["found", key, "all"])
-        yield from share(f"{moment}.{key}.found", outcomes["group", key, "all"])
-        yield from share(f"{moment}.{key}.chance", outcomes["found", key, "random"])
+        yield from mean(f"{moment}.{key}", outcomes["found", key, "all"], _UNIT)
+        yield from mean(f"{moment}.{key}.found", outcomes["group", key, "all"], _UNIT)
+        yield from mean(f"{moment}.{key}.chance", outcomes["found", key, "random"], _UNIT)
         for kind in KINDS[1:]:
-            yield from share(f"{moment}.{key}.{kind}", outcomes["found", key, kind])
+            yield from mean(f"{moment}.{key}.{kind}", outcomes["found", key, kind], _UNIT)
 
 
 def _excess(prefix: str, outcomes: Outcomes) -> Iterator[Score]:
     for kind in (*KINDS, "random"):
         end = "" if kind == "all" else f".{kind}"
         given, absent = (outcomes[place, FIVE, kind] for place in ("given", "absent"))
-        yield from share(f"{prefix}given{end}", given)
-        yield from share(f"{prefix}absent{end}", absent)
+        yield from mean(f"{prefix}given{end}", given, _UNIT)
+        yield from mean(f"{prefix}absent{end}", absent, _UNIT)
         yield from difference(f"{prefix}excess{end}", given - absent)
 
 
@@ -369,35 +378,24 @@ class _View:
         sizes = rows.group_by("profile").len("strings")
         in_profiles = rows.select("profile", "item").join(stems, on="item")
         having = in_profiles.group_by("profile", "stem").len("having").join(sizes, on="profile")
-        weights = in_profiles.join(_weighted(having, "weight"), on=["profile", "stem"])
+        weights = in_profiles.join(weighted(having, "weight"), on=["profile", "stem"])
         spread = profiles.rows.select("group", "item").join(stems, on="item").select("group", "stem").unique()
         spread = spread.group_by("stem").len("having").with_columns(strings=pl.lit(profiles.groups))
-        weights = weights.join(_weighted(spread, "rarity"), on="stem", how="left")
+        weights = weights.join(weighted(spread, "rarity"), on="stem", how="left")
         totals = weights.group_by("profile", "item").agg(
             pl.col("weight").sum().alias("total"), pl.len().alias("length")
         )
         groups = profiles.rows.group_by("item").len("groups")
         strings = rows.join(totals, on=["profile", "item"], how="left").join(groups, on="item", how="left")
-        rarity = _log1p(strings.select(profiles.groups / pl.col("groups").fill_null(1)).to_series())
-        often = _log1p(strings["n"])
+        rarity = log1p(strings.select(profiles.groups / pl.col("groups").fill_null(1)).to_series())
+        often = log1p(strings["n"])
         strings = strings.with_columns(
             pl.col("total", "length").fill_null(0), pl.Series("rare", rarity), pl.Series("often", often)
         )
         on_day = days.join(rows, on=["profile", "item"], how="semi")
         of_day = on_day.group_by("profile", "day").len("having").join(sizes, on="profile")
-        dated = on_day.join(_weighted(of_day, "day_weight"), on=["profile", "day"])
+        dated = on_day.join(weighted(of_day, "day_weight"), on=["profile", "day"])
         return cls(strings.drop("n", "groups"), stems, weights, dated)
-
-
-def _weighted(having: pl.DataFrame, name: str) -> pl.DataFrame:
-    """A table with the columns strings and having in place of which stands a weight."""
-    weight = np.rint(PARTS * _log1p(having.select(pl.col("strings") / pl.col("having")).to_series())).astype(np.int64)
-    return having.drop("strings", "having").with_columns(pl.Series(name, weight))
-
-
-def _log1p(numbers: pl.Series) -> NDArray[np.float64]:
-    logarithms: NDArray[np.float64] = np.log1p(numbers.to_numpy())
-    return logarithms
 
 
 @dataclass(frozen=True, eq=False, repr=False)

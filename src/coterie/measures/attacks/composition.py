@@ -4,7 +4,8 @@ Give the other release and its run record: `--second OUT2 --second-record DIR2`.
 share a profile, and must have been made from the same log. A person is in one group of each, and whoever finds both
 looks at what these have in common:
 
-    single       users whose two groups have nobody in common but themselves (% of users in both)
+    after.single   users whose two groups have nobody in common but themselves; released are those who are in both.
+                   There is no control, and nothing to compare with in the original (measures/rates.py)
 
 An adversary who knows five distinct queries of a person (half of them, where they have fewer than ten) finds both
 profiles as in `attribution`, and takes the strings that stand in both and are rare in both (in 2 % of the profiles at
@@ -36,7 +37,6 @@ from coterie.core import randomness
 from coterie.core.log import Release
 from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.errors import InputError
-from coterie.measures.attacks import Z
 from coterie.measures.attacks._profiles import (
     FIVE,
     POINTS,
@@ -47,9 +47,9 @@ from coterie.measures.attacks._profiles import (
     having,
     parts_of,
     profiles_of,
-    share,
 )
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import Rate, Z
 
 needs = frozenset({"record", "text", "second"})
 ATTACKED = 1_000
@@ -58,7 +58,7 @@ figures = (
     Figure(
         section="attacks",
         order=60,
-        key="single",
+        key="released.single",
         title="Two releases: groups that meet in one person",
         reading="Users whose group in this release and whose group in the second one have nobody else in common.",
     ),
@@ -83,17 +83,16 @@ figures = (
 weighed = (
     Weighed(
         risk="linkability",
-        key="single",
-        before="",
+        rate="single",
         attacker="somebody who has the second release as well finds one person alone in both groups",
     ),
 )
 findings = (
     Finding(
         risk="linkability",
-        text="Together with the second release, {single} of users are the only person whom their two groups have in "
-        "common, and of the rare strings that both profiles have {both.theirs} are that person's; with one release "
-        "alone {one.theirs}.",
+        text="Together with the second release, {released.single} of users are the only person whom their two groups "
+        "have in common, and of the rare strings that both profiles have {both.theirs} are that person's; with one "
+        "release alone {one.theirs}.",
         options="--record DIR --second OUT --second-record DIR",
     ),
 )
@@ -115,8 +114,11 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     if meeting.is_empty():
         raise InputError("The two releases have no user in common: they were made from different logs.")
     yield Score("users.both", meeting.height, "users in both")
-    alone = (pl.len() == 1).over("group", "group_second")
-    yield from share("single", meeting.sort("user").select(alone).to_series().cast(pl.Float64).to_numpy())
+    alone = meeting.select(person="user", success=(pl.len() == 1).over("group", "group_second"))
+    everybody = profiles.typed.select(person="user").unique().join(alone, on="person", how="left")
+    there = pl.col("success").is_not_null()
+    targets = everybody.with_columns(n=pl.lit(1), released=there, control=pl.lit(0.0))
+    yield from Rate.of(targets).after("single", "% of users")
     yield Score("before.theirs", 100.0, "% of strings")
     both = replace(profiles, members=profiles.members.join(meeting, on="user", how="semi"))
     known = draw_known(both, comparison.seed, ATTACKED)

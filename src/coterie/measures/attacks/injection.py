@@ -41,8 +41,8 @@ from coterie.core.run import Run
 from coterie.core.scores import Figure, Finding, Score
 from coterie.engines.local import Local
 from coterie.errors import CoterieError, NotApplicableError
-from coterie.measures.attacks._profiles import share
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import mean
 
 needs = frozenset({"text"})
 by_name_only = True
@@ -180,10 +180,10 @@ def _isolation(trial: _Trial) -> Iterator[Score]:
     repeated = _accounts(trial, known)
     draft = trial.run(repeated)
     isolated = _isolated(draft, known)
-    yield from share("isolated", isolated["alone"].cast(pl.Float64).to_numpy(), "% of targets")
+    yield from mean("isolated", isolated["alone"].cast(pl.Float64).to_numpy(), "% of targets")
     others = _targets(trial, skipped=TARGETS).filter("known")
     control = _isolated(trial.run(_accounts(trial, others)), known if others.height else known.clear())
-    yield from share("control.isolated", control["alone"].cast(pl.Float64).to_numpy(), "% of targets")
+    yield from mean("control.isolated", control["alone"].cast(pl.Float64).to_numpy(), "% of targets")
     yield from _read(trial, draft, isolated.filter("alone"), targets)
 
 
@@ -267,9 +267,9 @@ def _oracle(trial: _Trial) -> Iterator[Score]:
         return strings.is_in(released.implode()).cast(pl.Float64).to_numpy()
 
     yield Score("targets", targets.len(), "strings")
-    yield from share("before.detected", appear(targets, without), "% of strings")
-    yield from share("detected", appear(targets, with_accounts), "% of strings")
-    yield from share("false_alarms", appear(nobody, with_accounts), "% of strings")
+    yield from mean("before.detected", appear(targets, without), "% of strings")
+    yield from mean("detected", appear(targets, with_accounts), "% of strings")
+    yield from mean("false_alarms", appear(nobody, with_accounts), "% of strings")
 
 
 def _unheard(targets: pl.Series, items: pl.Series, seed: int) -> pl.Series:

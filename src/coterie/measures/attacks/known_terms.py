@@ -14,8 +14,9 @@ concept above its likeliest sense in WordNet.
     telling.three_terms         the same for the term that is most usual in that vector compared with all others, which
                                 says more about a document, and its chance
 
-A guess of a concept is right if the document has a term below it that is not known. Up to 1,000 documents, drawn by
-the seed, are attacked; those with fewer terms than are known, and one more, are left out.
+A guess of a concept is right if the document has a term below it that is not known. Population: documents with more
+terms than are known, up to 1,000 drawn by the seed; those are released that have a vector. Control: a name of the
+release at random. `before`, `after` and `released` are explained in measures/rates.py.
 """
 
 from __future__ import annotations
@@ -26,13 +27,16 @@ import polars as pl
 
 from coterie.core import randomness
 from coterie.core.scores import Figure, Finding, Score, Weighed
+from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
-from coterie.measures.attacks import bound, interval
+from coterie.measures.attacks import bound
 from coterie.measures.comparison import Comparison
 from coterie.measures.documents import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
+from coterie.measures.rates import Rate, mean
 
 needs = frozenset({"record"})
 ATTACKED = 1_000
+_UNIT = "% of documents"
 KNOWLEDGE: Mapping[str, int] = {"one_term": 1, "three_terms": 3, "ten_terms": 10}
 figures = (
     Figure(
@@ -43,7 +47,7 @@ figures = (
         reading="Documents whose name somebody finds in the release who knows three of their terms, drawn at random. "
         "In brackets the 95% interval. It is bounded by one in k.",
         before="before.three_terms",
-        beside=(("chance", "after.three_terms.chance"),),
+        beside=(("chance", "released.three_terms.control"),),
     ),
     Figure(
         section="attacks",
@@ -52,7 +56,7 @@ figures = (
         title="Documents found by ten terms",
         reading="The same for ten.",
         before="before.ten_terms",
-        beside=(("chance", "after.ten_terms.chance"),),
+        beside=(("chance", "released.ten_terms.control"),),
     ),
     Figure(
         section="attacks",
@@ -74,10 +78,10 @@ figures = (
 weighed = (
     Weighed(
         risk="singling out",
-        key="after.ten_terms",
-        before="before.ten_terms",
+        rate="ten_terms",
         attacker="somebody who knows ten terms of a document finds its name",
-        control="after.ten_terms.chance",
+        control="a name of the release at random",
+        bound="bound",
     ),
 )
 findings = (
@@ -102,7 +106,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     has = _standing(vectors)
     n_documents = vectors.members.height
     if (most := bound(comparison.release)) is not None:
-        yield Score("bound", most, "% of documents")
+        yield Score("bound", most, _UNIT)
     for key, known in _known(vectors.before, comparison.seed):
         n = known[DOC].n_unique()
         yield Score(f"documents.{key}", n, "documents attacked")
@@ -112,14 +116,18 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         alone = own.with_columns(pl.col(DOC).alias("vector"))
         among_raw = _best(known.select(DOC, TERM, standing=TERM), raw.select("vector", standing=TERM))
         surely = _found(own, among_raw, alone, raw["vector"].n_unique())["found"]
-        yield from _score_and_interval(f"before.{key}", float(surely.sum()) / n, n)
+        at_random = pl.DataFrame(
+            {"person": own[DOC], "n": 1, "released": True, "control": 1 / vectors.before[DOC].n_unique()}
+        )
+        yield from Rate.of(at_random.with_columns(success=surely)).before(key, _UNIT)
         best = _best(known.join(has, on=[DOC, TERM]), released.select("vector", standing=TERM))
         found = _found(own, best, names, size.height).join(size, on="vector", how="left", maintain_order="left")
-        surely = found["found"] / found["names"].fill_null(1)
-        yield from _score_and_interval(f"after.{key}", float(surely.sum()) / n, n)
-        in_release = float(found["vector"].is_not_null().sum()) / n
-        yield Score(f"after.{key}.chance", 100 * in_release / names.height, "% of documents")
-        yield Score(f"vector.{key}", 100 * float(found["found"].sum()) / n, "% of documents")
+        targets = found.select(
+            person=DOC, n=pl.lit(1), released=pl.col("vector").is_not_null(),
+            success=pl.col("found") / pl.col("names").fill_null(1), control=pl.lit(1 / names.height),
+        )  # fmt: skip
+        yield from Rate.of(targets).after(key, _UNIT)
+        yield Score(f"vector.{key}", 100 * float(found["found"].sum()) / n, _UNIT)
         yield from _guesses(key, own, best, released, known, has, n_documents)
 
 
@@ -174,7 +182,7 @@ def _guesses(
 ) -> Iterator[Score]:  # fmt: skip
     """How often the first guess is right: the heaviest term of the vector, or the most telling one."""
     n = released["vector"].n_unique()
-    usual = released.group_by(TERM).agg(usual=pl.col(WEIGHT).sort().sum() / n)
+    usual = released.group_by(TERM).agg(usual=sum_in_order(WEIGHT) / n)
     first = best.sort(DOC, "vector").group_by(DOC, maintain_order=True).first().select(DOC, "vector")
     terms = first.join(released, on="vector").join(usual, on=TERM)
     told = known.join(has, on=[DOC, TERM]).select(DOC, pl.col("standing").alias(TERM)).unique()
@@ -186,14 +194,7 @@ def _guesses(
             DOC, "rank", TERM, descending=[False, True, False]
         )
         guess = ranked.group_by(DOC, maintain_order=True).first().select(DOC, TERM)
-        right = guess.join(further, on=[DOC, TERM], how="semi").height / own.height
+        right = own.join(guess.join(further, on=[DOC, TERM], how="semi").with_columns(right=1.0), on=DOC, how="left")
         chance = guess.join(having, on=TERM)["having"].sum() / n_documents / own.height
-        yield from _score_and_interval(f"{name}.{key}", right, own.height)
-        yield Score(f"{name}.{key}.chance", 100 * float(chance), "% of documents")
-
-
-def _score_and_interval(key: str, share: float, n: int) -> Iterator[Score]:
-    low, high = interval(min(max(share, 0.0), 1.0), n)
-    yield Score(key, 100 * share, "% of documents")
-    yield Score(f"{key}.low", 100 * low, "% of documents")
-    yield Score(f"{key}.high", 100 * high, "% of documents")
+        yield from mean(f"{name}.{key}", right["right"].fill_null(0.0).to_numpy(), _UNIT)
+        yield Score(f"{name}.{key}.chance", 100 * float(chance), _UNIT)

@@ -11,11 +11,11 @@ The weight of a text is ln(1 + n / names that have it), n = released names, so r
 count. Between names that are still equal the adversary guesses: success = the user's names among them / all of them.
 So it is where nothing is known that is in the release. A user of whom nothing is released is never found.
 
-`after.half` is the share of attacked users whose name is found in the release, `before.half` the same on the original
-under other names; `low` and `high` limit the 95 % interval (Wilson). `bound` is 100 / k where the release promises that
-k users share each profile. Up to 1,000 users, drawn by the seed, are attacked, among all released names. A release
-without names has nothing to link, and gets no number. Nor has one of concepts: this adversary reads words, and one who
-knows the taxonomy finds more (`semantic_distance` has such a `linkage`).
+Population: people of the original, up to 1,000 drawn by the seed; released are those who have a name in the release.
+`after.half` is how often their name is found there, `before.half` the same on the original under other names, and so
+on (measures/rates.py). Control: what is known of another person. `bound` is 100 / k where the release promises that k
+users share each profile. A release without names has nothing to link, and gets no number. Nor has one of concepts: this
+adversary reads words, and one who knows the taxonomy finds more (`semantic_distance` has such a `linkage`).
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 from coterie.core import randomness
 from coterie.core.run import Engine
 from coterie.core.scores import Figure, Finding, Score, Weighed
-from coterie.measures.attacks import bound, interval
+from coterie.measures.attacks import bound
 from coterie.measures.attacks._clues import Clues, starts, weights_of
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import Rate
 from coterie.text.language import ENGLISH, Language, language, language_in
 
 _ENGLISH = language(ENGLISH)
@@ -40,6 +41,7 @@ needs = frozenset({"record", "text"})
 anywhere = True
 effort = 3
 ATTACKED = 1_000
+_UNIT = "% of users"
 _FITS = ("by_query", "by_word", "size", "ties", "own", "other")
 KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
 figures = (
@@ -52,7 +54,7 @@ figures = (
         reading="Users whose name somebody finds in the release who knows one of their queries, drawn at random. In "
         "brackets the 95% interval. Lower is safer.",
         before="before.one_query",
-        beside=(("chance", "after.chance"), ("control", "after.one_query.control")),
+        beside=(("chance", "after.chance"), ("control", "released.one_query.control")),
     ),
     Figure(
         section="attacks",
@@ -62,7 +64,7 @@ figures = (
         title="Found by two queries",
         reading="The same for somebody who knows two of their queries.",
         before="before.two_queries",
-        beside=(("chance", "after.chance"), ("control", "after.two_queries.control")),
+        beside=(("chance", "after.chance"), ("control", "released.two_queries.control")),
     ),
     Figure(
         section="attacks",
@@ -72,7 +74,7 @@ figures = (
         title="Found by five queries",
         reading="The same for five.",
         before="before.five_queries",
-        beside=(("chance", "after.chance"), ("control", "after.five_queries.control")),
+        beside=(("chance", "after.chance"), ("control", "released.five_queries.control")),
     ),
     Figure(
         section="attacks",
@@ -82,7 +84,7 @@ figures = (
         title="Found by half of their queries",
         reading="The same for a random half of all their queries.",
         before="before.half",
-        beside=(("chance", "after.chance"), ("control", "after.half.control")),
+        beside=(("chance", "after.chance"), ("control", "released.half.control")),
     ),
     Figure(
         section="attacks",
@@ -103,10 +105,10 @@ figures = (
 weighed = (
     Weighed(
         risk="singling out",
-        key="after.half",
-        before="before.half",
+        rate="half",
         attacker="somebody who knows half of a person's queries finds the person's name",
-        control="after.half.control",
+        control="what is known of another person",
+        bound="bound",
         names="after.names",
     ),
 )
@@ -144,17 +146,29 @@ def measure(comparison: Comparison) -> Iterator[Score]:
             return attack(known, comparison.pairs_before, themselves, spoken)
         return _attack_there(engine, known, original, themselves, spoken, people.height)
 
-    yield from _scores("before", comparison.of_log(key, before), n)
+    for name, rate in _rates(comparison.of_log(key, before)).items():
+        yield from rate.before(name, _UNIT)
     yield Score("after.names", names.height, "names")
     if names.is_empty():
         yield from (Score(f"after.{key}", None, "does not apply: no names") for key in KNOWLEDGE)
+        return
+    if engine.here:
+        after = attack(known, comparison.pairs_after, comparison.names, spoken)
     else:
-        if engine.here:
-            after = attack(known, comparison.pairs_after, comparison.names, spoken)
-        else:
-            after = _attack_there(engine, known, released, comparison.names, spoken, names.height)
-        yield from _scores("after", after, n)
-        yield Score("after.chance", _chance(known, names, comparison.names), "% of users")
+        after = _attack_there(engine, known, released, comparison.names, spoken, names.height)
+    there = comparison.names.join(names, left_on="released", right_on="subject", how="semi")
+    for name, rate in _rates(after, there["original"]).items():
+        yield from rate.after(name, _UNIT)
+    yield Score("after.chance", _chance(known, names, comparison.names), _UNIT)
+
+
+def _rates(successes: pl.DataFrame, released: pl.Series | None = None) -> dict[str, Rate]:
+    """The rate for each knowledge; each person is one target. `released`: who has a name, if not everybody has."""
+    there = pl.lit(True) if released is None else pl.col("user").is_in(released.unique().implode())
+    targets = successes.with_columns(person="user", n=pl.lit(1), released=there)
+    return {
+        key: Rate.of(targets.with_columns(success=pl.col(key), control=pl.col(f"{key}.control"))) for key in KNOWLEDGE
+    }
 
 
 def _chance(known: pl.DataFrame, released: pl.DataFrame, names: pl.DataFrame) -> float | None:
@@ -162,18 +176,6 @@ def _chance(known: pl.DataFrame, released: pl.DataFrame, names: pl.DataFrame) ->
     users, every = known.select(original="user").unique(), released.select(released="subject")
     own = names.unique().join(users, on="original", how="semi").join(every, on="released", how="semi").height
     return 100 * own / users.height / every.height if users.height else None
-
-
-def _scores(moment: str, successes: pl.DataFrame, n: int) -> Iterator[Score]:
-    for key in KNOWLEDGE:
-        share = float(successes[key].sum()) / n if n else None
-        yield Score(f"{moment}.{key}", None if share is None else 100 * share, "% of users")
-        if share is not None:
-            low, high = interval(share, n)
-            yield Score(f"{moment}.{key}.low", 100 * low, "% of users")
-            yield Score(f"{moment}.{key}.high", 100 * high, "% of users")
-        if n > 1:
-            yield Score(f"{moment}.{key}.control", 100 * float(successes[f"{key}.control"].sum()) / n, "% of users")
 
 
 def _sample(people: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -221,7 +223,8 @@ class _Asked:
         fits = fits.sort("id", "column")
         ties, own, other = (fits[name].to_numpy().reshape(n, columns) for name in ("ties", "own", "other"))
         control = np.zeros((n, columns))
-        control[_others(n)] = other / ties
+        if n > 1:
+            control[_others(n)] = other / ties
         rates = {"": own / ties, ".control": control}
         return self.users.select("user").with_columns(
             pl.Series(key + end, rate[:, column]) for end, rate in rates.items() for column, key in enumerate(KNOWLEDGE)

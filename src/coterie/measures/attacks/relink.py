@@ -12,14 +12,15 @@ looks for another one of the same person in which something new is to be read: a
     3. The first of them is the guess; among m equals it counts by how many of them are right. Where no unit has a word
        or host in common there is no guess, and that is a failure.
 
-    after.hit          units whose guess is of the same person, mean over people (95 % interval: 1,000 bootstrap samples
-                       of people); `before`: the same in the original, cut in the same way under other names
+    after.hit          how often the guess is of the same person, and so on as in measures/rates.py; `before` is the
+                       same in the original, cut in the same way under other names. Population: up to 200 people with
+                       two units in the original, drawn by the seed; those are released who have two in the release
+    *.control          what a guess at random would reach: the control
     after.read         queries that are new to whoever had the first unit, mean over right guesses
-    after.chance       what a guess at random would reach: the control
     after.people       people in the pool, up to 200; there are `after.units` units of theirs
     after.among_25     the same hit rate in pools of 25 people, into which the same people are cut; likewise 50, 100,
                        200, and 400 if there are so many
-    lift               after.hit / after.chance
+    lift               released.hit / its control
 
 Pools hold up to 100 units of each person, drawn by the seed; up to 500 units are attacked, one of each person first. An
 adversary who knows more than words (vectors of words, language models, public information about people) links more: the
@@ -43,7 +44,7 @@ from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.errors import NotApplicableError
 from coterie.measures import logistic
 from coterie.measures.comparison import Comparison
-from coterie.measures.resampling import means, scored
+from coterie.measures.rates import Rate, mean
 from coterie.measures.tfidf import Terms, Vectors
 from coterie.measures.units import NOUNS, PERSON, units_of
 from coterie.text.hosts import host_of
@@ -71,33 +72,24 @@ figures = (
         "same person, with something new to read in it, by words, clicked hosts and letters. In brackets the 95% "
         "interval over people. Lower is safer.",
         before="before.hit",
-        beside=(("chance", "after.chance"),),
-    ),
-    Figure(
-        section="attacks",
-        order=70,
-        key="after.chance",
-        title="The same by chance",
-        reading="For a pick at random. It depends on how many people are compared.",
-        before="before.chance",
+        beside=(("of what was released", "released.hit"), ("chance", "released.hit.control")),
     ),
 )
 weighed = (
     Weighed(
         risk="linkability",
-        key="after.hit",
-        before="before.hit",
+        rate="hit",
         attacker="somebody who compares what is linked in the release picks another piece of the same person, with "
         "something new in it",
-        control="after.chance",
+        control="a pick at random",
     ),
 )
 findings = (
     Finding(
         risk="linkability",
         text="Somebody who compares what is linked in the release picks another piece of the same person, with "
-        "something new in it, in {after.hit} of cases among {after.people}; by chance in {after.chance}, in the "
-        "original cut in the same way in {before.hit}.",
+        "something new in it, in {after.hit} of cases among {after.people}; of what was released in {released.hit}, "
+        "by chance in {released.hit.control}, in the original cut in the same way in {before.hit}.",
         options="--record DIR",
     ),
 )
@@ -112,16 +104,22 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         raise NotApplicableError("The release is empty: there is nothing to put together again.")
     spoken = language_in(comparison.release.params)
     noun = NOUNS[units.kind]
-    key = (__name__, comparison.seed, spoken, units.cut_by)
-    yield from comparison.of_log(key, lambda: list(_scores("before", units.before, spoken, comparison.seed, noun)))
-    scores = {score.key: score for score in _scores("after", units.after, spoken, comparison.seed, noun)}
+    seed = comparison.seed
+    key = (__name__, seed, spoken, units.cut_by)
+    drawn = comparison.of_log((*key, "people"), lambda: People.of(units.before, seed))
+    if not drawn.attacked.size:
+        raise NotApplicableError("Nobody has two units in the original: there is nothing to put together again.")
+    yield from comparison.of_log(key, lambda: list(_scores("before", units.before, drawn, spoken, seed, noun)))
+    scores = {score.key: score for score in _scores("after", units.after, drawn, spoken, seed, noun)}
     yield from scores.values()
-    right, chance = scores["after.hit"].value, scores["after.chance"].value
+    right, chance = scores["released.hit"].value, scores["released.hit.control"].value
     yield Score("lift", right / chance if right is not None and chance else None, "times chance")
 
 
-def _scores(moment: str, rows: pl.DataFrame, spoken: Language, seed: int, noun: str) -> Iterator[Score]:
-    crowd = Crowd.of(rows, spoken, seed)
+def _scores(
+    moment: str, rows: pl.DataFrame, drawn: People, spoken: Language, seed: int, noun: str
+) -> Iterator[Score]:  # fmt: skip
+    crowd = Crowd.of(rows, drawn, spoken, seed)
     model = crowd.model()
     unit = f"% of {noun}"
     main = min(POOL, crowd.pool)
@@ -129,15 +127,38 @@ def _scores(moment: str, rows: pl.DataFrame, spoken: Language, seed: int, noun: 
     yield Score(f"{moment}.people", main, "people")
     yield Score(f"{moment}.units", int(crowd.until[main]), noun)
     yield Score(f"{moment}.attacked", attack.hit.size, noun)
-    yield from scored(f"{moment}.hit", means(seed, 100 * attack.by_person(attack.hit)), unit)
-    chance = attack.by_person(attack.chance)
-    yield Score(f"{moment}.chance", 100 * float(chance.mean()) if chance.size else None, unit)
+    rate = attack.rate(drawn.attacked[drawn.attacked < main])
+    yield from (rate.before if moment == "before" else rate.after)("hit", unit)
     read = attack.read[attack.hit > 0]
     yield Score(f"{moment}.read", float(read.mean()) if read.size else None, "queries")
     for size in POOLS:
         if size <= crowd.pool:
             hits = attack if size == main else crowd.attack(size, max(1, main // size), model)
-            yield from scored(f"{moment}.among_{size}", means(seed, 100 * hits.by_person(hits.hit)), unit)
+            among = drawn.attacked[drawn.attacked < max(size, main // size * size)]
+            yield from mean(f"{moment}.among_{size}", hits.rate(among).every, unit)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class People:
+    """Who is compared, drawn once from the original: first the pool, then those whom the model is fitted on."""
+
+    table: pl.DataFrame
+    """place, person."""
+    pool: int
+    """How many people are in the largest pool."""
+    attacked: Ints
+    """The places of those who have two units in the original."""
+
+    @classmethod
+    def of(cls, units: pl.DataFrame, seed: int) -> People:
+        """From the original in units: unit, person."""
+        several = units.group_by("person").agg(several=pl.col("unit").n_unique() > 1)
+        rehearsed = min(REHEARSED, several.filter("several").height // 3)
+        everybody = _drawn(several.rename({"person": "label"}), seed, "relinked people")
+        pool = min(max(POOLS), everybody.height - rehearsed)
+        everybody = everybody.head(pool + rehearsed).with_row_index("place")
+        attacked = everybody.filter("several")["place"].to_numpy().astype(np.int64)
+        return cls(table=everybody.select("place", person="label"), pool=pool, attacked=attacked)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -151,10 +172,9 @@ class Attack:
     read: Floats
     """How many queries of the guess are new."""
 
-    def by_person(self, values: Floats) -> Floats:
-        """The mean over the units of each person, in order."""
-        _, who = np.unique(self.person, return_inverse=True)
-        return np.asarray(np.bincount(who, values) / np.bincount(who)) if values.size else np.zeros(0)
+    def rate(self, people: Ints) -> Rate:
+        """The rate over these people, of whom those without attacked units failed."""
+        return Rate.among(self.person, self.hit, self.chance, failed=np.setdiff1d(people, self.person))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -177,13 +197,9 @@ class Crowd:
     """Words, hosts, runs of letters."""
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, spoken: Language, seed: int) -> Crowd:
-        """Draw people and units of theirs."""
-        people = _drawn(rows.select(label="person").unique(), seed, "relinked people")
-        several = rows.group_by("person").agg(pl.col("unit").n_unique() > 1).filter("unit").height
-        rehearsed = min(REHEARSED, several // 3)
-        pool = min(max(POOLS), people.height - rehearsed)
-        people = people.head(pool + rehearsed).with_row_index("place").select("place", person="label")
+    def of(cls, rows: pl.DataFrame, drawn: People, spoken: Language, seed: int) -> Crowd:
+        """The units of people who were drawn, and which of their units."""
+        pool, people = drawn.pool, drawn.table
         theirs = rows.join(people, on="person")
         units = theirs.group_by("place", "unit").agg(pl.col("time", "item").min())
         units = units.sort("place", "time", "item", "unit").select("place", "unit")  # whatever their names are

@@ -15,14 +15,15 @@ them:
                 counts 1 / m when right. Where s names have the same queries it does not say which of them is right,
                 and counts 1 / s of that.
     queries     In a release without names, for each released query from the last third of these users: the user with
-                the largest S is named. Needs a method that keeps rows.
+                the largest S is named. Only queries that the adversary does not know of that user are targets: to
+                recognise a query that is typed again takes no attack. Needs a method that keeps rows.
 
-Nobody is named where all S are 0. `after.profiles.precision` is the share of right guesses among guesses, `recall`
-among all that was attacked, each with its 95 % interval; `before` is the same attack on the original. `.chance` is a
-known user drawn at random in place of the best fit, `.control` the one user whom somebody would name every time who
-knows how much everybody searches and nothing else. `bound` is 100 / k where the release promises that k users share
-each profile. How sure the adversary is of a guess, (S_1 - S_2) / S_1, is not reported. Up to 2,000 profiles or queries,
-drawn by the seed, are attacked.
+Nobody is named where all S are 0, which is a failure. Population: these users; targets are their profiles, or up to
+2,000 of their later queries, drawn by the seed from the original, of each user the same number as far as they go. A
+user is released in profiles who has a name, a query that is there. `before.profiles.recall`, `after` and `released` are
+explained in measures/rates.py. Control: the user of whom the adversary knows what another one searched. `precision` is
+the share of right guesses among guesses. `bound` is 100 / k where the release promises that k users share each profile.
+How sure the adversary is of a guess, (S_1 - S_2) / S_1, is not reported.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ import polars as pl
 from coterie.core import randomness
 from coterie.core.scores import Figure, Score, Weighed
 from coterie.core.split import in_time
-from coterie.measures.attacks import bound, interval
+from coterie.measures.attacks import bound
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import Rate
 from coterie.text.language import language_in
 
 needs = frozenset({"record", "text"})
@@ -52,7 +54,6 @@ figures = (
         reading="Somebody who knows the earlier searches of the most active users guesses to whom the later ones under "
         "one name belong. For releases with names.",
         before="before.profiles.precision",
-        beside=(("chance", "after.profiles.precision.chance"), ("control", "after.profiles.precision.control")),
     ),
     Figure(
         section="attacks",
@@ -62,7 +63,7 @@ figures = (
         title="SimAttack on profiles: linked",
         reading="The same as a share of all profiles, also those without a guess.",
         before="before.profiles.recall",
-        beside=(("chance", "after.profiles.recall.chance"), ("control", "after.profiles.recall.control")),
+        beside=(("of what was released", "released.profiles.recall"), ("control", "released.profiles.recall.control")),
     ),
     Figure(
         section="attacks",
@@ -72,7 +73,6 @@ figures = (
         title="SimAttack on queries: guesses that are right",
         reading="The same adversary guesses for each later query who typed it. For releases without names.",
         before="before.queries.precision",
-        beside=(("chance", "after.queries.precision.chance"), ("control", "after.queries.precision.control")),
     ),
     Figure(
         section="attacks",
@@ -82,23 +82,22 @@ figures = (
         title="SimAttack on queries: linked",
         reading="The same as a share of all queries, also those without a guess.",
         before="before.queries.recall",
-        beside=(("chance", "after.queries.recall.chance"), ("control", "after.queries.recall.control")),
+        beside=(("of what was released", "released.queries.recall"), ("control", "released.queries.recall.control")),
     ),
 )
 weighed = (
     Weighed(
         risk="linkability",
-        key="after.profiles.recall",
-        before="before.profiles.recall",
+        rate="profiles.recall",
         attacker="somebody who knows the earlier searches of active users tells which later profile is whose",
-        control="after.profiles.recall.control",
+        control="what another user searched",
+        bound="bound",
     ),
     Weighed(
         risk="linkability",
-        key="after.queries.recall",
-        before="before.queries.recall",
-        attacker="somebody who knows the earlier searches of active users tells who typed a later query",
-        control="after.queries.recall.control",
+        rate="queries.recall",
+        attacker="somebody who knows the earlier searches of active users tells who typed a later one, new to them",
+        control="what another user searched",
     ),
 )
 ALPHA = 0.6
@@ -123,69 +122,61 @@ class Targets:
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Precision and recall on the original and on the release."""
-    released = comparison.released
+    released, seed = comparison.released, comparison.seed
     rows = comparison.original.drop_nulls("subject")
-    keywords = (
-        language_in(comparison.release.params).keywords(pl.col("item")).list.sort().list.join(" ").alias("keywords")
-    )
+    spoken = language_in(comparison.release.params)
+    keywords = spoken.keywords(pl.col("item")).list.sort().list.join(" ").alias("keywords")
     users = rows.group_by("subject").len("n").sort("n", "subject", descending=[True, False]).head(USERS)
     own = _in_time(rows.join(users, on="subject", how="semi"))
-    known = own.filter("early").select(pl.col("subject").alias("user"), keywords)
-    names = comparison.names.join(users, left_on="original", right_on="subject", how="semi")
+    early = own.filter("early")
+    known = early.select(pl.col("subject").alias("user"), keywords)
+    late = _drawn_rows(own.join(early, on=["subject", "item"], how="anti"), seed)
+    people = users.select(user="subject").sort("user")
     yield Score("users", users.height, "users known")
     if (most := bound(comparison.release)) is not None:
         yield Score("bound", most, "%")
-    if released["subject"].null_count() < released.height:
+
+    def before() -> list[Score]:
         same = users.select(original="subject", released="subject")
-        key = (__name__, comparison.seed, language_in(comparison.release.params), "profiles")
-        yield from comparison.of_log(
-            key, lambda: [*_scores("before", known, _profiles(rows, same, comparison.seed, keywords), "profiles")]
-        )
-        yield from _scores("after", known, _profiles(released, names, comparison.seed, keywords), "profiles")
-        return
-    late = own.filter(~pl.col("early"))
-    key = (__name__, comparison.seed, language_in(comparison.release.params), "queries")
-    yield from comparison.of_log(
-        key, lambda: [*_scores("before", known, _single(late, comparison.seed, keywords), "queries")]
-    )
+        profiles = _scores("before", known, _profiles(rows, same, seed, keywords), "profiles", people)
+        return [*profiles, *_scores("before", known, _single(late, keywords), "queries", late.select(user="subject"))]
+
+    yield from comparison.of_log((__name__, seed, spoken), before)
+    bare = released["subject"].null_count()
+    if bare < released.height:
+        names = comparison.names.join(users, left_on="original", right_on="subject", how="semi")
+        yield from _scores("after", known, _profiles(released, names, seed, keywords), "profiles", people)
+        if not bare:  # rows without a name beside others are looked at one by one
+            return
     record = comparison.release.record
     if record is None or record.rows is None:
         why = "does not apply: neither names nor original rows"
         yield from (Score(f"after.queries{key}", None, why) for key in ("", ".precision", ".recall"))
     else:
-        text = released.select("item").with_row_index("released_row")
-        became = late.drop("item").join(comparison.rows, on="row").join(text, on="released_row")
-        yield from _scores("after", known, _single(became, comparison.seed, keywords), "queries")
+        text = released.select("item", "subject").with_row_index("released_row").filter(pl.col("subject").is_null())
+        text = text.drop("subject")
+        became = late.drop("item").join(comparison.rows, on="row").join(text, on="released_row").sort("row", "item")
+        attacked = _single(became.unique("row", keep="first", maintain_order=True), keywords)
+        yield from _scores("after", known, attacked, "queries", late.select(user="subject"))
 
 
-def _scores(moment: str, known: pl.DataFrame, targets: Targets, kind: str) -> Iterator[Score]:
-    attacked = targets.names.height
+def _scores(moment: str, known: pl.DataFrame, targets: Targets, kind: str, drawn: pl.DataFrame) -> Iterator[Score]:
+    """`drawn`: user, one line for each target of theirs that was drawn from the original."""
     guesses = attack(known, targets)
-    right = float(guesses["success"].sum())
-    precision = 100 * right / guesses.height if guesses.height else None
-    recall = 100 * right / attacked if attacked else None
-    yield Score(f"{moment}.{kind}", attacked, f"{kind} attacked")
-    rates = (("precision", precision, guesses.height, "% of guesses"), ("recall", recall, attacked, f"% of {kind}"))
-    for rate, share, n, unit in rates:
-        yield Score(f"{moment}.{kind}.{rate}", share, unit)
-        if share is not None:
-            for end, limit in zip(("low", "high"), interval(share / 100, n), strict=True):
-                yield Score(f"{moment}.{kind}.{rate}.{end}", 100 * limit, unit)
-    guessed = targets.names.join(guesses, on="target", how="semi")
-    for rate, some, unit in (("precision", guessed, "% of guesses"), ("recall", targets.names, f"% of {kind}")):
-        chance, control = _without_knowledge(targets, some, known["user"].n_unique())
-        yield Score(f"{moment}.{kind}.{rate}.chance", chance, unit)
-        yield Score(f"{moment}.{kind}.{rate}.control", control, unit)
-
-
-def _without_knowledge(targets: Targets, some: pl.DataFrame, users: int) -> tuple[float | None, float | None]:
-    """How often a known user drawn at random is right about some targets, and one and the same user at best."""
-    if some.is_empty() or not users:
-        return None, None
-    owned = targets.owners.join(some, on="target").with_columns(part=1 / pl.col("names"))
-    by_user = owned.sort("user", "target").group_by("user", maintain_order=True).agg(pl.col("part").sum())["part"]
-    right, best = float(by_user.sum()), float(by_user.max() or 0.0)  # type: ignore[arg-type]
-    return 100 * right / users / some.height, 100 * best / some.height
+    yield Score(f"{moment}.{kind}", targets.names.height, f"{kind} attacked")
+    made = guesses.group_by("target").agg(pl.col("success").sum()).sort("target")["success"]
+    precision = 100 * float(made.to_numpy().mean()) if made.len() else None
+    yield Score(f"{moment}.{kind}.precision", precision, "% of guesses")
+    found = targets.owners.join(guesses, on=["target", "user"], how="left").select(
+        "success", "control", person="user", n=pl.lit(1, pl.Int64), released=pl.lit(True)
+    )
+    # What was drawn and is not there is a failure. A person may have several profiles, and is drawn once.
+    there = found.group_by("person").len("there")
+    absent = drawn.group_by(person="user").len("n").join(there, on="person", how="left")
+    absent = absent.with_columns(n=pl.col("n").cast(pl.Int64) - pl.col("there").fill_null(0).cast(pl.Int64))
+    missing = absent.filter(pl.col("n") > 0).select("person", "n", released=pl.lit(False))
+    rate = Rate.of(pl.concat([found, missing], how="diagonal"))
+    yield from (rate.before if moment == "before" else rate.after)(f"{kind}.recall", f"% of {kind}")
 
 
 # --- what is attacked ----------------------------------------------------------------------------
@@ -198,10 +189,17 @@ def _in_time(rows: pl.DataFrame) -> pl.DataFrame:
     return in_time(rows, "subject", "item", "time").with_columns(place=place).with_columns(early=early)
 
 
-def _single(rows: pl.DataFrame, seed: int, keywords: pl.Expr) -> Targets:
-    """Each row is a target, and nothing looks like it."""
+def _drawn_rows(rows: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """Up to so many rows, of each subject equally many as far as they go."""
     label = rows.select(pl.concat_str("subject", pl.col("place").cast(pl.String), separator="\0")).to_series()
-    drawn = rows[_draw(label, seed)].with_row_index("target")
+    keyed = rows.with_columns(pl.Series("drawn", randomness.keys(seed, "simattack", label))).sort("drawn", "row")
+    turn = pl.int_range(pl.len()).over("subject")
+    return keyed.with_columns(turn=turn).sort("turn", "drawn", "row").head(TARGETS).sort("subject", "place")
+
+
+def _single(rows: pl.DataFrame, keywords: pl.Expr) -> Targets:
+    """Each row is a target, and nothing looks like it."""
+    drawn = rows.with_row_index("target")
     return Targets(
         queries=drawn.select("target", keywords),
         owners=drawn.select("target", pl.col("subject").alias("user")),
@@ -211,9 +209,11 @@ def _single(rows: pl.DataFrame, seed: int, keywords: pl.Expr) -> Targets:
 
 def _profiles(rows: pl.DataFrame, names: pl.DataFrame, seed: int, keywords: pl.Expr) -> Targets:
     """The ends of the profiles under the `names` (original, released); names with the same end are one target."""
-    sizes = rows.lazy().drop_nulls("subject").group_by("subject").agg(
-        pl.min_horizontal(pl.len() - 2 * pl.len() // 3, pl.lit(LAST)).alias("end")
-    ).collect(engine="streaming")  # fmt: skip
+    sizes = (
+        rows.drop_nulls("subject")
+        .group_by("subject")
+        .agg(pl.min_horizontal(pl.len() - 2 * pl.len() // 3, pl.lit(LAST)).alias("end"))
+    )
     # Only names with as many queries at their end as some name of a known user can look like it.
     of_known = sizes.join(names, left_on="subject", right_on="released", how="semi")
     alike = sizes.join(of_known, on="end", how="semi")
@@ -226,7 +226,8 @@ def _profiles(rows: pl.DataFrame, names: pl.DataFrame, seed: int, keywords: pl.E
     )  # fmt: skip
     owners = targets.explode("subject").join(names, left_on="subject", right_on="released")
     targets = targets.join(owners, on="first", how="semi").sort("first")
-    targets = targets[_draw(targets["first"], seed)].with_row_index("target")
+    drawn = np.argsort(randomness.keys(seed, "simattack", targets["first"]), kind="stable")[:TARGETS]
+    targets = targets[np.sort(drawn)].with_row_index("target")
     return Targets(
         queries=targets.select("target", "keywords").explode("keywords"),
         owners=targets.select("target", "first").join(owners, on="first").select("target", user="original").unique(),
@@ -234,27 +235,32 @@ def _profiles(rows: pl.DataFrame, names: pl.DataFrame, seed: int, keywords: pl.E
     )
 
 
-def _draw(labels: pl.Series, seed: int) -> np.ndarray:
-    return np.sort(np.argsort(randomness.keys(seed, "simattack", labels), kind="stable")[:TARGETS])
-
-
 # --- the attack ----------------------------------------------------------------------------------
 
 
 def attack(known: pl.DataFrame, targets: Targets) -> pl.DataFrame:
-    """target, success: for each target about which there is a guess. `known`: user, keywords."""
+    """target, user, success, control: of each owner of a target about which there is a guess. `known`: user, keywords.
+
+    `control`: the same if the adversary knew of this user what another one searched: a guess at that other one.
+    """
     queries = targets.queries.group_by("target", "keywords").len("times")
     similar = similarity(known, queries.select("keywords").unique()).sort("keywords", "user")
     share = pl.col("fit") / pl.col("fit").sum().over("keywords")
     cast = queries.join(similar.with_columns(share.alias("share")), on="keywords").sort("target", "user", "keywords")
     votes = cast.group_by("target", "user").agg((pl.col("times") * pl.col("share")).sum().round(_DIGITS).alias("votes"))
-    best = votes.filter(pl.col("votes") == pl.col("votes").max().over("target"))
-    right = targets.owners.with_columns(right=1)
-    guesses = best.join(right, on=["target", "user"], how="left").group_by("target").agg(
-        (pl.col("right").fill_null(0).sum() / pl.len()).alias("chance")
-    )  # fmt: skip
-    success = (pl.col("chance") / pl.col("names")).alias("success")
-    return guesses.join(targets.names, on="target").sort("target").select("target", success)
+    best = votes.filter(pl.col("votes") == pl.col("votes").max().over("target")).select("target", "user")
+    users = known.select("user").unique().sort("user")
+    n = users.height
+    users = users.with_columns(other=pl.col("user").gather((pl.int_range(n) + n // 2) % n))
+    named = best.with_columns(part=1 / pl.len().over("target"))
+    guesses = targets.owners.join(best.select("target").unique(), on="target").join(targets.names, on="target")
+    guesses = guesses.join(users, on="user", how="left").join(named, on=["target", "user"], how="left")
+    guesses = guesses.join(named, left_on=["target", "other"], right_on=["target", "user"], how="left", suffix="_other")
+    parts = [(pl.col(part).fill_null(0) / pl.col("names")).alias(name)
+             for part, name in (("part", "success"), ("part_other", "control"))]  # fmt: skip
+    if n < 2:
+        parts[1] = pl.lit(0.0).alias("control")
+    return guesses.select("target", "user", *parts).sort("target", "user")
 
 
 def similarity(known: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:

@@ -4,18 +4,17 @@ Of each attacked visitor the adversary knows a day and two different pages that 
 and looks for names under which both pages stand, on that day or without one. A page that the release does not have is
 looked for as its longest beginning that it has (`/a/*`).
 
-    singled_out   visitors for whom one name fits, and it is theirs (% of attacked visitors, 95 % interval)
+    guessed       the adversary picks one of the names that fit, and is right
+    singled_out   visitors for whom one name alone fits, and it is theirs (% of attacked visitors, 95 % interval)
     pages         further pages of theirs that then stand under the name, mean over those singled out
-    guessed       right guesses where the adversary picks one of the names that fit
-    chance        right guesses at random among all names: the control
 
-`before` is the same on the original under other names, `masked` on a copy of it as masking tools leave it: the last 12
-bits of an address (of version 6: the last 84) are 0, and an agent with what is left of its address is a name. In the
-release, `after`, a row without a name leads to no other row; both pages can still stand in it if one is the referrer of
-the other, and then each such row is a name of its own. Counts link nothing, so nobody is singled out in them.
-
-Up to 1,000 visitors, drawn by the seed, are attacked: people, as far as their agents tell, who asked for two different
-pages on some day. It needs the run record, to know whose name is whose.
+Population: visitors who asked for two different pages on some day, up to 1,000 drawn by the seed: people, as far as
+their agents tell. Those are released who have a name in the release. Control: a name of the release at random. What
+`before`, `after` and `released` mean is explained in measures/rates.py. `masked` is a copy of the original as masking
+tools leave it: the last 12 bits of an address (of version 6: the last 84) are 0, and an agent with what is left of its
+address is a name. In the release, a row without a name leads to no other row; both pages can still stand in it if one
+is the referrer of the other, and then each such row is a name of its own. Counts link nothing, so nobody is singled out
+in them. It needs the run record, to know whose name is whose.
 """
 
 from __future__ import annotations
@@ -32,12 +31,13 @@ from coterie.core import randomness
 from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.core.shapes import VISITS
 from coterie.errors import NotApplicableError
-from coterie.measures.attacks import interval
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import Rate, mean
 from coterie.text.agents import parse_agents
 
 needs = frozenset({"record"})
 ATTACKED = 1_000
+_UNIT = "% of visitors"
 MASKED_BITS = {4: 12, 6: 84}
 """Bits of an address that masking takes away, by its version: what anonip does unless told otherwise."""
 figures = (
@@ -49,7 +49,15 @@ figures = (
         reading="Visitors for whom somebody who knows two of their pages and the day finds one name that fits, and it "
         "is theirs. In brackets the 95% interval. Lower is safer.",
         before="before.singled_out",
-        beside=(("chance", "after.chance"),),
+    ),
+    Figure(
+        section="attacks",
+        order=35,
+        key="after.guessed",
+        title="Found by two pages and the day",
+        reading="The same where somebody picks one of the names that fit.",
+        before="before.guessed",
+        beside=(("of what was released", "released.guessed"), ("chance", "released.guessed.control")),
     ),
     Figure(
         section="attacks",
@@ -63,10 +71,10 @@ figures = (
 weighed = (
     Weighed(
         risk="singling out",
-        key="after.singled_out",
-        before="before.singled_out",
-        attacker="somebody who knows two pages of a visitor and the day finds the one name that fits, and it is theirs",
-        control="after.chance",
+        rate="guessed",
+        attacker="somebody who knows two pages of a visitor and the day picks one of the names that fit, and is right",
+        control="a name of the release at random",
+        names="after.names",
     ),
 )
 findings = (
@@ -104,13 +112,18 @@ def _scores(
 ) -> Iterator[Score]:  # fmt: skip
     attacked = attack(clues, visits, rows, names)
     alone = attacked.filter("singled_out")
-    numbers = attacked.select(pl.col("singled_out", "guessed", "chance").cast(pl.Float64).mean()).row(0, named=True)
     yield Score(f"{moment}.names", rows["name"].n_unique(), "names")
-    for key, share in numbers.items():
-        yield Score(f"{moment}.{key}", None if share is None else 100 * share, "% of visitors")
-        if key == "singled_out" and share is not None:
-            for end, limit in zip(("low", "high"), interval(share, attacked.height), strict=True):
-                yield Score(f"{moment}.{key}.{end}", 100 * limit, "% of visitors")
+    targets = attacked.select(
+        person="visitor", n=pl.lit(1), success="guessed", control="chance", released=pl.col("chance") > 0
+    )
+    rate = Rate.of(targets)
+    if moment == "after":
+        yield from rate.after("guessed", _UNIT)
+    elif moment == "before":
+        yield from rate.before("guessed", _UNIT)
+    else:
+        yield from mean(f"{moment}.guessed", rate.every, _UNIT)
+    yield from mean(f"{moment}.singled_out", attacked["singled_out"].cast(pl.Float64).to_numpy(), _UNIT)
     yield Score(f"{moment}.pages", alone["read"].cast(pl.Float64).mean() if alone.height else None, "pages")  # type: ignore[arg-type]
 
 

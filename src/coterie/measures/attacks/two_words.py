@@ -2,19 +2,21 @@
 
 An acquaintance knows what a person is about, not what they typed: a name and a place, an illness and a medicine. Of up
 to 20 different searches of each attacked user that have three words or more (stop words do not count), the adversary
-knows two words, drawn by the seed, and looks at all released rows that have both:
+knows two words, drawn by the seed, looks at all rows that have both, and guesses among the people behind them:
 
-    after.singled_out   searches for which all these rows are of one person, and it is the right one, mean over users
-                        (95 % interval: 1,000 bootstrap samples of users)
+    found               success is 1 / people if the person is one of them, and 0 if not
     after.wrong         of the searches for which they are of one person: those where it is another person (%)
-    after.words         further words that stand in these rows, mean over those singled out: what is learnt
+    after.words         further words that stand in these rows, mean over those of one person, the right one
     after.people        people behind these rows, median over searches for which there are any
-    after.control       singled out among people who are not in the log (`--outsiders LOG`): rows of one person fit, and
-                        the adversary is wrong. Where it is as high as the figure itself, to be found means little
+    after.alone         searches for which all these rows are of one person, and it is the right one: found for certain
+    after.outsiders     searches of people who are not in the log (`--outsiders LOG`) for which they are of one person,
+                        so that an adversary who is certain is wrong: it is shown and never subtracted
 
-`before` is the same on the original rows. A promise that every two words of a released query were typed together by k
-people says that k people fit in the *original*; in the release fewer may be left, often not the right one. Up to 1,000
-users, drawn by the seed, are attacked. Who is behind a row is what the run record says, so it needs one.
+Population: people of the original who have such a search, up to 1,000 drawn by the seed; a search is released if a row
+of this person has both words. Control: a guess among all people of the original, 1 / people. `before`, `after` and
+`released` are explained in measures/rates.py. A promise that every two words of a released query were typed together by
+k people says that k people fit in the *original*; in the release fewer may be left, often not the right one. Who is
+behind a row is what the run record says, so it needs one.
 """
 
 from __future__ import annotations
@@ -25,12 +27,11 @@ import numpy as np
 import polars as pl
 
 from coterie.core import randomness
-from coterie.core.arrays import Floats
 from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.resampling import means, scored
+from coterie.measures.rates import Rate, mean, share_of
 from coterie.measures.units import people_behind
 from coterie.text.language import Language, language_in
 
@@ -38,40 +39,41 @@ needs = frozenset({"record", "text"})
 weighed = (
     Weighed(
         risk="singling out",
-        key="after.singled_out",
-        before="before.singled_out",
-        attacker="somebody who knows two words of a search finds rows of that person alone",
-        control="after.control",
+        rate="found",
+        attacker="somebody who knows two words of a search guesses who typed it among the people whose rows have both",
+        control="a guess among all people of the log",
     ),
 )
 ATTACKED = 1_000
 QUERIES_EACH = 20
 LEAST_WORDS = 3
+_UNIT = "% of queries"
 figures = (
     Figure(
         section="attacks",
         order=33,
-        key="after.singled_out",
-        title="Singled out by two words of a search",
-        reading="Searches for which all released rows with two words of them, which somebody knows, are of one person, "
-        "and the right one. In brackets the 95% interval over users. Lower is safer.",
-        before="before.singled_out",
-        beside=(("control", "after.control"),),
+        key="after.found",
+        title="Found by two words of a search",
+        reading="Searches by two words of which somebody finds the person: one in the number of people whose rows have "
+        "both, if the person is among them, mean over users. In brackets the 95% interval. Lower is safer.",
+        before="before.found",
+        beside=(("of what was released", "released.found"), ("control", "released.found.control")),
     ),
     Figure(
         section="attacks",
         order=33,
-        key="after.control",
-        title="Singled out by two words, though not in the log",
-        reading="The same for people who are not in the log: how often whoever knows two words is wrong.",
-        before="before.control",
+        key="after.outsiders",
+        title="Found by two words, though not in the log",
+        reading="The same for people who are not in the log: how often the attacker is wrong.",
+        before="before.outsiders",
     ),
 )
 findings = (
     Finding(
         risk="singling out",
-        text="Somebody who knows two words of a search finds rows of one person alone, and it is the right one, in "
-        "{after.singled_out} of cases; in the log itself in {before.singled_out}.",
+        text="Somebody who knows two words of a search guesses who typed it among the people whose rows have both, and "
+        "is right in {after.found} of cases; of what was released in {released.found}; in the log itself in "
+        "{before.found}.",
         options="--record DIR",
     ),
 )
@@ -96,13 +98,16 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         outside = known(others, spoken, comparison.seed)
     yield Score("users", clues["subject"].n_unique(), "users attacked")
     yield Score("queries", clues.height, "queries")
+    chance = pl.lit(1 / people.height)
     for moment, rows in (("before", before), ("after", after)):
         words = words_of(rows, spoken)
-        hits = attack(clues, rows, words)
+        hits = attack(clues, rows, words).with_columns(n=pl.lit(1))
+        rate = Rate.of(hits.select("n", person="subject", released="own", success=1 / pl.col("people"), control=chance))
+        yield from (rate.before if moment == "before" else rate.after)("found", _UNIT)
+        certain = (pl.col("people") == 1) & pl.col("own")
+        yield from mean(f"{moment}.alone", share_of(hits, certain), _UNIT)
         alone = hits.filter(pl.col("people") == 1)
         right = pl.col("person") == pl.col("subject")
-        key = f"{moment}.singled_out"
-        yield from scored(key, means(comparison.seed, _shares(hits, (pl.col("people") == 1) & right)), "% of queries")
         wrong = alone.select((~right).mean()).item() if alone.height else None
         yield Score(f"{moment}.wrong", None if wrong is None else 100 * wrong, "% of those left alone")
         theirs = alone.filter(right)
@@ -110,9 +115,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         some = hits.filter(pl.col("people") > 0)["people"]
         yield Score(f"{moment}.people", None if some.is_empty() else float(np.median(some.to_numpy())), "people")
         if outside is not None:
-            foreign = attack(outside, rows, words)
-            values = means(comparison.seed, _shares(foreign, pl.col("people") == 1))
-            yield from scored(f"{moment}.control", values, "% of queries")
+            foreign = attack(outside, rows, words).with_columns(n=pl.lit(1))
+            yield from mean(f"{moment}.outsiders", share_of(foreign, pl.col("people") == 1), _UNIT)
 
 
 def words_of(rows: pl.DataFrame, spoken: Language) -> pl.DataFrame:
@@ -143,7 +147,7 @@ def _first_drawn(table: pl.DataFrame, seed: int, purpose: str, key: list[str], c
 def attack(clues: pl.DataFrame, rows: pl.DataFrame, words: pl.DataFrame) -> pl.DataFrame:
     """subject, item, one, two, and of the rows that have both words: people, person (one of them), further (words).
 
-    `rows`: person, item, each pair once; `words`: item, word.
+    `own`: whether the user is one of these people. `rows`: person, item, each pair once; `words`: item, word.
     """
     pairs = clues.select("one", "two").unique()
     often = words.group_by("word").len("often")
@@ -158,20 +162,18 @@ def attack(clues: pl.DataFrame, rows: pl.DataFrame, words: pl.DataFrame) -> pl.D
     items = items.join(words, left_on=["item", "second"], right_on=["item", "word"], how="semi")
     items = items.select("one", "two", "item")
     key = ["one", "two"]
-    behind = items.join(rows, on="item").group_by(key).agg(
+    typed = items.join(rows, on="item")
+    behind = typed.group_by(key).agg(
         pl.col("person").n_unique().cast(pl.Int64).alias("people"), pl.col("person").min()
     )  # fmt: skip
     left = behind.filter(pl.col("people") == 1)
     written = items.join(left, on=key, how="semi").join(words, on="item")
     read = written.group_by(key).agg((pl.col("word").n_unique().cast(pl.Int64) - 2).alias("further"))
     found = clues.join(behind, on=key, how="left", maintain_order="left")
-    return found.join(read, on=key, how="left", maintain_order="left").with_columns(pl.col("people").fill_null(0))
-
-
-def _shares(hits: pl.DataFrame, found: pl.Expr) -> Floats:
-    """The share of each user's queries, in percent, in the order of users."""
-    by_user = hits.group_by("subject").agg(found.fill_null(False).mean().alias("share")).sort("subject")
-    return np.asarray(100 * by_user["share"].to_numpy(), dtype=np.float64)
+    found = found.join(read, on=key, how="left", maintain_order="left")
+    own = typed.select(*key, subject="person", own=pl.lit(True)).unique()
+    found = found.join(own, on=[*key, "subject"], how="left", maintain_order="left")
+    return found.with_columns(pl.col("people").fill_null(0), pl.col("own").fill_null(False))
 
 
 def _mean(values: pl.Series) -> float | None:

@@ -1,19 +1,24 @@
 """Witness: somebody who saw a person type a query looks for what else that person asked.
 
-What can be read together is a unit: all rows under one name, or a row without one (`measures/units.py`). The witness of
-a query knows that the person is found if one unit alone has it:
+What can be read together is a unit: all rows under one name, or a row without one (`measures/units.py`). The witness
+knows
 
-    one_query       the witness saw one search of the person, any of them
-    query_and_day   the same, and knows the day; a week, month or quarter in the release fits each of its days, no time
-                    fits all
+    one_query       one search of the person, any of them
+    query_and_day   the same, and the day; a week, month or quarter in the release fits each of its days, no time fits
+                    all
     two_queries     two different ones, which the person typed one after the other, and both stand in the unit
 
-    after.one_query            searches for which one unit alone fits, and it is theirs, mean over attacked users (95 %
-                               interval: 1,000 bootstrap samples of users)
-    after.one_query.control    searches of outsiders for which one unit alone fits: they are not in the log, so that a
-                               witness who finds them is wrong (`--outsiders LOG`). Where it is as high as the figure
-                               itself, to be found means little
-    after.one_query.read       further queries of theirs in the unit, mean over those searches for which it is found
+and guesses among the people behind the rows that fit: success is 1 / people if the person is one of them, and 0 if not.
+Population: people of the original, up to 1,000 drawn by the seed; targets are all their searches, and those are
+released that the release has of them. Control: a guess among all people of the original, 1 / people. `before`, `after`
+and `released` are explained in measures/rates.py.
+
+    own_search                 people with a search that is theirs alone: the witness saw just that one. Its targets are
+                               the people themselves, those released of whom any search is there; no control
+    after.one_query.alone      searches that one unit alone fits, and it is theirs: found for certain
+    after.one_query.outsiders  searches of people who are not in the log (`--outsiders LOG`) that one unit alone fits:
+                               a witness who is certain, and wrong. It is shown and never subtracted
+    after.one_query.read       further queries of theirs in the unit, mean over searches that one unit alone fits
 
 A witness of a rare query does better. In the figures that follow, they saw the released query that the fewest names
 have (among equals, one drawn by the seed), and read what stands under a name that has it; where several have it, under
@@ -24,11 +29,11 @@ one of them at random. Other queries of that user which stand there are learnt:
     share       the same as a part of the user's other queries, mean over users who have any
     .chance     the same for somebody who saw nothing and reads what stands under a name drawn at random
 
-`before` is the same on the original, under other names: for `one_query` and the others cut into the same units, for
-`unique`, `queries` and `share` each person under one name. Up to 1,000 users, drawn by the seed, are attacked; a user
-of whom nothing is released loses nothing. Rows without names are not linked to anything, so nothing further is read.
-Methods that release rare queries (`affinity`) are open to it unless users are dropped: `users = session` leaves what
-was asked within half an hour, `users = pseudonym` everything that is released.
+They choose the query with the release in hand, so these figures have no targets drawn from the original, and a decision
+weighs `one_query` alone. `before` is the same on the original, under other names, where each person is under one name.
+A user of whom nothing is released loses nothing. Rows without names are not linked to anything, so nothing further is
+read. Methods that release rare queries (`affinity`) are open to it unless users are dropped: `users = session` leaves
+what was asked within half an hour, `users = pseudonym` everything that is released.
 """
 
 from __future__ import annotations
@@ -37,14 +42,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from coterie.core import randomness
 from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.errors import NotApplicableError
-from coterie.measures.attacks import interval
 from coterie.measures.comparison import Comparison
-from coterie.measures.resampling import means, scored
+from coterie.measures.rates import Rate, mean, share_of
 from coterie.measures.units import units_of
 
 needs = frozenset({"record", "text"})
@@ -52,18 +55,14 @@ anywhere = True
 weighed = (
     Weighed(
         risk="singling out",
-        key="after.unique",
-        before="before.unique",
-        attacker="somebody who saw a person type their rarest released query finds the person's name for certain",
-        control="after.unique.chance",
-        names="after.names",
+        rate="one_query",
+        attacker="somebody who saw one search of a person guesses who typed it among the people whose rows fit",
+        control="a guess among all people of the log",
     ),
     Weighed(
         risk="singling out",
-        key="after.one_query",
-        before="before.one_query",
-        attacker="somebody who saw one search of a person finds it, and nothing of anybody else fits",
-        control="after.one_query.control",
+        rate="own_search",
+        attacker="somebody who saw the search that one person alone typed finds that person for certain",
     ),
 )
 ATTACKED = 1_000
@@ -94,18 +93,27 @@ figures = (
         order=31,
         key="after.one_query",
         title="Found by one search",
-        reading="Searches, any of them, that stand in one unit alone (what is under one name, or a row without one), "
+        reading="Searches by any of which somebody finds the person: one in the number of people whose rows fit; "
         "mean over users. In brackets the 95% interval. Lower is safer.",
         before="before.one_query",
-        beside=(("control", "after.one_query.control"),),
+        beside=(("of what was released", "released.one_query"), ("control", "released.one_query.control")),
     ),
     Figure(
         section="attacks",
         order=31,
-        key="after.one_query.control",
+        key="after.own_search",
+        title="People with a search that is theirs alone",
+        reading="Whoever saw that search finds the person for certain, whatever else the person typed.",
+        before="before.own_search",
+        beside=(("of what was released", "released.own_search"),),
+    ),
+    Figure(
+        section="attacks",
+        order=31,
+        key="after.one_query.outsiders",
         title="Found by one search, though not in the log",
         reading="The same for people who are not in the log: how often a witness is wrong.",
-        before="before.one_query.control",
+        before="before.one_query.outsiders",
     ),
     Figure(
         section="attacks",
@@ -114,7 +122,7 @@ figures = (
         title="Found by one search and its day",
         reading="The same for somebody who also knows the day.",
         before="before.query_and_day",
-        beside=(("control", "after.query_and_day.control"),),
+        beside=(("of what was released", "released.query_and_day"), ("control", "released.query_and_day.control")),
     ),
     Figure(
         section="attacks",
@@ -123,20 +131,22 @@ figures = (
         title="Found by two searches",
         reading="The same for two different searches, one after the other.",
         before="before.two_queries",
-        beside=(("control", "after.two_queries.control"),),
+        beside=(("of what was released", "released.two_queries"), ("control", "released.two_queries.control")),
     ),
 )
 findings = (
     Finding(
         risk="singling out",
-        text="Somebody who saw a person search for one thing finds a single piece of the release that has it, and it "
-        "is theirs, in {after.one_query} of cases; in the log itself, cut in the same way, in {before.one_query}.",
+        text="Somebody who saw a person search for one thing guesses who it was among the people whose rows fit, and "
+        "is right in {after.one_query} of cases; of what was released in {released.one_query}; in the log itself in "
+        "{before.one_query}.",
         options="--record DIR",
     ),
 )
 _COARSENING = ("common", "nearest", "same_string")  # what may cut single times to the month
 _KNOWLEDGE = ("one_query", "query_and_day", "two_queries")
 _NO_DAY = -(2**31)
+_UNIT = "% of searches"
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
@@ -172,13 +182,8 @@ def _names_having(comparison: Comparison, pairs: pl.LazyFrame, owned: pl.DataFra
 
 def _scores(moment: str, learnt: pl.DataFrame) -> Iterator[Score]:
     part = (pl.col("read") / pl.col("others")).filter(pl.col("others") > 0)
-    unique, queries, share = learnt.select(pl.col("unique").mean(), pl.col("read").mean(), share=100 * part.mean()).row(
-        0
-    )
-    yield Score(f"{moment}.unique", None if unique is None else 100 * unique, "% of users")
-    if unique is not None:
-        for end, limit in zip(("low", "high"), interval(unique, learnt.height), strict=True):
-            yield Score(f"{moment}.unique.{end}", 100 * limit, "% of users")
+    queries, share = learnt.select(pl.col("read").mean(), share=100 * part.mean()).row(0)
+    yield from mean(f"{moment}.unique", learnt["unique"].cast(pl.Float64).to_numpy(), "% of users")
     yield Score(f"{moment}.queries", queries, "queries")
     yield Score(f"{moment}.share", share, "%")
     by_chance = (pl.col("anywhere") / pl.col("others")).filter(pl.col("others") > 0).mean()
@@ -205,24 +210,40 @@ def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
     params = comparison.release.params  # a day may stand for a week or a month
     coarse = params.get("attrs") in _COARSENING or params.get("times") in ("week", "month", "quarter")
     seed, known_of = comparison.seed, {kind: known(seen, kind) for kind in _KNOWLEDGE}
+    chance, only_one = 1 / max(1, typed["person"].n_unique()), pl.col("units") == 1
 
     def told(moment: str, rows: pl.DataFrame, coarse: bool) -> Iterator[Score]:
         for kind in _KNOWLEDGE:
-            key = f"{moment}.{kind}"
             hits = fits(known_of[kind], rows, kind, coarse=coarse)
-            found = (pl.col("units") == 1) & (pl.col("person") == pl.col("subject"))
-            yield from scored(key, means(seed, _shares(hits, found)), "% of searches")
-            yield Score(f"{key}.read", _read(hits.filter(found), rows, typed), "queries")
+            rate = Rate.of(targets_of(hits, chance))
+            yield from (rate.before if moment == "before" else rate.after)(kind, _UNIT)
+            if kind == "one_query":
+                rate = Rate.of(_own_searches(hits))
+                yield from (rate.before if moment == "before" else rate.after)("own_search", "% of users")
+            yield from mean(f"{moment}.{kind}.alone", share_of(hits, only_one & pl.col("own")), _UNIT)
+            yield Score(f"{moment}.{kind}.read", _read(hits, rows, typed), "queries")
             if others is not None:
                 foreign = fits(known(others, kind), rows, kind, coarse=coarse)
-                values = means(seed, _shares(foreign, pl.col("units") == 1))
-                yield from scored(f"{key}.control", values, "% of searches")
+                yield from mean(f"{moment}.{kind}.outsiders", share_of(foreign, only_one), _UNIT)
 
     if others is None:
         yield from comparison.of_log((__name__, seed, units.cut_by), lambda: list(told("before", units.before, False)))
     else:
         yield from told("before", units.before, False)
     yield from told("after", units.after, coarse)
+
+
+def targets_of(hits: pl.DataFrame, chance: float) -> pl.DataFrame:
+    """What `fits` found as targets (measures/rates.py): success is 1 / people where the person is one of them."""
+    return hits.select("n", person="subject", released="own", success=1 / pl.col("people"), control=pl.lit(chance))
+
+
+def _own_searches(hits: pl.DataFrame) -> pl.DataFrame:
+    """Each person as a target: found by a search that nobody else has, which common ones do not hide."""
+    alone = (pl.col("own") & (pl.col("people") == 1)).any()
+    return hits.group_by(person="subject").agg(released=pl.col("own").any(), success=alone).with_columns(
+        n=pl.lit(1), control=pl.lit(0.0)
+    )  # fmt: skip
 
 
 def known(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
@@ -244,7 +265,7 @@ def known(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 
 def fits(known: pl.DataFrame, rows: pl.DataFrame, kind: str, *, coarse: bool) -> pl.DataFrame:
-    """What is known, with how many `units` fit, and one of them: its number and its person.
+    """What is known, with how many `units` fit and how many `people` are behind them, one `unit`, and if an `own` fits.
 
     `rows`: unit, person, item, time; times that are `coarse` may be the first day of a week, month, quarter or year.
     """
@@ -270,10 +291,12 @@ def fits(known: pl.DataFrame, rows: pl.DataFrame, kind: str, *, coarse: bool) ->
         found = clues.join(stand.select("unit", "person", "item").unique(), on="item")
     key = ["item", "other", "day"]
     counted = found.group_by(key).agg(
-        pl.col("unit").n_unique().cast(pl.Int64).alias("units"), pl.col("unit", "person").sort_by("unit").first()
+        pl.col("unit").n_unique().alias("units"), pl.col("person").n_unique().alias("people"), pl.col("unit").min()
     )
+    theirs = found.select(*key, subject="person", own=pl.lit(True)).unique()
     hits = known.join(counted, on=key, how="left", nulls_equal=True, maintain_order="left")
-    return hits.with_columns(pl.col("units").fill_null(0))
+    hits = hits.join(theirs, on=[*key, "subject"], how="left", nulls_equal=True, maintain_order="left")
+    return hits.with_columns(pl.col("units", "people").fill_null(0).cast(pl.Int64), pl.col("own").fill_null(False))
 
 
 def _days_that_fit(clues: pl.DataFrame, coarse: bool) -> pl.DataFrame:
@@ -285,15 +308,9 @@ def _days_that_fit(clues: pl.DataFrame, coarse: bool) -> pl.DataFrame:
     return pl.concat(tables).unique()
 
 
-def _shares(hits: pl.DataFrame, found: pl.Expr) -> NDArray[np.float64]:
-    """The share of each subject's searches that are found, in percent, in the order of subjects."""
-    share = (found.fill_null(False) * pl.col("n")).sum() / pl.col("n").sum()
-    by_subject = hits.group_by("subject").agg(share.alias("share")).sort("subject")
-    return np.asarray(100 * by_subject["share"].to_numpy(), dtype=np.float64)
-
-
-def _read(found: pl.DataFrame, rows: pl.DataFrame, typed: pl.DataFrame) -> float | None:
-    """Further queries of the same person in the unit that is found, mean over searches."""
+def _read(hits: pl.DataFrame, rows: pl.DataFrame, typed: pl.DataFrame) -> float | None:
+    """Further queries of the same person in the unit, mean over searches that it alone fits."""
+    found = hits.filter((pl.col("units") == 1) & pl.col("own"))
     if found.is_empty():
         return None
     held = rows.select("unit", "person", "item").unique().join(found.select("unit").unique(), on="unit", how="semi")

@@ -24,6 +24,7 @@ import polars as pl
 
 from coterie.core import randomness
 from coterie.core.scores import Figure, Score
+from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
 from coterie.measures.classifier import Classifier, learn
 from coterie.measures.comparison import Comparison
@@ -85,7 +86,7 @@ def _compared(rows: pl.DataFrame, concepts: bool, named: bool) -> pl.DataFrame:
     if not concepts:
         return rows
     above = concepts_of(rows[TERM].unique(), named)
-    sums = rows.join(above, on=TERM).group_by(DOC, "concept").agg(pl.col(WEIGHT).sort().sum())
+    sums = rows.join(above, on=TERM).group_by(DOC, "concept").agg(sum_in_order(WEIGHT))
     return sums.select(DOC, pl.col("concept").cast(pl.String).alias(TERM), WEIGHT)
 
 

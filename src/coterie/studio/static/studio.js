@@ -85,6 +85,14 @@ function slide(range) {
   box.addEventListener("input", () => { range.value = box.value; });
 }
 
+/* A setting that does something only with some value of another one is hidden with the others. */
+function depend(field) {
+  const other = document.getElementById(field.dataset.with);
+  const update = () => { field.hidden = (other.value === field.dataset.value) === ("not" in field.dataset); };
+  other.addEventListener("input", update);
+  update();
+}
+
 function auto(form) {
   let timer;
   form.addEventListener("change", () => {
@@ -127,6 +135,7 @@ function copy(button) {
 function prepare(root) {
   root.querySelectorAll("[data-job]").forEach(follow);
   root.querySelectorAll("[data-slides]").forEach(slide);
+  root.querySelectorAll("[data-with]").forEach(depend);
   root.querySelectorAll("[data-drop]").forEach(drop);
   root.querySelectorAll("[data-copy]").forEach(copy);
   root.querySelectorAll("form[data-live]").forEach((form) => {

@@ -1,0 +1,155 @@
+"""Rates: how often an attack succeeds, over which people, and how sure that is.
+
+The people of an attack are drawn once, from the original, and so are their targets: searches, units, or the people
+themselves. A rate is a mean over people of the mean over each person's targets, in percent:
+
+    before.NAME            in the original, under other names
+    after.NAME             in the release, over the same people and targets: one that was not released is a failure
+    released.NAME          over released targets and the people who have any; a decision weighs this rate and no other
+    *.people               how many people that is; before and after it is the same number
+    *.control              the same rate of somebody who knows nothing of the person; each attack says how
+    released.NAME.risk     (rate - control) / (1 - control): what remains once luck is taken away. Below 0 if the
+                           control does better; `.low` and `.high` are the ends of its 95 % interval
+
+A release of 1 % of the rows that exposes each of them has a small `after`, and so does one with all rows of 1 % of the
+people. `released` is large for both, which is why it is the one that counts.
+
+The interval is about people, because searches of one person are alike. It takes people as independent, which those of
+one group, or behind one query, are not: where outcomes are shared in tens, it misses far more often than it says. With
+p = rate - control, and s² its variance over n people, it is Wilson's for n p (1 - p) / s² observations (n where p is 0
+or 1), divided by 1 - control. Its upper end is at least what n people without a single success allow, 1 - 0.025^(1/n);
+its lower end at most 0.025^(1/n).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from coterie.core.arrays import Floats
+from coterie.core.scores import Score
+
+Z = 1.959964
+"""95 % of a normal distribution lie within."""
+_TAIL = 0.025
+_LEAST = 1e-9
+"""What a control must leave open for a rate beyond it to mean anything."""
+People = pl.Series | NDArray[Any]
+TARGETS = {"person": pl.String, "n": pl.Int64, "released": pl.Boolean, "success": pl.Float64, "control": pl.Float64}
+"""Targets of an attack: whose each is, how often it counts, whether it was released, and who succeeded."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rate:
+    """What an attack found, one number in 0..1 for each person, in the order of people."""
+
+    every: Floats
+    """Success over all targets of each person."""
+    every_control: Floats
+    released: Floats
+    """Success over the released targets of those people who have any, in the same order."""
+    control: Floats
+
+    @classmethod
+    def of(cls, targets: pl.DataFrame) -> Rate:
+        """`targets`: columns of TARGETS, one line for each target of every person who is attacked."""
+        rows = targets.select(pl.col(name).cast(kind) for name, kind in TARGETS.items()).sort(*TARGETS)
+        person = rows["person"].rle_id().to_numpy().astype(np.int64)
+        people = int(person.max(initial=-1)) + 1
+        n = rows["n"].to_numpy().astype(np.float64)
+        there = rows["released"].to_numpy()
+
+        def summed(column: str) -> Floats:
+            values = np.where(there, rows[column].fill_null(0.0).to_numpy() * n, 0.0)
+            return np.bincount(person, values, minlength=people).astype(np.float64)
+
+        whole, kept = (np.bincount(person, each, minlength=people) for each in (n, np.where(there, n, 0.0)))
+        success, control, some = summed("success"), summed("control"), kept > 0
+        return cls(success / whole, control / whole, success[some] / kept[some], control[some] / kept[some])
+
+    @classmethod
+    def among(cls, people: People, success: Floats, control: Floats, failed: People) -> Rate:
+        """Of attacked people, one of whom may be there several times; and of those who have nothing in the release."""
+        found = pl.DataFrame({"person": pl.Series(people).cast(pl.String), "success": success, "control": control})
+        lost = pl.DataFrame({"person": pl.Series(failed).cast(pl.String)})
+        both = pl.concat([found.with_columns(released=True), lost.with_columns(released=False)], how="diagonal")
+        return cls.of(both.with_columns(n=pl.lit(1)))
+
+    def before(self, name: str, unit: str) -> Iterator[Score]:
+        """The rate in the original."""
+        yield from mean(f"before.{name}", self.every, unit)
+        yield Score(f"before.{name}.people", self.every.size, "people")
+        yield Score(f"before.{name}.control", _percent(self.every_control), unit)
+        yield from _risk(f"before.{name}", self.every, self.every_control, unit)
+
+    def after(self, name: str, unit: str) -> Iterator[Score]:
+        """The rate in the release, over all targets and over released ones."""
+        yield from mean(f"after.{name}", self.every, unit)
+        yield Score(f"after.{name}.people", self.every.size, "people")
+        yield from mean(f"released.{name}", self.released, unit)
+        yield Score(f"released.{name}.people", self.released.size, "people")
+        yield Score(f"released.{name}.control", _percent(self.control), unit)
+        yield from _risk(f"released.{name}", self.released, self.control, unit)
+
+
+def share_of(targets: pl.DataFrame, hit: pl.Expr) -> Floats:
+    """For each person (a column `subject`) the share of their targets that are hit; a target counts `n` times."""
+    hits = targets.select("n", person="subject", released=pl.lit(True), success=hit, control=pl.lit(0.0))
+    return Rate.of(hits).every
+
+
+def mean(key: str, values: Floats, unit: str) -> Iterator[Score]:
+    """The mean of one number in 0..1 for each person, in percent, with its 95 % interval; None of nobody."""
+    yield Score(key, _percent(values), unit)
+    if values.size and (found := interval(values, np.zeros_like(values))) is not None:
+        for end, limit in zip(("low", "high"), found[1:], strict=True):
+            yield Score(f"{key}.{end}", 100 * limit, unit)
+
+
+def _risk(key: str, rate: Floats, control: Floats, unit: str) -> Iterator[Score]:
+    found = interval(rate, control) if rate.size else None
+    for end, number in zip(("", ".low", ".high"), found or (None, None, None), strict=True):
+        yield Score(f"{key}.risk{end}", None if number is None else 100 * number, unit)
+
+
+def interval(rate: Floats, control: Floats) -> tuple[float, float, float] | None:
+    """Risk and the ends of its 95 % interval, given one rate and control in 0..1 for each person.
+
+    None where the control always succeeds, so that nothing is left to find.
+    """
+    n, left = rate.size, 1.0 - float(control.mean())
+    if left < _LEAST:
+        return None
+    difference = float(rate.mean()) - float(control.mean())
+    p = min(max(difference, 0.0), 1.0)
+    variance = float((rate - control).var(ddof=1)) if n > 1 else 0.0
+    # Where all people have one and the same rate, nothing varies, and the ends are those that n people allow.
+    size = n * p * (1 - p) / max(variance, 1e-12) if 0 < p < 1 else float(n)
+    centre = (p + Z**2 / (2 * size)) / (1 + Z**2 / size)
+    half = Z * math.sqrt(p * (1 - p) / size + Z**2 / (4 * size**2)) / (1 + Z**2 / size)
+    # Rates and controls that cancel out have p = 0 and still vary, of which Wilson's interval knows nothing.
+    high = max(centre + half, difference + Z * math.sqrt(variance / n))
+    low = min((centre - half) / left, _TAIL ** (1 / n))
+    return difference / left, max(0.0, low), min(1.0, max(high / left, least_upper_end(n)))
+
+
+def least_upper_end(people: int) -> float:
+    """The upper end of the interval where an attack failed on so many people: no interval of theirs ends below it."""
+    return 1.0 - _TAIL ** (1 / people) if people else 1.0
+
+
+def least_people(threshold: float) -> int:
+    """How many people must be attacked for a rate to be shown to be within a threshold in 0..1."""
+    if threshold <= 0:
+        return 2**31  # nobody can show that
+    return 1 if threshold >= 1 else math.ceil(math.log(_TAIL) / math.log1p(-threshold) - 1e-9)
+
+
+def _percent(values: Floats) -> float | None:
+    return 100 * float(values.mean()) if values.size else None
