@@ -172,7 +172,7 @@ class History:
 
     def listing(self, log: Log) -> Listing:
         """Where releases of a log are listed."""
-        return Listing(path=self.path, log_name=self.log_name, digest=log.digest, beside=self.beside)
+        return Listing(path=self.path.absolute(), log_name=self.log_name, digest=log.digest, beside=self.beside)
 
     def read(self) -> HistoryFile:
         """What is in the file; nothing where there is no file yet."""

@@ -495,10 +495,7 @@ def _steps(texts: tuple[str, ...], path: Path, private: Sequence[str]) -> Iterat
         if found is None:
             fault = f"'prepare' (item {number}) is not a step that is known here ({known}), or its parameters are wrong"
             if "(" in text:
-                fault += (
-                    "; a file that it reads must lie beside the release as it was, or be named: verify --prepare STEPS "
-                    "(in Python: with steps=STEPS)"
-                )
+                fault += "; a file that it reads must lie beside the release as it was, or be named (verify --prepare)"
             raise _file(path).error(fault)
         yield found
 

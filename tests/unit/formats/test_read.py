@@ -123,7 +123,7 @@ def test_what_a_format_makes_no_use_of_is_refused(tmp_path, name, said):
     """An option that changes nothing is a mistake of whoever gave it, and must not pass without a word."""
     path = tmp_path / "log"
     path.write_bytes(registry.module("formats", name).sample.encode("utf-8"))
-    refused = rf"log is read as {name}, which makes no use of --{said.replace('_', '-')}\. Leave that out"
+    refused = rf"log is read as {name}, which makes no use of {said}\. Leave that out"
     if said not in takes_of(name):
         with pytest.raises(ParameterError, match=refused):
             coterie.read(path, format=name, **{said: _SAID[said]})
@@ -134,16 +134,16 @@ def test_what_a_format_makes_no_use_of_is_refused(tmp_path, name, said):
 def test_lines_and_folders_make_no_use_of_columns(tmp_path):
     vectors = tmp_path / "vectors.jsonl"
     vectors.write_text('{"doc": "a", "terms": {"tea": 1.0}}\n')
-    with pytest.raises(ParameterError, match="no use of --columns"):
+    with pytest.raises(ParameterError, match="no use of columns"):
         coterie.read(vectors, format="term_vectors", columns={"doc": "a"})
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.txt").write_text("tea and cake")
-    with pytest.raises(ParameterError, match="no use of --columns"):
+    with pytest.raises(ParameterError, match="no use of columns"):
         coterie.read(tmp_path / "texts", format="documents", columns={"doc": "a"})
 
 
 def test_made_up_logs_and_tables_refuse_what_they_make_no_use_of():
-    with pytest.raises(ParameterError, match="makes no use of --user-field"):
+    with pytest.raises(ParameterError, match="makes no use of user_field"):
         coterie.read("synth:users=3,seed=7", user_field="u")
-    with pytest.raises(ParameterError, match="makes no use of --terms"):
+    with pytest.raises(ParameterError, match="makes no use of terms"):
         coterie.log(pl.DataFrame({"user": ["u"], "query": ["q"]}), terms=7)
