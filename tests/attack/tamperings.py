@@ -753,7 +753,7 @@ def weeks_that_are_called_days(f: Forgery) -> None:
     f.put(f.rows.with_columns(pl.col(LEVEL).replace("week", "day")))
 
 
-@tampering("queries.tsv", "queries.parquet", "profiles.tsv")
+@tampering("queries.parquet", "profiles.tsv")
 def levels_that_number_the_user(f: Forgery) -> None:
     number = f.rows["query"].rank("dense") if f.path.name == "profiles.tsv" else f.owners.cast(pl.Int64)
     f.put(f.rows.with_columns(pl.when(number % 2 == 0).then(pl.lit("quarter")).otherwise(LEVEL).alias(LEVEL)))

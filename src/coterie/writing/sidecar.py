@@ -3,8 +3,7 @@
 Format 1, before there were versions of the format, had one `promise`, and checks without counts; format 2 did not say
 whether values are safe in a spreadsheet; up to format 3 promises called everybody a user and everything a query; up to
 format 4 there were no parts and no digest of the rows, it was not said which columns of a table were read, and text
-files had a column of names that was empty where nobody is named; up to format 5 no time said how exact it is. All are
-still read.
+files had an empty column of names where nobody is named; up to format 5 no time said how exact it is. All are read.
 """
 
 from __future__ import annotations
@@ -44,8 +43,7 @@ from coterie.steps import PrepareStep, digested_text, lacks_file, public_text, s
 FORMAT = 6
 """Raise it where judges make a check more: a sidecar of this format without it does not pass."""
 _AFTER_FORMAT_1 = 2  # format 1 is read as this one
-_WITHOUT_ROWS = 4  # the last one without a digest of the rows
-_WITH_EMPTY_NAMES = 4  # the last one whose text files had an empty column of names
+_WITHOUT_ROWS = _WITH_EMPTY_NAMES = 4  # the last one without a digest of the rows, and with an empty column of names
 _WITHOUT_LEVELS = 5  # the last one whose times do not say how exact they are
 _WITHOUT_NOUNS = 3  # the last one whose words were those of search logs, whatever the shape
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
