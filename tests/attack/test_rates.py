@@ -1,7 +1,4 @@
-"""All attacks at once: the same people before and after, and releases of little that exposes it all do not pass.
-
-Covers: measures/rates.py
-"""
+"""All attacks at once: the same people before and after, and releases of little that exposes it all do not pass."""
 
 from dataclasses import replace
 

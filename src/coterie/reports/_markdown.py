@@ -51,7 +51,7 @@ ATTACKS_SAY = (
     "Adversaries tried to find people in the original under other names, and in the release. What they did not find, "
     "another attack or more knowledge may find."
 )
-COUNTS_SAY = "The number is how many rows, queries or people were looked at."
+COUNTS_SAY = "The number is how many were looked at."
 _OF_QUESTIONS = (
     "Question", "Before", "After", "Of what was released", "Control", "People", "Risk", "Threshold", "Verdict"
 )  # fmt: skip
@@ -149,7 +149,7 @@ class CheckRow:
     needs_original: bool
     found: tuple[tuple[str, tuple[str, ...]], ...]
     results: tuple[tuple[str, str], ...]
-    """Of each release its status, and how many rows, queries or people were looked at."""
+    """Of each release its status, and how many rows, items or people were looked at."""
 
 
 def check_rows(releases: Sequence[ReleaseView], names: Sequence[str]) -> list[CheckRow]:

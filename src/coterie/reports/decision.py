@@ -29,7 +29,7 @@ LEAST_K = 3
 _MORE_PEOPLE = "Not proven: the sample is too small. Use a log of more people, or of a longer time."
 _TOLD = 3
 COLUMNS_SAY = (
-    "Before: the attack on the original log, under other names. After: the same people and searches in the release. "
+    "Before: the attack on the original log, under other names. After: the same people in the release. "
     "Of what was released: on that part alone. Control: someone who knows nothing of the person. Risk: "
     "(rate - control) / (1 - control), with its 95% interval; the threshold is about it."
 )

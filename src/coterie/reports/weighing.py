@@ -36,6 +36,7 @@ OUTCOMES: dict[Outcome, str] = {
 }
 """The worst first. Only the last two let a release be recommended."""
 _HARMLESS: tuple[Outcome, ...] = ("within", "does not apply")
+_SPACED = str.maketrans("._", "  ")
 _NO_NAMES = "No row carries a name."
 _NO_GROUPS = "Rows carry names, and no attack knows how to guess what else belongs to one."
 _NO_READER = "Concepts stand in place of queries, and no attack on this question reads concepts."
@@ -52,7 +53,8 @@ class Line:
     threshold: float
     attacker: str = ""
     measure: str = ""
-    rate: str = ""
+    attack: str = ""
+    """Its short name: the measure and the rate, as in "witness, one query"."""
     before: float | None = None
     before_control: float | None = None
     after: float | None = None
@@ -80,12 +82,6 @@ class Line:
         if self.outcome == "not proven":
             return f"not proven: {'1 person' if self.people == 1 else shown(self.people, '') + ' people'}"
         return self.reason or OUTCOMES[self.outcome]
-
-    @property
-    def attack(self) -> str:
-        """The name of the attack, as measures have it: "witness, one query"."""
-        rate = self.rate.removesuffix(".recall").replace(".", " ").replace("_", " ")
-        return f"{self.measure.replace('_', ' ')}, {rate}"
 
     @property
     def shown_risk(self) -> float | None:
@@ -195,7 +191,7 @@ def _weighed(release: ReleaseView, each: Weighed, threshold: float, shape: str) 
         threshold=threshold,
         attacker=in_words_of(SHAPES[shape], each.attacker),
         measure=each.measure,
-        rate=each.rate,
+        attack=in_words_of(SHAPES[shape], f"{each.measure}, {each.rate.removesuffix('.recall')}".translate(_SPACED)),
         before=score(before),
         before_control=score(f"{before}.control"),
         after=score(f"after.{each.rate}"),

@@ -1,4 +1,7 @@
-"""The first page: three risks against their thresholds, what is recommended, and what each edition leaves out."""
+"""The first page: three risks against their thresholds, what is recommended, and what each edition leaves out.
+
+Covers: reports/weighing.py
+"""
 
 import json
 from dataclasses import replace
@@ -18,6 +21,7 @@ from coterie.reports.about import About, Thresholds
 from coterie.reports.decision import FILL_IN, decide
 from coterie.reports.figures import Figures
 from coterie.reports.views import LogView, ReleaseView
+from coterie.reports.weighing import OUTCOMES
 
 FIGURES = Figures.collect()
 PASSED = Check(name="crowd", status="passed", detail="looked at", carries_promise=True)
@@ -124,6 +128,11 @@ def test_a_risk_is_above_within_or_not_proven(rate, outcome):
     assert ("a log of more people" in sheet.advice) == (outcome == "not proven")
     if outcome == "not proven":
         assert sheet.weighings[0].lines[0].verdict == f"not proven: {rate.get('people', 100)} people"
+
+
+def test_the_worst_outcome_comes_first_and_only_two_are_harmless():
+    assert list(OUTCOMES)[:2] == ["above", "not proven"]
+    assert list(OUTCOMES)[-2:] == ["within", "does not apply"]
 
 
 def test_under_a_lax_policy_ten_people_are_enough():

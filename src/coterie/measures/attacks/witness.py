@@ -13,7 +13,7 @@ Population: people of the original, up to 1,000 drawn by the seed; targets are a
 released that the release has of them. Control: a guess among all people of the original, 1 / people. `before`, `after`
 and `released` are explained in measures/rates.py.
 
-    own_search                 people with a search that is theirs alone: the witness saw just that one. Its targets are
+    own_query                 people with a search that is theirs alone: the witness saw just that one. Its targets are
                                the people themselves, those released of whom any search is there; no control
     after.one_query.alone      searches that one unit alone fits, and it is theirs: found for certain
     after.one_query.outsiders  searches of people who are not in the log (`--outsiders LOG`) that one unit alone fits:
@@ -61,7 +61,7 @@ weighed = (
     ),
     Weighed(
         risk="singling out",
-        rate="own_search",
+        rate="own_query",
         attacker="somebody who saw the search that one person alone typed finds that person for certain",
     ),
 )
@@ -101,11 +101,11 @@ figures = (
     Figure(
         section="attacks",
         order=31,
-        key="after.own_search",
+        key="after.own_query",
         title="People with a search that is theirs alone",
         reading="Whoever saw that search finds the person for certain, whatever else the person typed.",
-        before="before.own_search",
-        beside=(("of what was released", "released.own_search"),),
+        before="before.own_query",
+        beside=(("of what was released", "released.own_query"),),
     ),
     Figure(
         section="attacks",
@@ -219,8 +219,8 @@ def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
             rate = Rate.of(targets_of(hits, chance))
             yield from (rate.before if moment == "before" else rate.after)(kind, _UNIT)
             if kind == "one_query":
-                rate = Rate.of(_own_searches(hits))
-                yield from (rate.before if moment == "before" else rate.after)("own_search", "% of users")
+                rate = Rate.of(_own_queries(hits))
+                yield from (rate.before if moment == "before" else rate.after)("own_query", "% of users")
             yield from mean(f"{moment}.{kind}.alone", share_of(hits, only_one & pl.col("own")), _UNIT)
             yield Score(f"{moment}.{kind}.read", _read(hits, rows, typed), "queries")
             if others is not None:
@@ -239,7 +239,7 @@ def targets_of(hits: pl.DataFrame, chance: float) -> pl.DataFrame:
     return hits.select("n", person="subject", released="own", success=1 / pl.col("people"), control=pl.lit(chance))
 
 
-def _own_searches(hits: pl.DataFrame) -> pl.DataFrame:
+def _own_queries(hits: pl.DataFrame) -> pl.DataFrame:
     """Each person as a target: found by a search that nobody else has, which common ones do not hide."""
     alone = (pl.col("own") & (pl.col("people") == 1)).any()
     return hits.group_by(person="subject").agg(released=pl.col("own").any(), success=alone).with_columns(
