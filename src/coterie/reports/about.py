@@ -56,8 +56,8 @@ POLICIES: Mapping[str, Policy] = {
     ),
 }
 NO_CONFORMITY = (
-    "It is about re-identification itself, not about what is left of it beyond a control; a release within it conforms "
-    "to no law for that reason."
+    "Those who set it limit the rate itself; here it limits what is left of the rate without its control. Staying within "
+    "it does not by itself make a release lawful."
 )
 
 

@@ -24,16 +24,9 @@ from coterie.reports.views import ReleaseView
 Outcome = Literal[
     "above", "not proven", "measured in part", "not measured", "no rows", "not told", "within", "does not apply"
 ]
-OUTCOMES: dict[Outcome, str] = {
-    "above": "above the threshold",
-    "not proven": "not proven",
-    "measured in part": "not above, but not all attacks were tried",
-    "not measured": "not measured",
-    "no rows": "the release has no rows",
-    "not told": "not told in this edition",
-    "within": "not above the threshold",
-    "does not apply": "no attack on this risk applies",
-}
+OUTCOMES: tuple[Outcome, ...] = (
+    "above", "not proven", "measured in part", "not measured", "no rows", "not told", "within", "does not apply"
+)  # fmt: skip
 """The worst first. Only the last two let a release be recommended."""
 _HARMLESS: tuple[Outcome, ...] = ("within", "does not apply")
 _SPACED = str.maketrans("._", "  ")
@@ -41,7 +34,7 @@ _NO_NAMES = "No row carries a name."
 _NO_GROUPS = "Rows carry names, and no attack knows how to guess what else belongs to one."
 _NO_READER = "Concepts stand in place of queries, and no attack on this question reads concepts."
 _CONTROL_ALWAYS_RIGHT = "Its control always succeeds, so nothing is left to find."
-_KEPT_WHOLE = "not above, but no attack knows what is kept beside queries (attrs = keep)"
+_KEPT_WHOLE = "No attack knows what is kept beside queries (attrs = keep)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +74,7 @@ class Line:
         """The outcome in words."""
         if self.outcome == "not proven":
             return f"not proven: {'1 person' if self.people == 1 else shown(self.people, '') + ' people'}"
-        return self.reason or OUTCOMES[self.outcome]
+        return f"{self.outcome}: {self.reason}" if self.reason else self.outcome
 
     @property
     def shown_risk(self) -> float | None:
@@ -119,7 +112,7 @@ def _decisive(lines: Sequence[Line], enough: int) -> Line:
     One on fewer people than could show that a risk is within the threshold decides only if it is above, or if no other
     attack has enough people: a few people must not hide what many show.
     """
-    ordered = sorted(lines, key=lambda line: (list(OUTCOMES).index(line.outcome), -(line.above_control or 0.0)))
+    ordered = sorted(lines, key=lambda line: (OUTCOMES.index(line.outcome), -(line.above_control or 0.0)))
     applying = [line for line in ordered if line.outcome != "does not apply"]
     many = [line for line in applying if line.outcome == "above" or (line.people or 0) >= enough]
     first = (many or applying or ordered)[0]
@@ -157,7 +150,7 @@ def _without_attack(release: ReleaseView, risk: Risk, threshold: float, weighed:
     if any(promise.releases == "concepts" for promise in release.promises):  # an attack that cannot read proves nothing
         unknown = _NO_READER
     if unknown:
-        return Line(risk=risk, outcome="not measured", threshold=threshold, reason=f"not measured. {unknown}")
+        return Line(risk=risk, outcome="not measured", threshold=threshold, reason=unknown)
     return Line(risk=risk, outcome="does not apply", threshold=threshold, reason=reasons[0])
 
 

@@ -66,7 +66,7 @@ def test_where_thresholds_come_from():
     assert about.threshold("inference") == 3
     assert "1 in 3" in about.policy_says
     assert "Given by hand (--about): inference." in about.policy_says
-    assert "conforms to no law" in about.policy_says
+    assert "does not by itself make a release lawful" in about.policy_says
     every = About(thresholds=Thresholds(singling_out=1, linkability=1, inference=1))
     assert "1 in" not in every.policy_says
     assert with_policy(None, None) == About()
