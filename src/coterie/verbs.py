@@ -50,7 +50,7 @@ from coterie.writing.outputs import Target, write_and_list
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.released import as_described, bring_rows, file_checks, is_one_file, released_rows
 from coterie.writing.sidecar import prepare_steps, read_again, read_sidecar, reading_like
-from coterie.writing.spending import history_for, listing_in, spend_in
+from coterie.writing.spending import history_for, listing_in, spend_in, unlisted_in
 
 
 def _silent(_stage: str, _told: Told | None = None) -> None: ...
@@ -461,6 +461,8 @@ def write(
         promise=promise,
     )
     listing = as_release(release).listing if history == USUAL else listing_in(release, history)
+    if listing is not None and (lost := unlisted_in(listing)):
+        warn(lost)
     digest, warning = write_and_list(release, target, listing, force=force, progress=progress)
     if warning:
         warn(warning)

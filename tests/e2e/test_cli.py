@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from coterie import cli as cli_folder
-from coterie import verbs
+from coterie import jobs, verbs
 from coterie.core import registry
 from coterie.methods.microaggregate import Microaggregate
 from coterie.synth import write_aol
@@ -738,7 +738,7 @@ def _stopped_at(monkeypatch, module, name, call):
 
 
 def test_who_stops_one_of_several_releases_is_told_which_are_there(coterie, log, tmp_path, monkeypatch):
-    _stopped_at(monkeypatch, verbs, "write", 2)
+    _stopped_at(monkeypatch, jobs, "write_and_list", 2)
     out = str(tmp_path / "safe.{k}.tsv")
     said = coterie("anonymize", "suppress_rare", log, "-o", out, "--k", "2,5", "-q", code=128 + 15).err
     assert " ".join(said.split()) == (

@@ -76,7 +76,9 @@ def test_further_details_from_the_log_to_the_report(coterie, devices, tmp_path):
     assert "one_user_share" in coterie("measure", safe, "-O", devices, "--record", record, "one_user_share").out
     coterie("report", safe, "-O", devices, "--record", record, "-o", tmp_path / "report.html")
     refused = coterie("verify", safe, "-O", devices, "--details", "device=land", code=2)
-    assert "Read the original with the same ones" in refused.err
+    assert "that column is the country already" in refused.err, (
+        "details that are given are added to those of the sidecar"
+    )
 
 
 def test_details_where_they_cannot_be(coterie, devices, log, tmp_path):

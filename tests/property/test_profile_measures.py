@@ -138,7 +138,7 @@ def _published(log):
         release.record, subjects=subjects.with_columns(pl.lit(None, pl.UInt32).alias("group")).lazy(), rows=None
     )
     renamed = rows.with_columns(pl.col("user").replace(names)).sort("query", "user", "time", descending=True)
-    return replace(release, log=replace(release.log, frame=renamed.lazy()), record=record)
+    return replace(release, log=replace(release.log, shape=QUERIES, frame=renamed.lazy()), record=record)
 
 
 @settings(max_examples=20)

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import threading
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -147,6 +148,35 @@ def test_a_budget_in_the_history_is_enforced_by_both_doors(folder):
     coterie.anonymize(coterie.read(log), "private_counts", **PRIVATE)
 
 
+def test_a_budget_holds_under_another_name_before_anything_was_spent(folder):
+    log, book = folder / "python" / "log.tsv", folder / "book.json"
+    assert run("ledger", "budget", "0.5,1e-4", log, "--history", book).exit_code == 0
+    with pytest.raises(ParameterError, match=r"epsilon of 0\.5 in all, 0 spent"):
+        coterie.anonymize(coterie.read(log), "private_counts", history=book, log_name="other", **PRIVATE)
+
+
+def test_what_shares_a_name_or_its_bytes_is_one_log_over_any_number_of_steps(folder):
+    """The same name with other bytes, and these bytes under another name: a chain of three, and one budget."""
+    log, book = folder / "python" / "log.tsv", folder / "book.json"
+    assert run("ledger", "budget", "2.5,1e-4", log, "--history", book).exit_code == 0
+    again = {"columns": {"user": "user", "query": "query", "time": "time"}}
+    coterie.anonymize(coterie.read(log), "private_counts", history=book, **PRIVATE)
+    coterie.anonymize(coterie.read(log, **again), "private_counts", history=book, **PRIVATE)
+    with pytest.raises(ParameterError, match="2 spent in 2 runs"):
+        coterie.anonymize(coterie.read(log, **again), "private_counts", history=book, log_name="B", **PRIVATE)
+    with pytest.raises(ParameterError, match="2 spent in 2 runs"):
+        coterie.anonymize(coterie.read(log), "private_counts", history=book, log_name="C", **PRIVATE)
+
+
+def test_a_release_that_the_list_lacks_is_named(folder, monkeypatch):
+    release = coterie.anonymize(coterie.read(folder / "python" / "log.tsv"), "suppress_rare", k=3, seed=1)
+    full = OSError(28, "No space left on device")
+    monkeypatch.setattr("coterie.writing.history.put_in_place", Mock(side_effect=full))
+    with pytest.raises(InputError, match=r"safe\.tsv is written, and the list of releases lacks it"):
+        coterie.write(release, folder / "safe.tsv")
+    assert (folder / "safe.tsv").exists()
+
+
 def test_a_budget_is_that_of_one_log_and_outlives_what_is_listed_later(folder):
     log, book = folder / "python" / "log.tsv", folder / "book.json"
     assert run("ledger", "budget", "1,1e-4", log, "--history", book).exit_code == 0
@@ -243,9 +273,9 @@ def test_a_list_that_cannot_be_written_is_said_before_anything_is_drawn_or_writt
     with pytest.raises(InputError, match="could not be written"):
         coterie.anonymize(log, "private_counts", **PRIVATE)
     monkeypatch.setattr("os.access", lambda *_: False)
-    with pytest.raises(InputError, match=r"nothing can be written to .*history=None"):
-        coterie.write(release, folder / "safe.tsv")
     assert sorted(path.name for path in folder.iterdir()) == ["command", "list.json", "python"]
+    with pytest.warns(UserWarning, match=r"this release is not listed .*history=PATH"):
+        coterie.write(release, folder / "safe.tsv")
     assert [path.name for path in (folder / "python").iterdir()] == ["log.tsv"]
 
 

@@ -78,7 +78,7 @@ def _sentence(budget: Allowance, entries: Sequence[Spent]) -> str:
 
 @ledger.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("budget", metavar="EPS,DELTA")
-@click.argument("log")
+@click.argument("log", type=opt.PLACE)
 @opt.history[0]
 @opt.history[1]
 def budget(budget: str, log: str, history: str | None, log_name: str | None) -> None:

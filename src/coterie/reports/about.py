@@ -56,8 +56,8 @@ POLICIES: Mapping[str, Policy] = {
     ),
 }
 NO_CONFORMITY = (
-    "Those who set it limit the rate itself; here it limits what is left of the rate without its control. Staying within "
-    "it does not by itself make a release lawful."
+    "Those who set it limit the rate itself; here it limits what is left of the rate without its control. Staying "
+    "within it does not by itself make a release lawful."
 )
 
 

@@ -153,17 +153,22 @@ class History:
         return os.access(self.path.parent, os.W_OK | os.X_OK)
 
     @property
+    def unlisted(self) -> str:
+        """That releases are not listed, because nobody said where and nothing can be written beside the log."""
+        if not self.beside or self._can_be_written:
+            return ""
+        return (
+            f"Nothing can be written to the folder of the log, so this release is not listed in {self.path.name}, "
+            f"and a second one brings no warning. Give another file with --history FILE (in Python: history=PATH)."
+        )
+
+    @property
     def notice(self) -> str:
         """What its owner is told once, where nobody said where it is: that it comes to be, or cannot; else nothing."""
-        if self.beside and not self._can_be_written:
-            return (
-                f"Nothing can be written to the folder of the log, so this release is not listed in {self.path.name}, "
-                f"and a second one brings no warning. Give another file with --history FILE."
-            )
-        if self.beside and not self.path.exists():
-            said = f"{self.path.name}, beside the log, is the list of its releases."
-            return f"{said} Keep it private, or say --history none."
-        return ""
+        if self.unlisted or not self.beside or self.path.exists():
+            return self.unlisted
+        said = f"{self.path.name}, beside the log, is the list of its releases."
+        return f"{said} Keep it private, or say --history none."
 
     @property
     def _elsewhere(self) -> str:
@@ -172,7 +177,9 @@ class History:
 
     def listing(self, log: Log) -> Listing:
         """Where releases of a log are listed."""
-        return Listing(path=self.path.absolute(), log_name=self.log_name, digest=log.digest, beside=self.beside)
+        return Listing(
+            path=self.path.absolute(), log_name=self.log_name, digest=log.digest, beside=self.beside and not self.needed
+        )
 
     def read(self) -> HistoryFile:
         """What is in the file; nothing where there is no file yet."""
@@ -231,15 +238,17 @@ class History:
             if not any((each.log, each.rows) == (entry.log, entry.rows) for each in listed.releases):
                 self._write(structs.replace(listed, releases=(*listed.releases, entry)))
 
-    def spend(self, new: Sequence[Spent], allowance: Allowance | None) -> None:
+    def spend(self, new: Sequence[Spent], allowance: Allowance | None, files: str = "") -> None:
         """List what is about to be spent, before it is; refuse what the allowance, or a budget in it, forbids.
 
-        The file is read and written under one lock, so that no other run spends in between.
+        The file is read and written under one lock, so that no other run spends in between. `files` is the digest of
+        the log's files, by which a budget is known under another name.
         """
         with one_at_a_time(self.path.parent):
             listed = self.read()
-            before = self.spent_before(listed, new[0].input_digest)
-            names = {self.log_name, *(entry.log for entry in before)}
+            known = [each.log for each in listed.budgets if files and each.files == files]
+            before = self.spent_before(listed, new[0].input_digest, known)
+            names = {self.log_name, *known, *(entry.log for entry in before)}
             kept = [each for each in listed.budgets if each.log in names]
             for allowed in kept if allowance is None else [*kept, allowance]:
                 allowed.refuse(before, new)
@@ -257,9 +266,16 @@ class History:
         """The budget of this log that is kept; None where there is none."""
         return next((each for each in self.read().budgets if each.log == self.log_name), None)
 
-    def spent_before(self, listed: HistoryFile, digest: str = "") -> list[Spent]:
-        """What was spent of this log, which is known by its name or by its bytes."""
-        return [entry for entry in listed.spent if entry.log == self.log_name or entry.input_digest == digest]
+    def spent_before(self, listed: HistoryFile, digest: str = "", also: Sequence[str] = ()) -> list[Spent]:
+        """What was spent of this log, which is known by its name, by its bytes, and by what shares either with it."""
+        names, digests, found = {self.log_name, *also}, {digest}, list[Spent]()
+        while True:
+            more = [entry for entry in listed.spent if entry.log in names or entry.input_digest in digests]
+            if len(more) == len(found):
+                return found
+            found = more
+            names |= {entry.log for entry in found}
+            digests |= {entry.input_digest for entry in found}
 
     def _write(self, file: HistoryFile) -> None:
         """Replace the file; afterwards it is on the disk, whatever happens to the machine."""

@@ -47,6 +47,8 @@ class Allowance(Declared, frozen=True, kw_only=True):
     delta: float
     log: str = ""
     """The name of the log, where the file keeps it."""
+    files: str = ""
+    """The digest of its files, so that another name is no other log."""
 
     @classmethod
     def read(cls, text: str) -> Allowance:

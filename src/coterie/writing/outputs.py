@@ -12,7 +12,7 @@ from coterie.core.log import Listing, Release
 from coterie.core.place import place_of
 from coterie.core.progress import Progress, Told
 from coterie.core.shapes import Shape
-from coterie.errors import ParameterError
+from coterie.errors import CoterieError, InputError, ParameterError
 from coterie.writing.elsewhere import refuse_place_to_write, write_elsewhere
 from coterie.writing.files import STDOUT, kind_of, refuse_kind, refuse_targets, write_release
 from coterie.writing.history import History
@@ -155,5 +155,8 @@ def write_and_list(
     else:
         digest = write_release(told, target.path, **given, progress=progress)
     if book is not None:
-        book.add(release, digest_of_log, digest)
+        try:
+            book.add(release, digest_of_log, digest)
+        except CoterieError as error:
+            raise InputError(f"{target.label} is written, and the list of releases lacks it. {error}") from None
     return digest, warning

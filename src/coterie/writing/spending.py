@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import structs
+
 from coterie.core import registry
 from coterie.core.files import home_of
 from coterie.core.log import Listing, Log, Release, digest_of, sha256_of
@@ -43,6 +45,11 @@ def listing_in(release: Release, given: str | Path | None) -> Listing | None:
         return None
     digest = former.digest if former is not None else made.run["input_digest"] if made is not None else ""
     return Listing(path=book.path, log_name=book.log_name, digest=digest or release.log.digest, beside=book.beside)
+
+
+def unlisted_in(listing: Listing) -> str:
+    """That a release will not be listed, where nothing can be written beside its log; empty where it will be."""
+    return History(path=listing.path, log_name=listing.log_name, beside=listing.beside).unlisted
 
 
 def spend(
@@ -91,6 +98,7 @@ def spend(
             for name, cost in costs
         ],
         budget,
+        digest_of(log.file_digests) if log.sources else "",
     )
 
 
@@ -141,4 +149,5 @@ def keep_budget(
     if book is None:
         raise ParameterError("A budget is kept in the history of the log. Leave out --history none.")
     book.refuse(files)
-    book.allow(budget)
+    read = [path for path in files if path.is_file() and path.stat().st_size]
+    book.allow(structs.replace(budget, files=digest_of(sha256_of(read)) if read else ""))

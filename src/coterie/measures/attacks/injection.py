@@ -36,7 +36,7 @@ import polars as pl
 
 from coterie.core import randomness, registry
 from coterie.core.log import Log
-from coterie.core.plan import Draft, learn
+from coterie.core.plan import Draft, learn, spends
 from coterie.core.run import Run
 from coterie.core.scores import Figure, Finding, Score
 from coterie.engines.local import Local
@@ -114,6 +114,8 @@ class _Trial:
         """Make the method again from the parameters of the release, and draw users."""
         comparison.refuse_without_rows()
         method = _method(comparison)
+        if spends(method) is not None and not comparison.log.synthetic:
+            raise NotApplicableError("It makes the method again, and that would spend of the people in this log.")
         k = getattr(method, "k", None)
         if k is None:
             raise NotApplicableError("The method has no k, so there is no number of accounts that would be enough.")

@@ -29,11 +29,11 @@ one of them at random. Other queries of that user which stand there are learnt:
     share       the same as a part of the user's other queries, mean over users who have any
     .chance     the same for somebody who saw nothing and reads what stands under a name drawn at random
 
-They choose the query with the release in hand, so these figures have no targets drawn from the original, and no decision
-weighs them: it weighs `one_query` and `own_query`. `before` is the same on the original, under other names, where each person is under one name.
-A user of whom nothing is released loses nothing. Rows without names are not linked to anything, so nothing further is
-read. Methods that release rare queries (`affinity`) are open to it unless users are dropped: `users = session` leaves
-what was asked within half an hour, `users = pseudonym` everything that is released.
+They choose the query with the release in hand, so these figures have no targets drawn from the original, and no
+decision weighs them: it weighs `one_query` and `own_query`. `before` is the same on the original, under other names,
+where each person is under one name. A user of whom nothing is released loses nothing. Rows without names are not linked
+to anything, so nothing further is read. Methods that release rare queries (`affinity`) are open to it unless users are
+dropped: `users = session` leaves what was asked within half an hour, `users = pseudonym` everything that is released.
 """
 
 from __future__ import annotations
