@@ -41,12 +41,12 @@ def similarity(query, past, alpha=0.6):
 
 
 def simattack(known, targets):
-    """Number of guesses and sum of successes.
+    """For each target about which there is a guess, its place and how right it is for each of the users behind it.
 
     known: user -> keyword sets. targets: (keyword sets, users behind it, number of names that look like it).
     """
-    guesses, successes = 0, 0.0
-    for queries, owners, names in targets:
+    guesses = {}
+    for place, (queries, owners, names) in enumerate(targets):
         votes = Counter()
         for query in queries:
             fits = {user: similarity(query, past) for user, past in known.items() if past}
@@ -57,9 +57,8 @@ def simattack(known, targets):
         if votes:
             rounded = {user: round(vote, 9) for user, vote in votes.items()}
             best = [user for user in rounded if rounded[user] == max(rounded.values())]
-            guesses += 1
-            successes += sum(user in owners for user in best) / len(best) / names
-    return guesses, successes
+            guesses[place] = {user: (user in best) / len(best) / names for user in owners}
+    return guesses
 
 
 def profile_targets(ends, names):
