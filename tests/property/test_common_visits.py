@@ -86,22 +86,24 @@ def test_visits_are_those_of_the_step(rows, minutes):
 @given(visits(), st.integers(2, 9), st.randoms())
 def test_order_and_blocks_do_not_matter(rows, blocks, random):
     log = log_of(rows)
-    expected = coterie.anonymize(log, CommonVisits(k=2), seed=1).to_polars()
-    assert coterie.anonymize(log, CommonVisits(k=2), seed=1, blocks=blocks).to_polars().equals(expected)
+    expected = verbs.anonymize_prepared(log, CommonVisits(k=2), seed=1).to_polars()
+    assert verbs.anonymize_prepared(log, CommonVisits(k=2), seed=1, blocks=blocks).to_polars().equals(expected)
     shuffled = log_of(in_another_order(rows, random))
-    assert coterie.anonymize(shuffled, CommonVisits(k=2), seed=1).to_polars().equals(expected)
+    assert verbs.anonymize_prepared(shuffled, CommonVisits(k=2), seed=1).to_polars().equals(expected)
     rows_elsewhere = log.frame.collect().sample(fraction=1, shuffle=True, seed=1)
     shuffled = replace(log, frame=rows_elsewhere.lazy())
-    assert coterie.anonymize(shuffled, CommonVisits(k=2), seed=1).to_polars().equals(expected), "lines have numbers"
+    assert verbs.anonymize_prepared(shuffled, CommonVisits(k=2), seed=1).to_polars().equals(expected), (
+        "lines have numbers"
+    )
 
 
 def test_three_in_line_order_are_not_five():
     """Five ask for /a and /b within one second, three of them for /a first."""
     time = datetime(2020, 1, 1)
     rows = [(f"v{n}", time, path) for n in range(5) for path in (("/a", "/b") if n < 3 else ("/b", "/a"))]
-    kinds = Counter(kind for _, kind, _ in released(coterie.anonymize(log_of(rows), CommonVisits(k=5), seed=1)))
+    kinds = Counter(kind for _, kind, _ in released(verbs.anonymize_prepared(log_of(rows), CommonVisits(k=5), seed=1)))
     assert kinds == {("/a",): 5, ("/b",): 5}
-    kinds = Counter(kind for _, kind, _ in released(coterie.anonymize(log_of(rows), CommonVisits(k=3), seed=1)))
+    kinds = Counter(kind for _, kind, _ in released(verbs.anonymize_prepared(log_of(rows), CommonVisits(k=3), seed=1)))
     assert kinds[("/a", "/b")] == 3
 
 
@@ -111,7 +113,7 @@ def test_where_lines_have_no_order_pages_of_one_second_are_visits_of_their_own(r
     log = coterie.prepare(log_of(rows), ["sessions"] if sessions else "none")
     engine = Scattered(1)
     there = replace(log, frame=engine.keep(log.frame), engine=engine)
-    release = coterie.anonymize(there, CommonVisits(k=k, paths=paths), seed=1)
+    release = verbs.anonymize_prepared(there, CommonVisits(k=k, paths=paths), seed=1)
     expected = reference.common_visits(rows, k, prefixes=paths == "prefix", in_lines=False)
     assert released(release) == expected
     assert coterie.verify(release, log).exit_code == 0, "on one machine, too"
