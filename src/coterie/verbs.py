@@ -461,11 +461,9 @@ def write(
         promise=promise,
     )
     listing = as_release(release).listing if history == USUAL else listing_in(release, history)
-    if listing is not None and (lost := unlisted_in(listing)):
-        warn(lost)
     digest, warning = write_and_list(release, target, listing, force=force, progress=progress)
-    if warning:
-        warn(warning)
+    for text in filter(None, (unlisted_in(listing), warning)):
+        warn(text)
     return digest
 
 

@@ -47,8 +47,10 @@ def listing_in(release: Release, given: str | Path | None) -> Listing | None:
     return Listing(path=book.path, log_name=book.log_name, digest=digest or release.log.digest, beside=book.beside)
 
 
-def unlisted_in(listing: Listing) -> str:
+def unlisted_in(listing: Listing | None) -> str:
     """That a release will not be listed, where nothing can be written beside its log; empty where it will be."""
+    if listing is None:
+        return ""
     return History(path=listing.path, log_name=listing.log_name, beside=listing.beside).unlisted
 
 
