@@ -55,7 +55,7 @@ def _walk(page, tmp_path, method="suppress rare", k="3"):
     page.click("a:has-text('Compare')")
     page.fill("#most", "20")
     page.click("button:text-is('Compare')")
-    assert page.locator("circle.point").count() >= 1
+    page.wait_for_selector("circle.point", state="attached")
     assert page.locator("line.limit").count() == 1
     page.click("text=Decide about 1")
     tmp_path.mkdir(exist_ok=True)
@@ -142,6 +142,7 @@ def test_every_step_on_a_table_of_which_one_column_was_named_by_menu(page, studi
     (tmp_path / "shop.csv").write_text("Wer,Suchbegriff,Position\n" + "\n".join(rows) + "\n")
     _open(page, studio, tmp_path / "shop.csv")
     page.wait_for_selector("text=Columns were guessed")
+    page.reload()  # the note may come before the menus, while the page still fills itself
     assert page.input_value("#column-query") == "Suchbegriff"
     page.select_option("#column-user", "Wer")
     page.click("text=Read again")
