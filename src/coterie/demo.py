@@ -28,13 +28,15 @@ MEASURES = (
     "linkage",
     "simattack",
     "witness",
+    "two_words",
+    "relink",
     "attribution",
     "release_share",
     "information_loss",
     "frequency",
     "semantic_remain",
 )
-"""What the report compares by: enough to see meaning kept against what a person's rows add, and quick."""
+"""What the report compares by: all attacks that a decision weighs, and meaning that is kept."""
 _MARK = ".made-by-coterie-demo"
 
 

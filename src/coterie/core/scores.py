@@ -116,6 +116,8 @@ class Weighed:
     """What the rate is compared with: "what is known of another person". Empty: nothing was measured, and it is 0."""
     bound: str = ""
     """The score of what a promise bounds the rate by, which is shown and decides nothing."""
+    shape: str = ""
+    """The name of the shape it is about, where it has no meaning for logs of another one."""
     names: str = ""
     """A score that is 0 where the release has no names, so that there is nothing that such an attack could find."""
     measure: str = ""

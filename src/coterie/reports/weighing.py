@@ -94,7 +94,7 @@ def line_of(release: ReleaseView, risk: Risk, about: About, shape: str) -> Line:
         return Line(risk=risk, outcome="no rows", threshold=threshold)
     if release.withheld:
         return Line(risk=risk, outcome="not told", threshold=threshold)
-    weighed = [each for each in measures.weighed() if each.risk == risk]
+    weighed = [each for each in measures.weighed() if each.risk == risk and each.shape in ("", shape)]
     measured = [each for each in weighed if _was_measured(release, each)]
     if not measured:
         return _without_attack(release, risk, threshold, weighed)

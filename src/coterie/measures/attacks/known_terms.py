@@ -78,6 +78,7 @@ figures = (
 weighed = (
     Weighed(
         risk="singling out",
+        shape="TERMS",
         rate="ten_terms",
         attacker="somebody who knows ten terms of a document finds its name",
         control="a name of the release at random",

@@ -71,6 +71,7 @@ figures = (
 weighed = (
     Weighed(
         risk="singling out",
+        shape="VISITS",
         rate="guessed",
         attacker="somebody who knows two pages of a visitor and the day picks one of the names that fit, and is right",
         control="a name of the release at random",

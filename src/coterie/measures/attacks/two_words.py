@@ -39,6 +39,7 @@ needs = frozenset({"record", "text"})
 weighed = (
     Weighed(
         risk="singling out",
+        shape="QUERIES",
         rate="found",
         attacker="somebody who knows two words of a search guesses who typed it among the people whose rows have both",
         control="a guess among all people of the log",
