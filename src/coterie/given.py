@@ -13,6 +13,7 @@ from coterie.core.log import Log, Release, Step
 from coterie.core.plan import Facts, Method
 from coterie.core.shapes import QUERIES
 from coterie.errors import CoterieError, InputError, ParameterError
+from coterie.reading.reading import Reading
 from coterie.steps import DEFAULT, PrepareStep, StepLike, prepare, steps_of
 from coterie.writing.history import USUAL
 
@@ -100,7 +101,7 @@ def prepared_for(log: Log, method: Method, steps: str | Iterable[StepLike]) -> L
     return log if log.steps else prepare(log, default_steps([method], steps_of(DEFAULT)))
 
 
-def synthetic(text: str, options: formats.Options) -> Log:
+def synthetic(text: str, options: Reading) -> Log:
     """A log from `synth:users=1000,seed=7` or `synth:users=1000,seed=7,kind=people`."""
     from coterie import synth
 

@@ -35,11 +35,8 @@ def show(log: str, history: str | None, log_name: str | None, as_json: bool, **o
     from coterie.writing.ledger import total
     from coterie.writing.spending import budget_of, spent_of
 
-    given = {
-        name: value for name, value in opt.reading_of(options).items() if name not in ("format", "allow_bad", "sql")
-    }
     files = formats.expand([log], folders=True)
-    entries, budget = spent_of(files, history, log_name, formats.Options(**given)), budget_of(files, history, log_name)
+    entries, budget = spent_of(files, history, log_name, opt.reading_of(options)), budget_of(files, history, log_name)
     epsilon, delta = total(entries)
     if as_json:
         numbers: list[tuple[str, float, str]] = [

@@ -33,14 +33,14 @@ What this package exports helps to write one; `excite.py` is the smallest exampl
 """
 
 from coterie.core.files import expand
-from coterie.formats._options import Options, details_of, takes_of
 from coterie.formats._read import format_of, read, read_release, released_kind, table_log
 from coterie.formats._searches import search_log, search_params
 from coterie.formats._source import Loaded, Source, blank_to_null, fields, reason, split_tabs, sureness
+from coterie.reading.reading import Reading, details_of, takes_of
 
 __all__ = [
     "Loaded",
-    "Options",
+    "Reading",
     "Source",
     "blank_to_null",
     "details_of",

@@ -23,10 +23,10 @@ from coterie.core.shapes import NORMAL, QUERIES, Shape
 from coterie.errors import CoterieError, InputError, NoRowsError
 from coterie.formats import documents, table, ubi
 from coterie.formats._guess import nearly_unique
-from coterie.formats._options import Options
 from coterie.formats._searches import search_log
 from coterie.formats._source import Loaded, Source, full_disk
 from coterie.formats._values import without_apostrophe
+from coterie.reading.reading import Reading
 from coterie.text.spelling import is_normal
 
 _LOGGER = logging.getLogger("coterie")
@@ -63,29 +63,25 @@ class Parsed(NamedTuple):
 
 def read(
     patterns: Sequence[str | Path],
+    options: Reading | None = None,
     *,
-    format: str | None = None,
-    options: Options | None = None,
-    allow_bad: bool = False,
-    session: Any = None,
-    parts: int | None = None,
     progress: Progress | None = None,
 ) -> Log:
     """A log from files, globs or standard input (`-`); with the session of a cluster, its nodes read them.
 
     `progress` hears which share of the bytes is read.
     """
-    options = options or Options()
-    if session is not None:
+    options = options or Reading()
+    if options.session is not None:
         from coterie.formats._elsewhere import read_on_spark
 
-        return read_on_spark(patterns, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
+        return read_on_spark(patterns, options)
     paths = expand(patterns, folders=True)
-    source, name = _source_of(paths, format, options, progress)
+    source, name = _source_of(paths, options, progress)
     options.refuse_unused(name, source.label)
     module = registry.complete("formats", name, registry.module("formats", name))
     parsed = _settle(module, name, source, options)
-    notes = _judge(parsed, module.expected, name, source, allow_bad)
+    notes = _judge(parsed, module.expected, name, source, options.allow_bad)
     source.forget_unpacked()
     # Where no line is bad, later passes need not parse the columns that could make one bad.
     good = parsed.frame.filter(pl.col("bad").is_null()) if parsed.bad else parsed.frame
@@ -100,7 +96,7 @@ def read(
         resources=(source.folder,),
         sources=source.given,
         home=None if (home := home_of(paths)) is None else home.absolute(),
-        reading=replace(options, columns=parsed.loaded.columns or options.columns).said(parsed.loaded.settings),
+        reading=replace(options, columns=parsed.loaded.columns or options.columns).digested(parsed.loaded.settings),
         settings=settings_of(parsed.loaded, options),
         guessed=parsed.loaded.guessed,
         warnings=people.warnings,
@@ -109,20 +105,18 @@ def read(
     return log if options.query_param is None else search_log(log, options.query_param)
 
 
-def format_of(path: Path, options: Options | None = None) -> str:
+def format_of(path: Path, options: Reading | None = None) -> str:
     """The name of the format of a file, as `read` finds it."""
-    return _source_of([path], None, options or Options())[1]
+    return _source_of([path], replace(options or Reading(), format=None))[1]
 
 
-def _source_of(
-    paths: Sequence[Path], format: str | None, options: Options, progress: Progress | None = None
-) -> tuple[Source, str]:
+def _source_of(paths: Sequence[Path], options: Reading, progress: Progress | None = None) -> tuple[Source, str]:
     """The input, and the name of its format: some are known by their files, most by their first lines."""
     if len(paths) == 1 and paths[0].is_dir() and (parts := listed_parts(paths[0])):
         refuse_other_parts(paths[0], parts)
         source = Source.of_parts(paths[0], [part.name for part in parts])
-        return source, _known_format(source, format, options, {})
-    sure: dict[str, float] = {}
+        return source, _known_format(source, options, {})
+    sure, format = dict[str, float](), options.format
     if format is None and STDIN not in map(str, paths):
         sure = {name: _sureness_by_files(name, paths) for name in registry.names("formats")}
     surest = max(sure, key=sure.__getitem__, default="")
@@ -138,10 +132,10 @@ def _source_of(
         )
     refuse_folders(paths)
     source = Source(paths, progress=progress)
-    return source, _known_format(source, format, options, sure)
+    return source, _known_format(source, options, sure)
 
 
-def _known_format(source: Source, format: str | None, options: Options, sure: Mapping[str, float]) -> str:
+def _known_format(source: Source, options: Reading, sure: Mapping[str, float]) -> str:
     """The format of lines, which somebody said, or which they show."""
     first = source.head()
     # One such byte may be part of a value; in UTF-16 nearly every other one is zero. Documents may be written so.
@@ -154,7 +148,7 @@ def _known_format(source: Source, format: str | None, options: Options, sure: Ma
     if not first:
         verb = "is" if len(source.names) == 1 else "are"
         raise NoRowsError(f"{source.label} {verb} empty: there is no log to read.")
-    return format or _sniff(source, options, sure)
+    return options.format or _sniff(source, options, sure)
 
 
 def _refuse_logs(lines: list[str], paths: Sequence[Path], format: str) -> None:
@@ -197,7 +191,7 @@ def read_release(
     source = Source.of_parts(path, [part.name for part in parts]) if parts else Source(expand([path]))
     source.progress = progress
     if shape.of_log is QUERIES and not parts and _released_kind(source.head()) == "ubi":
-        parsed = _settle(ubi, "ubi", source, Options(shape=shape))
+        parsed = _settle(ubi, "ubi", source, Reading(shape=shape))
         source.forget_unpacked()
         rows = parsed.frame.sort("row").drop("row", NORMAL, strict=False)
         return rows, shape, list(shape.released), (source.folder,)
@@ -205,7 +199,7 @@ def read_release(
     if not source.head():
         schema = {name: shape.schema[name] for name in shape.released}
         return pl.LazyFrame(schema=schema | {"bad": pl.String}), shape, [], ()
-    parsed = _settle(table, "table", source, Options(shape=shape))
+    parsed = _settle(table, "table", source, Reading(shape=shape))
     source.forget_unpacked()
     frame = parsed.frame.drop("row", NORMAL, strict=False)
     if csv_safe:
@@ -213,13 +207,13 @@ def read_release(
     return frame, parsed.loaded.shape, names, (source.folder,)
 
 
-def table_log(data: Any, options: Options | None = None) -> Log:
+def table_log(data: Any, options: Reading | None = None) -> Log:
     """A log from a polars, pandas or Arrow table; a table of texts becomes vectors of terms."""
     if type(data).__module__.startswith("pyspark.sql"):
         from coterie.formats._elsewhere import spark_log
 
-        return spark_log(data, options or Options())
-    given, options, scratch = _as_polars(data), options or Options(), Scratch()
+        return spark_log(data, options or Reading())
+    given, options, scratch = _as_polars(data), options or Reading(), Scratch()
     of_texts = documents.is_table_of_texts(given.columns, options)
     options.refuse_unused("documents" if of_texts else "table", "The table")
     loaded = documents.from_frame(given, options, scratch.path) if of_texts else table.from_frame(given, options)
@@ -250,7 +244,7 @@ def table_log(data: Any, options: Options | None = None) -> Log:
     )
 
 
-def settings_of(loaded: Loaded, options: Options) -> dict[str, int | str | Mapping[str, str] | tuple[str, ...]]:
+def settings_of(loaded: Loaded, options: Reading) -> dict[str, int | str | Mapping[str, str] | tuple[str, ...]]:
     """What the rows depend on, and everybody may know."""
     said: dict[str, Any] = {"columns": dict(loaded.columns), "details": options.named_details}
     said |= {"user_field": options.user_field, "date": options.date, "counted": loaded.counted}
@@ -283,7 +277,7 @@ class People(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def _people(frame: pl.LazyFrame, loaded: Loaded, options: Options, label: str) -> People:
+def _people(frame: pl.LazyFrame, loaded: Loaded, options: Reading, label: str) -> People:
     """Notes and warnings about whom k counts; raises where a column was guessed that names rows rather than people.
 
     Things that have owners are no people, and their names are not read.
@@ -300,7 +294,7 @@ def _people(frame: pl.LazyFrame, loaded: Loaded, options: Options, label: str) -
 
 
 def who_is_counted(
-    rows: int, different: int, alike: tuple[str, ...], loaded: Loaded, options: Options, label: str
+    rows: int, different: int, alike: tuple[str, ...], loaded: Loaded, options: Reading, label: str
 ) -> People:
     """What is to be said of so many different names in so many rows; raises where a guessed column names no people."""
     shape = loaded.shape
@@ -354,7 +348,7 @@ def _as_polars(data: Any) -> pl.DataFrame:
     raise InputError(f"A log is made from a polars, pandas or Arrow table, not from {type(data).__name__}.")
 
 
-def _sniff(source: Source, options: Options, by_files: Mapping[str, float]) -> str:
+def _sniff(source: Source, options: Reading, by_files: Mapping[str, float]) -> str:
     if options.columns or options.details:
         return "documents" if "text" in options.columns else "table"
     head = source.head()
@@ -411,7 +405,7 @@ def _sureness(name: str, given: Sequence[Any], hook: str = "sniff") -> float:
     return 0.0
 
 
-def _settle(module: ModuleType, name: str, source: Source, options: Options) -> Parsed:
+def _settle(module: ModuleType, name: str, source: Source, options: Reading) -> Parsed:
     """Parsed rows that can be read several times.
 
     The fast way gives up where the bytes are not as they should be, for instance not valid text;

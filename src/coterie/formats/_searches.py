@@ -26,17 +26,16 @@ from coterie.core.log import Log
 from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.scratch import Scratch
 from coterie.core.shapes import QUERIES, VISITS
-from coterie.errors import InputError, ParameterError
+from coterie.errors import InputError
+from coterie.reading.reading import names_of
 
 AUTO, REFERRER = "auto", "referrer"
 CLEAR = ("q", "query", "search", "searchterm", "search_term", "search_query", "searchword", "keyword", "keywords", "kw",
          "term", "terms")  # fmt: skip
 VAGUE = ("s", "p", "text", "w", "k", "word", "words", "find", "phrase")
 """Names that hold other things on many sites; they count where some values have several words."""
-_NAME = re.compile(r"[^\s,=&;?#\"]{1,100}")
 _PAGING = ("page", "paged", "pg", "p", "pn", "pageno", "page_no", "pagenum", "page_num", "pagenumber", "page_number",
            "start", "offset", "from", "first", "skip")  # fmt: skip
-_MOST_NAMES = 10
 _PAUSE = timedelta(minutes=30)
 _COUNTRY = r"(?:\.[a-z]{2,3}){1,2}"
 _OF_ENGINE = (
@@ -59,17 +58,6 @@ _VISITOR = (
     "twice, so fewer than k people may stand behind k users"
 )
 _FEW = 100_000  # requests that are kept in memory
-
-
-def names_of(text: str) -> tuple[str, ...]:
-    """The names that `--query-param` was given."""
-    names = tuple(text.split(","))
-    if len(names) > _MOST_NAMES or not all(_NAME.fullmatch(name) for name in names):
-        raise ParameterError(
-            f"--query-param takes up to {_MOST_NAMES} names of parameters of addresses, separated by commas and "
-            f"without spaces, such as q or q,search; or auto, or referrer."
-        )
-    return names
 
 
 def search_log(log: Log, text: str) -> Log:

@@ -16,6 +16,7 @@ import polars as pl
 
 from coterie import taxonomies
 from coterie.core.shapes import TERMS
+from coterie.reading.reading import Reading
 from coterie.taxonomies.lexicon import Lexicon
 from coterie.text.language import ENGLISH, language
 from coterie.text.words import pieces
@@ -24,7 +25,6 @@ LEAST_KNOWN = 0.5
 """The share of known words (nouns of WordNet, stop words) below which a text looks like another language: 2 of 5,737
 English abstracts are below it (their mean is 0.82), sentences in six other languages had 0.07 to 0.41."""
 _TELLING = 10  # words without which nothing can be said about a language
-NOUNS, ALL = "nouns", "all"
 """Which words are terms."""
 _LETTERS = 1 << 23  # of texts whose words are counted at once
 _DOCUMENTS = 20_000
@@ -35,8 +35,9 @@ _COLUMNS = tuple(_SCHEMA)
 class Vectors:
     """Collects documents; their vectors go to files, so that memory does not grow with the texts."""
 
-    def __init__(self, folder: Path, terms: int, min_length: int, words: str = NOUNS) -> None:
-        self._folder, self._terms, self._min_length, self._all = folder, terms, min_length, words == ALL
+    def __init__(self, folder: Path, reading: Reading) -> None:
+        terms, min_length, words = reading.terms or 100, reading.min_length or 3, reading.words or "nouns"
+        self._folder, self._terms, self._min_length, self._all = folder, terms, min_length, words == "all"
         self.settings: dict[str, int | str] = {"terms": terms, "min_length": min_length, "words": words}
         self._names: set[str] = set()
         self._texts: set[bytes] = set()

@@ -22,9 +22,9 @@ from coterie.core.shapes import QUERIES
 from coterie.formats import table
 from coterie.formats._clicks import CLICK, QUERY, rank_of, with_clicks
 from coterie.formats._json import Document, documents, documents_in, parsed, text, value_of
-from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Section, Source, Spool
 from coterie.formats._who import Who
+from coterie.reading.reading import Reading
 
 shape = QUERIES
 takes = ("user_field",)
@@ -62,7 +62,7 @@ def sniff(head: list[str]) -> float:
     return 0.6 if "userToken" in names and "query" in names else 0.0
 
 
-def load(source: Source, options: Options) -> Loaded:
+def load(source: Source, options: Reading) -> Loaded:
     """Parse the objects, then join clicks to their searches."""
     queries, clicks = Spool(source, QUERY), Spool(source, CLICK)
     known: set[str] = set()

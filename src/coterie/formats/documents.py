@@ -44,10 +44,10 @@ from coterie.formats._entries import (
     is_archive,
 )
 from coterie.formats._entries import first_lines as first_lines
-from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Section, Sections, Source
 from coterie.formats._texts import Text, decoded, is_smart, smart_records, text_of
 from coterie.formats._vectors import LEAST_KNOWN, Vectors
+from coterie.reading.reading import Reading
 
 shape = TERMS
 takes = ("columns", "terms", "min_length", "words")
@@ -97,9 +97,9 @@ def _holds_documents(path: Path) -> bool:
     return path.suffix.lower() == ".pdf" or (path.is_file() and is_archive(path))
 
 
-def load(source: Source, options: Options) -> Loaded:
+def load(source: Source, options: Reading) -> Loaded:
     """The vectors of all documents, and notes about what was left out."""
-    vectors = Vectors(source.folder.path, options.terms, options.min_length, options.words)
+    vectors = Vectors(source.folder.path, options)
     tally: Counter[str] = Counter()
     counts: list[Section] = []
     if options.columns and not any(map(_is_table, source.paths)):
@@ -142,16 +142,16 @@ def _loaded(vectors: Vectors, tally: Counter[str], label: str, sections: Section
     )
 
 
-def is_table_of_texts(columns: Sequence[str], options: Options) -> bool:
+def is_table_of_texts(columns: Sequence[str], options: Reading) -> bool:
     """Whether a table in memory holds documents."""
     found = set(columns)
     return _TEXT in options.columns or (_TEXT in found and bool(found & set(_IDS)) and "query" not in found)
 
 
-def from_frame(data: pl.DataFrame, options: Options, folder: Path) -> Loaded:
+def from_frame(data: pl.DataFrame, options: Reading, folder: Path) -> Loaded:
     """The vectors of the texts of a table in memory."""
     at = _places(data.columns, options)
-    vectors = Vectors(folder, options.terms, options.min_length, options.words)
+    vectors = Vectors(folder, options)
     texts = data.select(pl.col(column).cast(pl.String, strict=False).alias(name) for name, column in at.items())
     for number, values in enumerate(texts.iter_rows(named=True)):
         _add_row(vectors, values, str(number))
@@ -216,7 +216,7 @@ def _is_table(path: Path) -> bool:
     return len(names) > 1 or _TEXT in names
 
 
-def _add_table(vectors: Vectors, path: Path, options: Options) -> None:
+def _add_table(vectors: Vectors, path: Path, options: Reading) -> None:
     """The documents of csv or JSON lines."""
     lines = head(path)
     names = table.names_of(lines)
@@ -242,7 +242,7 @@ def _add_row(vectors: Vectors, values: _Values, name: str) -> None:
         vectors.add(values.get("doc", name) or "", text, values.get(_OWNER))
 
 
-def _places(names: Sequence[str], options: Options) -> dict[str, str]:
+def _places(names: Sequence[str], options: Reading) -> dict[str, str]:
     """doc, text and owner -> the columns that hold them."""
     known = ("doc", _TEXT, _OWNER)
     for name, column in options.columns.items():

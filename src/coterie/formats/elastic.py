@@ -18,9 +18,9 @@ from coterie.core.shapes import QUERIES
 from coterie.formats import table
 from coterie.formats._clicks import CLICK, QUERY, with_clicks
 from coterie.formats._json import Document, documents, documents_in, first_text, sections, text, value_of
-from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Source, Spool
 from coterie.formats._who import Who
+from coterie.reading.reading import Reading
 
 shape = QUERIES
 takes = ("user_field",)
@@ -47,7 +47,7 @@ def sniff(head: list[str]) -> float:
     return 0.7 if table.kind_of(head) == "json" and any('"_source"' in line for line in head) else 0.0
 
 
-def load(source: Source, options: Options) -> Loaded:
+def load(source: Source, options: Reading) -> Loaded:
     """Parse the events, then join clicks to their searches; hits that are no events are a table."""
     if not any(value_of(document, "event.action") is not None for document in documents_in(source.head())):
         return table.load(source, options)

@@ -19,10 +19,10 @@ import polars as pl
 from coterie.core.shapes import QUERIES
 from coterie.formats import table
 from coterie.formats._json import Document, documents, documents_in, first_text, text
-from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Section, Source, Spool, reason
 from coterie.formats._values import as_time
 from coterie.formats._who import Who, counted_by
+from coterie.reading.reading import Reading
 
 shape = QUERIES
 takes = ("user_field",)
@@ -58,7 +58,7 @@ def _of_rows(names: set[str]) -> float:
     return 0.9 if "idvisitor" in names and names & set(_TIMES) and names & set(_WORDS) else 0.0
 
 
-def load(source: Source, options: Options) -> Loaded:
+def load(source: Source, options: Reading) -> Loaded:
     """Rows of visits, or of a table that has the names of the database."""
     head = source.head()
     if table.kind_of(head) not in ("json", "jsonl"):
@@ -93,7 +93,7 @@ def _searches(document: Document | None) -> Iterator[tuple[str | None, str, str 
             yield first_text(action, *_TIMES), text(query) or "", None
 
 
-def _rows(source: Source, options: Options, names: list[str]) -> Loaded:
+def _rows(source: Source, options: Reading, names: list[str]) -> Loaded:
     """A table, read under the names that the database has."""
     fields = [next((name for name in known if name in names), "") for known in (_USERS, _VISITORS)]
     fields = [options.user_field] if options.user_field else [field for field in fields if field]
@@ -105,7 +105,7 @@ def _rows(source: Source, options: Options, names: list[str]) -> Loaded:
     # Needed to leave out other actions, and to say who it was where the first field does not; neither is released.
     further = {"action_type": "type"} if "type" in names else {}
     further |= {"visitor": fields[1]} if len(fields) > 1 else {}
-    loaded = table.load(source, Options(columns=chosen, details=further, guess=False))
+    loaded = table.load(source, Reading(columns=chosen, details=further, guess=False))
     kept = loaded.frame
     if "type" in names:
         kept = kept.filter(pl.col("action_type").is_in(_SEARCH) | pl.col("bad").is_not_null())

@@ -9,8 +9,8 @@ from __future__ import annotations
 import polars as pl
 
 from coterie.core.shapes import QUERIES
-from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Source, blank_to_null, breaks_to_spaces, fields, reason, sureness
+from coterie.reading.reading import Reading
 
 shape = QUERIES
 takes = ("date",)
@@ -31,7 +31,7 @@ def sniff(head: list[str]) -> float:
     return sureness(_PATTERN, head)
 
 
-def load(source: Source, options: Options) -> Loaded:
+def load(source: Source, options: Reading) -> Loaded:
     """Parse the lines of Sogou files."""
     names = ["_time", "user", "query", "_rank", "url"]
     converted = not any("\ufffd" in line for line in source.head())

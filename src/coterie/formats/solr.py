@@ -12,10 +12,10 @@ from __future__ import annotations
 import polars as pl
 
 from coterie.core.shapes import QUERIES
-from coterie.formats._options import Options
 from coterie.formats._searches import decoded, value_of_param
 from coterie.formats._source import Loaded, Source, reason, sureness
 from coterie.formats._values import as_time
+from coterie.reading.reading import Reading
 
 shape = QUERIES
 takes = ("user_field",)
@@ -43,7 +43,7 @@ def sniff(head: list[str]) -> float:
     return 0.95 if sureness(_REQUEST, requests) else 0.0
 
 
-def load(source: Source, options: Options) -> Loaded:
+def load(source: Source, options: Reading) -> Loaded:
     """Parse the requests that are searches."""
     line, nothing = pl.col("line"), pl.lit(None, pl.String)
     parts = line.str.extract_groups(_REQUEST).struct.rename_fields(["path", "params", "hits", "status"])
@@ -73,7 +73,7 @@ def load(source: Source, options: Options) -> Loaded:
     return Loaded(frame=frame, shape=shape, notes=_notes(kept, options))
 
 
-def _notes(kept: pl.DataFrame, options: Options) -> tuple[str, ...]:
+def _notes(kept: pl.DataFrame, options: Reading) -> tuple[str, ...]:
     if options.user_field is not None:
         return ()
     params = pl.lit("?") + pl.col("params")

@@ -54,7 +54,6 @@ from coterie.formats._json import (
     value_of,
 )
 from coterie.formats._json import sections as document_sections
-from coterie.formats._options import Options
 from coterie.formats._pages import pages_agree
 from coterie.formats._source import (
     DAMAGE,
@@ -67,6 +66,7 @@ from coterie.formats._source import (
     reason,
 )
 from coterie.formats._values import as_integer, as_text, as_time, as_weight, missing
+from coterie.reading.reading import Reading
 
 shape = QUERIES
 takes = ("columns", "details")
@@ -111,7 +111,7 @@ def sniff(head: list[str]) -> float:
     return 0.4 if may_be_log(names) else 0.0
 
 
-def load(source: Source, options: Options) -> Loaded:
+def load(source: Source, options: Reading) -> Loaded:
     """Rows of the files, typed, with their shape."""
     first = source.head()
     kind = kind_of(first)
@@ -138,8 +138,8 @@ def load(source: Source, options: Options) -> Loaded:
 
 
 def _guessed(
-    names: list[str], options: Options, label: str, sample: Callable[[], tuple[list[str], pl.DataFrame]]
-) -> tuple[Options, Guess]:
+    names: list[str], options: Reading, label: str, sample: Callable[[], tuple[list[str], pl.DataFrame]]
+) -> tuple[Reading, Guess]:
     """The options with the columns that nobody named, where these can be told."""
     given = options.columns
     said = not options.guess or options.shape is not None or _shape_of(given) is not None
@@ -235,7 +235,7 @@ def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
     )
 
 
-def from_frame(data: pl.DataFrame, options: Options, label: str = "The table") -> Loaded:
+def from_frame(data: pl.DataFrame, options: Reading, label: str = "The table") -> Loaded:
     """Rows of a table in memory, typed, with their shape."""
     options, guessed = _guessed(data.columns, options, label, lambda: (data.columns, data.head(LOOKED_AT)))
     shape, picked = _picked(data.columns, options)
@@ -331,12 +331,12 @@ def delimiter_of(header: str) -> str:
     return max(_DELIMITERS, key=bare.count)
 
 
-def columns_of(names: list[str], options: Options, complete: bool = True) -> tuple[Shape, dict[str, str]]:
+def columns_of(names: list[str], options: Reading, complete: bool = True) -> tuple[Shape, dict[str, str]]:
     """The shape of a table with columns of these names, and for each column of the shape the table's name for it."""
     return _picked(names, options, complete)
 
 
-def _picked(names: list[str], options: Options, complete: bool = True) -> tuple[Shape, dict[str, str]]:
+def _picked(names: list[str], options: Reading, complete: bool = True) -> tuple[Shape, dict[str, str]]:
     """The shape, and for each of its columns that the file has the file's name for it.
 
     Where the names may be not `complete`, other columns of the shape are looked for as well.

@@ -17,8 +17,8 @@ import polars as pl
 from coterie.core.shapes import TERMS
 from coterie.errors import ParameterError
 from coterie.formats import table
-from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Source, Spool
+from coterie.reading.reading import Reading
 
 shape = TERMS
 takes = ("columns",)
@@ -42,11 +42,11 @@ def sniff(head: list[str]) -> float:
     return 1.0 if {TERMS.subject, TERMS_OF} <= names or {TERMS.subject, TERMS.item, TERMS.weight} <= names else 0.0
 
 
-def load(source: Source, options: Options) -> Loaded:
+def load(source: Source, options: Reading) -> Loaded:
     """Rows of a table, or of JSON lines with the terms of a document in each."""
     head = source.head()
     if table.kind_of(head) != "jsonl" or TERMS_OF not in table.names_of(head):
-        return table.load(source, Options(columns=options.columns, shape=options.shape or shape))
+        return table.load(source, Reading(columns=options.columns, shape=options.shape or shape))
     if options.columns:
         raise ParameterError(
             f"{source.label} is no table but lines of JSON, which make no use of --columns. Leave it out."

@@ -24,10 +24,10 @@ import polars as pl
 from coterie.core.shapes import LEVEL, QUERIES
 from coterie.formats._clicks import CLICK, QUERY, rank_of, with_clicks
 from coterie.formats._json import documents, sections, text
-from coterie.formats._options import Options
 from coterie.formats._source import Loaded, Source, Spool
 from coterie.formats._who import Who
 from coterie.formats.table import expected as _expected
+from coterie.reading.reading import Reading
 
 shape = QUERIES
 takes = ("user_field",)
@@ -50,7 +50,7 @@ def sniff(head: list[str]) -> float:
     return 1.0 if start.lstrip()[:1] in ("{", "[") and any(mark in start for mark in _MARKS) else 0.0
 
 
-def load(source: Source, options: Options) -> Loaded:
+def load(source: Source, options: Reading) -> Loaded:
     """Parse the documents, then join clicks to their queries."""
     queries, clicks = Spool(source, {**QUERY, LEVEL: pl.String}), Spool(source, CLICK)
     who = Who(_USER, options.user_field, lambda document, name: text(_get(document, name)))

@@ -68,7 +68,7 @@ class Bench:
             self.log = self.view = self.learnt = self.tables = None
             tell(STAGES["read"])
             steps = parse_steps(source.prepare)
-            as_read = verbs.read(list(source.paths), **source.reading)
+            as_read = verbs.read(list(source.paths), source.reading)
             self.log = (source.key, as_read, verbs.prepare(as_read, steps))
         return self.log[1:]
 
@@ -169,8 +169,8 @@ def _made_up(source: Source) -> bool:
 def _format_of(source: Source) -> str:
     if _made_up(source):
         return "made up"
-    if source.reading.get("format"):
-        return str(source.reading["format"])
+    if source.reading.format:
+        return str(source.reading.format)
     try:
         return formats.format_of(formats.expand(source.paths, folders=True)[0])
     except CoterieError:

@@ -17,6 +17,7 @@ from coterie import jobs
 from coterie.errors import InputError, ParameterError
 from coterie.formats import _searches, search_params
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.reading.reading import Reading
 
 GOOGLE = "https://www.google.com/search?q={}"
 
@@ -296,14 +297,14 @@ def test_jobs(site, tmp_path):
     out = jobs.targets([5], str(tmp_path / "safe.tsv"))
     told = []
     (summary,) = jobs.anonymize_files(
-        [str(site)], [SuppressRare(k=5)], out, reading={"query_param": "q"}, note=told.append, history="none"
+        [str(site)], [SuppressRare(k=5)], out, reading=Reading(query_param="q"), note=told.append, history="none"
     )
     assert (summary.rows, summary.rows_read, summary.subjects) == (9, 18, "users")
     assert told == ["18 of 18 requests are searches, read from the parameter q."]
     published = tmp_path / "theirs.tsv"
     published.write_text("query\n" + "blue tea\n" * 9)
     verdict = jobs.verify_file(
-        str(published), [str(site)], reading={"query_param": "q"}, promise="query_k_anonymity", k=5
+        str(published), [str(site)], reading=Reading(query_param="q"), promise="query_k_anonymity", k=5
     )
     assert verdict.exit_code == 0, "searches are read from the original alone"
 
