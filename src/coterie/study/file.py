@@ -40,11 +40,12 @@ def _kind_of(option: Option) -> Any:
     return int | None if option.read is int else str | None
 
 
+_OPTIONS = {name: option for name, option in options().items() if name != "sql"}  # a study reads files
 ReadTable = msgspec.defstruct(
     "ReadTable",
     [
         ("source", Annotated[tuple[str, ...], Meta(min_length=1)] | str),
-        *((name, _kind_of(option), getattr(Reading(), name)) for name, option in options().items()),
+        *((name, _kind_of(option), getattr(Reading(), name)) for name, option in _OPTIONS.items()),
     ],
     bases=(Declared,),
     frozen=True,
