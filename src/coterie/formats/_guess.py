@@ -9,61 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from coterie.core.people import ADDRESSES, BROWSERS, CONTACTS, NAMES, SESSIONS, leaves, may_name_people, plain
+from coterie.core.data import table_at
+from coterie.core.people import leaves, may_name_people, named, plain
 from coterie.core.shapes import QUERIES, VISITS, Shape
 from coterie.errors import InputError
 from coterie.formats._values import as_integer, as_text, as_time, missing
 
-_SEARCH = ("q", "search", "searchquery", "searchterm", "searchterms", "searchphrase", "searchstring", "searchtext",
-           "searchkeyword", "searchkeywords", "searchword", "sitesearchkeyword", "term", "keyword", "keywords", "kw",
-           "userquery", "querytext", "querystring", "queryterm", "rawquery", "phrase", "searchedfor",
-           # German, Dutch, Spanish and Portuguese, French, Italian
-           "suchanfrage", "suchbegriff", "suchbegriffe", "suchwort", "zoekopdracht", "zoekterm", "consulta", "busqueda",
-           "pesquisa", "requete", "recherche", "ricerca")  # fmt: skip
-_WHO = (("user",), NAMES, CONTACTS, BROWSERS, SESSIONS, ADDRESSES)
-_MOMENT = ("timestamp", "ts", "datetime", "querytime", "searchtime", "searchedat", "eventtime", "eventtimestamp",
-           "servertime", "requesttime", "unixtime", "epoch", "epochms", "timestampms", "timems", "when",
-           "at", "zeit", "zeitpunkt", "zeitstempel", "tijd", "tijdstip", "fecha", "fechahora", "horodatage",
-           "dataora")  # fmt: skip
-_WRITTEN = ("createdat", "created", "createdon", "loggedat", "receivedat", "occurredat", "insertedat", "date", "day")
-# For each column of a search log, and of an access log, names in groups: those of the first group fit best.
-_NAMES: dict[Shape, dict[str, tuple[tuple[str, ...], ...]]] = {
-    QUERIES: {
-        "query": (("query",), _SEARCH),
-        "user": _WHO,
-        "time": (("time",), _MOMENT, _WRITTEN),
-        "rank": (
-            ("rank",),
-            ("clickrank", "itemrank", "resultrank", "clickposition", "resultposition"),
-            ("position", "pos", "ordinal"),
-        ),
-        "url": (
-            ("url",),
-            ("clickurl", "clickedurl", "resulturl", "targeturl"),
-            ("clicked", "result", "href", "link"),
-            ("doc", "docid", "document", "documentid", "objectid", "itemid", "productid"),
-        ),
-    },
-    VISITS: {
-        "path": (("path",), ("uri", "requesturi", "requestpath", "uripath", "urlpath", "pagepath")),
-        "user": _WHO,
-        "time": (("time",), _MOMENT, _WRITTEN),
-        "method": (("method",), ("requestmethod", "httpmethod", "verb")),
-        "status": (("status",), ("statuscode", "httpstatus", "responsestatus", "code")),
-        "bytes": (("bytes",), ("bytessent", "bodybytessent", "size", "responsesize")),
-        "referrer": (("referrer",), ("referer", "httpreferer", "httpreferrer")),
-        "agent": (("agent",), ("useragent", "httpuseragent", "browser")),
-    },
-}
-_KNOWN = {name for columns in _NAMES.values() for groups in columns.values() for group in groups for name in group}
-_ORDINARY = {"who", "what", "when", "id", "name", "number", "count", "type", "lang", "language", "country", "city",
-             "page", "site", "event", "action", "device", "browser", "os", "source", "results", "hits", "clicks",
-             "score", "version", "status", "title", "category", "index", "locale", "platform"}  # fmt: skip
-"""Other names that columns of tables have; a first line with none of these, nor of those above, may hold values."""
+_KINDS = ("people", "contacts", "browsers", "sessions", "addresses")  # who is counted, best first
 _FIT = 0.9  # share of the values that are looked at which must be what the name says
 _FEW = 20  # rows that say nothing about how often a value comes again
 _NEARLY_ALL = 0.9  # share of the first values that are different, and so are no names of people but numbers of rows
@@ -76,6 +33,28 @@ _IN_PYTHON = "(in Python: columns={...})"
 _NAME = re.compile(r"(?!\w+:/)[^\W\d][\w.@$:()/ -]{0,60}|[@$]\w{1,60}")
 _NO_SEARCH = r"(?i)^(?:[0-9.,]+|true|false|yes|no|y|n|ja|j|nein|nee|si|sí|oui|non|sim|nao|não|[a-z]{2,6}/\d+)$"
 """What is no search: numbers, answers to a question, codes such as CONS/17."""
+
+
+@cache
+def _names() -> dict[Shape, dict[str, tuple[tuple[str, ...], ...]]]:
+    """For each column of a search log, and of an access log, names in groups: those of the first group fit best."""
+    columns = table_at("formats", "data/columns.toml")["columns"]
+    groups = {name: tuple(tuple(" ".join(lines).split()) for lines in each) for name, each in columns.items()}
+    groups["user"] = (("user",), *map(named, _KINDS))
+    order = {shape: (shape.item, *shape.readable) for shape in (QUERIES, VISITS)}
+    return {shape: {name: groups[name] for name in names if name in groups} for shape, names in order.items()}
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(
+        name for columns in _names().values() for groups in columns.values() for group in groups for name in group
+    )
+
+
+@cache
+def _ordinary() -> frozenset[str]:
+    return frozenset(" ".join(table_at("formats", "data/columns.toml")["others"]["ordinary"]).split())
 
 
 class Guess(NamedTuple):
@@ -103,7 +82,7 @@ def guess(names: Sequence[str], sample: pl.DataFrame, given: Mapping[str, str], 
         raise cannot_tell(names, sample, label)
     found: dict[str, str] = {}
     left: list[str] = []
-    for column in _NAMES[shape]:
+    for column in _names()[shape]:
         used = [*given.values(), *found.values()]
         if column in taken and not (column == shape.time and _is_no_time(column, given, shape, sample)):
             continue
@@ -147,16 +126,15 @@ def _is_no_time(column: str, given: Mapping[str, str], shape: Shape, sample: pl.
 
 def _ask_for_people(subject: str, names: Sequence[str], sample: pl.DataFrame, used: Sequence[str], label: str) -> None:
     """Raise InputError where only browsers, sessions or addresses were found, and another column may name people."""
-    kinds = {kind for kind in (BROWSERS, SESSIONS, ADDRESSES) for each in (plain(subject), *leaves(subject))
-             if each in kind}  # fmt: skip
+    kinds = {kind for kind in _KINDS[2:] for each in (plain(subject), *leaves(subject)) if each in named(kind)}
     if not kinds:
         return
     known = {name for group in _named(QUERIES, QUERIES.subject, names, ()) for name in group}
     others = [name for name in names if name not in used and may_name_people(name) and _NAME.fullmatch(name)]
     # Numbers of rows under the name of a person are no better than cookies; beside a session they are a question.
-    others = [name for name in others if _may_tell_apart(name, sample, name in known and BROWSERS not in kinds)]
+    others = [name for name in others if _may_tell_apart(name, sample, name in known and "browsers" not in kinds)]
     if others:
-        what = "browsers" if BROWSERS in kinds else "sessions" if SESSIONS in kinds else "addresses"
+        what = next(kind for kind in _KINDS if kind in kinds)
         raise InputError(
             f"{label} has a column of {what}, {subject!r}, and {_either(others)} may name people, whom k has to count. "
             f"Say which one to count: --columns user={others[0]}, or user={subject} {_IN_PYTHON}. "
@@ -181,7 +159,7 @@ def may_be_log(names: Sequence[str]) -> bool:
 
 def is_known(name: str) -> bool:
     """Whether a name is one of those that columns of logs usually have."""
-    return plain(name) in _KNOWN or plain(name.split(".")[-1]) in _KNOWN
+    return plain(name) in _known() or plain(name.split(".")[-1]) in _known()
 
 
 def cannot_tell(names: Sequence[str], sample: pl.DataFrame, label: str) -> InputError:
@@ -208,7 +186,7 @@ def _named(shape: Shape, column: str, names: Sequence[str], used: Any) -> list[l
     """The columns whose names say that they are this one, in groups: those of the first one say it best."""
     groups = []
     free = [name for name in names if name not in used]
-    for known in _NAMES[shape][column]:
+    for known in _names()[shape][column]:
         exact = [name for name in free if plain(name) in known]
         # `search.query` of nested objects: the last part, or the last two, count where no whole name does.
         inner = [name for name in free if any(leaf in known for leaf in leaves(name))]
@@ -267,7 +245,7 @@ def are_names(names: Sequence[str], sample: pl.DataFrame) -> bool:
     filled = [name for name in names if name]  # the column of row numbers that pandas writes has none
     if not filled or any(not _NAME.fullmatch(name) for name in filled):
         return False
-    if any(is_known(name) or plain(name) in _ORDINARY for name in filled):
+    if any(is_known(name) or plain(name) in _ordinary() for name in filled):
         return True
     if any(character.isdigit() for name in filled for character in name) or sample.height < _ENOUGH:
         return False
