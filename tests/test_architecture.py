@@ -79,7 +79,7 @@ def test_kernels_know_nothing_but_arrays():
 
 def test_only_one_file_knows_spark():
     users = [path for path in _files() if any(name.startswith("pyspark") for name in _imports(path))]
-    assert all(path == SRC / "engines" / "spark.py" for path in users)
+    assert all(path == SRC / "apps" / "spark" / "engine.py" for path in users)
 
 
 _COLLECTS = {  # in rooms that rows of a log pass through; these numbers only fall

@@ -54,7 +54,7 @@ def doctor(engine: str | None, compiles: bool) -> None:
 
 def _examine(address: str) -> None:
     """What a cluster is, and whether its workers can do what Coterie needs."""
-    from coterie.engines.spark import Spark, session_for
+    from coterie.apps.spark.engine import Spark, session_for
 
     with session_for(address) as session:
         assert session is not None  # noqa: S101 (there is an address)

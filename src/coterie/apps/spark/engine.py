@@ -23,9 +23,9 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from coterie.core.run import SMALL, How
-from coterie.engines.arrow import to_polars
-from coterie.engines.parcels import (
+from coterie.apps.spark.arrow import to_polars
+from coterie.apps.spark.files import addresses
+from coterie.apps.spark.parcels import (
     PARCEL,
     ROWS_AT_ONCE,
     Batches,
@@ -46,8 +46,8 @@ from coterie.engines.parcels import (
     unpacked,
     unpacking,
 )
+from coterie.core.run import SMALL, How
 from coterie.engines.remote import Piece, Remote, Schema, Table, empty, refuse_versions, said, too_large, versions
-from coterie.engines.spark_files import addresses
 from coterie.errors import CoterieError, InputError, InternalError, MissingError, ParameterError
 
 if TYPE_CHECKING:
