@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from coterie import formats, measures, verbs
-from coterie.apps.spark.engine import session_for
 from coterie.core import registry
 from coterie.core.files import files_in, home_of
 from coterie.core.groups import GROUPS_DIGEST
@@ -26,6 +25,7 @@ from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.progress import Progress, Told
 from coterie.core.promise import Verdict
+from coterie.engines.clusters import session_for
 from coterie.errors import ParameterError
 from coterie.measures import as_it_is
 from coterie.places import is_elsewhere

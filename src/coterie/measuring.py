@@ -14,13 +14,13 @@ from typing import Any, Literal
 import polars as pl
 
 from coterie import verbs
-from coterie.apps.spark.engine import session_for
 from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.nouns import scores_in_words_of
 from coterie.core.place import label_of, place_of
 from coterie.core.plan import Method, baseline_of
 from coterie.core.progress import Counted, Progress, Told
+from coterie.engines.clusters import session_for
 from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.given import LogLike, as_log, as_release, original_first
 from coterie.jobs import Note, Reading, files_of_paths, read_logs

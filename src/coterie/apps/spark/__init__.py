@@ -1,1 +1,12 @@
-"""Spark: the rows of a log live on a cluster, and polars works on them there."""
+"""Spark: the rows of a log live on a cluster, and polars works on them there.
+
+Registered under the entry point group `coterie.engines`: see engines/clusters.py, which says what such a module has.
+"""
+
+from coterie.apps.spark.engine import ADDRESSES, examine, session_for, takes
+from coterie.formats._elsewhere import read_on_spark as read
+from coterie.formats._elsewhere import spark_log as log
+
+addresses = ADDRESSES
+
+__all__ = ["addresses", "examine", "log", "read", "session_for", "takes"]

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 _ROWS_OF_A_BLOCK = 500_000
 _CONNECT, _STANDALONE = "sc://", "spark://"
 _SECONDS = 10  # that a cluster may take to answer at all
-_ADDRESSES = "spark://HOST:PORT, sc://HOST:PORT, yarn, k8s://..., local[N], or spark for the session that is active"
+ADDRESSES = "spark://HOST:PORT, sc://HOST:PORT, yarn, k8s://..., local[N], or spark for the session that is active"
 _JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """Java only moves parcels here: compiling its code twice costs more than that saves, and one thread cleans up."""
 _OURS = {  # of sessions that are made here, unless their settings say otherwise
@@ -81,10 +81,15 @@ _ADVICE = {
 # --- sessions --------------------------------------------------------------------------------------
 
 
+def takes(given: object) -> bool:
+    """Whether an address is one of Spark, or whether a session or a table is its own."""
+    if isinstance(given, str):
+        return given.startswith((_CONNECT, _STANDALONE, "k8s://", "local")) or given in ("yarn", "spark")
+    return type(given).__module__.startswith("pyspark.sql")
+
+
 def session_at(address: str) -> SparkSession:
     """The session of an address as `--engine` has it; a sentence where there is none."""
-    if not address.startswith((_CONNECT, _STANDALONE, "k8s://", "local")) and address not in ("yarn", "spark"):
-        raise ParameterError(f"--engine is one of: {_ADDRESSES}.")
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -131,11 +136,8 @@ def _settings_elsewhere() -> set[str]:
 
 
 @contextmanager
-def session_for(address: str | None) -> Iterator[SparkSession | None]:
-    """The session of an address while it is needed; one that was made for this is stopped again. None: no cluster."""
-    if address is None:
-        yield None
-        return
+def session_for(address: str) -> Iterator[SparkSession]:
+    """The session of an address while it is needed; one that was made for this is stopped again."""
     before = _active()
     session = session_at(address)
     try:
@@ -206,6 +208,13 @@ def _sentence(message: str, kind: str, error: BaseException) -> CoterieError:
         f"Spark failed ({condition}). Its message may hold values of the log, so it is not shown; the logs of the "
         f"driver have it."
     )
+
+
+def examine(address: str) -> Iterator[str]:
+    """What a cluster is, and whether its workers can do what Coterie needs; an error where it cannot be used."""
+    with session_for(address) as session:
+        yield f"spark {session.version} at {address}"
+        yield from Spark(session).examine()
 
 
 # --- tables ----------------------------------------------------------------------------------------

@@ -3,13 +3,15 @@
 import pytest
 
 from coterie.apps.spark import engine
+from coterie.engines import clusters
 from coterie.errors import InputError, InternalError, MissingError, ParameterError
 
 
 @pytest.mark.parametrize("address", ["", "hdfs://x", "sparks://a:1", "host:7077"])
 def test_an_address_is_of_a_known_kind(address):
+    assert not engine.takes(address)
     with pytest.raises(ParameterError, match="--engine is one of: spark://HOST:PORT"):
-        engine.session_at(address)
+        clusters.cluster_at(address)
 
 
 @pytest.mark.parametrize(
