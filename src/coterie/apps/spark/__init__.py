@@ -4,8 +4,8 @@ Registered under the entry point group `coterie.engines`: see engines/clusters.p
 """
 
 from coterie.apps.spark.engine import ADDRESSES, examine, session_for, takes
-from coterie.formats._elsewhere import read_on_spark as read
-from coterie.formats._elsewhere import spark_log as log
+from coterie.apps.spark.reading import read_on_spark as read
+from coterie.apps.spark.reading import spark_log as log
 
 addresses = ADDRESSES
 
