@@ -3,9 +3,10 @@
 Registered under the entry point group `coterie.engines`: see engines/clusters.py, which says what such a module has.
 """
 
-from coterie.apps.spark.engine import ADDRESSES, examine, session_for, takes
+from coterie.apps.spark.engine import examine
 from coterie.apps.spark.reading import read_on_spark as read
 from coterie.apps.spark.reading import spark_log as log
+from coterie.apps.spark.sessions import ADDRESSES, session_for, takes
 
 addresses = ADDRESSES
 
