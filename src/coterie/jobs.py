@@ -25,7 +25,7 @@ from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.progress import Progress, Told
 from coterie.core.promise import Verdict
-from coterie.engines.spark import session_for
+from coterie.engines.clusters import session_for
 from coterie.errors import ParameterError
 from coterie.measures import as_it_is
 from coterie.places import is_elsewhere

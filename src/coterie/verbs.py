@@ -23,9 +23,20 @@ from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
+from coterie.engines import clusters
 from coterie.engines.local import engine_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, warn
-from coterie.given import LogLike, as_log, as_method, as_release, original_first, prepared_for, synthetic, unscrubbed
+from coterie.given import (
+    LogLike,
+    as_log,
+    as_method,
+    as_release,
+    log_of_table,
+    original_first,
+    prepared_for,
+    synthetic,
+    unscrubbed,
+)  # fmt: skip
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.store import Store
 from coterie.promises import judge
@@ -101,7 +112,7 @@ def read(
         made_up = synthetic(str(paths[0]), options)
         return made_up if query_param is None else formats.search_log(made_up, query_param)
     if session is not None:
-        return formats.read(paths, format=format, options=options, allow_bad=allow_bad, session=session, parts=parts)
+        return clusters.read(paths, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
     brought = places.bring(paths, sql)
     if brought is None:
         return formats.read(paths, format=format, options=options, allow_bad=allow_bad, progress=progress)
@@ -125,7 +136,7 @@ def log(
     """
     further = formats.details_of(details)
     given = formats.Options(columns=columns or {}, details=further, terms=terms, min_length=min_length)
-    return formats.table_log(table, given)
+    return log_of_table(table, given)
 
 
 def prepare(log: LogLike, steps: str | Iterable[StepLike] = DEFAULT) -> Log:

@@ -27,6 +27,7 @@ _FOLDERS = {
     "measures": ("measures/privacy", "measures/utility", "measures/attacks"),
     "protocols": ("simulate/protocols",),
     "simulation_measures": ("simulate/measures",),
+    "engines": (),
 }
 
 
@@ -36,6 +37,7 @@ _PARTS = {
     "formats": ("shape", "expected", "sniff", "load"),
     "steps": ("__call__",),
     "protocols": ("protect",),
+    "engines": ("addresses", "takes", "session_for", "read", "log", "examine"),
 }
 """What a member must have to be used at all; the testing kit asks for more."""
 _EXAMPLES = {
@@ -44,6 +46,7 @@ _EXAMPLES = {
     "formats": "formats/excite.py",
     "steps": "steps/drop_empty.py",
     "protocols": "simulate/protocols/unlinkable.py",
+    "engines": "engines/clusters.py",
 }
 
 

@@ -67,19 +67,13 @@ def read(
     format: str | None = None,
     options: Options | None = None,
     allow_bad: bool = False,
-    session: Any = None,
-    parts: int | None = None,
     progress: Progress | None = None,
 ) -> Log:
-    """A log from files, globs or standard input (`-`); with the session of a cluster, its nodes read them.
+    """A log from files, globs or standard input (`-`).
 
     `progress` hears which share of the bytes is read.
     """
     options = options or Options()
-    if session is not None:
-        from coterie.formats._elsewhere import read_on_spark
-
-        return read_on_spark(patterns, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
     paths = expand(patterns, folders=True)
     source, name = _source_of(paths, format, options, progress)
     options.refuse_unused(name, source.label)
@@ -215,10 +209,6 @@ def read_release(
 
 def table_log(data: Any, options: Options | None = None) -> Log:
     """A log from a polars, pandas or Arrow table; a table of texts becomes vectors of terms."""
-    if type(data).__module__.startswith("pyspark.sql"):
-        from coterie.formats._elsewhere import spark_log
-
-        return spark_log(data, options or Options())
     given, options, scratch = _as_polars(data), options or Options(), Scratch()
     of_texts = documents.is_table_of_texts(given.columns, options)
     options.refuse_unused("documents" if of_texts else "table", "The table")

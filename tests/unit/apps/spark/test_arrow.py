@@ -5,7 +5,7 @@ from datetime import datetime
 import polars as pl
 import pyarrow as pa
 
-from coterie.engines.arrow import to_polars, typed
+from coterie.apps.spark.arrow import to_polars, typed
 
 ROWS = pl.DataFrame(
     {

@@ -11,23 +11,17 @@ on the disks of executors. Whatever is lost with one is computed again, and work
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import polars as pl
 
-from coterie.core.run import SMALL, How
-from coterie.engines.arrow import to_polars
-from coterie.engines.parcels import (
+from coterie.apps.spark.arrow import to_polars
+from coterie.apps.spark.files import addresses
+from coterie.apps.spark.parcels import (
     PARCEL,
-    ROWS_AT_ONCE,
     Batches,
     Frames,
     blocking,
@@ -46,29 +40,16 @@ from coterie.engines.parcels import (
     unpacked,
     unpacking,
 )
-from coterie.engines.remote import Piece, Remote, Schema, Table, empty, refuse_versions, said, too_large, versions
-from coterie.engines.spark_files import addresses
-from coterie.errors import CoterieError, InputError, InternalError, MissingError, ParameterError
+from coterie.apps.spark.sessions import session_for, translated
+from coterie.core.run import SMALL, How
+from coterie.engines.remote import Piece, Remote, Schema, Table, empty, refuse_versions, too_large, versions
+from coterie.errors import InternalError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _ROWS_OF_A_BLOCK = 500_000
-_CONNECT, _STANDALONE = "sc://", "spark://"
-_SECONDS = 10  # that a cluster may take to answer at all
-_ADDRESSES = "spark://HOST:PORT, sc://HOST:PORT, yarn, k8s://..., local[N], or spark for the session that is active"
-_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""Java only moves parcels here: compiling its code twice costs more than that saves, and one thread cleans up."""
-_OURS = {  # of sessions that are made here, unless their settings say otherwise
-    "spark.executor.extraJavaOptions": _JAVA,
-    "spark.driver.extraJavaOptions": f"{_JAVA} -Xms64m -Xmn48m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.io.encryption.enabled": "true",  # shuffle files hold users and queries
-    "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a task has one processor
-    "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_AT_ONCE),
-}
 
 _ADVICE = {
     "spark.io.encryption.enabled": "shuffle files hold users and queries; set it to true, or encrypt the disks",
@@ -78,134 +59,11 @@ _ADVICE = {
 }
 
 
-# --- sessions --------------------------------------------------------------------------------------
-
-
-def session_at(address: str) -> SparkSession:
-    """The session of an address as `--engine` has it; a sentence where there is none."""
-    if not address.startswith((_CONNECT, _STANDALONE, "k8s://", "local")) and address not in ("yarn", "spark"):
-        raise ParameterError(f"--engine is one of: {_ADDRESSES}.")
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise MissingError("Spark is not installed: pip install 'coterie[spark]'.") from None
-    if address.startswith(_CONNECT):
-        _refuse_silence(address, 15002)
-        with _translated():
-            return SparkSession.builder.remote(address).getOrCreate()
-    if active := SparkSession.getActiveSession():
-        master = active.conf.get("spark.master", None)
-        if address not in ("spark", master):
-            raise ParameterError(
-                f"A Spark session is active in this process, at {master} and not at {address}. Say 'spark' to use it, "
-                f"or stop it first."
-            )
-        return active
-    if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
-        raise MissingError(
-            "Spark needs Java 17 or newer on this machine: install it (on Debian default-jre-headless) and set "
-            "JAVA_HOME where it is not on the path; or use Spark Connect (sc://HOST:PORT), which needs none here."
-        )
-    if address.startswith(_STANDALONE):
-        _refuse_silence(address, 7077)
-    builder = SparkSession.builder.appName("coterie")
-    builder = builder if address == "spark" else builder.master(address)
-    said = _settings_elsewhere()
-    for name, value in _OURS.items():
-        builder = builder if name in said else builder.config(name, value)
-    with _translated():
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("ERROR")
-    return session
-
-
-def _settings_elsewhere() -> set[str]:
-    """Names of settings that people made themselves: for `spark-submit`, or in the file of defaults."""
-    texts = [os.environ.get("PYSPARK_SUBMIT_ARGS", "")]
-    home = os.environ.get("SPARK_HOME")
-    folder = os.environ.get("SPARK_CONF_DIR") or (str(Path(home) / "conf") if home else None)
-    if folder is not None:
-        with suppress(OSError):  # mostly there is none
-            texts.append((Path(folder) / "spark-defaults.conf").read_text(encoding="utf-8", errors="replace"))
-    return {name for text in texts for name in re.findall(r"(?m)(?:^|\bconf[ =]['\"]?)\s*(spark\.[\w.]+)", text)}
-
-
-@contextmanager
-def session_for(address: str | None) -> Iterator[SparkSession | None]:
-    """The session of an address while it is needed; one that was made for this is stopped again. None: no cluster."""
-    if address is None:
-        yield None
-        return
-    before = _active()
-    session = session_at(address)
-    try:
-        yield session
-    finally:
-        if address != "spark" and session is not before:
-            with suppress(Exception):  # nothing more is wanted of it
-                session.stop()
-
-
-def _active() -> SparkSession | None:
-    """The session that somebody made before in this process."""
-    with suppress(ImportError):
-        from pyspark.sql import SparkSession
-
-        return SparkSession.getActiveSession()
-    return None
-
-
-def _refuse_silence(address: str, port: int) -> None:
-    """Raise MissingError where nobody answers at an address."""
-    place = address.partition("://")[2].partition("/")[0].partition(";")[0].split(",")[0]
-    host, _, number = place.partition(":")
-    try:
-        socket.create_connection((host, int(number or port)), timeout=_SECONDS).close()
-    except (OSError, ValueError):
-        raise MissingError(
-            f"No Spark cluster answers at {address}. Is it running, and can this machine reach it? Tried for up to "
-            f"{_SECONDS} seconds."
-        ) from None
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Errors of Spark as sentences, without what they quote."""
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except CoterieError:
-        raise
-    except (PySparkException, RuntimeError, OSError) as error:
-        raise _sentence(str(error), type(error).__name__, error) from None
-    except Exception as error:  # of py4j, or of the network
-        if type(error).__module__.partition(".")[0] not in ("py4j", "grpc"):
-            raise
-        raise _sentence(str(error), type(error).__name__, error) from None
-
-
-def _sentence(message: str, kind: str, error: BaseException) -> CoterieError:
-    if ours := said(message):
-        return ours
-    for package in ("coterie", "polars", "numba", "pyarrow", "numpy"):
-        if f"No module named '{package}" in message:
-            return InputError(
-                f"The workers of the cluster have no {package}. Install coterie with its dependencies on all nodes, or "
-                f"send an environment along (see docs/spark.md, packaging)."
-            )
-    if "PYTHON_VERSION_MISMATCH" in message or "different minor version" in message:
-        return InputError(
-            "The workers of the cluster have another version of Python than this machine. Use the same minor version "
-            "(set PYSPARK_PYTHON, or send an environment along: docs/spark.md, packaging)."
-        )
-    if "PATH_NOT_FOUND" in message or "FILE_NOT_EXIST" in message:
-        return InputError("The cluster finds no file at the path of the log. It must be one that all nodes can read.")
-    condition = getattr(error, "getCondition", lambda: None)() or kind
-    return InternalError(
-        f"Spark failed ({condition}). Its message may hold values of the log, so it is not shown; the logs of the "
-        f"driver have it."
-    )
+def examine(address: str) -> Iterator[str]:
+    """What a cluster is, and whether its workers can do what Coterie needs; an error where it cannot be used."""
+    with session_for(address) as session:
+        yield f"spark {session.version} at {address}"
+        yield from Spark(session).examine()
 
 
 # --- tables ----------------------------------------------------------------------------------------
@@ -256,7 +114,7 @@ class SparkTable(Table):
         """The rows here: all at once, or partition by partition where there may be more than one machine holds."""
         as_they_are = self.kept and self.frames is unpacking and columns is None
         parcels = self.source if as_they_are else self._moved(packing(self.frames, columns))
-        with _translated():
+        with translated():
             if self.streamed:
                 for row in parcels.select("payload").toLocalIterator():
                     yield unpacked(bytes(row[0]))
@@ -291,7 +149,7 @@ class Spark(Remote):
 
     def of(self, rows: DataFrame) -> pl.LazyFrame:
         """The frame that stands for a DataFrame as it is."""
-        with _translated():
+        with translated():
             schema = dict(to_polars(rows.limit(0).toArrow()).schema)
         return self.frame(SparkTable(self, rows, schema, plain(schema)))
 
@@ -305,21 +163,21 @@ class Spark(Remote):
         """The lines of text files, as bytes."""
         from pyspark.sql import functions
 
-        with _translated():
+        with translated():
             lines = self.session.read.text(list(path), lineSep="\n")
         # What is no text stays as it is: parsers say so, line by line.
         return lines.select(functions.col("value").cast("binary").alias(name))
 
     def files(self, paths: Sequence[str]) -> list[str]:
         """The files that paths and patterns stand for; one is named as often as it would be read."""
-        with _translated():
+        with translated():
             return [unquote(file) for path in paths for file in self.session.read.text(path).inputFiles()]
 
     def heads(self, paths: Sequence[str]) -> list[tuple[str, bytes]]:
         """The name of each text file, and its first line that is not blank."""
         from pyspark.sql import functions
 
-        with _translated():
+        with translated():
             lines = self.session.read.text(list(paths), lineSep="\n").select(
                 "value",
                 functions.col("_metadata.file_path").alias("file"),
@@ -332,12 +190,12 @@ class Spark(Remote):
 
     def columns(self, rows: DataFrame, names: Sequence[str]) -> DataFrame:
         """Some columns of a table as `_0`, `_1` ...: Spark hands over no name with a dot in it."""
-        with _translated():
+        with translated():
             return rows.select(*_renamed(names))
 
     def parquet(self, paths: Sequence[str]) -> DataFrame:
         """The rows of Parquet files."""
-        with _translated():
+        with translated():
             return self.session.read.parquet(*paths)
 
     def bring(self, rows: pl.LazyFrame, files: Sequence[Path], name: str) -> pl.LazyFrame:
@@ -352,7 +210,7 @@ class Spark(Remote):
             functions.col("_metadata.row_index").alias("_row"),
         ]
         read = self.parquet(addresses(files))
-        with _translated():
+        with translated():
             written = [file.rpartition("/")[2] for file in read.inputFiles()]  # with %20 for a space, as in _metadata
             places = {name: numbers[unquote(name)] for name in written}
             have = [each for each in read.columns if each in wanted]
@@ -369,19 +227,19 @@ class Spark(Remote):
 
     def first(self, rows: DataFrame, count: int) -> list[bytes]:
         """The first values of a table of one column of bytes."""
-        with _translated():
+        with translated():
             return [bytes(row[0]) for row in rows.limit(count).collect()]
 
     def sample(self, rows: DataFrame, count: int) -> pl.DataFrame:
         """The first rows, here."""
-        with _translated():
+        with translated():
             return to_polars(rows.limit(count).toArrow())
 
     # --- what it can do ------------------------------------------------------------------------------
 
     def put(self, rows: pl.DataFrame) -> Table:
         """A table of rows that are here."""
-        with _translated():
+        with translated():
             there = self.session.createDataFrame(in_parcels(rows), PARCEL)
         return self._kept_table(there, dict(rows.schema))
 
@@ -457,7 +315,7 @@ class Spark(Remote):
         from pyspark.sql import functions
 
         given = _of(table)
-        with _translated():
+        with translated():
             found = given.source.groupBy("of").agg(functions.sum("rows")).collect()
         starts, start = {}, 0
         for part, rows in sorted((row[0], row[1]) for row in found):
@@ -482,7 +340,7 @@ class Spark(Remote):
     def _persisted(self, parcels: DataFrame) -> DataFrame:
         from pyspark import StorageLevel
 
-        with _translated():
+        with translated():
             kept = parcels.persist(StorageLevel.DISK_ONLY)
         self._kept.append(kept)
         return kept
@@ -527,7 +385,7 @@ class Spark(Remote):
             refuse_versions(expected)
             yield from batches
 
-        with _translated():
+        with translated():
             self.session.range(2, numPartitions=2).mapInArrow(compare, "id long").count()
 
 

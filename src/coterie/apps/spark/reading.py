@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from coterie.apps.spark.engine import Spark
+from coterie.apps.spark.files import addresses
 from coterie.core import registry
 from coterie.core.files import compression, expand, first_bytes
 from coterie.core.files import head as head_of
 from coterie.core.log import Log, Step
 from coterie.core.scratch import Scratch, disk_is_full, in_memory
 from coterie.core.shapes import TERMS, Shape
-from coterie.engines.spark import Spark
-from coterie.engines.spark_files import addresses
 from coterie.errors import InputError, MissingError, NoRowsError, ParameterError
 from coterie.formats import table
 from coterie.formats._guess import LOOKED_AT

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from coterie.engines import parcels
+from coterie.apps.spark import parcels
 from coterie.engines.remote import Piece, said
 from coterie.errors import InternalError
 

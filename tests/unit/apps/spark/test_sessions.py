@@ -2,14 +2,16 @@
 
 import pytest
 
-from coterie.engines import spark
+from coterie.apps.spark import sessions
+from coterie.engines import clusters
 from coterie.errors import InputError, InternalError, MissingError, ParameterError
 
 
 @pytest.mark.parametrize("address", ["", "hdfs://x", "sparks://a:1", "host:7077"])
 def test_an_address_is_of_a_known_kind(address):
+    assert not sessions.takes(address)
     with pytest.raises(ParameterError, match="--engine is one of: spark://HOST:PORT"):
-        spark.session_at(address)
+        clusters.cluster_at(address)
 
 
 @pytest.mark.parametrize(
@@ -18,14 +20,14 @@ def test_an_address_is_of_a_known_kind(address):
 def test_a_cluster_that_is_not_there(address):
     pytest.importorskip("pyspark")
     with pytest.raises(MissingError, match="No Spark cluster answers at"):
-        spark._refuse_silence(address, 1)
+        sessions._refuse_silence(address, 1)
 
 
 def test_without_the_package(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyspark", None)
     monkeypatch.setitem(__import__("sys").modules, "pyspark.sql", None)
     with pytest.raises(MissingError, match=r"coterie\[spark\]"):
-        spark.session_at("spark://127.0.0.1:1")
+        sessions.session_at("spark://127.0.0.1:1")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +46,7 @@ def test_without_the_package(monkeypatch):
     ],
 )
 def test_errors_become_sentences_without_values(message, kind, sentence):
-    error = spark._sentence(message, "PySparkException", RuntimeError(message))
+    error = sessions._sentence(message, "PySparkException", RuntimeError(message))
     assert isinstance(error, kind)
     assert sentence in str(error)
     assert "canary" not in str(error)
@@ -56,8 +58,8 @@ def test_settings_of_people_are_left_alone(tmp_path, monkeypatch):
     (tmp_path / "spark-defaults.conf").write_text("# spark.no 1\nspark.e.f  2\n spark.g=3\n")
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", said)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    assert spark._settings_elsewhere() == {"spark.a.b", "spark.c", "spark.d", "spark.e.f", "spark.g"}
+    assert sessions._settings_elsewhere() == {"spark.a.b", "spark.c", "spark.d", "spark.e.f", "spark.g"}
     monkeypatch.delenv("SPARK_CONF_DIR")
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")
     monkeypatch.setenv("SPARK_HOME", str(tmp_path / "nowhere"))
-    assert spark._settings_elsewhere() == set()
+    assert sessions._settings_elsewhere() == set()

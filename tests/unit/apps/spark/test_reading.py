@@ -1,7 +1,4 @@
-"""A log that is read elsewhere says the same about itself as one that is read here.
-
-Covers: formats/_elsewhere.py
-"""
+"""A log that is read elsewhere says the same about itself as one that is read here."""
 
 import glob
 import gzip
@@ -17,10 +14,10 @@ import polars as pl
 import pytest
 
 import coterie
+from coterie.apps.spark.reading import _Place, _table_log, read_there
 from coterie.errors import InputError, NoRowsError, ParameterError
 from coterie.formats import Options
 from coterie.formats import read as read_here
-from coterie.formats._elsewhere import _Place, _table_log, read_there
 from coterie.testing.scattered import Scattered
 
 PLENTY = 60
@@ -335,11 +332,12 @@ def test_a_worker_that_is_killed_leaves_no_line_on_a_disk(tmp_path):
     code = """if True:
         import os, signal, polars
         from coterie.core import scratch
-        from coterie.formats import Options, _elsewhere
+        from coterie.apps.spark import reading
+        from coterie.formats import Options
         print(scratch._MEMORY.is_dir())
-        _elsewhere._one_by_one = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        reading._one_by_one = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
         lines = polars.DataFrame({"row": [1], "line": [b"7\\tcanary\\t2006-03-01 07:17:12\\t\\t"]})
-        _elsewhere._parsed("aol", Options(), b"", lines.lazy())
+        reading._parsed("aol", Options(), b"", lines.lazy())
     """
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-uc", code], env=environment, capture_output=True, text=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coterie.engines.spark_files import addresses
+from coterie.apps.spark.files import addresses
 from coterie.errors import InputError
 
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from coterie.apps.spark.arrow import to_polars, typed
 from coterie.core.run import How
-from coterie.engines.arrow import to_polars, typed
 from coterie.engines.remote import Piece, Schema, empty, guarded
 from coterie.errors import InternalError
 
