@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from coterie import formats, measures, verbs
+from coterie import measures, verbs
 from coterie.core import registry
 from coterie.core.files import files_in, home_of
 from coterie.core.groups import GROUPS_DIGEST
@@ -28,7 +28,8 @@ from coterie.core.promise import Verdict
 from coterie.engines.clusters import session_for
 from coterie.errors import ParameterError
 from coterie.measures import as_it_is
-from coterie.places import is_elsewhere
+from coterie.reading import Options, expand, format_of, takes_of
+from coterie.reading.places import is_elsewhere
 from coterie.steps import StepLike
 from coterie.writing.elsewhere import bring_release
 from coterie.writing.files import STDOUT
@@ -82,7 +83,7 @@ def _is_made_up(paths: Sequence[str]) -> bool:
 
 def files_of_paths(paths: Sequence[str]) -> list[Path]:
     """The files that paths and globs stand for, folders and the files in them too; none of a log that is elsewhere."""
-    given = formats.expand(paths, folders=True) if paths and not (_is_made_up(paths) or is_elsewhere(paths)) else []
+    given = expand(paths, folders=True) if paths and not (_is_made_up(paths) or is_elsewhere(paths)) else []
     return [*given, *(file for path in given if path.is_dir() for file in files_in(path))]
 
 
@@ -392,10 +393,8 @@ def verify_file(
         )
         alone = {**(reading or {}), "query_param": None, "sql": None}
         if foreign and log is not None:  # what the format of the file makes no use of was said of the original
-            format = alone.get("format") or formats.format_of(
-                Path(out), formats.Options(columns=alone.get("columns", {}))
-            )
-            alone = {name: alone[name] for name in ("format", "allow_bad", *formats.takes_of(format)) if name in alone}
+            format = alone.get("format") or format_of(Path(out), Options(columns=alone.get("columns", {})))
+            alone = {name: alone[name] for name in ("format", "allow_bad", *takes_of(format)) if name in alone}
         rows = read_logs([out], alone, progress=progress, note=note) if foreign else out
         progress("verify")
         return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record, progress=progress)

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from coterie import formats, places
+from coterie import reading
 from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
@@ -26,20 +26,13 @@ from coterie.core.scores import score_table
 from coterie.engines import clusters
 from coterie.engines.local import engine_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, warn
-from coterie.given import (
-    LogLike,
-    as_log,
-    as_method,
-    as_release,
-    log_of_table,
-    original_first,
-    prepared_for,
-    synthetic,
-    unscrubbed,
-)  # fmt: skip
+from coterie.given import LogLike, as_log, as_method, as_release, log_of_table, original_first, prepared_for
+from coterie.given import synthetic as synthetic
+from coterie.given import unscrubbed as unscrubbed
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.store import Store
 from coterie.promises import judge
+from coterie.reading import places
 from coterie.reports.views import log_view as log_view
 from coterie.reports.views import overview, personal_data, singled_out, site_searches
 from coterie.reports.views import release_view as release_view
@@ -47,13 +40,7 @@ from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps._facts import facts_of
 from coterie.writing.elsewhere import bring_release
-from coterie.writing.files import (
-    in_order,
-    refuse_other_digest,
-    refuse_other_input,
-    refuse_other_shape,
-    sha256,
-)
+from coterie.writing.files import in_order, refuse_other_digest, refuse_other_input, refuse_other_shape, sha256
 from coterie.writing.foreign import verify_foreign
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.history import USUAL
@@ -97,9 +84,9 @@ def read(
     files, and all work on rows runs there, in so many `parts`. `progress` hears how far reading is, on this machine.
     """
     paths = [source] if isinstance(source, (str, Path)) else list(source)
-    options = formats.Options(
+    options = reading.Options(
         columns=columns or {},
-        details=formats.details_of(details),
+        details=reading.details_of(details),
         user_field=user_field,
         date=date,
         query_param=query_param,
@@ -110,13 +97,13 @@ def read(
     )
     if len(paths) == 1 and str(paths[0]).startswith("synth:") and session is None:
         made_up = synthetic(str(paths[0]), options)
-        return made_up if query_param is None else formats.search_log(made_up, query_param)
+        return made_up if query_param is None else reading.search_log(made_up, query_param)
     if session is not None:
         return clusters.read(paths, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
     brought = places.bring(paths, sql)
     if brought is None:
-        return formats.read(paths, format=format, options=options, allow_bad=allow_bad, progress=progress)
-    log = formats.read(brought.files, format=format, options=options, allow_bad=allow_bad, progress=progress)
+        return reading.read(paths, format=format, options=options, allow_bad=allow_bad, progress=progress)
+    log = reading.read(brought.files, format=format, options=options, allow_bad=allow_bad, progress=progress)
     # A table has rows and no bytes: its digest is that of its rows.
     return replace(log, resources=(*log.resources, brought), sources=() if brought.table else log.sources, home=None)
 
@@ -134,8 +121,8 @@ def log(
     `details` names further columns that may accompany a query in a release. The rows of a Spark DataFrame stay on its
     cluster, and all work on them runs there.
     """
-    further = formats.details_of(details)
-    given = formats.Options(columns=columns or {}, details=further, terms=terms, min_length=min_length)
+    further = reading.details_of(details)
+    given = reading.Options(columns=columns or {}, details=further, terms=terms, min_length=min_length)
     return log_of_table(table, given)
 
 

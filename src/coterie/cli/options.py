@@ -238,7 +238,7 @@ def given_to_measures(options: dict[str, Any]) -> dict[str, Any]:
 
 def reading_of(options: dict[str, Any]) -> dict[str, Any]:
     """The options that say how a log is to be read, as jobs take them."""
-    from coterie.formats import details_of
+    from coterie.reading import details_of
 
     given = {name: options[name] for name in READING if options[name] is not None}
     details = details_of(options["details"] or "")

@@ -21,7 +21,7 @@ from coterie.errors import InputError, ParameterError, UnknownNameError
 _FOLDERS = {
     "methods": ("methods",),
     "promises": ("promises",),
-    "formats": ("formats",),
+    "formats": ("reading/formats",),
     "steps": ("steps",),
     "embeddings": ("embeddings",),
     "measures": ("measures/privacy", "measures/utility", "measures/attacks"),
@@ -43,7 +43,7 @@ _PARTS = {
 _EXAMPLES = {
     "methods": "methods/_template.py",
     "promises": "promises/query_k_anonymity.py",
-    "formats": "formats/excite.py",
+    "formats": "reading/formats/excite.py",
     "steps": "steps/drop_empty.py",
     "protocols": "simulate/protocols/unlinkable.py",
     "engines": "engines/clusters.py",

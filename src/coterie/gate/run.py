@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from coterie import formats, verbs
+from coterie import verbs
 from coterie.core import registry
 from coterie.core.files import expand
 from coterie.core.log import Log
@@ -26,13 +26,14 @@ from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.scratch import Scratch, in_memory
 from coterie.core.shapes import QUERIES, SHAPES
 from coterie.errors import InputError, ParameterError
-from coterie.formats._guess import nearly_unique
-from coterie.formats._read import no_people
-from coterie.formats._searches import AUTO
-from coterie.formats.table import kind_of as kind_of_table
 from coterie.gate import state as states
 from coterie.gate.follow import FileLines, Lines, StreamLines, is_stream, is_whole, wait
 from coterie.gate.gate import Gate
+from coterie.reading import Options, format_of, takes_of
+from coterie.reading.formats.table import kind_of as kind_of_table
+from coterie.reading.guess import nearly_unique
+from coterie.reading.logs import no_people
+from coterie.reading.searches import AUTO
 from coterie.steps import PrepareStep, looks_at, spelled
 
 Note = Callable[[str], None]
@@ -71,7 +72,7 @@ class Reader:
             if first:
                 header = b"" if lines.data.startswith(lines.header) else lines.header
                 with self._in_memory(header + lines.data) as path:
-                    self.format = self.reading.get("format") or formats.format_of(path, _options(self.reading))
+                    self.format = self.reading.get("format") or format_of(path, _options(self.reading))
         header = self._header(lines)
         # Lines that need another encoding, for example, are copied to a temporary file by their reader.
         with in_memory(), self._in_memory(header + lines.data) as path:
@@ -157,15 +158,15 @@ def _first(line: bytes) -> str:
     return line.decode(errors="replace")
 
 
-def _options(reading: Mapping[str, Any]) -> formats.Options:
-    known = (each.name for each in fields(formats.Options))
-    return formats.Options(**{name: reading[name] for name in known if reading.get(name)})
+def _options(reading: Mapping[str, Any]) -> Options:
+    known = (each.name for each in fields(Options))
+    return Options(**{name: reading[name] for name in known if reading.get(name)})
 
 
 def as_before(reading: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Read with the columns that were read first: rows that come later must not change who is counted."""
     named = reading.get("format")
-    found = settings.get("columns", {}) if named is None or "columns" in formats.takes_of(named) else {}
+    found = settings.get("columns", {}) if named is None or "columns" in takes_of(named) else {}
     return {**reading, "columns": {**found, **(reading.get("columns") or {})}, "guess": False}
 
 
@@ -224,7 +225,7 @@ def _peek(files: Sequence[str], reader: Reader) -> str | None:
     given = reader.reading.get("format")
     first = next((Path(f) for f in files if not is_stream(f) and Path(f).is_file() and Path(f).stat().st_size), None)
     if given is None and first is not None:
-        given = formats.format_of(first, _options(reader.reading))
+        given = format_of(first, _options(reader.reading))
     return None if given is None or given == "table" else str(registry.module("formats", given).shape.name)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from coterie import formats, jobs, measures, verbs
+from coterie import jobs, measures, reading, verbs
 from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.params import early_params
@@ -172,19 +172,19 @@ def _format_of(source: Source) -> str:
     if source.reading.get("format"):
         return str(source.reading["format"])
     try:
-        return formats.format_of(formats.expand(source.paths, folders=True)[0])
+        return reading.format_of(reading.expand(source.paths, folders=True)[0])
     except CoterieError:
         return "table"
 
 
 def _names_in(source: Source) -> tuple[str, ...]:
     """The columns of a file, where it was read as a table and so has names for them."""
-    from coterie.formats import table
+    from coterie.reading.formats import table
 
     if _made_up(source) or _format_of(source) != "table":
         return ()
     try:
-        return tuple(table.column_names(formats.Source(formats.expand(source.paths)), thorough=False))
+        return tuple(table.column_names(reading.Source(reading.expand(source.paths)), thorough=False))
     except CoterieError:
         return ()
 
@@ -199,9 +199,9 @@ def show_rows(bench: Bench, tell: Told, source: Source) -> tuple[tuple[str, ...]
 
 def show_names(bench: Bench, tell: Told, source: Source) -> tuple[str, ...]:  # noqa: ARG001 (all have this signature)
     """What stands in the first line of a file that could not be read: for owners who asked."""
-    from coterie.formats import table
+    from coterie.reading.formats import table
 
-    return tuple(table.column_names(formats.Source(formats.expand(source.paths)), thorough=False))
+    return tuple(table.column_names(reading.Source(reading.expand(source.paths)), thorough=False))
 
 
 # --- risk before any protection ----------------------------------------------------------------------

@@ -22,8 +22,8 @@ from coterie.core.declared import Declared, DeclaredFile, as_declared, format_of
 from coterie.core.params import params_of, with_files_in
 from coterie.core.plan import baseline_of
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.formats import details_of
 from coterie.measures.inputs import INPUTS, files_of, from_study, read_inputs
+from coterie.reading import details_of
 from coterie.reports import RANDOM, report_kind
 from coterie.reports.drawing import Drawing, check_drawing
 from coterie.steps import DEFAULT, spelled, steps_of

@@ -36,8 +36,8 @@ from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, released_shape, to_dict
 from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, InputError, NotCheckableError, ParameterError, UnknownNameError
-from coterie.formats import details_of
 from coterie.promises._words import EDITION, Worded, Words, has_edition, words_in
+from coterie.reading import details_of
 from coterie.steps import PrepareStep, digested_text, lacks_file, public_text, step_of, with_file_in
 
 FORMAT = 6

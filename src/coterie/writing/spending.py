@@ -13,7 +13,7 @@ from coterie.core.files import home_of
 from coterie.core.log import Listing, Log, Release, digest_of, sha256_of
 from coterie.core.plan import Method, is_seeded, refuse_log, refuse_seed, spends
 from coterie.errors import ParameterError
-from coterie.formats import Options
+from coterie.reading import Options
 from coterie.writing.history import NONE, USUAL, History
 from coterie.writing.ledger import Allowance, Spent
 

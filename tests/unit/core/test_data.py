@@ -7,9 +7,9 @@ import pytest
 from coterie.core.data import table_at, text_at
 
 _FILES = [
-    (package, entry.name)
-    for package in ("core", "formats", "synth", "text")
-    for entry in (files("coterie") / package / "data").iterdir()
+    (package, f"{folder}{entry.name}")
+    for package, folder in (("core", "data/"), ("reading", ""), ("synth", "data/"), ("text", "data/"))
+    for entry in (files("coterie") / package / folder).iterdir()
     if entry.name.endswith(".toml")
 ]
 
@@ -21,9 +21,8 @@ def test_a_text_is_read_as_it_is():
 
 @pytest.mark.parametrize(("package", "name"), _FILES)
 def test_a_table_is_read_once_and_says_what_it_is(package, name):
-    path = f"data/{name}"
-    assert table_at(package, path) is table_at(package, path)
-    assert text_at(package, path).startswith("# ")
+    assert table_at(package, name) is table_at(package, name)
+    assert text_at(package, name).startswith("# ")
 
 
 def test_no_other_file_is_found():

@@ -28,10 +28,9 @@ from coterie.core.log import Log, Step
 from coterie.core.scratch import Scratch, disk_is_full, in_memory
 from coterie.core.shapes import TERMS, Shape
 from coterie.errors import InputError, MissingError, NoRowsError, ParameterError
-from coterie.formats import table
-from coterie.formats._guess import LOOKED_AT
-from coterie.formats._options import Options
-from coterie.formats._read import (
+from coterie.reading.formats import table
+from coterie.reading.guess import LOOKED_AT
+from coterie.reading.logs import (
     BAD_SHARE,
     Parsed,
     _complete,
@@ -42,8 +41,9 @@ from coterie.formats._read import (
     told_alike,
     who_is_counted,
 )
-from coterie.formats._source import Loaded, Source
-from coterie.formats._values import slashed
+from coterie.reading.reading import Options
+from coterie.reading.source import Loaded, Source
+from coterie.reading.values import slashed
 
 _LINE, _ROW = "line", "row"
 _ONLY_LINES = ("aol", "excite", "sogou", "clf", "table")

@@ -16,8 +16,8 @@ import pytest
 import coterie
 from coterie.apps.spark.reading import _Place, _table_log, read_there
 from coterie.errors import InputError, NoRowsError, ParameterError
-from coterie.formats import Options
-from coterie.formats import read as read_here
+from coterie.reading import Options
+from coterie.reading import read as read_here
 from coterie.testing.scattered import Scattered
 
 PLENTY = 60
@@ -333,7 +333,7 @@ def test_a_worker_that_is_killed_leaves_no_line_on_a_disk(tmp_path):
         import os, signal, polars
         from coterie.core import scratch
         from coterie.apps.spark import reading
-        from coterie.formats import Options
+        from coterie.reading import Options
         print(scratch._MEMORY.is_dir())
         reading._one_by_one = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
         lines = polars.DataFrame({"row": [1], "line": [b"7\\tcanary\\t2006-03-01 07:17:12\\t\\t"]})
