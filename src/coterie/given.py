@@ -7,12 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from coterie import formats
+import polars as pl
+
 from coterie.core import registry
 from coterie.core.log import Log, Release, Step
 from coterie.core.plan import Facts, Method
 from coterie.core.shapes import QUERIES
+from coterie.engines.clusters import cluster_of
 from coterie.errors import CoterieError, InputError, ParameterError
+from coterie.reading.logs import table_log
 from coterie.reading.reading import Reading
 from coterie.steps import DEFAULT, PrepareStep, StepLike, prepare, steps_of
 from coterie.writing.history import USUAL
@@ -36,7 +39,13 @@ def as_log(given: LogLike) -> Log:
         raise InputError("This is a release, and a log is expected. Its rows are a log as release.log.")
     if isinstance(given, (str, Path)):
         raise InputError("A log is expected, not the name of a file. Read it first: coterie.read(...).")
-    return formats.table_log(given)
+    return log_of_table(given, Reading())
+
+
+def log_of_table(table: Any, options: Reading) -> Log:
+    """A log from a table of this machine, or of a cluster, where its rows then stay."""
+    cluster = None if isinstance(table, (pl.DataFrame, pl.LazyFrame)) else cluster_of(table)
+    return table_log(table, options) if cluster is None else cluster.log(table, options)
 
 
 def as_method(method: Method | str, params: Mapping[str, Any]) -> Method:
@@ -106,5 +115,5 @@ def synthetic(text: str, options: Reading) -> Log:
     from coterie import synth
 
     frame = synth.from_text(text)
-    made = formats.table_log(frame, options)
+    made = table_log(frame, options)
     return replace(made, history=(Step(name="synth", counts={"lines": frame.height}),))

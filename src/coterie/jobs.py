@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from coterie import formats, measures, verbs
+from coterie import measures, verbs
 from coterie.core import registry
-from coterie.core.files import files_in, home_of
+from coterie.core.files import expand, files_in, home_of
 from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import scores_in_words_of
@@ -25,11 +25,12 @@ from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.progress import Progress, Told
 from coterie.core.promise import Verdict
-from coterie.engines.spark import session_for
+from coterie.engines.clusters import session_for
 from coterie.errors import ParameterError
 from coterie.measures import as_it_is
-from coterie.places import is_elsewhere
-from coterie.reading.reading import Reading
+from coterie.reading.logs import format_of
+from coterie.reading.places import is_elsewhere
+from coterie.reading.reading import Reading, takes_of
 from coterie.steps import StepLike
 from coterie.writing.elsewhere import bring_release
 from coterie.writing.files import STDOUT
@@ -81,7 +82,7 @@ def _is_made_up(paths: Sequence[str]) -> bool:
 
 def files_of_paths(paths: Sequence[str]) -> list[Path]:
     """The files that paths and globs stand for, folders and the files in them too; none of a log that is elsewhere."""
-    given = formats.expand(paths, folders=True) if paths and not (_is_made_up(paths) or is_elsewhere(paths)) else []
+    given = expand(paths, folders=True) if paths and not (_is_made_up(paths) or is_elsewhere(paths)) else []
     return [*given, *(file for path in given if path.is_dir() for file in files_in(path))]
 
 
@@ -386,8 +387,8 @@ def verify_file(
         log = read_logs(original, reading_like(out, own), progress=progress, note=note) if original else None
         alone = replace(reading, query_param=None, sql=None)
         if foreign and log is not None:  # what the format of the file makes no use of was said of the original
-            format = alone.format or formats.format_of(Path(out), Reading(columns=alone.columns))
-            takes = ("format", "allow_bad", *formats.takes_of(format))
+            format = alone.format or format_of(Path(out), Reading(columns=alone.columns))
+            takes = ("format", "allow_bad", *takes_of(format))
             alone = Reading(**{name: value for name, value in alone.said.items() if name in takes})
         rows = read_logs([out], alone, progress=progress, note=note) if foreign else out
         progress("verify")

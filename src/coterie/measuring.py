@@ -20,7 +20,7 @@ from coterie.core.nouns import scores_in_words_of
 from coterie.core.place import label_of, place_of
 from coterie.core.plan import Method, baseline_of
 from coterie.core.progress import Counted, Progress, Told
-from coterie.engines.spark import session_for
+from coterie.engines.clusters import session_for
 from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.given import LogLike, as_log, as_release, original_first
 from coterie.jobs import Note, files_of_paths, read_logs

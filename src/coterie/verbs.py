@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from coterie import formats, places
 from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
@@ -23,13 +22,18 @@ from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Engine, Run
 from coterie.core.scores import score_table
+from coterie.engines import clusters
 from coterie.engines.local import engine_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, warn
-from coterie.given import LogLike, as_log, as_method, as_release, original_first, prepared_for, synthetic, unscrubbed
+from coterie.given import LogLike, as_log, as_method, as_release, log_of_table, original_first, prepared_for
+from coterie.given import synthetic as synthetic
+from coterie.given import unscrubbed as unscrubbed
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.store import Store
 from coterie.promises import judge
+from coterie.reading import logs, places
 from coterie.reading.reading import Reading
+from coterie.reading.searches import search_log
 from coterie.reports.views import log_view as log_view
 from coterie.reports.views import overview, personal_data, singled_out, site_searches
 from coterie.reports.views import release_view as release_view
@@ -37,13 +41,7 @@ from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps._facts import facts_of
 from coterie.writing.elsewhere import bring_release
-from coterie.writing.files import (
-    in_order,
-    refuse_other_digest,
-    refuse_other_input,
-    refuse_other_shape,
-    sha256,
-)
+from coterie.writing.files import in_order, refuse_other_digest, refuse_other_input, refuse_other_shape, sha256
 from coterie.writing.foreign import verify_foreign
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.history import USUAL
@@ -78,14 +76,14 @@ def read(
     paths = [source] if isinstance(source, (str, Path)) else list(source)
     reading = (reading or Reading()).with_options(options)
     if reading.session is not None:
-        return formats.read(paths, reading)
+        return clusters.read(paths, reading)
     if len(paths) == 1 and str(paths[0]).startswith("synth:"):
         made_up = synthetic(str(paths[0]), reading)
-        return made_up if reading.query_param is None else formats.search_log(made_up, reading.query_param)
+        return made_up if reading.query_param is None else search_log(made_up, reading.query_param)
     brought = places.bring(paths, reading.sql)
     if brought is None:
-        return formats.read(paths, reading, progress=progress)
-    log = formats.read(brought.files, reading, progress=progress)
+        return logs.read(paths, reading, progress=progress)
+    log = logs.read(brought.files, reading, progress=progress)
     # A table has rows and no bytes: its digest is that of its rows.
     return replace(log, resources=(*log.resources, brought), sources=() if brought.table else log.sources, home=None)
 
@@ -104,7 +102,7 @@ def log(
     cluster, and all work on them runs there.
     """
     given = {"columns": columns, "details": details, "terms": terms, "min_length": min_length}
-    return formats.table_log(table, Reading().with_options(given))
+    return log_of_table(table, Reading().with_options(given))
 
 
 def prepare(log: LogLike, steps: str | Iterable[StepLike] = DEFAULT) -> Log:

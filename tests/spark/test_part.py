@@ -1,4 +1,7 @@
-"""What CI runs: two methods give the same bytes on a cluster, also where one of its executors is killed."""
+"""What CI runs: two methods give the same bytes on a cluster, also where one of its executors is killed.
+
+Covers: apps/spark/engine.py
+"""
 
 import threading
 import time

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie.engines.spark import Spark
+from coterie.apps.spark.engine import Spark
 from coterie.errors import InputError
 
 ROWS = {"user.id": [f"u{i % 5}" for i in range(40)], "query": [f"tea {i % 3}" for i in range(40)]}

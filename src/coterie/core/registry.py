@@ -21,12 +21,13 @@ from coterie.errors import InputError, ParameterError, UnknownNameError
 _FOLDERS = {
     "methods": ("methods",),
     "promises": ("promises",),
-    "formats": ("formats",),
+    "formats": ("reading/formats",),
     "steps": ("steps",),
     "embeddings": ("embeddings",),
     "measures": ("measures/privacy", "measures/utility", "measures/attacks"),
     "protocols": ("simulate/protocols",),
     "simulation_measures": ("simulate/measures",),
+    "engines": (),
 }
 
 
@@ -36,14 +37,16 @@ _PARTS = {
     "formats": ("shape", "expected", "sniff", "load"),
     "steps": ("__call__",),
     "protocols": ("protect",),
+    "engines": ("addresses", "takes", "session_for", "read", "log", "examine"),
 }
 """What a member must have to be used at all; the testing kit asks for more."""
 _EXAMPLES = {
     "methods": "methods/_template.py",
     "promises": "promises/query_k_anonymity.py",
-    "formats": "formats/excite.py",
+    "formats": "reading/formats/excite.py",
     "steps": "steps/drop_empty.py",
     "protocols": "simulate/protocols/unlinkable.py",
+    "engines": "engines/clusters.py",
 }
 
 

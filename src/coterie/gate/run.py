@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from coterie import formats, verbs
+from coterie import verbs
 from coterie.core import registry
 from coterie.core.files import expand
 from coterie.core.log import Log
@@ -26,14 +26,14 @@ from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.scratch import Scratch, in_memory
 from coterie.core.shapes import QUERIES, SHAPES
 from coterie.errors import InputError, ParameterError
-from coterie.formats._guess import nearly_unique
-from coterie.formats._read import no_people
-from coterie.formats._searches import AUTO
-from coterie.formats.table import kind_of as kind_of_table
 from coterie.gate import state as states
 from coterie.gate.follow import FileLines, Lines, StreamLines, is_stream, is_whole, wait
 from coterie.gate.gate import Gate
-from coterie.reading.reading import Reading
+from coterie.reading.formats.table import kind_of as kind_of_table
+from coterie.reading.guess import nearly_unique
+from coterie.reading.logs import format_of, no_people
+from coterie.reading.reading import Reading, takes_of
+from coterie.reading.searches import AUTO
 from coterie.steps import PrepareStep, looks_at, spelled
 
 Note = Callable[[str], None]
@@ -72,7 +72,7 @@ class Reader:
             if first:
                 header = b"" if lines.data.startswith(lines.header) else lines.header
                 with self._in_memory(header + lines.data) as path:
-                    self.format = self.reading.format or formats.format_of(path, self.reading)
+                    self.format = self.reading.format or format_of(path, self.reading)
         header = self._header(lines)
         # Lines that need another encoding, for example, are copied to a temporary file by their reader.
         with in_memory(), self._in_memory(header + lines.data) as path:
@@ -160,7 +160,7 @@ def _first(line: bytes) -> str:
 def as_before(reading: Reading, settings: Mapping[str, Any]) -> Reading:
     """Read with the columns that were read first: rows that come later must not change who is counted."""
     named = reading.format
-    found = settings.get("columns", {}) if named is None or "columns" in formats.takes_of(named) else {}
+    found = settings.get("columns", {}) if named is None or "columns" in takes_of(named) else {}
     return replace(reading, columns={**found, **reading.columns}, guess=False)
 
 
@@ -219,7 +219,7 @@ def _peek(files: Sequence[str], reader: Reader) -> str | None:
     given = reader.reading.format
     first = next((Path(f) for f in files if not is_stream(f) and Path(f).is_file() and Path(f).stat().st_size), None)
     if given is None and first is not None:
-        given = formats.format_of(first, reader.reading)
+        given = format_of(first, reader.reading)
     return None if given is None or given == "table" else str(registry.module("formats", given).shape.name)
 
 

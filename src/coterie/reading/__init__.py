@@ -1,1 +1,14 @@
-"""How a log is read: what can be said about it (`Reading`), beside the formats. Importing this package is cheap."""
+"""Reading: bytes -> Log. From files, tables and places elsewhere, in the format that somebody named or that they show.
+
+reading     `Reading`: how to read a log, each option declared once
+logs        a log from files, a table or a release: parse, count the lines that could not be read, say where they are
+source      where lines come from: files, compressed files, several files, standard input, encodings
+guess       columns of a table by their names and their content, where nobody said which is which
+people      who it was, of several fields that may say it
+searches    an access log as a search log
+values      values of any sensible type -> the types of a shape
+formats/    one file per source
+places/     bytes and tables that are elsewhere: object stores, web addresses, databases
+
+Importing this package is cheap, because the command line does so to know its options.
+"""

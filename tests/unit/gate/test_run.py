@@ -18,12 +18,12 @@ import pytest
 import coterie
 from coterie.core import scratch
 from coterie.errors import InputError, ParameterError
-from coterie.formats._source import Spool
 from coterie.gate import follow
 from coterie.gate.gate import Gate
 from coterie.gate.manage import rotate
 from coterie.gate.run import Stop, refuse_steps, run_gate, without_core_dumps
 from coterie.reading.reading import Reading
+from coterie.reading.source import Spool
 from coterie.steps import parse_steps
 from tests.helpers.gates import START, lines_in, totals
 

@@ -9,9 +9,9 @@ import pytest
 import coterie
 from coterie import jobs, verbs
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.formats import Reading
 from coterie.methods.private_counts import PrivateCounts
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.reading.reading import Reading
 from coterie.writing.history import FORMAT, History
 from coterie.writing.ledger import Allowance
 from coterie.writing.spending import for_the_operator, spend, spent_of
