@@ -28,9 +28,9 @@ from coterie.core.promise import Verdict
 from coterie.engines.clusters import session_for
 from coterie.errors import ParameterError
 from coterie.measures import as_it_is
-from coterie.reading.logs import format_of
 from coterie.reading.places import is_elsewhere
 from coterie.reading.reading import Reading, takes_of
+from coterie.reading.sniff import format_of
 from coterie.steps import StepLike
 from coterie.writing.elsewhere import bring_release
 from coterie.writing.files import STDOUT

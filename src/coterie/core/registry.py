@@ -34,7 +34,7 @@ _FOLDERS = {
 _PARTS = {
     "methods": ("accepts", "promises", "plan", "release"),
     "promises": ("headline", "sentence", "limits", "releases", "evidence", "check", "of_foreign"),
-    "formats": ("shape", "expected", "sniff", "load"),
+    "formats": ("shape", "expected", "load"),
     "steps": ("__call__",),
     "protocols": ("protect",),
     "engines": ("addresses", "takes", "session_for", "read", "log", "examine"),
@@ -89,6 +89,19 @@ def _incomplete(kind: str, name: str, fault: str) -> InputError:
     return InputError(
         f"The {kind[:-1]} {name} {fault}: it was made for another version of Coterie. Ask those who made it for a "
         f"newer one; coterie/{_EXAMPLES.get(kind, kind)} shows what a {kind[:-1]} has."
+    )
+
+
+def name_in(kind: str, given: str | ModuleType) -> str:
+    """The name of a member that is given by its name or as its module."""
+    if isinstance(given, str):
+        return given
+    for name in names(kind):
+        if module(kind, name) is given:
+            return name
+    raise InputError(
+        f"No {kind[:-1]} is the module {getattr(given, '__name__', type(given).__name__)}. Give its name, by which its "
+        f"file or its entry point is called."
     )
 
 

@@ -29,11 +29,10 @@ from coterie.errors import InputError, ParameterError
 from coterie.gate import state as states
 from coterie.gate.follow import FileLines, Lines, StreamLines, is_stream, is_whole, wait
 from coterie.gate.gate import Gate
-from coterie.reading.formats.table import kind_of as kind_of_table
-from coterie.reading.guess import nearly_unique
-from coterie.reading.logs import format_of, no_people
+from coterie.reading.people import nearly_unique, no_people
 from coterie.reading.reading import Reading, takes_of
 from coterie.reading.searches import AUTO
+from coterie.reading.sniff import format_of, kind_of
 from coterie.steps import PrepareStep, looks_at, spelled
 
 Note = Callable[[str], None]
@@ -122,7 +121,7 @@ class Reader:
             found = [line for line in lines.data.split(b"\n") if line.startswith(_FIELDS)]
             self._directive = found[-1] + b"\n" if found else header
             return header
-        is_header = self.format in ("table", "matomo") and kind_of_table([_first(lines.header)]) in ("csv", "tsv")
+        is_header = self.format in ("table", "matomo") and kind_of([_first(lines.header)]) in ("csv", "tsv")
         return lines.header if is_header and not lines.data.startswith(lines.header) else b""
 
     def fix(self, settings: Mapping[str, Any]) -> None:

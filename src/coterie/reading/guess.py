@@ -2,13 +2,13 @@
 
 A name tells what a column may hold, the values whether it does. What people are counted by is never chosen between two
 columns that fit equally well, nor is the query: then whoever reads the log has to say it. Once `--columns` names the
-query (or the path of an access log), nothing is guessed any more.
+query (or the path of an access log), nothing is guessed any more, but what was named is checked.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ import polars as pl
 
 from coterie.core.data import table_at
 from coterie.core.people import leaves, may_name_people, named, plain
-from coterie.core.shapes import QUERIES, VISITS, Shape
+from coterie.core.shapes import QUERIES, TERMS, VISITS, Shape
 from coterie.errors import InputError
 from coterie.reading.values import as_integer, as_text, as_time, missing
 
@@ -24,7 +24,6 @@ _KINDS = ("people", "contacts", "browsers", "sessions", "addresses")  # who is c
 _FIT = 0.9  # share of the values that are looked at which must be what the name says
 _FEW = 20  # rows that say nothing about how often a value comes again
 _NEARLY_ALL = 0.9  # share of the first values that are different, and so are no names of people but numbers of rows
-_HALF = 0.5  # the same of all values
 LOOKED_AT = 1000
 """Rows that are looked at."""
 _MOST_LISTED = 30
@@ -114,11 +113,6 @@ def guess(names: Sequence[str], sample: pl.DataFrame, given: Mapping[str, str], 
     return Guess(found, tuple(notes), bool(found or left), subject)
 
 
-def nearly_unique(rows: int, different: int) -> bool:
-    """Whether a column names so many that they are rather rows, requests or visits than people."""
-    return rows > _FEW and different > _HALF * rows
-
-
 def _is_no_time(column: str, given: Mapping[str, str], shape: Shape, sample: pl.DataFrame) -> bool:
     """Whether nobody named the column of times, and the one that is called so holds something else: a duration."""
     return column not in given and not _fits(column, column, shape, sample)
@@ -152,7 +146,7 @@ def _may_tell_apart(name: str, sample: pl.DataFrame, also_rows: bool) -> bool:
     return different > 1 and (also_rows or not (len(given) > _FEW and different > _NEARLY_ALL * len(given)))
 
 
-def may_be_log(names: Sequence[str]) -> bool:
+def may_be_log(names: Collection[str]) -> bool:
     """Whether one of these names is that of a query or a path."""
     return any(any(_named(shape, shape.item, names, ())) for shape in (QUERIES, VISITS))
 
@@ -182,7 +176,7 @@ def _equally_well(
     )
 
 
-def _named(shape: Shape, column: str, names: Sequence[str], used: Any) -> list[list[str]]:
+def _named(shape: Shape, column: str, names: Collection[str], used: Any) -> list[list[str]]:
     """The columns whose names say that they are this one, in groups: those of the first one say it best."""
     groups = []
     free = [name for name in names if name not in used]
@@ -261,3 +255,38 @@ def _either(names: Sequence[str]) -> str:
 
 def _option(columns: Mapping[str, str]) -> str:
     return ",".join(f"{ours}={theirs}" for ours, theirs in columns.items())
+
+
+def check_columns(names: list[str], columns: Mapping[str, str]) -> None:
+    """Raise InputError for a column that no log has, or that the table does not have."""
+    for name, column in columns.items():
+        if not any(name in shape.readable for shape in (QUERIES, VISITS, TERMS)):
+            raise InputError(
+                f"--columns {name}=...: a log has no column {name!r}. Search logs have "
+                f"{', '.join(QUERIES.readable)}; access logs {', '.join(VISITS.readable)}; documents "
+                f"{', '.join(TERMS.readable)}."
+            )
+        if column not in names and column.split(".")[0] not in names:
+            raise InputError(f"--columns {name}={column}: the table has no column of that name.")
+
+
+def refuse_absent(picked: Mapping[str, str], found: set[str]) -> None:
+    """Raise InputError for a field inside of others that no document has."""
+    for name, column in picked.items():
+        if "." in column and column not in found:
+            option = "columns" if any(name in shape.readable for shape in (QUERIES, VISITS, TERMS)) else "details"
+            raise InputError(
+                f"--{option} {name}={column}: the table has no column of that name. A path leads into objects, not "
+                f"into lists."
+            )
+
+
+def check_details(names: list[str], details: Mapping[str, str], picked: Mapping[str, str]) -> None:
+    """Raise InputError for a further detail that the table does not have, or that is another column already."""
+    for name, column in details.items():
+        if column not in names and column.split(".")[0] not in names:
+            raise InputError(f"--details {name}={column}: the table has no column of that name.")
+        if other := next((own for own, there in picked.items() if there == column and own != name), None):
+            raise InputError(
+                f"--details {name}={column}: that column is the {other} already. A detail needs one of its own."
+            )

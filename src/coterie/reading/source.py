@@ -16,16 +16,17 @@ from typing import IO, Any, NamedTuple, TypeAlias
 import polars as pl
 
 from coterie.core import files
-from coterie.core.files import STDIN, compression, count_lines, files_in, first_bytes, head, open_bytes, starts_with_bom
+from coterie.core.files import HEAD_BYTES, STDIN, Opening, count_lines, files_in, head, open_bytes
 from coterie.core.progress import Counted, Progress
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import Shape
 from coterie.errors import InputError
+from coterie.reading.reading import Reading
 
 DAMAGE = "\U0010ffff"  # stands for bytes that are not text: a code point that no text holds
 _SMALL = 1 << 23  # bytes of plain files whose rows are kept in memory
-_LOOKED_AT = 20  # lines that tell how sure a format is
 _PARQUET = b"PAR1"
+_BLOCK = 512  # bytes that tell what kind of file those after the first are
 _TOLD_LINES = 1 << 14  # lines between two words about progress
 
 codecs.register_error("coterie-damage", lambda error: (DAMAGE, error.end))  # type: ignore[attr-defined]
@@ -37,7 +38,7 @@ Section: TypeAlias = tuple[str, str, int, int]
 class Source:
     """The input files as one run of numbered lines, and a private folder for spooled rows.
 
-    `whole`: as they are, with folders and archives, for formats that do not read lines.
+    `whole`: as they are, with folders and archives, for formats that do not read lines, or until `unpack`.
     """
 
     _SAMPLES = 64  # places of a file at which lines are measured
@@ -50,19 +51,41 @@ class Source:
         self._damaged = False
         self.names: dict[Path, str] = {}
         self._given: dict[Path, Path] = {}
+        self.openings: dict[Path, Opening] = {}
+        """The first bytes of what was opened; more than a few of the first file only."""
         for path in paths:
             with _openable(path, self.folder.path):
                 settled, name = self._settled(path)
-                plain = settled if whole else self._unpacked(settled, name)
+                self.names[settled], self._given[settled] = name, settled
+                self._opening(settled)
+        self.paths = self._filled()
+        if not whole:
+            self.unpack()
+
+    def unpack(self) -> None:
+        """Plain text in place of compressed files, and InputError for files whose lines are too long to bear."""
+        names, self.names, self._given = self.names, {}, {}
+        for settled, name in names.items():
+            with _openable(settled, self.folder.path):
+                plain = self._unpacked(settled, name)
                 self.names[plain], self._given[plain] = name, settled
-        self.paths = [path for path in self.names if path.is_dir() or first_bytes(path) != b""] or list(self.names)
+        self.paths = self._filled()
+
+    def _filled(self) -> list[Path]:
+        """The paths of files that are not empty, or all."""
+        return [path for path in self.names if path.is_dir() or self._opening(path).packed] or list(self.names)
+
+    def _opening(self, path: Path) -> Opening:
+        if path not in self.openings:
+            self.openings[path] = Opening(path, HEAD_BYTES if path == next(iter(self.names), path) else _BLOCK)
+        return self.openings[path]
 
     @classmethod
     def of_parts(cls, folder: Path, names: Sequence[str]) -> Source:
         """The files of a release of parts as one input: text is put together, for only the first part has a header."""
         paths = [folder / name for name in names]
         with _openable(folder, folder):
-            if first_bytes(paths[0]) == _PARQUET:
+            if Opening(paths[0]).packed.startswith(_PARQUET):
                 return cls(paths)
         source = cls([])
         joined = source.spool("joined")
@@ -70,7 +93,7 @@ class Source:
             for path in paths:
                 for chunk in source._plain(path, path.name):
                     out.write(chunk)
-        _refuse_long_lines(joined, folder.name)
+        _refuse_long_lines(Opening(joined), folder.name)
         source.names[joined], source._given[joined] = folder.name, folder
         source.paths = [joined]
         return source
@@ -113,7 +136,9 @@ class Source:
 
     def head(self) -> list[str]:
         """The first lines of the first file that has any, for sniffing."""
-        return next(filter(None, map(head, self.paths)), [])
+        first = next(iter(self.names), None)
+        lines = (self._opening(path).lines if path == first else head(path) for path in self.paths)
+        return next(filter(None, lines), [])
 
     def lines(self, encoding: str = "utf-8") -> pl.LazyFrame:
         """All lines with their running number: `row`, `line`; blank lines left out."""
@@ -123,7 +148,7 @@ class Source:
         line = pl.col("line")
         frame = pl.scan_lines(list(map(str, paths)), name="line", row_index_name="row", glob=False)
         frame = frame.with_columns(pl.col("row").cast(pl.UInt64), breaks_to_spaces(line, r"[\r]"))
-        if any(starts_with_bom(path) for path in paths):
+        if any(self._opening(path).has_bom for path in paths):
             frame = frame.with_columns(line.str.strip_prefix(files.BOM))
         return frame.filter(line.str.strip_chars(" ") != "")
 
@@ -229,8 +254,9 @@ class Source:
 
     def _unpacked(self, path: Path, name: str) -> Path:
         """The file as plain text, whose lines have a bearable length."""
-        if compression(path) is None:
-            _refuse_long_lines(path, name)
+        opening = self._opening(path)
+        if opening.compression is None:
+            _refuse_long_lines(opening, name)
             return path
         target = self.spool(f"unpacked-{len(self.names)}")
         with target.open("wb") as out:
@@ -312,6 +338,13 @@ class Loaded:
     """The column of a table by which they are, where it was guessed."""
 
 
+def settings_of(loaded: Loaded, options: Reading) -> dict[str, int | str | Mapping[str, str] | tuple[str, ...]]:
+    """What the rows depend on, and everybody may know."""
+    said: dict[str, Any] = {"columns": dict(loaded.columns), "details": options.named_details}
+    said |= {"user_field": options.user_field, "date": options.date, "counted": loaded.counted}
+    return {**loaded.settings, **{name: value for name, value in said.items() if value}}
+
+
 def _bearable(stream: IO[bytes], name: str) -> Iterator[bytes]:
     """The bytes of a stream in chunks; raises where a line is too long."""
     run = 0
@@ -323,16 +356,16 @@ def _bearable(stream: IO[bytes], name: str) -> Iterator[bytes]:
         yield chunk
 
 
-def _refuse_long_lines(path: Path, name: str) -> None:
+def _refuse_long_lines(opening: Opening, name: str) -> None:
     """Raise InputError where a line is too long, without reading much of a file that has none.
 
     Such a line goes on without an end from some multiple of half its length to the next.
     """
-    half = files.LONGEST_LINE // 2
-    with path.open("rb") as stream:
-        if stream.read(len(_PARQUET)) == _PARQUET:
-            return
-        for start in range(0, path.stat().st_size - half, half):
+    half, size = files.LONGEST_LINE // 2, opening.path.stat().st_size
+    if size <= half or opening.packed.startswith(_PARQUET):
+        return
+    with opening.path.open("rb") as stream:
+        for start in range(0, size - half, half):
             stream.seek(start)
             left = half
             while left > 0 and b"\n" not in (piece := stream.read(min(left, files.HEAD_BYTES))):
@@ -402,17 +435,6 @@ class Spool:
         self._frame().write_parquet(self._folder / f"{self._parts:06}.parquet")
         self._parts += 1
         self._rows.clear()
-
-
-def sureness(pattern: str, head: Sequence[str]) -> float:
-    """How sure a format can be whose lines fit a pattern: 0 unless the first line does, then 0.6 to 0.9.
-
-    It is 0.9 if all lines that are looked at fit. Patterns are matched in linear time, which `re` does not promise.
-    """
-    fitting = pl.Series(head[:_LOOKED_AT], dtype=pl.String).str.contains(pattern)
-    if not len(fitting) or not fitting[0]:
-        return 0.0
-    return round(0.6 + 0.3 * int(fitting.sum()) / len(fitting), 6)
 
 
 def fields(frame: pl.LazyFrame, names: Sequence[str], pattern: str) -> pl.LazyFrame:

@@ -25,7 +25,7 @@ from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures import as_it_is
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.inputs import INPUTS
-from coterie.reading.logs import format_of
+from coterie.reading.sniff import format_of
 from coterie.reading.source import Source as Lines
 from coterie.reports.views import LogView, ReleaseView, personal_data, site_searches
 from coterie.steps import parse_steps

@@ -2,6 +2,7 @@
 
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from coterie.core import registry
 from coterie.core.shapes import QUERIES
 from coterie.errors import InputError
 from coterie.formats import sureness
+from coterie.reading.sniff import Head, sure_of
 from coterie.testing import check_format
 
 
@@ -26,8 +28,8 @@ def third_party(monkeypatch):
 
 @pytest.mark.parametrize("name", registry.names("formats"))
 def test_each_sample_has_one_surest_format(name):
-    head = registry.module("formats", name).sample.splitlines()
-    sure = {each: registry.module("formats", each).sniff(head) for each in registry.names("formats")}
+    head = Head(registry.module("formats", name).sample.splitlines())
+    sure = {each: sure_of(registry.module("formats", each), head) for each in registry.names("formats")}
     most = max(sure.values())
     assert [each for each, value in sure.items() if value == most] == [name]
 
@@ -106,3 +108,24 @@ def test_a_format_of_others_that_fails_while_it_reads_is_not_our_fault(third_par
     with pytest.raises(InputError, match="the format broken, which is not part of Coterie, failed") as raised:
         coterie.read(write("log.txt", "teapot\n"))
     assert "teapot" not in str(raised.value)
+
+
+def test_a_file_is_opened_once_to_find_its_format(write, monkeypatch):
+    opened = []
+    path, open_path = write("log.tsv", registry.module("formats", "aol").sample), Path.open
+
+    def open_counted(self, *args, **kwargs):
+        opened.append(self)
+        return open_path(self, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", open_counted)
+    assert coterie.read(path).to_polars().height == 3
+    assert opened.count(path) == 1
+
+
+def test_lines_are_looked_at_where_the_first_files_have_none(write):
+    write("a.tsv", "")
+    write("b.tsv", "\n\n")
+    line = "17\tblue teapot\t2020-02-03 09:00:00\n"
+    write("c.tsv", line * 40)
+    assert coterie.read(write("d.tsv", "").parent / "*.tsv").to_polars().height == 40

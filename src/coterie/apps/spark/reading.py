@@ -30,19 +30,11 @@ from coterie.core.shapes import TERMS, Shape
 from coterie.errors import InputError, MissingError, NoRowsError, ParameterError
 from coterie.reading.formats import table
 from coterie.reading.guess import LOOKED_AT
-from coterie.reading.logs import (
-    BAD_SHARE,
-    Parsed,
-    _complete,
-    _source_of,
-    folded,
-    remarks_of,
-    settings_of,
-    told_alike,
-    who_is_counted,
-)
+from coterie.reading.logs import BAD_SHARE, Parsed, _complete, remarks_of
+from coterie.reading.people import folded, told_alike, who_is_counted
 from coterie.reading.reading import Reading
-from coterie.reading.source import Loaded, Source
+from coterie.reading.sniff import delimiter_of, kind_of, names_of, source_of
+from coterie.reading.source import Loaded, Source, settings_of
 from coterie.reading.values import slashed
 
 _LINE, _ROW = "line", "row"
@@ -107,14 +99,14 @@ def read_there(engine: Spark, places: Sequence[str], options: Reading) -> Log:
     folder = Scratch()
     path = folder.path / names[0]
     path.write_text("\n".join(first) + "\n", encoding="utf-8")
-    source, name = _source_of([path], options)
+    source, name = source_of([path], options)
     if name not in _ONLY_LINES:
         raise ParameterError(f"The format {name} is read on one machine; leave out --engine.")
     options.refuse_unused(name, where.label)
     loaded: Loaded = registry.module("formats", name).load(source, options)
     header, settled = b"", options
     if name == "table":
-        kind = table.kind_of(first)
+        kind = kind_of(first)
         if sources:
             table.require_same_columns({file: file.name for file in sources}, kind)
         elif len(names) > 1:
@@ -134,20 +126,20 @@ def _first_lines(engine: Spark, lines: Any) -> list[str]:
 
 def _require_same_header(heads: Sequence[tuple[str, bytes]], header: str, kind: str) -> None:
     """Files that only the cluster can read are one table only if their headers agree."""
-    columns = table.names_of([header])
+    columns = names_of([header])
     for name, line in heads if kind in ("csv", "tsv") else ():
         first = [line.decode(errors="replace").rstrip("\r")]
-        if table.kind_of(first) != kind or table.names_of(first) != columns:
+        if kind_of(first) != kind or names_of(first) != columns:
             raise table.other_columns(name)
 
 
 def _as_settled(source: Source, loaded: Loaded, options: Reading) -> tuple[bytes, Reading]:
     """The line that batches of a table begin with, and options that leave nothing to be found out by a batch."""
-    kind = table.kind_of(source.head())
+    kind = kind_of(source.head())
     if kind == "json":
         raise ParameterError("JSON with documents over several lines is read on one machine; leave out --engine.")
     first = source.head()[0]
-    if kind == "csv" and not _is_one_record(first, table.delimiter_of(first)):
+    if kind == "csv" and not _is_one_record(first, delimiter_of(first)):
         raise ParameterError(f"{source.label}: a quote in the header is not closed.{_BROKEN_LINES}")
     settled = replace(options, columns=loaded.columns, guess=False)
     shape, columns = table.columns_of(table.column_names(source), settled, kind != "jsonl")
@@ -155,7 +147,7 @@ def _as_settled(source: Source, loaded: Loaded, options: Reading) -> tuple[bytes
     if kind != "jsonl":
         return first.encode(), settled
     # An object with all fields stands first, and is left out again: a batch may lack one of them.
-    names: dict[str, Any] = dict.fromkeys(table.names_of(source.head()))
+    names: dict[str, Any] = dict.fromkeys(names_of(source.head()))
     for column in columns.values():
         *around, last = [column] if column in names else column.split(".")
         inside = names
@@ -181,8 +173,8 @@ def _parsed(name: str, options: Reading, header: bytes, lines: pl.LazyFrame) -> 
     given = lines.collect()
     texts = [line for line in given[_LINE] if line]
     pieces = 0
-    if header and table.kind_of([header.decode()]) == "csv":
-        whole = _records(texts, table.delimiter_of(header.decode()))
+    if header and kind_of([header.decode()]) == "csv":
+        whole = _records(texts, delimiter_of(header.decode()))
         texts, pieces = whole, len(texts) - len(whole)
     module = registry.module("formats", name)
     try:

@@ -4,14 +4,16 @@ A format is a module with
 
     shape                       the shape of its rows
     sample                      a small made-up file, for `coterie.testing.check_format`
-    sniff(head: list[str])      how sure it is that a file with these first lines is of this format
+    signature                   by what it is known: clues (`coterie.reading.sniff`), of which the first that a file
+                                has says how sure it is; or `sniff(head: list[str])`, how sure it is that a file with
+                                these first lines is of this format
     load(source, options)       Loaded: a lazy table with the columns of the shape that it has, and `bad`
     expected                    for each reason that `bad` may give, what was expected instead
     takes                       (optional) names of the options that it makes use of; others are refused
     encoding                    (optional) that of `sample`, where it is not UTF-8
-    sniff_files(paths)          (optional) how sure it is by the files themselves: folders, archives. Files are then
-                                given to `load` as they are, and `first_lines(paths)` shows lines in them that others
-                                may know
+    sniff_files(files)          (optional) how sure it is by the files themselves (`core.files.Opening`): folders,
+                                archives. Files are then given to `load` as they are, and `first_lines(paths)` shows
+                                lines in them that others may know
 
 `bad` is null for a good line, else the name of the column that could not be read. `read` does the
 rest: it asks all formats, takes the surest, counts the bad lines, reports them by number and never by content.

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
 from coterie.core import files
-from coterie.core.files import HIDDEN, LINKS, first_bytes, open_bytes, walk
+from coterie.core.files import HIDDEN, LINKS, Opening, first_bytes, open_bytes, walk
 from coterie.errors import InputError
 
 TEXT, HTML, PDF = "text", "html", "pdf"
@@ -30,8 +30,7 @@ KINDS = {
 """What a file is by the end of its name."""
 _ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".zst", ".bz2", ".xz", ".7z", ".rar")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # with members, and without
-_TAR_MARK, _TAR_BLOCK = b"ustar", 512
-_TAR_MARK_AT = 257
+_TAR_MARK, _TAR_MARK_AT = b"ustar", 257
 _BETWEEN = 1 << 20  # bytes that may stand between two members of a tar archive
 _DAMAGED = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError, EOFError,
@@ -103,16 +102,14 @@ class Unreadable(NamedTuple):
     reason: str
 
 
-def is_archive(path: Path) -> bool:
+def is_archive(file: Opening) -> bool:
     """Whether a file is a zip archive, or a tar archive, also a compressed one."""
-    if first_bytes(path) in _ZIP:
+    if file.packed.startswith(_ZIP):
         return True
     try:
-        with open_bytes(path) as stream:
-            block = stream.read(_TAR_BLOCK)
+        return file.data.startswith(_TAR_MARK, _TAR_MARK_AT)
     except (InputError, OSError):
         return False
-    return block[_TAR_MARK_AT : _TAR_MARK_AT + len(_TAR_MARK)] == _TAR_MARK
 
 
 def entries(path: Path, name: str, given: str, tally: Counter[str]) -> Iterator[Entry | Unreadable]:
@@ -121,7 +118,7 @@ def entries(path: Path, name: str, given: str, tally: Counter[str]) -> Iterator[
         yield from _of_folder(path, tally)
     elif first_bytes(path) in _ZIP:
         yield from _of_zip(path, name, tally)
-    elif is_archive(path):
+    elif is_archive(Opening(path)):
         yield from _of_tar(path, name, tally)
     else:
         with open_bytes(path) as stream:
@@ -255,7 +252,7 @@ def first_lines(paths: Sequence[Path]) -> list[str]:
     Nothing for files that stand by themselves, and for what cannot be read: others will say so.
     """
     for path in paths:
-        if not (path.is_dir() or (path.is_file() and is_archive(path))):
+        if not (path.is_dir() or (path.is_file() and is_archive(Opening(path)))):
             continue
         try:
             for entry in entries(path, path.name, str(path), Counter()):

@@ -21,9 +21,10 @@ import polars as pl
 from coterie.core.shapes import QUERIES
 from coterie.reading.formats import table
 from coterie.reading.formats._clicks import CLICK, QUERY, rank_of, with_clicks
-from coterie.reading.formats._json import Document, documents, documents_in, parsed, text, value_of
+from coterie.reading.formats._json import Document, documents, parsed, text, value_of
 from coterie.reading.people import Who
 from coterie.reading.reading import Reading
+from coterie.reading.sniff import fields
 from coterie.reading.source import Loaded, Section, Source, Spool
 
 shape = QUERIES
@@ -53,13 +54,11 @@ class _Click(NamedTuple):
     url: str | None
 
 
-def sniff(head: list[str]) -> float:
-    """Fields that only this service has."""
-    found = documents_in(head)
-    names = {name for document in found for name in document}
-    if "query_body" in names or {"userToken", "objectIDs"} <= names or {"userToken", "queryID"} <= names:
-        return 1.0
-    return 0.6 if "userToken" in names and "query" in names else 0.0
+signature = (
+    fields(["query_body"]),
+    fields(["userToken"], ["objectIDs", "queryID"]),
+    fields(["userToken"], ["query"], sure=0.6),
+)
 
 
 def load(source: Source, options: Reading) -> Loaded:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import polars as pl
 
 from coterie.core.shapes import QUERIES
-from coterie.reading.source import Loaded, Source, blank_to_null, reason, split_tabs, sureness
+from coterie.reading.sniff import first_line, lines_like
+from coterie.reading.source import Loaded, Source, blank_to_null, reason, split_tabs
 
 shape = QUERIES
 expected = {
@@ -29,9 +30,7 @@ sample = f"""{HEADER}
 """
 
 
-def sniff(head: list[str]) -> float:
-    """The header, or lines of the right form."""
-    return 1.0 if head[:1] == [HEADER] else sureness(_LINE, head)
+signature = (first_line(HEADER), lines_like(_LINE))
 
 
 def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for all formats)

@@ -14,7 +14,7 @@ import polars as pl
 
 from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.shapes import VISITS
-from coterie.reading.formats._json import Document, documents, documents_in, first_text, sections, text, value_of
+from coterie.reading.formats._json import Document, documents, first_text, sections, text, value_of
 from coterie.reading.source import Loaded, Source, Spool, reason
 from coterie.reading.values import as_integer, as_time
 
@@ -41,12 +41,11 @@ _ROW = {
 _LOGGER = "http.log.access"
 
 
-def sniff(head: list[str]) -> float:
-    """JSON lines of the logger of accesses; or, under another name, with a request as Caddy writes it."""
-    found = documents_in(head[:20])
-    if any(str(document.get("logger", "")).startswith(_LOGGER) for document in found):
-        return 1.0
-    return 0.8 if any(value_of(document, "request.uri") is not None and "ts" in document for document in found) else 0.0
+# The logger of accesses; or, under another name, a request as Caddy writes it.
+signature = (
+    lambda head: float(any(str(each.get("logger", "")).startswith(_LOGGER) for each in head.documents[:20])),
+    lambda head: 0.8 * any(value_of(each, "request.uri") is not None and "ts" in each for each in head.documents[:20]),
+)
 
 
 def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for all formats)

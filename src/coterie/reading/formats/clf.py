@@ -14,7 +14,8 @@ import polars as pl
 
 from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.shapes import TIME, VISITS
-from coterie.reading.source import DAMAGE, Loaded, Remark, Source, breaks_to_spaces, reason, remark, sureness
+from coterie.reading.sniff import lines_like
+from coterie.reading.source import DAMAGE, Loaded, Remark, Source, breaks_to_spaces, reason, remark
 
 shape = VISITS
 expected = {
@@ -77,9 +78,7 @@ _WIDTH = 20  # characters of a time without its zone
 _MINUTE = 60_000_000  # microseconds
 
 
-def sniff(head: list[str]) -> float:
-    """Lines with a date in brackets and a request in quotes."""
-    return sureness(_ANY, head)
+signature = (lines_like(_ANY),)
 
 
 def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for all formats)

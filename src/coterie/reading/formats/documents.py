@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 import orjson
 import polars as pl
 
-from coterie.core.files import HIDDEN, LINKS, LONGEST_LINE, OTHER, byte_lines, files_in, head
+from coterie.core.files import HIDDEN, LINKS, LONGEST_LINE, OTHER, Opening, byte_lines, files_in, head
 from coterie.core.shapes import TERMS
 from coterie.errors import InputError, ParameterError
 from coterie.reading.formats import table
@@ -47,6 +47,7 @@ from coterie.reading.formats._entries import first_lines as first_lines
 from coterie.reading.formats._texts import Text, decoded, is_smart, smart_records, text_of
 from coterie.reading.formats._vectors import LEAST_KNOWN, Vectors
 from coterie.reading.reading import Reading
+from coterie.reading.sniff import kind_of, named, names_of
 from coterie.reading.source import Loaded, Section, Sections, Source
 
 shape = TERMS
@@ -74,27 +75,25 @@ _SURE, _PERHAPS = 1.0, 0.3
 _Values: TypeAlias = dict[str, str | None]
 
 
-def sniff(head: list[str]) -> float:
-    """JSON lines or a header line with an id and a text; or the first record of a SMART file."""
-    if is_smart("\n".join(head).encode() + b"\n"):
-        return _SURE
-    names = set(table.names_of(head))
-    return 0.7 if _TEXT in names and names & set(_IDS) and "query" not in names else 0.0
+signature = (
+    lambda head: float(is_smart("\n".join(head.lines).encode() + b"\n")),
+    lambda head: 0.0 if "query" in head.names else named([_TEXT], _IDS, sure=0.7)(head),
+)
 
 
-def sniff_files(paths: Sequence[Path]) -> float:
+def sniff_files(files: Sequence[Opening]) -> float:
     """Folders with documents, archives and PDF for sure; several texts and web pages if nobody else knows them."""
-    if all(_holds_documents(path) for path in paths):
+    if all(map(_holds_documents, files)):
         return _SURE
-    ends = {path.suffix.lower() for path in paths}
+    ends = {file.path.suffix.lower() for file in files}
     plain = all(KINDS.get(end) not in (None, PDF) for end in ends)
-    return _PERHAPS if plain and (len(paths) > 1 or KINDS.get(min(ends)) != TEXT) else 0.0
+    return _PERHAPS if plain and (len(files) > 1 or KINDS.get(min(ends)) != TEXT) else 0.0
 
 
-def _holds_documents(path: Path) -> bool:
-    if path.is_dir():
-        return any(file.suffix.lower() in KINDS for file in files_in(path))
-    return path.suffix.lower() == ".pdf" or (path.is_file() and is_archive(path))
+def _holds_documents(file: Opening) -> bool:
+    if file.path.is_dir():
+        return any(each.suffix.lower() in KINDS for each in files_in(file.path))
+    return file.path.suffix.lower() == ".pdf" or is_archive(file)
 
 
 def load(source: Source, options: Reading) -> Loaded:
@@ -210,18 +209,20 @@ def _add_text(vectors: Vectors, name: str, read: Text, tally: Counter[str]) -> N
 
 def _is_table(path: Path) -> bool:
     """Whether a file is a table of texts: by its first lines, since names may end in .gz."""
-    if path.is_dir() or is_archive(path) or KINDS.get(PurePosixPath(path.name).suffix.lower()) is not None:
+    if path.is_dir() or KINDS.get(PurePosixPath(path.name).suffix.lower()) is not None:
         return False
-    names = table.names_of(head(path))
+    if is_archive(file := Opening(path)):
+        return False
+    names = names_of(file.lines)
     return len(names) > 1 or _TEXT in names
 
 
 def _add_table(vectors: Vectors, path: Path, options: Reading) -> None:
     """The documents of csv or JSON lines."""
     lines = head(path)
-    names = table.names_of(lines)
+    names = names_of(lines)
     at = _places(names, options)
-    kind = table.kind_of(lines)
+    kind = kind_of(lines)
     if kind == "jsonl":
         records = _json_records(path, at)
     else:

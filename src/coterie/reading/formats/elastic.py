@@ -39,17 +39,16 @@ _CLICKED = ("document.id", "page.url.original", "page.url", "event.customer_data
 _CLICKS = ("search_click", "click")
 
 
-def sniff(head: list[str]) -> float:
-    """Events with an action and a search; or hits of an index."""
-    found = documents_in(head)
-    if any(value_of(document, "event.action") is not None for document in found) and any(map(_searched, found)):
-        return 1.0
-    return 0.7 if table.kind_of(head) == "json" and any('"_source"' in line for line in head) else 0.0
+# Events with an action and a search; or hits of an index.
+signature = (
+    lambda head: float(_has_events(head.documents) and any(map(_searched, head.documents))),
+    lambda head: 0.7 * (head.kind == "json" and '"_source"' in head.json),
+)
 
 
 def load(source: Source, options: Reading) -> Loaded:
     """Parse the events, then join clicks to their searches; hits that are no events are a table."""
-    if not any(value_of(document, "event.action") is not None for document in documents_in(source.head())):
+    if not _has_events(documents_in(source.head())):
         return table.load(source, options)
     queries, clicks = Spool(source, QUERY), Spool(source, CLICK)
     who = Who(_USER, options.user_field)
@@ -72,6 +71,10 @@ def load(source: Source, options: Reading) -> Loaded:
             rank = results.index(url) + 1 if url in results else None
             clicks.add((row, str(search), rank, url))
     return who.loaded(with_clicks(queries, clicks), sections)
+
+
+def _has_events(found: list[Document]) -> bool:
+    return any(value_of(document, "event.action") is not None for document in found)
 
 
 def _searched(document: Document) -> str | None:

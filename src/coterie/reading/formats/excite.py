@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from coterie.core.shapes import QUERIES
-from coterie.reading.source import Loaded, Source, reason, split_tabs, sureness
+from coterie.reading.sniff import lines_like
+from coterie.reading.source import Loaded, Source, reason, split_tabs
 
 shape = QUERIES
 expected = {
@@ -19,9 +20,7 @@ FEDCBA9876543210\t970916105500\tquiet trains
 _LINE = r"^[0-9A-Fa-f]{16}\t\d{12}\t[^\t]*$"
 
 
-def sniff(head: list[str]) -> float:
-    """A cookie of 16 hexadecimal digits and a time of 12 digits."""
-    return sureness(_LINE, head)
+signature = (lines_like(_LINE),)
 
 
 def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for all formats)

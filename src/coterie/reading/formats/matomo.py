@@ -18,9 +18,10 @@ import polars as pl
 
 from coterie.core.shapes import QUERIES
 from coterie.reading.formats import table
-from coterie.reading.formats._json import Document, documents, documents_in, first_text, text
+from coterie.reading.formats._json import Document, documents, first_text, text
 from coterie.reading.people import Who, counted_by
 from coterie.reading.reading import Reading
+from coterie.reading.sniff import kind_of, marks, named, names_of
 from coterie.reading.source import Loaded, Section, Source, Spool, reason
 from coterie.reading.values import as_time
 
@@ -42,27 +43,15 @@ _SEARCH = ("8", "search")  # the type of an action: in the database, and in what
 _ROW = {"row": pl.UInt64, "user": pl.String, "time": pl.String, "query": pl.String, "bad": pl.String}
 
 
-def sniff(head: list[str]) -> float:
-    """Visits with their actions; or a header with a visitor and the time of the server."""
-    start = "".join(head)
-    if start.lstrip()[:1] in ("{", "["):
-        return 1.0 if '"actionDetails"' in start or '"siteSearchKeyword"' in start else _by_names(documents_in(head))
-    return _of_rows(set(table.names_of(head)))
-
-
-def _by_names(found: list[Document]) -> float:
-    return _of_rows({name for document in found for name in document})
-
-
-def _of_rows(names: set[str]) -> float:
-    return 0.9 if "idvisitor" in names and names & set(_TIMES) and names & set(_WORDS) else 0.0
+# Visits with their actions; or rows with a visitor and the time of the server.
+signature = (marks('"actionDetails"', '"siteSearchKeyword"'), named(["idvisitor"], _TIMES, _WORDS, sure=0.9))
 
 
 def load(source: Source, options: Reading) -> Loaded:
     """Rows of visits, or of a table that has the names of the database."""
     head = source.head()
-    if table.kind_of(head) not in ("json", "jsonl"):
-        return _rows(source, options, table.names_of(head))
+    if kind_of(head) not in ("json", "jsonl"):
+        return _rows(source, options, names_of(head))
     spool = Spool(source, _ROW)
     row, who = 0, Who((*_USERS, *_VISITORS), options.user_field)
     for _, document in documents(source):

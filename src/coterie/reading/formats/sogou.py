@@ -10,7 +10,8 @@ import polars as pl
 
 from coterie.core.shapes import QUERIES
 from coterie.reading.reading import Reading
-from coterie.reading.source import Loaded, Source, blank_to_null, breaks_to_spaces, fields, reason, sureness
+from coterie.reading.sniff import lines_like
+from coterie.reading.source import Loaded, Source, blank_to_null, breaks_to_spaces, fields, reason
 
 shape = QUERIES
 takes = ("date",)
@@ -26,9 +27,7 @@ sample = """00:00:01\t123456\t[蓝茶壶]\t8 3\twww.tea.example/a
 _PATTERN = r"^([0-9]{2}:[0-9]{2}:[0-9]{2})\s+(\S+)\s+\[(.*)\]\s+([0-9]+)\s+[0-9]+\s+(\S*)\s*$"
 
 
-def sniff(head: list[str]) -> float:
-    """A time of day, a user and a query in brackets."""
-    return sureness(_PATTERN, head)
+signature = (lines_like(_PATTERN),)
 
 
 def load(source: Source, options: Reading) -> Loaded:

@@ -14,7 +14,8 @@ import polars as pl
 from coterie.core.shapes import QUERIES
 from coterie.reading.reading import Reading
 from coterie.reading.searches import decoded, value_of_param
-from coterie.reading.source import Loaded, Source, reason, sureness
+from coterie.reading.sniff import sureness
+from coterie.reading.source import Loaded, Source, reason
 from coterie.reading.values import as_time
 
 shape = QUERIES
@@ -37,10 +38,8 @@ _EVERYTHING = "*:*"
 _USERS = ("user", "userid", "user_id", "uid", "client_id", "visitor", "session", "sessionid", "session_id")
 
 
-def sniff(head: list[str]) -> float:
-    """Lines with a path, parameters in braces, a status and a time; others may stand among them."""
-    requests = [line for line in head if "params={" in line]
-    return 0.95 if sureness(_REQUEST, requests) else 0.0
+# Other lines may stand among those of requests.
+signature = (lambda head: 0.95 * bool(sureness(_REQUEST, [line for line in head.lines if "params={" in line])),)
 
 
 def load(source: Source, options: Reading) -> Loaded:

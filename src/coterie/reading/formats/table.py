@@ -28,8 +28,7 @@ from __future__ import annotations
 
 import csv
 import glob
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -40,13 +39,11 @@ import polars as pl
 from coterie.core.files import byte_lines, head
 from coterie.core.shapes import QUERIES, TERMS, TIME, VISITS, Shape
 from coterie.errors import InputError
-from coterie.reading.columns import check_columns, check_details, refuse_absent
 from coterie.reading.formats._json import (
     Document,
     documents,
     documents_in,
     fields_of,
-    is_lines,
     names_in,
     object_in,
     text_of,
@@ -54,8 +51,21 @@ from coterie.reading.formats._json import (
 )
 from coterie.reading.formats._json import sections as document_sections
 from coterie.reading.formats._pages import pages_agree
-from coterie.reading.guess import LOOKED_AT, Guess, are_names, cannot_tell, guess, is_known, listed, may_be_log
+from coterie.reading.guess import (
+    LOOKED_AT,
+    Guess,
+    are_names,
+    cannot_tell,
+    check_columns,
+    check_details,
+    guess,
+    is_known,
+    listed,
+    may_be_log,
+    refuse_absent,
+)
 from coterie.reading.reading import Reading
+from coterie.reading.sniff import csv_reader, delimiter_of, kind_of, named, names_of
 from coterie.reading.source import (
     DAMAGE,
     Loaded,
@@ -88,7 +98,6 @@ sample = """user,time,query,rank,url
 MOST_COLUMNS = 10_000
 """A table with more of them is no log, and each would cost memory."""
 _JSON = ("jsonl", "json")
-_DELIMITERS = (",", ";", "|")  # the first one where a header has none
 Record: TypeAlias = tuple[int, Sequence[str | None], str | None]
 """Line, the values that are wanted, and why they could not be read."""
 Records: TypeAlias = Callable[[Path], Iterator[Record]]
@@ -103,12 +112,12 @@ class Raw(NamedTuple):
     columnar: bool = False
 
 
-def sniff(head: list[str]) -> float:
-    """A parquet file, JSON or a header with `query` or `path`, names that other formats may have too; or the like."""
-    names = names_of(head)
-    if {"query", "path"} & set(names) or kind_of(head) == "parquet":
-        return 0.5
-    return 0.4 if may_be_log(names) else 0.0
+# A parquet file, JSON or a header with `query` or `path`, names that other formats may have too; or the like.
+signature = (
+    named(["query", "path"], sure=0.5),
+    lambda head: 0.5 * (head.kind == "parquet"),
+    lambda head: 0.4 * may_be_log(head.names),
+)
 
 
 def load(source: Source, options: Reading) -> Loaded:
@@ -180,7 +189,7 @@ def columns_listed(source: Source) -> str:
 
 def _csv_sample(lines: list[str], mark: str) -> list[list[str]]:
     try:
-        return list(_csv_reader(lines, mark))
+        return list(csv_reader(lines, mark))
     except csv.Error:
         return []
 
@@ -297,38 +306,6 @@ def _json_fields(source: Source) -> Iterator[str]:
     for path in source.paths:
         for _, line in byte_lines(path):
             yield from object_in(line) or ()
-
-
-def kind_of(head: list[str]) -> str:
-    """What kind of file begins with these lines; `json` where documents are not lines."""
-    line = head[0] if head else ""
-    if line.startswith("PAR1"):
-        return "parquet"
-    if line.lstrip()[:1] in ("{", "["):
-        return "jsonl" if is_lines(head) else "json"
-    return "tsv" if "\t" in line else "csv"
-
-
-def names_of(head: list[str]) -> list[str]:
-    """The columns of a text file by its first lines; in JSON a field may be absent."""
-    kind = kind_of(head)
-    if not head or kind == "parquet":
-        return []
-    if kind == "tsv":
-        return head[0].split("\t")
-    if kind == "csv":
-        try:
-            return next(_csv_reader(head[:1], delimiter_of(head[0])), [])
-        except csv.Error:
-            return []
-    records = documents_in(head) if kind == "json" else [object_in(line) or {} for line in head]
-    return list(dict.fromkeys(name for record in records for name in record))
-
-
-def delimiter_of(header: str) -> str:
-    """What stands between the fields of a csv file: what its header has most of, outside of quotes."""
-    bare = re.sub(r'"[^"]*"', "", header)
-    return max(_DELIMITERS, key=bare.count)
 
 
 def columns_of(names: list[str], options: Reading, complete: bool = True) -> tuple[Shape, dict[str, str]]:
@@ -514,7 +491,7 @@ def _by_record(source: Source, picked: Mapping[str, str], records: Records) -> R
 
 def csv_records(path: Path, names: list[str], at: list[int], mark: str = ",") -> Iterator[Record]:
     """The records of a file below its header, each with the line where it starts."""
-    reader = _csv_reader((line.decode(errors="coterie-damage") for _, line in byte_lines(path)), mark)
+    reader = csv_reader((line.decode(errors="coterie-damage") for _, line in byte_lines(path)), mark)
     header, end = True, 0
     while True:
         start, bad = end + 1, None
@@ -536,11 +513,6 @@ def csv_records(path: Path, names: list[str], at: list[int], mark: str = ",") ->
         elif len(fields) != len(names):
             bad = "columns"
         yield start, [] if bad else [fields[i] for i in at], bad
-
-
-def _csv_reader(lines: Iterable[str], mark: str = ",") -> Any:
-    # A break inside a value becomes a space anyway, and the reader refuses lone ones.
-    return csv.reader((line.replace("\r\n", "\n").replace("\r", " ") for line in lines), delimiter=mark)
 
 
 def _json_records(path: Path, columns: list[str], found: set[str]) -> Iterator[Record]:

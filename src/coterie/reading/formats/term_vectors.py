@@ -18,6 +18,7 @@ from coterie.core.shapes import TERMS
 from coterie.errors import ParameterError
 from coterie.reading.formats import table
 from coterie.reading.reading import Reading
+from coterie.reading.sniff import kind_of, named, names_of
 from coterie.reading.source import Loaded, Source, Spool
 
 shape = TERMS
@@ -36,16 +37,13 @@ _SCHEMA = {"row": pl.UInt64, "doc": pl.String, "term": pl.String, "weight": pl.F
            "_bad": pl.String}  # fmt: skip
 
 
-def sniff(head: list[str]) -> float:
-    """Columns or fields that only documents as vectors have."""
-    names = set(table.names_of(head))
-    return 1.0 if {TERMS.subject, TERMS_OF} <= names or {TERMS.subject, TERMS.item, TERMS.weight} <= names else 0.0
+signature = (named([TERMS.subject], [TERMS_OF]), named([TERMS.subject], [TERMS.item], [TERMS.weight]))
 
 
 def load(source: Source, options: Reading) -> Loaded:
     """Rows of a table, or of JSON lines with the terms of a document in each."""
     head = source.head()
-    if table.kind_of(head) != "jsonl" or TERMS_OF not in table.names_of(head):
+    if kind_of(head) != "jsonl" or TERMS_OF not in names_of(head):
         return table.load(source, Reading(columns=options.columns, shape=options.shape or shape))
     if options.columns:
         raise ParameterError(

@@ -27,6 +27,7 @@ from coterie.reading.formats._json import documents, sections, text
 from coterie.reading.formats.table import expected as _expected
 from coterie.reading.people import Who
 from coterie.reading.reading import Reading
+from coterie.reading.sniff import marks
 from coterie.reading.source import Loaded, Source, Spool
 
 shape = QUERIES
@@ -44,10 +45,7 @@ _USER = ("user_id", "client_id")
 _CLICKS = ("click", "item_click", "product_click", "result_click", "search_click")
 
 
-def sniff(head: list[str]) -> float:
-    """JSON with one of the fields that only this format has."""
-    start = "".join(head)
-    return 1.0 if start.lstrip()[:1] in ("{", "[") and any(mark in start for mark in _MARKS) else 0.0
+signature = (marks(*_MARKS),)
 
 
 def load(source: Source, options: Reading) -> Loaded:

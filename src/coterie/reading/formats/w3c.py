@@ -43,9 +43,7 @@ _NAMES = {
 _MOST_FIELDS = 200
 
 
-def sniff(head: list[str]) -> float:
-    """The line that names the fields."""
-    return 1.0 if any(line.startswith(_FIELDS) and "cs-uri" in line for line in head) else 0.0
+signature = (lambda head: float(any(line.startswith(_FIELDS) and "cs-uri" in line for line in head.lines)),)
 
 
 def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for all formats)
