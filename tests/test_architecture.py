@@ -1,12 +1,16 @@
 """A module imports only from the lines above it, in the tree of ARCHITECTURE.md; and a few sharper walls."""
 
 import ast
+import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+_SPEC = importlib.util.spec_from_file_location("budgets", ROOT / "tools" / "budgets.py")
+budgets = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(budgets)
 SRC = ROOT / "src" / "coterie"
 _TREE = re.search(r"## Rooms.*?```\n(.*?)```", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.S)[1]
 ORDER = [line.split()[0].rstrip("/").removesuffix(".py") for line in _TREE.splitlines() if line.strip()]
@@ -167,3 +171,29 @@ def test_the_verbs_are_the_public_names():
     own = {"report": measuring}
     assert all(unwrap(getattr(coterie, name)) is getattr(own.get(name, verbs), name) for name in coterie.__all__)
     assert all(name not in ORDER for name in coterie.__all__), "a room never bears the name of a verb"
+
+
+def test_no_room_is_larger_than_its_budget():
+    """`tools/budgets.py` prints the table, and lowers ceilings with `--lower`."""
+    assert not budgets.passed(budgets.sizes(), *budgets.ceilings())
+
+
+def test_a_budget_names_the_room_that_passes_it_and_only_falls():
+    size = budgets.Size
+    rooms, of_all = {"core": size(100, 5), "text": size(40, 2)}, size(140, 7)
+    assert budgets.passed({"core": size(101, 5), "text": size(30, 2)}, rooms, of_all) == [
+        "core: 101 code lines in 5 files; at most 100 code lines in 5 files"
+    ]
+    lines = budgets.passed({"core": size(99, 5), "new": size(42, 2)}, rooms, of_all)
+    assert [line.split(":")[0] for line in lines] == ["new", "text", "all rooms"]
+    with pytest.raises(SystemExit, match="core: 99 code lines in 6 files"):
+        budgets.lowered({"core": size(99, 6), "text": size(1, 1)}, rooms, of_all)
+    assert budgets.lowered({"core": size(90, 4), "new": size(45, 3)}, rooms, of_all) == (
+        {"core": size(90, 4), "new": size(45, 3)}, size(135, 7),
+    )  # fmt: skip
+
+
+def test_code_lines_are_neither_blank_nor_comment_nor_docstring():
+    source = ['"""Doc,', "", 'two lines."""', "", "X = 1  # one", '"""Of X."""', "# none", "def f():", '    """Doc."""']
+    source += ['    return """a', "", 'b"""', ""]
+    assert budgets.code_lines("\n".join(source)) == 4
