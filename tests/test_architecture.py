@@ -17,8 +17,9 @@ _FORBIDDEN = {
     "measures": ("methods", "apply"),
     "methods": ("engines", "writing", "measures"),
 }
-_KERNELS_MAY = ("numpy", "numba", "coterie.kernels", "__future__", "collections", "typing", "hashlib", "logging",
-                "pathlib", "functools", "importlib", "types", "os", "stat", "tempfile", "contextlib")  # fmt: skip
+_KERNELS_MAY = ("numpy", "numba", "coterie.kernels", "__future__", "collections", "typing", "hashlib", "logging", "ast",
+                "pathlib", "functools", "importlib", "types", "os", "stat", "tempfile", "contextlib",
+                "shutil")  # fmt: skip
 
 
 def _files() -> list[Path]:
