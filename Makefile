@@ -5,6 +5,8 @@ OLDEST := .venv-oldest
 BIN := $(VENV)/bin
 # Real logs for tests and benchmarks that can use them; they skip, saying so, where there are none.
 export COTERIE_DATA ?= $(wildcard ../shared/data)
+# Images of Python set it. Then each worker, and each process that a test starts, compiles all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo kernels test azurite test-browser test-spark test-spark-part bench-spark coverage test-oldest check lint types format docs site bench bench-small fuzz falsify mutants clean
