@@ -53,7 +53,7 @@ _VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("concept_microaggregate", {"partition": "random", "block_users": 40}),
     ("interest_microaggregate", {"attrs": "drop", "dimensions": 16}),
     ("interest_microaggregate", {"partition": "random"}),
-    ("generalize", {"size": "queries", "left_over": "stay"}),
+    ("generalize", {"size": "queries"}),
     ("generalize", {"paper_compat": True, "users": "session"}),
     ("generalize_users", {"paper_compat": True}),
     ("generalize_users", {"partition": "random"}),
