@@ -104,7 +104,7 @@ def cases() -> Iterator[Case]:
         for blocks in (1, 7):
             yield Case(method="count_visits", params=params, seed=4, blocks=blocks, log="visits")
     for params, blocks in (
-        ({"k": 3}, 1), ({"k": 3}, 7), ({"k": 5, "visitors": False, "block": 100}, 1), ({"k": 3, "unit": "session"}, 7),
+        ({"k": 3}, 1), ({"k": 3}, 7), ({"k": 5, "visitors": False, "block": 100}, 1),
         ({"k": 4, "leftovers": "suppress", "sessionid": True, "weights": "request=1"}, 1),
     ):  # fmt: skip
         yield Case(method="microaggregate_visits", params=params, seed=4, blocks=blocks, log="visits")
