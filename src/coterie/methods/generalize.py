@@ -40,7 +40,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import kernels, taxonomies
+from coterie import taxonomies
 from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_replaced
 from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
@@ -165,6 +165,8 @@ class Walked:
 
 def _walk(log: Log, tree: Taxonomy, paper_compat: bool) -> Walked:
     """Step 1: all queries go down the tree together, each to the child where most could go."""
+    from coterie.kernels.tree import walk
+
     pairs = log.frame.select(pl.col(log.shape.subject).alias("subject"), pl.col(log.shape.item).alias("item"))
     asked = pairs.group_by("subject", "item").len("rows").collect(engine="streaming")
     queries = asked.group_by("item").agg(pl.col("rows").sum()).sort("item").with_row_index("query")
@@ -174,7 +176,7 @@ def _walk(log: Log, tree: Taxonomy, paper_compat: bool) -> Walked:
     terms = tree.classify(queries["item"], stop_words=not paper_compat).terms
     start = offsets(np.bincount(terms["query"].to_numpy(), minlength=queries.height))
     above = np.stack([tree.ancestor_at(level) for level in range(tree.height + 1)])
-    end = kernels.tree.walk(start, terms["concept"].to_numpy(), above, tree.depth)
+    end = walk(start, terms["concept"].to_numpy(), above, tree.depth)
     rows = queries["rows"].to_numpy().astype(np.int64)
     return Walked(items=queries["item"], rows=rows, end=end, users=(who["query"].to_numpy(), who["number"].to_numpy()))
 

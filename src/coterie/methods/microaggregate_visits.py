@@ -40,13 +40,13 @@ from typing import Annotated, Any, ClassVar
 
 import polars as pl
 
-from coterie import models
 from coterie.apply.visit_records import release_records
 from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import VISITS, Shape
+from coterie.models import visit_records
 from coterie.promises.record_k_anonymity import RecordKAnonymity
 
 _WEIGHTS = {"request": 3.0, "referrer": 2.0, "agent": 2.0, "address": 2.0, "time": 1.0, "rest": 0.5, "session": 3.0}
@@ -117,16 +117,16 @@ class MicroaggregateVisits:
         enough_subjects("microaggregate_visits", self.k, facts)
         return (RecordKAnonymity(k=self.k, visitors=self.visitors),)
 
-    def learn(self, log: Log, run: Run) -> models.visit_records.Records:  # noqa: ARG002 (nothing is drawn at random)
+    def learn(self, log: Log, run: Run) -> visit_records.Records:  # noqa: ARG002 (nothing is drawn at random)
         """Step 1: records as numbers."""
-        return models.visit_records.encode(log, sessionid=self.sessionid)
+        return visit_records.encode(log, sessionid=self.sessionid)
 
-    def plan(self, learnt: models.visit_records.Records, log: Log, run: Run) -> Plan:
+    def plan(self, learnt: visit_records.Records, log: Log, run: Run) -> Plan:
         """Step 2: which rows are grouped."""
         weights = weights_in(self.weights)
         if not self.sessionid:
             weights["session"] = 0
-        clusters = models.visit_records.clusters(
+        clusters = visit_records.clusters(
             learnt,
             self.k,
             list(weights.values()),
@@ -143,9 +143,7 @@ class MicroaggregateVisits:
         """Step 3: the average of its group in place of each record."""
         return release_records(log, plan, several=self.visitors)
 
-    def _notes(
-        self, records: models.visit_records.Records, log: Log, clusters: models.visit_records.Clusters
-    ) -> tuple[str, ...]:
+    def _notes(self, records: visit_records.Records, log: Log, clusters: visit_records.Clusters) -> tuple[str, ...]:
         """What the groups cost, and whom they do not hide."""
         notes, n = [], len(records)
         if clusters.joined:
