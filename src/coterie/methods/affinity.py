@@ -51,12 +51,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
+from coterie.apply.details import refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_items
 from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
 from coterie.apply.windows import ALWAYS, Window, within
 from coterie.core.log import Log
-from coterie.core.params import File, Flag, Late, Range, check_params
+from coterie.core.params import Attrs, File, Flag, KDetails, Late, Range, Times, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, Shape

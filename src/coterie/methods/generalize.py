@@ -41,13 +41,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie import taxonomies
-from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
+from coterie.apply.details import refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_replaced
 from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
 from coterie.apply.windows import ALWAYS, Window, within
 from coterie.core.arrays import Ints, Short, offsets
 from coterie.core.log import Log
-from coterie.core.params import Choice, File, Flag, Late, Range, check_params
+from coterie.core.params import Attrs, Choice, File, Flag, KDetails, Late, Range, Times, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, REPLACE, Shape
