@@ -93,7 +93,7 @@ PROMISES = [
     CellKAnonymity(k=2, tables="pages,hours,browsers"),
     CellKAnonymity(k=2, tables="landing", session_minutes=7),
     RecordKAnonymity(k=5),
-    RecordKAnonymity(k=2, sessions=True),
+    RecordKAnonymity(k=2),
     RecordKAnonymity(k=5, visitors=False),
     DocumentKAnonymity(k=5, term_documents=3),
     DocumentKAnonymity(k=4, term_documents=2, owners=True),
@@ -281,7 +281,7 @@ CASES = {
         case_of(RECORDS, SEEN, VISITS, evidence={"clusters": OWN}),
         RecordKAnonymity(k=3, visitors=False),
     ),
-    "records, no record": (case_of(RECORDS, SEEN, VISITS), RecordKAnonymity(k=3, sessions=True)),
+    "records, no record": (case_of(RECORDS, SEEN, VISITS), RecordKAnonymity(k=3)),
     "records, foreign": (
         case_of(RECORDS[1:], SEEN, VISITS, foreign=True),
         RecordKAnonymity.of_foreign({"k": 3}, named=False),
