@@ -21,7 +21,7 @@ from coterie.core.log import Listing, Log, Release
 from coterie.core.nouns import in_words_of
 from coterie.errors import InputError, InternalError, MissingError, ParameterError
 from coterie.writing.ledger import Allowance, Spent, cost_of_all, one_at_a_time, onto_the_disk
-from coterie.writing.targets import is_same_file, put_in_place, refuse_existing, temporary
+from coterie.writing.targets import is_same_file, refuse_existing, temporary
 
 FORMAT = 5
 NONE = "none"
@@ -285,7 +285,8 @@ class History:
                 part.chmod(0o600)  # whatever the umask
                 part.write_bytes(json_bytes(structs.replace(file, format=FORMAT)))
                 onto_the_disk(part)
-                put_in_place(part, self.path, force=True)
+                refuse_existing(self.path, True, self._elsewhere)
+                part.replace(self.path)
         except OSError as error:
             raise InputError(
                 f"{self.path} could not be written, and is as it was: {error.strerror or type(error).__name__}. "

@@ -13,6 +13,7 @@ from coterie import jobs
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.synth import write_aol
+from coterie.testing import queries_log
 from coterie.writing.history import History
 
 STEPS = ("normalize", "drop_empty")
@@ -191,6 +192,29 @@ def test_an_output_is_no_history(log, tmp_path):
     assert not (tmp_path / "a.tsv").exists()
 
 
+def test_a_link_is_the_log_that_it_leads_to(log, tmp_path):
+    """A second list beside the link would know of no other release, and of nothing that was spent."""
+    link = tmp_path / "elsewhere" / "link.tsv"
+    link.parent.mkdir()
+    link.symlink_to(log)
+    released(log, tmp_path / "a.tsv")
+    (second,) = released(link, tmp_path / "b.tsv", ks=(4,))
+    assert second.warnings[-1].startswith("This log was released once before")
+    assert len(listed(tmp_path / "log.tsv.history.json")) == 2
+    assert list(link.parent.iterdir()) == [link]
+
+
+@pytest.mark.parametrize("name", ["log.tsv.history.json", "log.tsv.history"])
+def test_no_output_replaces_a_list_of_releases(log, tmp_path, name):
+    """Neither a release nor its sidecar, which has that name where the release is called `log.tsv.history`."""
+    released(log, tmp_path / "a.tsv")
+    before = (tmp_path / "log.tsv.history.json").read_bytes()
+    release = coterie.anonymize(queries_log(), SuppressRare(k=3), seed=1)
+    with pytest.raises(ParameterError, match=r"log.tsv.history.json .* list of a log's releases.*never replaced"):
+        coterie.write(release, tmp_path / name, kind="tsv", force=True)
+    assert (tmp_path / "log.tsv.history.json").read_bytes() == before
+
+
 def test_a_pattern_means_the_logs(log, tmp_path):
     folder = tmp_path / "logs"
     folder.mkdir()
@@ -210,7 +234,7 @@ def test_it_is_complete_or_as_it_was(log, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise OSError("no")
 
-    monkeypatch.setattr("coterie.writing.history.put_in_place", fail)
+    monkeypatch.setattr("coterie.writing.history.onto_the_disk", fail)
     other = coterie.anonymize(coterie.prepare(coterie.read(log)), SuppressRare(k=4), seed=1)
     with pytest.raises(InputError, match=r"book\.json could not be written, and is as it was"):
         history.add(other, "00", "11")
