@@ -65,18 +65,6 @@ def test_it_lies_beside_the_log_and_nobody_else_reads_it(log, tmp_path):
     assert not any("released" in warning and "before" in warning for warning in first.warnings)
 
 
-def test_a_list_of_an_older_version_is_read(log, tmp_path):
-    """It told rows by sums of hashes, which depended on a library: the same rows are then asked about once more."""
-    released(log, tmp_path / "a.tsv")
-    path = tmp_path / "log.tsv.history.json"
-    data = json.loads(path.read_text())
-    data["releases"][0]["rows"] = [12, 34, 56]
-    path.write_text(json.dumps({**data, "format": 3}))
-    (second,) = released(log, tmp_path / "b.tsv")
-    assert second.warnings[-1].startswith("This log was released once before")
-    assert [entry["rows"] == [12, 34, 56] for entry in listed(path)] == [True, False]
-
-
 def test_the_second_release_is_warned_of_in_private(log, tmp_path):
     released(log, tmp_path / "a.tsv")
     (second,) = released(log, tmp_path / "b.tsv", ks=(4,), record=tmp_path / "record")
@@ -324,14 +312,3 @@ def test_the_smaller_groups_may_come_last(log, tmp_path):
 def test_a_release_without_groups_has_no_such_way(log, tmp_path):
     grouped(log, tmp_path / "a.tsv", method="suppress_rare")
     assert "--groups-of" not in grouped(log, tmp_path / "b.tsv")
-
-
-def test_histories_of_before_there_were_groups_are_read(log, tmp_path):
-    grouped(log, tmp_path / "a.tsv")
-    path = tmp_path / "log.tsv.history.json"
-    data = json.loads(path.read_text())
-    for entry in data["releases"]:
-        del entry["groups"], entry["groups_of"]
-    path.write_text(json.dumps(data))
-    warning = grouped(log, tmp_path / "b.tsv", seed=2, groups_of=tmp_path / "a.tsv.record")
-    assert "k then holds for neither" in warning  # nobody can tell whether these are the same groups
