@@ -444,23 +444,23 @@ def prepare_steps(sidecar: Sidecar, path: Path, record: Record | None = None) ->
     done = [] if record is None else [step["name"] for step in record.run.get("history", ())]
     private = [name for name in done if name not in ("read", "synth")]
     digested = () if record is None else record.run.get("prepare") or tuple(map(digested_text, private))
-    known = {public_text(each): each for each in digested}
-    return tuple(_steps(tuple(known.get(text, text) for text in sidecar.prepare), path, private))
+    return tuple(_steps(sidecar, path, {public_text(each): each for each in digested}, private))
 
 
-def _tells_nothing(text: str) -> bool:
-    """Whether a step reads a file of which neither name nor digest is known."""
+def _is_public(text: str) -> bool:
+    """Whether a text is that of a step as a sidecar has it, which tells nothing of the files that it reads."""
     try:
-        return lacks_file(text) and public_text(text) == text
+        return public_text(text) == text
     except CoterieError:
         return False
 
 
-def _steps(texts: tuple[str, ...], path: Path, private: Sequence[str]) -> Iterator[PrepareStep]:
+def _steps(sidecar: Sidecar, path: Path, digested: Mapping[str, str], private: Sequence[str]) -> Iterator[PrepareStep]:
     known = ", ".join(registry.names("steps"))
-    for number, text in enumerate(texts, 1):
-        found = _first_step(text, path, private[number - 1 : number])
-        if found is None and _tells_nothing(text):
+    for number, public in enumerate(sidecar.prepare, 1):
+        text = digested.get(public, public)
+        found = _first_step(text, path, private[number - 1 : number]) if _is_public(public) else None
+        if found is None and _is_public(text) and lacks_file(text):
             raise NotCheckableError(
                 f"{path.name}: 'prepare' (item {number}) in its sidecar is a step with a list of one's own, of which a "
                 f"sidecar tells nothing. Give the run record (--record), which knows the file, or the steps with its "

@@ -1,8 +1,8 @@
 """Targets: which files may be written, and how a finished file gets its name.
 
 Regular files only: a device, a pipe, a link or a folder is never replaced. No input is ever replaced, under whatever
-name it is met, and no list of a log's releases. What exists stays, unless the caller says `force`. All of this is asked before any work is done, and
-once more at the moment of replacing, which may be hours later.
+name it is met, and no list of a log's releases. What exists stays, unless the caller says `force`. All of this is asked
+before any work is done, and once more at the moment of replacing, which may be hours later.
 """
 
 from __future__ import annotations
