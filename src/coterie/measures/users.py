@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import models
 from coterie.core import randomness
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES
@@ -55,7 +54,9 @@ def users_of(comparison: Comparison, most: int) -> Users:
     for log, shape in (("log", comparison.log.shape), ("release", comparison.release.log.shape)):
         if shape.plain is not QUERIES:
             raise NotApplicableError(f"It compares what users searched for, and this {log} is {shape.name}.")
-    events, engine = models.events, comparison.engine
+    from coterie.models import events
+
+    engine = comparison.engine
     columns, needed = [QUERIES.subject, *events.EVENT], [QUERIES.subject, QUERIES.item]
     before, after = (
         engine.each(rows, lambda some: some.select(columns).drop_nulls(needed))
