@@ -75,7 +75,7 @@ def read(
     """
     options = options or Options()
     paths = expand(patterns, folders=True)
-    source, name = _source_of(paths, format, options, progress)
+    source, name = source_of(paths, format, options, progress)
     options.refuse_unused(name, source.label)
     module = registry.complete("formats", name, registry.module("formats", name))
     parsed = _settle(module, name, source, options)
@@ -83,32 +83,45 @@ def read(
     source.forget_unpacked()
     # Where no line is bad, later passes need not parse the columns that could make one bad.
     good = parsed.frame.filter(pl.col("bad").is_null()) if parsed.bad else parsed.frame
-    shape, frame = parsed.loaded.shape, _rows_of(good, parsed.loaded)
+    frame = _rows_of(good, parsed.loaded)
     people = _people(frame, parsed.loaded, options, source.label)
-    notes += (*parsed.loaded.notes, *remarks_of(parsed), *people.notes)
-    counts = {"lines": parsed.lines, "bad": parsed.bad, **parsed.loaded.counts}
-    log = Log(
-        frame=frame,
-        shape=shape,
-        history=(Step(name="read", counts=counts, notes=notes),),
+    log = log_of(
+        parsed._replace(frame=frame),
+        options,
+        people,
+        notes,
         resources=(source.folder,),
         sources=source.given,
         home=None if (home := home_of(paths)) is None else home.absolute(),
-        reading=replace(options, columns=parsed.loaded.columns or options.columns).said(parsed.loaded.settings),
-        settings=settings_of(parsed.loaded, options),
-        guessed=parsed.loaded.guessed,
-        warnings=people.warnings,
-        may_count=parsed.loaded.may_count,
     )
     return log if options.query_param is None else search_log(log, options.query_param)
 
 
+def log_of(parsed: Parsed, options: Options, people: People, notes: tuple[str, ...] = (), **further: Any) -> Log:
+    """The log of rows that could be read, wherever they are; `notes` are about those that could not."""
+    loaded, shape = parsed.loaded, parsed.loaded.shape
+    counts = {"lines": parsed.lines, "bad": parsed.bad, **loaded.counts}
+    notes = (*notes, *loaded.notes, *remarks_of(parsed), *people.notes)
+    reading = replace(options, columns=loaded.columns or options.columns).said(loaded.settings)
+    return Log(
+        frame=parsed.frame,
+        shape=shape,
+        history=(Step(name="read", counts=counts, notes=notes),),
+        reading=reading if "sources" in further else "",
+        settings=settings_of(loaded, options),
+        guessed=loaded.guessed,
+        warnings=people.warnings,
+        may_count=loaded.may_count,
+        **further,
+    )
+
+
 def format_of(path: Path, options: Options | None = None) -> str:
     """The name of the format of a file, as `read` finds it."""
-    return _source_of([path], None, options or Options())[1]
+    return source_of([path], None, options or Options())[1]
 
 
-def _source_of(
+def source_of(
     paths: Sequence[Path], format: str | None, options: Options, progress: Progress | None = None
 ) -> tuple[Source, str]:
     """The input, and the name of its format: some are known by their files, most by their first lines."""
@@ -215,7 +228,7 @@ def table_log(data: Any, options: Options | None = None) -> Log:
     loaded = documents.from_frame(given, options, scratch.path) if of_texts else table.from_frame(given, options)
     shape = loaded.shape
     try:
-        frame = _complete(loaded).collect()
+        frame = complete(loaded).collect()
     except _FAILURES:
         raise InputError("The table cannot be read: all text must be UTF-8.") from None
     bad = frame.filter(pl.col("bad").is_not_null()).select("row", "bad")
@@ -228,16 +241,7 @@ def table_log(data: Any, options: Options | None = None) -> Log:
         )
     rows = _rows_of(frame.lazy(), loaded)
     people = _people(rows, loaded, options, "The table")
-    notes = (*loaded.notes, *people.notes)
-    step = Step(name="read", counts={"lines": given.height, "bad": 0, **loaded.counts}, notes=notes)
-    return Log(
-        frame=rows,
-        shape=shape,
-        history=(step,),
-        settings=settings_of(loaded, options),
-        guessed=loaded.guessed,
-        warnings=people.warnings,
-    )
+    return log_of(Parsed(loaded, rows, given.height, 0), options, people)
 
 
 def settings_of(loaded: Loaded, options: Options) -> dict[str, int | str | Mapping[str, str] | tuple[str, ...]]:
@@ -433,7 +437,7 @@ def _load(loaded: object, name: str, source: Source) -> Parsed:
             f"The format {name} gave no Loaded table: it was made for another version of Coterie. Ask those who made "
             f"it for a newer one; coterie/formats/excite.py shows what a format gives."
         )
-    frame = _complete(loaded)
+    frame = complete(loaded)
     every: list[pl.Expr] = []
     if loaded.columnar:
         # The null counts make this pass read every column, so that no later one meets damage.
@@ -490,7 +494,7 @@ def told_alike(alike: int, different: int, noun: str) -> tuple[str, ...]:
     )
 
 
-def _complete(loaded: Loaded) -> pl.LazyFrame:
+def complete(loaded: Loaded) -> pl.LazyFrame:
     """All columns of the shape in their order; those that the format lacks are null.
 
     Names of people are trimmed: else `7` and `7 ` would be two people, and a space one more.

@@ -24,7 +24,7 @@ from coterie.apps.spark.files import addresses
 from coterie.core import registry
 from coterie.core.files import compression, expand, first_bytes
 from coterie.core.files import head as head_of
-from coterie.core.log import Log, Step
+from coterie.core.log import Log
 from coterie.core.scratch import Scratch, disk_is_full, in_memory
 from coterie.core.shapes import TERMS, Shape
 from coterie.errors import InputError, MissingError, NoRowsError, ParameterError
@@ -34,11 +34,10 @@ from coterie.formats._options import Options
 from coterie.formats._read import (
     BAD_SHARE,
     Parsed,
-    _complete,
-    _source_of,
+    complete,
     folded,
-    remarks_of,
-    settings_of,
+    log_of,
+    source_of,
     told_alike,
     who_is_counted,
 )
@@ -112,7 +111,7 @@ def read_there(engine: Spark, places: Sequence[str], format: str | None, options
     folder = Scratch()
     path = folder.path / names[0]
     path.write_text("\n".join(first) + "\n", encoding="utf-8")
-    source, name = _source_of([path], format, options)
+    source, name = source_of([path], format, options)
     if name not in _ONLY_LINES:
         raise ParameterError(f"The format {name} is read on one machine; leave out --engine.")
     options.refuse_unused(name, where.label)
@@ -242,10 +241,10 @@ def _rows_of(module: Any, lines: Sequence[bytes], options: Options) -> pl.DataFr
 def _one_by_one(module: Any, source: Source, options: Options) -> pl.DataFrame:
     """Rows of lines, with the slower way where they are damaged."""
     try:
-        return _complete(module.load(source, options)).collect(engine="streaming")
+        return complete(module.load(source, options)).collect(engine="streaming")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         source.expect_damage()
-        return _complete(module.load(source, options)).collect(engine="streaming")
+        return complete(module.load(source, options)).collect(engine="streaming")
 
 
 def _table_log(where: _Place, rows: Any, options: Options, *, allow_bad: bool) -> Log:
@@ -270,7 +269,7 @@ def _table_log(where: _Place, rows: Any, options: Options, *, allow_bad: bool) -
             *(pl.col(f"_{at}").alias(name) for at, name in enumerate(columns)), pl.col(_ROW).cast(pl.UInt64)
         )
         raw = named.with_columns(pl.lit(None, pl.String).alias("_bad"))
-        return _complete(Loaded(frame=table.typed(raw, shape), shape=shape))
+        return complete(Loaded(frame=table.typed(raw, shape), shape=shape))
 
     return _finished(where, engine.each(given, typed), loaded, options, allow_bad=allow_bad)
 
@@ -299,21 +298,9 @@ def _finished(where: _Place, frame: pl.LazyFrame, loaded: Loaded, options: Optio
     good = engine.each(frame, lambda rows: rows.filter(pl.col("bad").is_null()).select(columns))
     parsed = Parsed(loaded, good, lines, bad, tuple(counts[name] for name in remarks))
     left_out = (f"{message} They were left out.",) if bad else ()
-    notes = (*left_out, *where.notes, *loaded.notes, *remarks_of(parsed), *people.notes)
-    reading = replace(options, columns=loaded.columns or options.columns).said(loaded.settings)
-    return Log(
-        frame=good,
-        shape=shape,
-        history=(Step(name="read", counts={"lines": lines, "bad": bad}, notes=notes),),
-        resources=(engine,),
-        sources=where.sources,
-        reading=reading if where.sources else "",
-        settings=settings_of(loaded, options),
-        guessed=loaded.guessed,
-        warnings=people.warnings,
-        may_count=loaded.may_count,
-        engine=engine,
-    )
+    notes = (*left_out, *where.notes)
+    files = {"sources": where.sources} if where.sources else {}
+    return log_of(parsed, options, people, notes, resources=(engine,), engine=engine, **files)
 
 
 def _lines_of(remarks: Sequence[str], rows: pl.LazyFrame) -> pl.LazyFrame:
