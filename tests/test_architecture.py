@@ -1,12 +1,17 @@
 """A module imports only from the lines above it, in the tree of ARCHITECTURE.md; and a few sharper walls."""
 
 import ast
+import importlib.util
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+_SPEC = importlib.util.spec_from_file_location("budgets", ROOT / "tools" / "budgets.py")
+budgets = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(budgets)
 SRC = ROOT / "src" / "coterie"
 _TREE = re.search(r"## Rooms.*?```\n(.*?)```", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.S)[1]
 ORDER = [line.split()[0].rstrip("/").removesuffix(".py") for line in _TREE.splitlines() if line.strip()]
@@ -16,8 +21,9 @@ _FORBIDDEN = {
     "measures": ("methods", "apply"),
     "methods": ("engines", "writing", "measures"),
 }
-_KERNELS_MAY = ("numpy", "numba", "coterie.kernels", "__future__", "collections", "typing", "hashlib", "logging",
-                "pathlib", "functools", "importlib", "types", "os", "stat", "tempfile", "contextlib")  # fmt: skip
+_KERNELS_MAY = ("numpy", "numba", "coterie.kernels", "__future__", "collections", "typing", "hashlib", "logging", "ast",
+                "pathlib", "functools", "importlib", "types", "os", "stat", "tempfile", "contextlib",
+                "shutil")  # fmt: skip
 
 
 def _files() -> list[Path]:
@@ -28,6 +34,7 @@ def _room(path: Path) -> str:
     return path.relative_to(SRC).parts[0].removesuffix(".py")
 
 
+@cache
 def _imports(path: Path) -> set[str]:
     """Names of modules imported anywhere in a file, also where only types need them."""
     names: set[str] = set()
@@ -51,10 +58,12 @@ def test_the_tree_and_the_folders_agree():
     assert len(set(ORDER)) == len(ORDER)
 
 
-@pytest.mark.parametrize("path", _files(), ids=lambda path: str(path.relative_to(SRC)))
-def test_data_flows_in_one_direction(path):
-    here = ORDER.index(_room(path))
-    assert not {room for room in _rooms_used(path) if ORDER.index(room) > here}
+def test_data_flows_in_one_direction():
+    wrong = []
+    for path in _files():
+        above = ORDER[: ORDER.index(_room(path))]
+        wrong += [f"{path.relative_to(SRC)} imports {room}" for room in sorted(_rooms_used(path) - set(above))]
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("room", _FORBIDDEN)
@@ -186,3 +195,29 @@ def test_the_verbs_are_the_public_names():
     own = {"report": measuring}
     assert all(unwrap(getattr(coterie, name)) is getattr(own.get(name, verbs), name) for name in coterie.__all__)
     assert all(name not in ORDER for name in coterie.__all__), "a room never bears the name of a verb"
+
+
+def test_no_room_is_larger_than_its_budget():
+    """`tools/budgets.py` prints the table, and lowers ceilings with `--lower`."""
+    assert not budgets.passed(budgets.sizes(), *budgets.ceilings())
+
+
+def test_a_budget_names_the_room_that_passes_it_and_only_falls():
+    size = budgets.Size
+    rooms, of_all = {"core": size(100, 5), "text": size(40, 2)}, size(140, 7)
+    assert budgets.passed({"core": size(101, 5), "text": size(30, 2)}, rooms, of_all) == [
+        "core: 101 code lines in 5 files; at most 100 code lines in 5 files"
+    ]
+    lines = budgets.passed({"core": size(99, 5), "new": size(42, 2)}, rooms, of_all)
+    assert [line.split(":")[0] for line in lines] == ["new", "text", "all rooms"]
+    with pytest.raises(SystemExit, match="core: 99 code lines in 6 files"):
+        budgets.lowered({"core": size(99, 6), "text": size(1, 1)}, rooms, of_all)
+    assert budgets.lowered({"core": size(90, 4), "new": size(45, 3)}, rooms, of_all) == (
+        {"core": size(90, 4), "new": size(45, 3)}, size(135, 7),
+    )  # fmt: skip
+
+
+def test_code_lines_are_neither_blank_nor_comment_nor_docstring():
+    source = ['"""Doc,', "", 'two lines."""', "", "X = 1  # one", '"""Of X."""', "# none", "def f():", '    """Doc."""']
+    source += ['    return """a', "", 'b"""', ""]
+    assert budgets.code_lines("\n".join(source)) == 4

@@ -11,32 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, TypeAlias
 
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Choice, Late, NumberOr
 from coterie.core.run import Run
 from coterie.core.shapes import TIME, VISITS, Shape
 from coterie.errors import ParameterError
 
-Attrs: TypeAlias = Annotated[
-    str,
-    Choice("common", "keep", "drop"),
-    "what accompanies a query: page, rank and day as far as k users share them all; all as it was; or nothing",
-]
-Times: TypeAlias = Annotated[
-    str,
-    Choice("drop", "quarter", "month", "week", "day", "hour"),
-    "the finest time that may accompany a query; made coarser where too few users share it (exact with attrs = keep)",
-]
-KDetails: TypeAlias = Annotated[
-    int | str,
-    NumberOr(2, "k"),
-    Late(),
-    "how many users must share what accompanies a query, together with it; 'k': as many as k",
-]
 _KEPT = {
     VISITS.name: "Exact times and sizes of single visits are kept: whoever knows when somebody visited can find the "
     "row.",

@@ -13,7 +13,6 @@ from typing import Annotated, TypeAlias
 
 import polars as pl
 
-from coterie import kernels
 from coterie.apply.windows import ALWAYS
 from coterie.core.log import Log
 from coterie.core.params import Choice, Range, With
@@ -159,6 +158,8 @@ def _with_days(rows: pl.LazyFrame, original: Log) -> pl.LazyFrame:
 
 def _with_minis(rows: pl.LazyFrame, original: Log, queries: int, minutes: int) -> pl.LazyFrame:
     """The number of the small unit of each row among those of its person."""
+    from coterie.kernels.small_units import numbered
+
     subject, item = original.shape.subject, original.shape.item
     times = original.frame.select("row", _moment(original).alias("_moment"))
     timed = rows.select("row", subject, item).join(times, on="row").drop_nulls()
@@ -166,7 +167,7 @@ def _with_minis(rows: pl.LazyFrame, original: Log, queries: int, minutes: int) -
     changes = [pl.col(name).ne_missing(pl.col(name).shift(1)) for name in (subject, item)]
     flags = table.select(*changes, "_moment")
     new_subject, new_item, moment = (flags[name].to_numpy() for name in flags.columns)
-    unit = kernels.small_units.numbered(new_subject, new_item, moment, queries, minutes * 60_000_000)
+    unit = numbered(new_subject, new_item, moment, queries, minutes * 60_000_000)
     numbers = table.select("row").with_columns(pl.Series(_UNIT, unit))
     return rows.join(numbers.lazy(), on="row", how="left")
 

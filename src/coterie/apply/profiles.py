@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import polars as pl
 
-from coterie import kernels, models
 from coterie.core.log import Log
 from coterie.core.params import Choice, Late, Range, With
 from coterie.core.plan import Draft, Plan
@@ -55,10 +54,13 @@ def share_profiles(
     `groups` is a table GROUPS. `profiles` takes rows of some whole groups: group, user and `order` (else all columns of
     an event), sorted by these. Users who are in no group are not released; the record names them.
     """
-    user, order = models.events.USER, order or models.events.EVENT_ORDER
+    from coterie.models.events import EVENT_ORDER, USER
+    from coterie.models.groups import rows_of_users
+
+    user, order = USER, order or EVENT_ORDER
     members = run.small(groups).sort("subject")
     subjects = named_subjects(log, members, run)
-    rows = models.groups.rows_of_users(log, run, user, *order)
+    rows = rows_of_users(log, run, user, *order)
     done = DoneSoFar(run.total(rows, lambda some: some.select(pl.len())).item(), run.tell)
 
     def work(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -77,7 +79,9 @@ def share_profiles(
 
 def named_subjects(log: Log, members: pl.DataFrame, run: Run) -> pl.DataFrame:
     """original, released, group: all users, with fresh names for the members of groups (subject, group)."""
-    everybody = models.groups.user_names(log, run)
+    from coterie.models.groups import user_names
+
+    everybody = user_names(log, run)
     names = run.pseudonyms(members["subject"], taken=everybody)
     named = members.select(pl.col("subject").alias("original"), names.alias("released"), "group")
     return everybody.alias("original").to_frame().join(named, on="original", how="left").sort("original")
@@ -101,12 +105,15 @@ def release_groups(
     `shares` chooses the queries of a profile, nobody giving more than `max_share` of it; with `choice` herding it only
     says how many each member gives. `language` is that of the stems by which queries are herded.
     """
-    profiles, events = models.profiles, models.events
+    from coterie.kernels.mdav import choose
+    from coterie.models import events, profiles
+    from coterie.models.groups import rows_of_users
+
     rule = profiles.QueryRule(
-        shares=shares or kernels.mdav.choose, herding=choice == HERDING, max_share=max_share, language=language
+        shares=shares or choose, herding=choice == HERDING, max_share=max_share, language=language
     )
     profiles.load_centroids(eq1, attrs, rule)
-    scales, keys = events.Scales.of_rows(models.groups.rows_of_users(log, run), run), run.keys
+    scales, keys = events.Scales.of_rows(rows_of_users(log, run), run), run.keys
     subjects, common = share_profiles(
         log,
         plan.table,
@@ -140,7 +147,8 @@ def release_texts(subjects: pl.LazyFrame, texts: pl.LazyFrame, shape: Shape, run
 
 def _under_names(subjects: pl.LazyFrame, common: pl.LazyFrame, shape: Shape, run: Run) -> pl.LazyFrame:
     """The events of each member's group, with the columns of the log, under the member's new name."""
-    events = models.events
+    from coterie.models import events
+
     columns = {events.TIME: shape.time, events.QUERY: shape.item, events.RANK: shape.rank, events.PAGE: shape.page}
     named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group")
     rows = run.join(named, run.each(common, lambda some: some.rename(columns)), ["group"])

@@ -55,11 +55,14 @@ def expand(patterns: Sequence[str | Path], folders: bool = False) -> list[Path]:
 
 
 def home_of(paths: Sequence[Path]) -> Path | None:
-    """The file or folder beside which the list of a log's releases lies, the first one; None for pipes and others."""
+    """The file or folder beside which the list of a log's releases lies, the first one; None for pipes and others.
+
+    A link is the log that it leads to: two lists of one log would not know of each other.
+    """
     first = paths[0] if paths else None
     if first is None or not (first.is_file() or first.is_dir()):
         return None
-    return first.resolve() if first.is_dir() else first
+    return first.resolve() if first.is_dir() or first.is_symlink() else first
 
 
 def refuse_folders(paths: Sequence[Path]) -> None:

@@ -18,7 +18,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol, TypeVar, get_args, get_origin, get_type_hints, runtime_checkable
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+    runtime_checkable,
+)
 
 from coterie.errors import ParameterError
 
@@ -321,3 +332,23 @@ def with_files_in(cls: type, values: Mapping[str, Any], folder: Path) -> dict[st
         name: str(folder / value) if isinstance(value, str) and value not in names.get(name, (value,)) else value
         for name, value in values.items()
     }
+
+
+# --- what methods and their promises both have ------------------------------------------------------
+
+Attrs: TypeAlias = Annotated[
+    str,
+    Choice("common", "keep", "drop"),
+    "what accompanies a query: page, rank and day as far as k users share them all; all as it was; or nothing",
+]
+Times: TypeAlias = Annotated[
+    str,
+    Choice("drop", "quarter", "month", "week", "day", "hour"),
+    "the finest time that may accompany a query; made coarser where too few users share it (exact with attrs = keep)",
+]
+KDetails: TypeAlias = Annotated[
+    int | str,
+    NumberOr(2, "k"),
+    Late(),
+    "how many users must share what accompanies a query, together with it; 'k': as many as k",
+]

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import models
 from coterie.core import randomness
 from coterie.core.run import HERE, Run
 from coterie.core.shapes import QUERIES
@@ -55,8 +54,9 @@ def users_of(comparison: Comparison, most: int) -> Users:
     for log, shape in (("log", comparison.log.shape), ("release", comparison.release.log.shape)):
         if shape.plain is not QUERIES:
             raise NotApplicableError(f"It compares what users searched for, and this {log} is {shape.name}.")
-    events, columns = models.events, [QUERIES.subject, *models.events.EVENT]
-    needed = [QUERIES.subject, QUERIES.item]
+    from coterie.models import events
+
+    columns, needed = [QUERIES.subject, *events.EVENT], [QUERIES.subject, QUERIES.item]
     before, after = (log.frame.select(columns).drop_nulls(needed) for log in (comparison.log, comparison.release.log))
     everybody = _with_groups(_names(comparison, before, after))
     chosen = _sample(everybody, most, comparison.seed)

@@ -47,9 +47,8 @@ def should_say(
     details = _accompanying(shape, attrs)
     numbers = [_number(shape, details[:count], key).alias(f"_{count}") for count in range(len(details) + 1)]
     table = rows.select(*columns, who, _time(shape).alias(WHEN), *numbers).collect(engine="streaming")
-    said_there = [part.select(*columns, *SAID, WHO, CROWD) for part in _by_level(table, len(details), k, LEVELS[times])]
-    # Releases of older versions do not say how exact a time is.
-    return pl.concat(said_there).with_columns([] if shape.level else [_NO_LEVEL.alias(LEVEL)]).lazy()
+    said_there = (part.select(*columns, *SAID, WHO, CROWD) for part in _by_level(table, len(details), k, LEVELS[times]))
+    return pl.concat(said_there).lazy()
 
 
 def _by_level(rows: pl.DataFrame, details: int, k: int, levels: Sequence[str]) -> Iterator[pl.DataFrame]:

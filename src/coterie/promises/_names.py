@@ -29,10 +29,8 @@ _MINUTES = 30
 
 def names_of(run: Mapping[str, Any], labels: Iterable[str], taken: Iterable[str]) -> list[str]:
     """The names that a run gives labels (people, or people and sessions): a keyed hash of each, none in `taken`."""
-    seed, used = str(run["seed"]), set(taken)
-    # Records of older versions have no digest: their names were keyed by the seed alone.
-    keyed_by = f"{seed}\0{_naming(run)}" if run.get("input_digest") else seed
-    key = hashlib.blake2b(keyed_by.encode(), digest_size=32, person=b"coterie").digest()
+    used = set(taken)
+    key = hashlib.blake2b(f"{run['seed']}\0{_naming(run)}".encode(), digest_size=32, person=b"coterie").digest()
     begun = hashlib.blake2b(key=key, digest_size=10)
 
     def hashed(label: str, attempt: int) -> bytes:

@@ -397,8 +397,7 @@ def _average_numbers(
         pl.col("rank").min().alias("lowest"), pl.col("rank").max().alias("highest"),
     )  # fmt: skip
     day, month = pl.col("time").dt.truncate("1d").alias("day"), pl.col("time").dt.truncate("1mo").alias("month")
-    # Releases of older versions do not say how exact a time is: the first of a month may stand for the month.
-    coarse = pl.col("level").is_in(["month", "quarter"]) if shape.level else pl.col("time") == month
+    coarse = pl.col("level").is_in(["month", "quarter"]).fill_null(False)
     given = given.with_columns(day, month, coarse.alias("whole_month"))
     given = given.join(limits.collect(engine="streaming"), on="group", how="left")
     by_time = ("by_time", ["group", "time"], had)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import lru_cache
 from itertools import takewhile
 
@@ -17,12 +16,10 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.promise import Case
 from coterie.core.shapes import VISITS
-from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._visit_recount import UNKNOWN, browser_and_system, host
 
 VISITORS, COPIES = "visitors", "copies"
-_GROUP, _OWNER, _KIND, _NUMBER = "group", "_owner", "_kind", "_number"
-_SESSION, _STEP, _MINUTES = "session", "sessions", 30
+_GROUP, _OWNER, _KIND = "group", "_owner", "_kind"
 _PATH, _TIME = VISITS.item, VISITS.time
 _METHOD, _STATUS, _SIZE = VISITS.details
 _REFERRER, _AGENT = (name for name in VISITS.identifying if name not in VISITS.never_given)
@@ -36,38 +33,28 @@ class RecordRecount:
     """What the groups of a run give, and what of it was released."""
 
     kinds: pl.DataFrame
-    """visitors, copies: who is behind each different record, or session, and how often it stands in the release."""
+    """visitors, copies: who is behind each different record, and how often it stands in the release."""
     unlike: int
     """How often records were released that the groups do not give, or the other way round; rows of no group or two."""
     released: int
-    """Released records, or sessions."""
+    """Released records."""
 
 
-def recounted(case: Case, original: Log, groups: pl.DataFrame, *, sessions: bool, several: bool) -> RecordRecount:
+def recounted(case: Case, original: Log, groups: pl.DataFrame, *, several: bool) -> RecordRecount:
     """Make the records of groups (row, group) from the original, and compare them with what was released.
 
     `several`: a commonest value that one visitor alone has is not released.
     """
-    given = original.frame if not sessions else _with_sessions(original)
     owner = pl.col(original.shape.subject).cast(pl.Categorical).to_physical().alias(_OWNER)  # a number for each
-    needed = [name for name in ("row", *_COLUMNS, _SESSION) if name in given.collect_schema()]
-    owned = given.drop_nulls(original.shape.subject).select(*needed, owner)
+    owned = original.frame.drop_nulls(original.shape.subject).select("row", *_COLUMNS, owner)
     visits = owned.join(groups.unique("row").lazy(), on="row").collect(engine="streaming")
     strange = groups.height - visits.height  # rows that are in two groups, not in the original, or nobody's
-    subject, seeds = case.shape.subject, secret_seeds()
-    if sessions:
-        units = visits.select(_GROUP, _OWNER, _SESSION).unique()
-        averages = _averages(_aligned(visits), [_GROUP, _NUMBER], several)
-        expected = multisets(averages.lazy(), [_GROUP], _COLUMNS, seeds).collect(engine="streaming")
-        released = multisets(case.rows, [subject], _COLUMNS, seeds).drop(subject)
-    else:
-        units = visits.select(_GROUP, _OWNER)
-        expected = _averages(visits, [_GROUP], several).select(_GROUP, *_COLUMNS)
-        released = case.rows.select(_COLUMNS)
+    expected = _averages(visits, several).select(_GROUP, *_COLUMNS)
+    released = case.rows.select(_COLUMNS)
     key = [name for name in expected.columns if name != _GROUP]
     kinds = expected.group_by(key).agg(_GROUP).with_row_index(_KIND)
     of_group = kinds.select(_KIND, _GROUP).explode(_GROUP)
-    behind = units.join(of_group, on=_GROUP).group_by(_KIND)
+    behind = visits.select(_GROUP, _OWNER).join(of_group, on=_GROUP).group_by(_KIND)
     counted = behind.agg(pl.col(_OWNER).n_unique().alias(VISITORS), pl.len().alias(COPIES))
     should = kinds.drop(_GROUP).join(counted, on=_KIND)
     does = released.group_by(key).len("released").collect(engine="streaming")
@@ -80,47 +67,14 @@ def recounted(case: Case, original: Log, groups: pl.DataFrame, *, sessions: bool
     )
 
 
-# --- sessions -------------------------------------------------------------------------------------
-
-
-def _with_sessions(original: Log) -> pl.LazyFrame:
-    """The rows with the numbers of sessions within their visitors."""
-    subject = original.shape.subject
-    if any(step.partition("(")[0] == _STEP for step in original.steps):
-        return original.frame
-    rows = original.frame.sort(subject, _TIME)
-    pause = (pl.col(_TIME) - pl.col(_TIME).shift(1) > timedelta(minutes=_MINUTES)).fill_null(False)
-    same = pl.col(subject) == pl.col(subject).shift(1)
-    return rows.with_columns((pause & same).cum_sum().over(subject).alias(_SESSION))
-
-
-def _aligned(visits: pl.DataFrame) -> pl.DataFrame:
-    """The visit of each session that stands behind each record of the common session of its group, with its number.
-
-    A common session is as long as those of the group are on average, half up.
-    """
-    key = [_GROUP, _OWNER, _SESSION]
-    others = [name for name in VISITS.order if name not in (VISITS.subject, _TIME)]
-    visits = visits.sort(*key, _TIME, *others)
-    visits = visits.with_columns(
-        pl.int_range(pl.len()).over(key).alias("_at"), pl.len().over(key).cast(pl.Int64).alias("_of")
-    )
-    firsts = pl.col("_at") == 0
-    n, total = firsts.sum().cast(pl.Int64), pl.len().cast(pl.Int64)
-    length = visits.group_by(_GROUP).agg(((total * 2 + n) // (n * 2)).alias("_long"))
-    places = length.with_columns(pl.int_ranges(pl.lit(0), "_long").alias(_NUMBER)).explode(_NUMBER)
-    wanted = pl.col("_at") == pl.col(_NUMBER) * pl.col("_of") // pl.col("_long")
-    return visits.join(places, on=_GROUP).filter(wanted)
-
-
 # --- averages -------------------------------------------------------------------------------------
 
 
-def _averages(visits: pl.DataFrame, key: list[str], several: bool) -> pl.DataFrame:
-    """The record of each key, with the columns of a release."""
+def _averages(visits: pl.DataFrame, several: bool) -> pl.DataFrame:
+    """The record of each group, with the columns of a release."""
     cut = [pl.col(name).str.replace(r"(?s)[?#].*$", "") for name in (_PATH, _REFERRER)]
     visits = _with_agents(visits.with_columns(*cut, pl.col(_TIME).dt.epoch("s")))
-    texts = visits.group_by(key).agg(
+    texts = visits.group_by(_GROUP).agg(
         pl.col(_PATH, _REFERRER).unique(),
         pl.col(_TIME).sum() // pl.col(_TIME).count(),
         pl.col(_SIZE).sum() // pl.col(_SIZE).count(),
@@ -132,12 +86,12 @@ def _averages(visits: pl.DataFrame, key: list[str], several: bool) -> pl.DataFra
         *(pl.lit(None, VISITS.schema[name]).alias(name) for name in VISITS.never_given),
     )
     for column in (_METHOD, _STATUS, *_AGENT_PARTS):
-        told = visits.select(*key, column, _OWNER)
-        had = told.group_by(*key, column).agg(pl.len().alias("n"), pl.col(_OWNER).n_unique().alias("of"))
-        ranked = had.sort(*key, -pl.col("n").cast(pl.Int64), column, nulls_last=False)
-        first = ranked.group_by(key, maintain_order=True).first()
+        told = visits.select(_GROUP, column, _OWNER)
+        had = told.group_by(_GROUP, column).agg(pl.len().alias("n"), pl.col(_OWNER).n_unique().alias("of"))
+        ranked = had.sort(_GROUP, -pl.col("n").cast(pl.Int64), column, nulls_last=False)
+        first = ranked.group_by(_GROUP, maintain_order=True).first()
         enough = pl.col("of") >= (2 if several else 1)
-        result = result.join(first.select(*key, pl.when(enough).then(column).alias(column)), on=key)
+        result = result.join(first.select(_GROUP, pl.when(enough).then(column).alias(column)), on=_GROUP)
     agents = [_agent(parts) for parts in result.select(_AGENT_PARTS).iter_rows()]
     return result.with_columns(pl.Series(_AGENT, agents, dtype=pl.String)).drop(_AGENT_PARTS)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Protocol
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Choice, NumberOr, Range, with_values
+from coterie.core.params import Choice, Range, with_values
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.run import Engine
 from coterie.core.shapes import QUERIES, VISITS, Shape
@@ -30,19 +30,6 @@ Users = Annotated[
 ]
 LinkQueries = Annotated[int, Range(1, 1000), "most queries in a row under one name, where names are for a few queries"]
 LinkMinutes = Annotated[int, Range(1, 1440), "minutes from the first to the last of them"]
-Attrs = Annotated[
-    str,
-    Choice("common", "keep", "drop"),
-    "what accompanies a query: as much as k users share with it, all that was logged, or nothing",
-]
-Times = Annotated[
-    str,
-    Choice("drop", "quarter", "month", "week", "day", "hour"),
-    "the finest time that accompanies a query, where that is as much as enough users share",
-]
-KDetails = Annotated[
-    int | str, NumberOr(2, "k"), "how many users share what accompanies a query, together with it; 'k': as many as k"
-]
 
 
 class Names:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import polars as pl
 
 from coterie import taxonomies
-from coterie.core.params import Choice, Flag, Range, check_params
+from coterie.core.params import Attrs, Choice, Flag, KDetails, Range, Times, check_params
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
 from coterie.errors import ParameterError
 from coterie.promises import _rules
@@ -20,13 +20,10 @@ from coterie.promises._digests import NameOrDigest
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ANYWHERE,
-    Attrs,
     Details,
-    KDetails,
     LinkMinutes,
     LinkQueries,
     SessionMinutes,
-    Times,
     Users,
     accompaniment,
     levels_of,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Flag, Range, check_params
+from coterie.core.params import Attrs, Flag, KDetails, Range, Times, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
 from coterie.promises._affinity_recount import Recount, covered_by_all, proved, recount
@@ -19,13 +19,10 @@ from coterie.promises._digests import NameOrDigest
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ANYWHERE,
-    Attrs,
     Details,
-    KDetails,
     LinkMinutes,
     LinkQueries,
     SessionMinutes,
-    Times,
     Users,
     accompaniment,
     levels_of,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
-from coterie.core.params import Range, check_params
+from coterie.core.params import Attrs, KDetails, Range, Times, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import QUERIES
 from coterie.promises import _rules
@@ -15,14 +15,11 @@ from coterie.promises._crowds import ALL_OF_IT, Window, crowds, recent
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ANYWHERE,
-    Attrs,
     Details,
-    KDetails,
     LinkMinutes,
     LinkQueries,
     SessionMinutes,
     ShapeName,
-    Times,
     Users,
     accompaniment,
     levels_of,

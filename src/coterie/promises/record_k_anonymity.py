@@ -13,7 +13,6 @@ from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import VISITS
 from coterie.promises import _rules
 from coterie.promises._checks import judged, not_checked
-from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._names import BOTH, seeded
 from coterie.promises._record_recount import COPIES, VISITORS, recounted
 from coterie.promises._words import Worded
@@ -27,7 +26,6 @@ class RecordKAnonymity(Worded):
 
     k: Annotated[int, Range(2), "smallest number of times that a released record appears"]
     visitors: Annotated[bool, Flag(), "the records behind a released one come from k different visitors"] = True
-    sessions: Annotated[bool, Flag(), "whole sessions are released in place of single records"] = False
 
     name: ClassVar[str] = "record_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "items"
@@ -35,7 +33,7 @@ class RecordKAnonymity(Worded):
     releases: ClassVar[Kind] = "concepts"
     """Released paths are beginnings of paths."""
     linkage_bound: ClassVar[float | None] = None
-    """None: rows have no names, or names of sessions."""
+    """None: rows have no names."""
     evidence: ClassVar[tuple[str, ...]] = ("clusters",)
     """Which rows of the original are behind which record."""
 
@@ -45,35 +43,30 @@ class RecordKAnonymity(Worded):
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> RecordKAnonymity:  # noqa: ARG003 (the protocol's)
         """The promise to check of rows without a sidecar: who is behind them is not known."""
-        return cls(**{**values, "visitors": False, "sessions": False})
+        return cls(**{**values, "visitors": False})
 
     def check(self, case: Case) -> Iterator[Check]:
         """Count equal records, then make those of the run once more from the original and count their visitors."""
         if not case.foreign:
-            users = "session" if self.sessions else "drop"
-            yield from _rules.names(case, users)
-            yield from seeded(case, users)
+            yield from _rules.names(case, "drop")
+            yield from seeded(case, "drop")
         yield self._copies(case)
         if not case.foreign:
             yield from self._recounted(case)
 
     def _copies(self, case: Case) -> Check:
-        """Each record, or session, at least k times."""
-        what = "session" if self.sessions else "record"
+        """Each record at least k times."""
         columns = [name for name in case.shape.released if name != case.shape.subject]
         rows = case.rows if case.published is None else case.published
-        units = rows.select(columns)
-        if self.sessions:
-            units = multisets(rows, [case.shape.subject], columns, secret_seeds()).drop(case.shape.subject)
         copies = pl.col("copies")
-        numbers = units.group_by(pl.all()).len("copies").select(
+        numbers = rows.select(columns).group_by(pl.all()).len("copies").select(
             copies.min().alias("smallest"), copies.filter(copies < self.k).sum().alias("broken"), copies.sum(), pl.len()
         )  # fmt: skip
         smallest, broken, total, kinds = numbers.collect(engine="streaming").row(0)
         return judged(
             "copies",
             broken,
-            f"each released {what} appears at least {self.k} times",
+            f"each released record appears at least {self.k} times",
             fault="do not",
             looked_at=int(total),
             how=f"{kinds:,} different ones",
@@ -83,15 +76,14 @@ class RecordKAnonymity(Worded):
 
     def _recounted(self, case: Case) -> Iterator[Check]:
         """The released records are those that the run's groups give, and k visitors are behind each."""
-        what = "session" if self.sessions else "record"
-        made = f"released {what}s are those that follow from the groups of the run"
-        behind = f"at least {self.k} different visitors behind each released {what}" if self.visitors else _ONE_VISITOR
+        made = "released records are those that follow from the groups of the run"
+        behind = f"at least {self.k} different visitors behind each released record" if self.visitors else _ONE_VISITOR
         groups = case.table("clusters", {"row": pl.UInt64, "group": pl.UInt32})
         if case.original is None or groups is None or case.original.shape is not VISITS:
             yield not_checked("records", made, needs=BOTH, carries_promise=self.visitors)
             yield not_checked("visitors", behind, needs=BOTH, carries_promise=self.visitors)
             return
-        recount = recounted(case, case.original, groups, sessions=self.sessions, several=self.visitors)
+        recount = recounted(case, case.original, groups, several=self.visitors)
         yield judged(
             "records",
             recount.unlike,
@@ -112,7 +104,7 @@ class RecordKAnonymity(Worded):
             behind,
             fault="have fewer",
             looked_at=numbers["len"],
-            how="" if self.visitors else f"{numbers['alone']:.1f} % of the {what}s stand for one visitor",
+            how="" if self.visitors else f"{numbers['alone']:.1f} % of the records stand for one visitor",
             needs_original=True,
             carries_promise=self.visitors,
             largest_k=numbers["smallest"] if self.visitors else None,

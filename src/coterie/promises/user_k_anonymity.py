@@ -36,7 +36,7 @@ from coterie.text.words import digest_of, name_of_topics
 _LABELS = "the taxonomy's file, whose path is in the run record (--record DIR)"
 _TOPICS = "the topics and who became whom, which are in the run record (--record DIR)"
 UNSAID = ""
-"""Of releases that were made before profiles had such a parameter."""
+"""Of profiles of labels, which have no times, and of rows without a sidecar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,8 +202,7 @@ class UserKAnonymity(Worded):
         else:
             given = case.table("taxonomy", {"path": pl.String})
             paths = [] if given is None else given["path"].to_list()
-            # Anyone can make a list and its digest, so labels are those of the file; older records name it here alone.
-            own = self._own_labels([*paths, *([used] if isinstance(used, str) else [])])
+            own = self._own_labels(paths)  # anyone can make a list and its digest, so labels are those of the file
             if own is None:
                 return not_checked("labels", detail, carries_promise=True, needs=_LABELS)
             labels = own.rename("label")

@@ -18,7 +18,15 @@ from msgspec import Meta
 
 from coterie import regimes, taxonomies
 from coterie.core import registry
-from coterie.core.declared import Declared, DeclaredFile, as_declared, format_of, keys_of, known_keys, toml_table
+from coterie.core.declared import (
+    Declared,
+    DeclaredFile,
+    as_declared,
+    keys_of,
+    known_keys,
+    refuse_other_format,
+    toml_table,
+)
 from coterie.core.params import params_of, with_files_in
 from coterie.core.plan import baseline_of
 from coterie.errors import InputError, MissingError, ParameterError
@@ -183,7 +191,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
     data = _table(path, file)
     if read is not None:  # paths of a study are relative to it, those of a caller are not
         data["read"] = {**read, "source": [_located(source, Path.cwd()) for source in read["source"]]}
-    format_of(data, FORMAT, file)
+    refuse_other_format(data, FORMAT, file)
     study = as_declared(data, StudyFile, file)
     kind = _kind(study, file)
     prepare = _prepared(study.prepare, file)

@@ -17,7 +17,7 @@ from coterie.errors import InputError
 from coterie.formats import read_release, released_kind
 from coterie.writing.canonical import canonical
 from coterie.writing.files import sha256, unnamed
-from coterie.writing.sidecar import Sidecar, consistent, names_left_out
+from coterie.writing.sidecar import Sidecar, consistent
 
 
 def released_rows(path: Path, sidecar: Sidecar) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
@@ -59,7 +59,7 @@ def file_checks(
     rows = frame.drop("bad")
     first = path / sidecar.parts[0].name if sidecar.parts else path
     kind = "parquet" if sidecar.table else released_kind(first)[0]
-    left_out = unnamed(Log(frame=rows, shape=shape), kind) if names_left_out(sidecar) else ()
+    left_out = unnamed(Log(frame=rows, shape=shape), kind)
     file = canonical(path, rows, shape, sidecar.csv_safe, sidecar.parts, left_out)
     return (
         _check("readable", unread, "every line can be read", "cannot"),
@@ -70,8 +70,8 @@ def file_checks(
 
 
 def _digest(path: Path, rows: pl.LazyFrame, sidecar: Sidecar) -> Check:
-    """Whether files and rows have the digests that the sidecar tells; older sidecars have none of the rows."""
-    other_rows = bool(sidecar.rows_sha256) and sidecar.rows_sha256 != digest_of_rows(rows)
+    """Whether files and rows have the digests that the sidecar tells."""
+    other_rows = sidecar.rows_sha256 != digest_of_rows(rows)
     if sidecar.parts:
         changed = len(changed_parts(path, sidecar.parts)) or other_rows
         return _check("digest", changed, "the parts are those the sidecar describes", "are not")

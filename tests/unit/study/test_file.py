@@ -118,7 +118,7 @@ def test_a_value_in_place_of_a_table(study, table):
     ("text", "message"),
     [
         ("", "'read' is missing"),
-        ("format = 2\n", "study.toml was made by a newer version of Coterie (format 2; this one"),
+        ("format = 2\n", "study.toml was written for another version of Coterie (format 2; this one"),
         ("format = '1'\n", "'format' must be a whole number"),
         ("format = 0\n", "'format' must be a whole number of at least 1"),
         ("x = ", "not valid TOML"),

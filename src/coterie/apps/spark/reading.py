@@ -90,7 +90,7 @@ def read_on_spark(
     if any(place == "-" or place.startswith("synth:") for place in places):
         raise ParameterError("A cluster reads files: give paths that all of its nodes can read, or leave out --engine.")
     log = read_there(Spark(session, parts), places, format, options, allow_bad=allow_bad)
-    return replace(log, home=next((path.absolute() for path in map(Path, places) if path.is_file()), None))
+    return replace(log, home=next((path.resolve() for path in map(Path, places) if path.is_file()), None))
 
 
 def read_there(engine: Spark, places: Sequence[str], format: str | None, options: Options, *, allow_bad: bool) -> Log:

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import kernels
 from coterie.core.arrays import offsets
 
 PARTS = 1_000_000  # weights are whole millionths, so that equal sums are equal in whatever order they are added
@@ -54,9 +53,11 @@ class Clues:
 
     def add(self, user: int, above: int, upto: int, scores: NDArray[np.int64]) -> None:
         """Add the weights of what the user's clues above < position <= upto tell to the scores of names."""
+        from coterie.kernels.clues import add
+
         begin, end = self.of_user[user], self.of_user[user + 1]
         begin += np.searchsorted(self.position[begin:end], above, side="right")
-        kernels.clues.add(
+        add(
             begin, end, upto, self.position, self.text, self.of_text, self.name, self.weight, scores
         )  # fmt: skip
 
@@ -88,9 +89,11 @@ def best_names(clues: Sequence[Clues], amounts: NDArray[np.int64], size: NDArray
     That is the one with the highest score of that kind; among equals the one with the highest sum over all kinds, then
     the smallest one, then the first.
     """
+    from coterie.kernels.clues import best_names as best_by_column
+
     in_order = np.argsort(amounts, axis=1, kind="stable")
     clue, text, name = (offsets(np.array(sizes)) for sizes in zip(*map(_sizes, clues), strict=True))
-    chosen = kernels.clues.best_names(
+    chosen = best_by_column(
         np.stack([each.of_user + first for each, first in zip(clues, clue[:-1], strict=True)]),
         np.concatenate([each.position for each in clues]),
         np.concatenate([each.text + first for each, first in zip(clues, text[:-1], strict=True)]),

@@ -142,7 +142,6 @@ findings = (
         options="--record DIR",
     ),
 )
-_COARSENING = ("common", "nearest", "same_string")  # what may cut single times to the month
 _KNOWLEDGE = ("one_query", "query_and_day", "two_queries")
 _NO_DAY = -(2**31)
 _SPANS = {"hour": "1d", "day": "1d", "week": "1w", "month": "1mo", "quarter": "1q"}
@@ -204,14 +203,12 @@ def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
     if others is not None:
         yield Score("outsiders", others["subject"].n_unique(), "people who are not in the log")
     typed = comparison.original.select(person="subject", item="item").drop_nulls().unique()
-    params = comparison.release.params  # a day may stand for a week or a month
-    coarse = params.get("attrs") in _COARSENING or params.get("times") in ("week", "month", "quarter")
     seed, known_of = comparison.seed, {kind: known(seen, kind) for kind in _KNOWLEDGE}
     chance, only_one = 1 / max(1, typed["person"].n_unique()), pl.col("units") == 1
 
-    def told(moment: str, rows: pl.DataFrame, coarse: bool) -> Iterator[Score]:
+    def told(moment: str, rows: pl.DataFrame) -> Iterator[Score]:
         for kind in _KNOWLEDGE:
-            hits = fits(known_of[kind], rows, kind, coarse=coarse)
+            hits = fits(known_of[kind], rows, kind)
             rate = Rate.of(targets_of(hits, chance))
             yield from (rate.before if moment == "before" else rate.after)(kind, _UNIT)
             if kind == "one_query":
@@ -220,14 +217,14 @@ def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
             yield from mean(f"{moment}.{kind}.alone", share_of(hits, only_one & pl.col("own")), _UNIT)
             yield Score(f"{moment}.{kind}.read", _read(hits, rows, typed), "queries")
             if others is not None:
-                foreign = fits(known(others, kind), rows, kind, coarse=coarse)
+                foreign = fits(known(others, kind), rows, kind)
                 yield from mean(f"{moment}.{kind}.outsiders", share_of(foreign, only_one), _UNIT)
 
     if others is None:
-        yield from comparison.of_log((__name__, seed, units.cut_by), lambda: list(told("before", units.before, False)))
+        yield from comparison.of_log((__name__, seed, units.cut_by), lambda: list(told("before", units.before)))
     else:
-        yield from told("before", units.before, False)
-    yield from told("after", units.after, coarse)
+        yield from told("before", units.before)
+    yield from told("after", units.after)
 
 
 def targets_of(hits: pl.DataFrame, chance: float) -> pl.DataFrame:
@@ -261,19 +258,18 @@ def known(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
     return table.group_by("subject", "item", "other", "day").len("n").sort("subject", "item", "other", "day")
 
 
-def fits(known: pl.DataFrame, rows: pl.DataFrame, kind: str, *, coarse: bool) -> pl.DataFrame:
+def fits(known: pl.DataFrame, rows: pl.DataFrame, kind: str) -> pl.DataFrame:
     """What is known, with how many `units` fit and how many `people` are behind them, one `unit`, and if an `own` fits.
 
-    `rows`: unit, person, item, time; times that are `coarse` may be the first day of a week, month, quarter or year.
+    `rows`: unit, person, item, time, level (how exact that is; null: as it was logged).
     """
     clues = known.select("item", "other", "day").unique()
     stand = rows.join(clues, on="item", how="semi")
     if kind == "query_and_day":
         stand = stand.with_columns(day=pl.col("time").dt.date().cast(pl.Int32).fill_null(_NO_DAY))
-        level = pl.col("level") if "level" in rows.columns else pl.lit(None, pl.String).alias("level")
-        held = stand.select("unit", "person", "item", "day", level).unique()
-        days, on = _days_that_fit(clues, coarse), ["item", "day", "level"]
-        found = days.join(held, left_on=["item", "fits", "level"], right_on=on, nulls_equal=True)
+        held = stand.select("unit", "person", "item", "day", "level").unique()
+        on = ["item", "day", "level"]
+        found = _days_that_fit(clues).join(held, left_on=["item", "fits", "level"], right_on=on, nulls_equal=True)
         found = found.select("item", "other", "day", "unit", "person").unique()
     elif kind == "two_queries":
         having = rows.select("unit", "item").unique()
@@ -297,12 +293,10 @@ def fits(known: pl.DataFrame, rows: pl.DataFrame, kind: str, *, coarse: bool) ->
     return hits.with_columns(pl.col("units", "people").fill_null(0).cast(pl.Int64), pl.col("own").fill_null(False))
 
 
-def _days_that_fit(clues: pl.DataFrame, coarse: bool) -> pl.DataFrame:
+def _days_that_fit(clues: pl.DataFrame) -> pl.DataFrame:
     """item, other, day, fits, level: what a released time may show for each day that is known, and say of itself."""
     date = pl.col("day").cast(pl.Date)
-    spans = ("1d", "1w", "1mo", "1q", "1y") if coarse else ("1d",)
-    told = [*((None, unit) for unit in spans), *_SPANS.items()]  # by rows that do not say it, and by those that do
-    shown = [(level, date.dt.truncate(unit).cast(pl.Int32)) for level, unit in told]
+    shown = [(level, date.dt.truncate(unit).cast(pl.Int32)) for level, unit in ((None, "1d"), *_SPANS.items())]
     tables = [clues.with_columns(fits=day, level=pl.lit(level, pl.String)) for level, day in shown]
     nothing = clues.with_columns(fits=pl.lit(_NO_DAY, pl.Int32), level=pl.lit(None, pl.String))
     return pl.concat([*tables, nothing]).unique()
