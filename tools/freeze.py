@@ -3,6 +3,7 @@
     .venv/bin/python tools/freeze.py                    # compares with tests/freeze; exits 1, and names each difference
     .venv/bin/python tools/freeze.py --write            # records what there is today
     .venv/bin/python tools/freeze.py members options    # some files of facts only; with --write, too
+    .venv/bin/python tools/freeze.py --spark            # files released on a cluster: make freeze-spark
 
 It is deleted at the end of the second half of the house, with tools/freeze_facts.py (which says what a fact is),
 tests/freeze and tests/test_freeze.py. Releases are made in three processes, with 1, 2 and 8 threads of polars; what
@@ -135,12 +136,16 @@ def _process(part: str, threads: str, wanted: list[str]) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    wanted = [each for each in arguments if each != "--write"]
-    facts = compute(wanted)
+    wanted = [each for each in arguments if not each.startswith("--")]
+    facts = {"walk": _process("spark", "2", [])["spark"]} if "--spark" in arguments else compute(wanted)
     if "--write" in arguments:
         record(facts)
         return 0
-    before = {name: found for name, found in recorded().items() if not wanted or name in facts}
+    before = {
+        name: found for name, found in recorded().items() if name in facts or not (wanted or "--spark" in arguments)
+    }
+    if "--spark" in arguments:
+        before = {"walk": {key: value for key, value in before["walk"].items() if key in facts["walk"]}}
     lines = list(differences(before, facts))
     print("\n".join(lines) if lines else f"All {sum(map(len, facts.values())):,} facts are as they were.")
     return 1 if lines else 0
