@@ -22,11 +22,12 @@ from coterie.core.plan import Method, baseline_of
 from coterie.core.progress import Counted, Progress, Told
 from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.given import LogLike, as_log, as_release, original_first
-from coterie.jobs import Note, Reading, files_of_paths, read_logs
+from coterie.jobs import Note, files_of_paths, read_logs
 from coterie.measures import names_of_all, needing, on_sheet, seed_for
 from coterie.measures.comparison import ONE_MACHINE
 from coterie.measures.inputs import INPUTS
 from coterie.measures.store import Store
+from coterie.reading.reading import Reading
 from coterie.reports import RANDOM, render, report_kind
 from coterie.reports.about import About, read_about, today
 from coterie.reports.decision import Sheet, decide
@@ -69,7 +70,10 @@ def report(
     refuse_output(Path(to), force, _files_read(original, releases))
     _refuse_read_differently(
         [release.method if release.path is None else release.path.name for release in releases],
-        [release.log.settings if release.path is None else reading_like(release.path, None) for release in releases],
+        [
+            Reading.again(release.log.settings) if release.path is None else reading_like(release.path)
+            for release in releases
+        ],
     )
     original.engine.require_local(ONE_MACHINE)
     again = [verified_again(release, original) for release in releases]
@@ -112,11 +116,12 @@ def _prepared_like(original: Log, release: Release) -> Log:
     return verbs.prepare(original, steps[len(done) :]) if len(steps) > len(done) else original
 
 
-def _refuse_read_differently(names: Sequence[str], readings: Sequence[Mapping[str, Any]]) -> None:
+def _refuse_read_differently(names: Sequence[str], readings: Sequence[Reading]) -> None:
     """Who is counted, and of what, must be the same for all that stands on a page with one log."""
     for name, reading in zip(names, readings, strict=True):
         if reading != readings[0]:
-            what = [key for key in sorted({*reading, *readings[0]}) if reading.get(key) != readings[0].get(key)]
+            pair = reading.said, readings[0].said
+            what = [key for key in sorted({*pair[0], *pair[1]}) if pair[0].get(key) != pair[1].get(key)]
             raise InputError(
                 f"{names[0]} and {name} were made from a log that was read in different ways ({', '.join(what)}), so "
                 f"they cannot stand on one page. Make a report about each, or say how to read it for both: --columns."

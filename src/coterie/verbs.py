@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from coterie import formats, places
 from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
@@ -26,20 +25,15 @@ from coterie.core.scores import score_table
 from coterie.engines import clusters
 from coterie.engines.local import engine_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, warn
-from coterie.given import (
-    LogLike,
-    as_log,
-    as_method,
-    as_release,
-    log_of_table,
-    original_first,
-    prepared_for,
-    synthetic,
-    unscrubbed,
-)  # fmt: skip
+from coterie.given import LogLike, as_log, as_method, as_release, log_of_table, original_first, prepared_for
+from coterie.given import synthetic as synthetic
+from coterie.given import unscrubbed as unscrubbed
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.store import Store
 from coterie.promises import judge
+from coterie.reading import logs, places
+from coterie.reading.reading import Reading
+from coterie.reading.searches import search_log
 from coterie.reports.views import log_view as log_view
 from coterie.reports.views import overview, personal_data, singled_out, site_searches
 from coterie.reports.views import release_view as release_view
@@ -54,7 +48,7 @@ from coterie.writing.history import USUAL
 from coterie.writing.outputs import Target, write_and_list
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.released import as_described, file_checks, is_one_file, released_rows
-from coterie.writing.sidecar import prepare_steps, read_again, read_sidecar, reading_like
+from coterie.writing.sidecar import prepare_steps, read_sidecar, reading_like
 from coterie.writing.spending import history_for, listing_in, spend_in, unlisted_in
 
 
@@ -63,27 +57,16 @@ def _silent(_stage: str, _told: Told | None = None) -> None: ...
 
 def read(
     source: str | Path | Sequence[str | Path],
+    reading: Reading | None = None,
     *,
-    format: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    details: str | Mapping[str, str] | Sequence[str] = (),
-    user_field: str | None = None,
-    date: str | None = None,
-    query_param: str | None = None,
-    terms: int = 100,
-    min_length: int = 3,
-    words: str = "nouns",
-    allow_bad: bool = False,
-    sql: str | None = None,
-    guess: bool = True,
-    session: Any = None,
-    parts: int | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Log:
     """A log from a file, a glob, several of them, or standard input (`-`); the format is sniffed.
 
     It may be elsewhere: `s3://`, `gs://`, `az://`, `https://`, or a database, of which a table is read
-    (`sqlite:log.db#queries`) or what `sql` asks for. `columns` says which columns of a table hold what. Those that it
+    (`sqlite:log.db#queries`) or what `sql` asks for. `options` are those of a `Reading`: `columns`
+    says which columns of a table hold what. Those that it
     does not name are guessed, unless it names the query, or `guess` is false. `details` names further columns of a
     table, such as `device,country`, that may accompany a query in a release. Documents are read from folders and
     archives too; `terms` and `min_length` say what becomes of them. With `query_param` an access log is read as the
@@ -91,26 +74,16 @@ def read(
     files, and all work on rows runs there, in so many `parts`. `progress` hears how far reading is, on this machine.
     """
     paths = [source] if isinstance(source, (str, Path)) else list(source)
-    options = formats.Options(
-        columns=columns or {},
-        details=formats.details_of(details),
-        user_field=user_field,
-        date=date,
-        query_param=query_param,
-        terms=terms,
-        min_length=min_length,
-        words=words,
-        guess=guess,
-    )
-    if len(paths) == 1 and str(paths[0]).startswith("synth:") and session is None:
-        made_up = synthetic(str(paths[0]), options)
-        return made_up if query_param is None else formats.search_log(made_up, query_param)
-    if session is not None:
-        return clusters.read(paths, session, format=format, options=options, allow_bad=allow_bad, parts=parts)
-    brought = places.bring(paths, sql)
+    reading = (reading or Reading()).with_options(options)
+    if reading.session is not None:
+        return clusters.read(paths, reading)
+    if len(paths) == 1 and str(paths[0]).startswith("synth:"):
+        made_up = synthetic(str(paths[0]), reading)
+        return made_up if reading.query_param is None else search_log(made_up, reading.query_param)
+    brought = places.bring(paths, reading.sql)
     if brought is None:
-        return formats.read(paths, format=format, options=options, allow_bad=allow_bad, progress=progress)
-    log = formats.read(brought.files, format=format, options=options, allow_bad=allow_bad, progress=progress)
+        return logs.read(paths, reading, progress=progress)
+    log = logs.read(brought.files, reading, progress=progress)
     # A table has rows and no bytes: its digest is that of its rows.
     return replace(log, resources=(*log.resources, brought), sources=() if brought.table else log.sources, home=None)
 
@@ -120,17 +93,16 @@ def log(
     columns: Mapping[str, str] | None = None,
     *,
     details: str | Mapping[str, str] | Sequence[str] = (),
-    terms: int = 100,
-    min_length: int = 3,
+    terms: int | None = None,
+    min_length: int | None = None,
 ) -> Log:
     """A log from a polars, pandas or Arrow table; `columns` maps our names to the table's. Texts become vectors.
 
     `details` names further columns that may accompany a query in a release. The rows of a Spark DataFrame stay on its
     cluster, and all work on them runs there.
     """
-    further = formats.details_of(details)
-    given = formats.Options(columns=columns or {}, details=further, terms=terms, min_length=min_length)
-    return log_of_table(table, given)
+    given = {"columns": columns, "details": details, "terms": terms, "min_length": min_length}
+    return log_of_table(table, Reading().with_options(given))
 
 
 def prepare(log: LogLike, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
@@ -343,7 +315,7 @@ def verify(
     """
     near = bring_release(release, sidecar) if isinstance(release, (str, Path)) else None
     if isinstance(original, (str, Path)):
-        original = read(original, **_reading_of(release if near is None else near.path))
+        original = read(original, _reading_of(release if near is None else near.path))
     original = None if original is None else as_log(original)
     if original is not None and not original.named:
         raise InputError(
@@ -398,11 +370,11 @@ def verify(
     return replace(verdict.about(said.reading, original), checks=(*of_file, *verdict.checks))
 
 
-def _reading_of(release: Release | Log | str | Path) -> Mapping[str, Any]:
+def _reading_of(release: Release | Log | str | Path) -> Reading:
     """How to read the original of a release: as it says itself."""
     if isinstance(release, Release):
-        return read_again(release.log.settings)
-    return reading_like(release, None) if isinstance(release, (str, Path)) else {}
+        return Reading.again(release.log.settings)
+    return reading_like(release) if isinstance(release, (str, Path)) else Reading()
 
 
 def _verify_release(release: Release, original: Log | None, k: int | None, progress: Progress) -> Verdict:

@@ -8,9 +8,8 @@ Such a module has
     addresses                   what `--engine` may say for it, for messages
     takes(given)                whether an address, a session or a table belongs to it
     session_for(address)        a context: the session at an address, while it is needed
-    read(paths, session, format=, options=, allow_bad=, parts=)
-                                a log from files that the cluster reads
-    log(table, options)         a log from a table
+    read(paths, reading)        a log from files that the cluster of `reading.session` reads
+    log(table, reading)         a log from a table
     examine(address)            what `coterie doctor --engine` says of the cluster at an address, line by line
 
 A log that it gives carries an `Engine` (core/run.py); `engines/remote.py` helps to write one. `takes` is asked of every
@@ -52,12 +51,12 @@ def session_for(address: str | None) -> Iterator[Any]:
         yield session
 
 
-def read(paths: Sequence[str | Path], session: Any, **given: Any) -> Log:
+def read(paths: Sequence[str | Path], reading: Any) -> Log:
     """A log from files that the cluster of a session reads."""
-    cluster = cluster_of(session)
+    cluster = cluster_of(reading.session)
     if cluster is None:
-        raise ParameterError(f"A session of a cluster is expected, not {type(session).__name__}.")
-    log: Log = cluster.read(paths, session, **given)
+        raise ParameterError(f"A session of a cluster is expected, not {type(reading.session).__name__}.")
+    log: Log = cluster.read(paths, reading)
     return log
 
 

@@ -13,11 +13,11 @@ from coterie.core.log import Log, Release
 from coterie.core.nouns import in_words_of
 from coterie.core.promise import Check, Promise, k_of
 from coterie.core.scores import score_table
-from coterie.formats import search_params
 from coterie.measures.comparison import Comparison, Samples, not_applicable, scores_of
 from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.measures.resampling import ratio
 from coterie.measures.store import Store
+from coterie.reading.searches import search_params
 from coterie.steps import public_text
 
 _FILES = 4  # names that there is room for

@@ -30,8 +30,8 @@ from coterie.core.run import Run
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import QUERIES, VISITS, Shape
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
-from coterie.formats._read import read_release
-from coterie.formats._values import with_apostrophe
+from coterie.reading.logs import read_release
+from coterie.reading.values import with_apostrophe
 from coterie.writing.parts import refuse_number_of_parts, write_parts
 from coterie.writing.reading_back import in_pieces, is_large
 from coterie.writing.record import is_of_record, record_files, remove_record, write_record

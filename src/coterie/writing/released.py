@@ -14,7 +14,7 @@ from coterie.core.promise import Check, Status
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import Shape
 from coterie.errors import InputError
-from coterie.formats import read_release, released_kind
+from coterie.reading.logs import read_release, released_kind
 from coterie.writing.canonical import canonical
 from coterie.writing.files import sha256, unnamed
 from coterie.writing.sidecar import Sidecar, consistent

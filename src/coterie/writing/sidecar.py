@@ -30,14 +30,13 @@ from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, released_shape, to_dict
 from coterie.core.shapes import RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, InputError, NotCheckableError, ParameterError, UnknownNameError
-from coterie.formats import details_of
 from coterie.promises._words import EDITION, Worded, Words, has_edition, words_in
+from coterie.reading.reading import FOUND, Reading
 from coterie.steps import PrepareStep, digested_text, lacks_file, public_text, step_of, with_file_in
 
 FORMAT = 1
 """From Coterie 1.0 on, raise it where judges make a check more: a sidecar of this format without it does not pass."""
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
-_FOUND = ("counted", "told_apart_by")  # by which fields people are told apart, where nobody said it
 _OF_A_GATE = "windowed_counts"  # its parts come out before all of the log was read
 _MANY = 1 << 62  # users and rows: enough for any k
 NameOfDetail = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,39}\Z")]
@@ -203,23 +202,10 @@ def read_sidecar(path: Path) -> Sidecar | None:
     return sidecar
 
 
-def reading_like(path: str | Path, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def reading_like(path: str | Path, given: Reading | None = None) -> Reading:
     """How to read the original: as the sidecar says, but for what is given; of columns and details each by itself."""
-    sidecar = read_sidecar(Path(path))
-    said = {name: value for name, value in (given or {}).items() if value != {}}
-    if sidecar is None:
-        return said
-    as_made = read_again(sidecar.reading)
-    if columns := said.get("columns"):
-        said["columns"] = as_made.get("columns", {}) | columns
-    if details := said.get("details"):
-        said["details"] = {**details_of(as_made.get("details", ())), **details_of(details)}
-    return {**as_made, **said}
-
-
-def read_again(settings: Mapping[Any, Any]) -> dict[str, Any]:
-    """The options that read a log again as these settings say that it was; what was found in its rows is none."""
-    return {**{name: value for name, value in settings.items() if name not in _FOUND}, "guess": False}
+    sidecar, given = read_sidecar(Path(path)), given or Reading()
+    return given if sidecar is None else given.over(Reading.again(sidecar.reading))
 
 
 def consistent(
@@ -389,7 +375,7 @@ def _wrong_people(sidecar: Sidecar, original: Log | None) -> Iterator[str]:
     """
     said = sidecar.reading
     columns = said.get("columns")
-    ways = [name for name in (*_FOUND, "user_field") if name in said]
+    ways = [name for name in (*FOUND, "user_field") if name in said]
     if said.get("counted") == ADDRESS_AND_AGENT:  # access logs have no fields of users, and nobody is told so
         ways = ["counted"]
     ways += ["columns"] * (isinstance(columns, Mapping) and "user" in columns)
@@ -401,7 +387,7 @@ def _wrong_people(sidecar: Sidecar, original: Log | None) -> Iterator[str]:
     named, found = (set(filter(None, person_in(each).split(","))) for each in (said, own))
     if sidecar.method == _OF_A_GATE and named and (named <= found or found <= named):
         return
-    other = named != found and (found or ways[0] in _FOUND) if named else noun_in(own)
+    other = named != found and (found or ways[0] in FOUND) if named else noun_in(own)
     if other:
         yield "reading"
 

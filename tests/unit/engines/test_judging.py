@@ -1,4 +1,4 @@
-"""A case that is judged in parts: numbers add up, whom they concern does not, and what no part can tell is asked once."""
+"""A case that is judged in parts: numbers add up, whom they concern does not; what no part can tell is asked once."""
 
 from dataclasses import replace
 

@@ -67,13 +67,13 @@ def test_a_study(study):
     study.write_text(STUDY)
     loaded = load_study(study)
     assert [cell.label for cell in loaded.cells] == ["suppress_rare k=2", "suppress_rare k=3"]
-    assert loaded.read["source"] == ["synth:users=60,seed=7"]
+    assert loaded.sources == ("synth:users=60,seed=7",)
     assert loaded.prepare.steps == ("normalize",)
     assert loaded.folder == study.with_suffix(".results")
     assert loaded.report == study.with_suffix(".results") / "report.html"
     study.write_text('[read]\nsource = ["a.tsv", "/b.tsv"]\n[[anonymize]]\nmethod = "microaggregate"\nk = 2')
     least = load_study(study)
-    assert least.read["source"] == [str(study.parent / "a.tsv"), "/b.tsv"]
+    assert least.sources == (str(study.parent / "a.tsv"), "/b.tsv")
     assert least.prepare.steps == ("default",)
     assert least.measures is None
     assert least.cells[0].seed == 7

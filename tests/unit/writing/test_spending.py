@@ -8,9 +8,9 @@ import pytest
 import coterie
 from coterie import jobs, verbs
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.formats import Options
 from coterie.methods.private_counts import PrivateCounts
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.reading.reading import Reading
 from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
 from coterie.writing.spending import for_the_operator, spend, spent_of
@@ -91,7 +91,7 @@ def test_a_log_is_found_by_its_name_and_by_its_bytes(log, book):
     where = str(book.path)
     assert spent_of([log], where) == spent_of([copy], where) == spent_of([other], where, "log.tsv") == [spent]
     assert spent_of([other], where) == []
-    assert spent_of([copy], where, options=Options(columns={"user": "query", "query": "user"})) == []
+    assert spent_of([copy], where, options=Reading(columns={"user": "query", "query": "user"})) == []
     assert spent_of([log], "none") == []
 
 
@@ -101,7 +101,7 @@ def test_bytes_are_those_of_a_log_that_is_read_alike(log, book):
     copy = log.with_name("copy.tsv")
     copy.write_bytes(log.read_bytes())
     assert spent_of([copy], str(book.path)) == []
-    assert len(spent_of([copy], str(book.path), options=Options(columns=columns))) == 1
+    assert len(spent_of([copy], str(book.path), options=Reading(columns=columns))) == 1
 
 
 def test_the_operator_alone_is_told_what_depends_on_the_log():

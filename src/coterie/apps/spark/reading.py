@@ -28,21 +28,14 @@ from coterie.core.log import Log
 from coterie.core.scratch import Scratch, disk_is_full, in_memory
 from coterie.core.shapes import TERMS, Shape
 from coterie.errors import InputError, MissingError, NoRowsError, ParameterError
-from coterie.formats import table
-from coterie.formats._guess import LOOKED_AT
-from coterie.formats._options import Options
-from coterie.formats._read import (
-    BAD_SHARE,
-    Parsed,
-    complete,
-    folded,
-    log_of,
-    source_of,
-    told_alike,
-    who_is_counted,
-)
-from coterie.formats._source import Loaded, Source
-from coterie.formats._values import slashed
+from coterie.reading.formats import table
+from coterie.reading.guess import LOOKED_AT
+from coterie.reading.logs import BAD_SHARE, Parsed, complete, log_of
+from coterie.reading.people import folded, told_alike, who_is_counted
+from coterie.reading.reading import Reading
+from coterie.reading.sniff import delimiter_of, kind_of, names_of, source_of
+from coterie.reading.source import Loaded, Source
+from coterie.reading.values import slashed
 
 _LINE, _ROW = "line", "row"
 _ONLY_LINES = ("aol", "excite", "sogou", "clf", "table")
@@ -69,31 +62,26 @@ class _Place(NamedTuple):
     """What else may be wrong where many lines are bad."""
 
 
-def spark_log(rows: Any, options: Options, parts: int | None = None) -> Log:
+def spark_log(rows: Any, options: Reading, parts: int | None = None) -> Log:
     """A log of a Spark DataFrame; `options.columns` says which columns hold what."""
-    return _table_log(_Place(Spark(rows.sparkSession, parts)), rows, options, allow_bad=False)
+    return _table_log(_Place(Spark(rows.sparkSession, parts)), rows, options)
 
 
 def read_on_spark(
     paths: Sequence[str | Path],
-    session: Any,
-    *,
-    format: str | None = None,
-    options: Options | None = None,
-    allow_bad: bool = False,
-    parts: int | None = None,
+    options: Reading,
 ) -> Log:
     """A log from files that the nodes of a cluster can read: Parquet, or text in one of the formats of lines."""
-    options, places = options or Options(), [str(path) for path in paths]
+    places = [str(path) for path in paths]
     if options.query_param is not None:
         raise ParameterError("--query-param makes a search log of an access log on one machine; leave out --engine.")
     if any(place == "-" or place.startswith("synth:") for place in places):
         raise ParameterError("A cluster reads files: give paths that all of its nodes can read, or leave out --engine.")
-    log = read_there(Spark(session, parts), places, format, options, allow_bad=allow_bad)
+    log = read_there(Spark(options.session, options.parts), places, options)
     return replace(log, home=next((path.resolve() for path in map(Path, places) if path.is_file()), None))
 
 
-def read_there(engine: Spark, places: Sequence[str], format: str | None, options: Options, *, allow_bad: bool) -> Log:
+def read_there(engine: Spark, places: Sequence[str], options: Reading) -> Log:
     """A log from files that an engine can read."""
     is_parquet = all(place.rstrip("/*").endswith(".parquet") for place in places)
     sources = _local_files(places)
@@ -102,7 +90,7 @@ def read_there(engine: Spark, places: Sequence[str], format: str | None, options
     notes = () if sources else _NOT_LISTED
     where = _Place(engine, sources, names[0] if len(names) == 1 else f"{len(names)} files", notes)
     if is_parquet:
-        return _table_log(where, engine.parquet(paths), options, allow_bad=allow_bad)
+        return _table_log(where, engine.parquet(paths), options)
     _refuse_other_endings(sources)
     lines = engine.numbered_rows(engine.lines(paths, _LINE), _ROW)
     first = next(filter(None, map(head_of, sources)), None) if sources else _first_lines(engine, lines)
@@ -111,14 +99,14 @@ def read_there(engine: Spark, places: Sequence[str], format: str | None, options
     folder = Scratch()
     path = folder.path / names[0]
     path.write_text("\n".join(first) + "\n", encoding="utf-8")
-    source, name = source_of([path], format, options)
+    source, name = source_of([path], options)
     if name not in _ONLY_LINES:
         raise ParameterError(f"The format {name} is read on one machine; leave out --engine.")
     options.refuse_unused(name, where.label)
     loaded: Loaded = registry.module("formats", name).load(source, options)
     header, settled = b"", options
     if name == "table":
-        kind = table.kind_of(first)
+        kind = kind_of(first)
         if sources:
             table.require_same_columns({file: file.name for file in sources}, kind)
         elif len(names) > 1:
@@ -127,7 +115,7 @@ def read_there(engine: Spark, places: Sequence[str], format: str | None, options
         where = where._replace(advice=_BROKEN_LINES if kind == "csv" else "")
     parse = partial(_parsed, name, settled, header)
     frame = engine.each(engine.of(lines), parse)
-    return _finished(where, frame, loaded, options, allow_bad=allow_bad)
+    return _finished(where, frame, loaded, options)
 
 
 def _first_lines(engine: Spark, lines: Any) -> list[str]:
@@ -138,20 +126,20 @@ def _first_lines(engine: Spark, lines: Any) -> list[str]:
 
 def _require_same_header(heads: Sequence[tuple[str, bytes]], header: str, kind: str) -> None:
     """Files that only the cluster can read are one table only if their headers agree."""
-    columns = table.names_of([header])
+    columns = names_of([header])
     for name, line in heads if kind in ("csv", "tsv") else ():
         first = [line.decode(errors="replace").rstrip("\r")]
-        if table.kind_of(first) != kind or table.names_of(first) != columns:
+        if kind_of(first) != kind or names_of(first) != columns:
             raise table.other_columns(name)
 
 
-def _as_settled(source: Source, loaded: Loaded, options: Options) -> tuple[bytes, Options]:
+def _as_settled(source: Source, loaded: Loaded, options: Reading) -> tuple[bytes, Reading]:
     """The line that batches of a table begin with, and options that leave nothing to be found out by a batch."""
-    kind = table.kind_of(source.head())
+    kind = kind_of(source.head())
     if kind == "json":
         raise ParameterError("JSON with documents over several lines is read on one machine; leave out --engine.")
     first = source.head()[0]
-    if kind == "csv" and not _is_one_record(first, table.delimiter_of(first)):
+    if kind == "csv" and not _is_one_record(first, delimiter_of(first)):
         raise ParameterError(f"{source.label}: a quote in the header is not closed.{_BROKEN_LINES}")
     settled = replace(options, columns=loaded.columns, guess=False)
     shape, columns = table.columns_of(table.column_names(source), settled, kind != "jsonl")
@@ -159,7 +147,7 @@ def _as_settled(source: Source, loaded: Loaded, options: Options) -> tuple[bytes
     if kind != "jsonl":
         return first.encode(), settled
     # An object with all fields stands first, and is left out again: a batch may lack one of them.
-    names: dict[str, Any] = dict.fromkeys(table.names_of(source.head()))
+    names: dict[str, Any] = dict.fromkeys(names_of(source.head()))
     for column in columns.values():
         *around, last = [column] if column in names else column.split(".")
         inside = names
@@ -180,13 +168,13 @@ def _refuse_slashes(shape: Shape, columns: Mapping[str, str], rows: pl.DataFrame
         )
 
 
-def _parsed(name: str, options: Options, header: bytes, lines: pl.LazyFrame) -> pl.LazyFrame:
+def _parsed(name: str, options: Reading, header: bytes, lines: pl.LazyFrame) -> pl.LazyFrame:
     """What a format makes of some lines (row, line): the columns of its shape, `row`, `bad`, and remarks."""
     given = lines.collect()
     texts = [line for line in given[_LINE] if line]
     pieces = 0
-    if header and table.kind_of([header.decode()]) == "csv":
-        whole = _records(texts, table.delimiter_of(header.decode()))
+    if header and kind_of([header.decode()]) == "csv":
+        whole = _records(texts, delimiter_of(header.decode()))
         texts, pieces = whole, len(texts) - len(whole)
     module = registry.module("formats", name)
     try:
@@ -226,7 +214,7 @@ def _is_one_record(line: str, mark: str) -> bool:
     return line.count('"') % 2 == 0 and reader.line_num == 1
 
 
-def _rows_of(module: Any, lines: Sequence[bytes], options: Options) -> pl.DataFrame:
+def _rows_of(module: Any, lines: Sequence[bytes], options: Reading) -> pl.DataFrame:
     """What a format makes of lines; of none, a table without rows."""
     folder = Scratch()
     path = folder.path / "lines"
@@ -238,7 +226,7 @@ def _rows_of(module: Any, lines: Sequence[bytes], options: Options) -> pl.DataFr
     return _one_by_one(module, Source([path]), options).clear()
 
 
-def _one_by_one(module: Any, source: Source, options: Options) -> pl.DataFrame:
+def _one_by_one(module: Any, source: Source, options: Reading) -> pl.DataFrame:
     """Rows of lines, with the slower way where they are damaged."""
     try:
         return complete(module.load(source, options)).collect(engine="streaming")
@@ -247,7 +235,7 @@ def _one_by_one(module: Any, source: Source, options: Options) -> pl.DataFrame:
         return complete(module.load(source, options)).collect(engine="streaming")
 
 
-def _table_log(where: _Place, rows: Any, options: Options, *, allow_bad: bool) -> Log:
+def _table_log(where: _Place, rows: Any, options: Reading) -> Log:
     """A log of a table with named columns."""
     options.refuse_unused("table", where.label)
     engine = where.engine
@@ -271,10 +259,10 @@ def _table_log(where: _Place, rows: Any, options: Options, *, allow_bad: bool) -
         raw = named.with_columns(pl.lit(None, pl.String).alias("_bad"))
         return complete(Loaded(frame=table.typed(raw, shape), shape=shape))
 
-    return _finished(where, engine.each(given, typed), loaded, options, allow_bad=allow_bad)
+    return _finished(where, engine.each(given, typed), loaded, options)
 
 
-def _finished(where: _Place, frame: pl.LazyFrame, loaded: Loaded, options: Options, *, allow_bad: bool) -> Log:
+def _finished(where: _Place, frame: pl.LazyFrame, loaded: Loaded, options: Reading) -> Log:
     """The log of parsed rows: bad ones are counted, then left out; and what is to be said about whom k counts."""
     engine, shape, subject = where.engine, loaded.shape, loaded.shape.subject
     remarks = [f"_{bit}" for bit in range(len(loaded.remarks))]
@@ -284,7 +272,7 @@ def _finished(where: _Place, frame: pl.LazyFrame, loaded: Loaded, options: Optio
     if not lines:
         raise NoRowsError(f"{where.label}: there are no rows (at most a header), so there is no log to read.")
     message = f"{bad:,} of {lines:,} rows could not be read as a {shape.name} row."
-    if (bad > BAD_SHARE * lines and not allow_bad) or bad == lines:
+    if (bad > BAD_SHARE * lines and not options.allow_bad) or bad == lines:
         raise InputError(
             f"{where.label}: {message} That is more than {BAD_SHARE:.0%}: check --format and --columns, or leave these "
             f"rows out with --allow-bad.{where.advice}"

@@ -16,8 +16,8 @@ import pytest
 import coterie
 from coterie.apps.spark.reading import _Place, _table_log, read_there
 from coterie.errors import InputError, NoRowsError, ParameterError
-from coterie.formats import Options
-from coterie.formats import read as read_here
+from coterie.reading.logs import read as read_here
+from coterie.reading.reading import Reading
 from coterie.testing.scattered import Scattered
 
 PLENTY = 60
@@ -86,11 +86,10 @@ class Files(Scattered):
         return super().run_blocks(tables, by, piece)
 
 
-def _both(paths, *, seed=1, allow_bad=False, format=None, **options):
+def _both(paths, *, seed=1, **options):
     """The same files read here and elsewhere."""
-    paths, given = [str(path) for path in paths], Options(**options)
-    here = read_here(paths, format=format, options=given, allow_bad=allow_bad)
-    return here, read_there(Files(seed), paths, format, given, allow_bad=allow_bad)
+    paths, given = [str(path) for path in paths], Reading(**options)
+    return read_here(paths, given), read_there(Files(seed), paths, given)
 
 
 def _same(here, there):
@@ -161,7 +160,7 @@ def test_a_guessed_column_that_names_rows_is_a_question(tmp_path):
     sentences = []
     for read in (
         lambda: read_here([path]),
-        lambda: read_there(Files(), [str(path)], None, Options(), allow_bad=False),
+        lambda: read_there(Files(), [str(path)], Reading()),
     ):
         with pytest.raises(InputError, match=r"3,400 different values in 4,000 rows") as error:
             read()
@@ -180,7 +179,7 @@ def test_names_that_look_alike(tmp_path, seed):
 
 def test_a_table_in_memory():
     given = pl.DataFrame(_log(_people(PLENTY))).rename({"who": "sid"})
-    here, there = coterie.log(given), _table_log(_Place(Files()), given, Options(), allow_bad=False)
+    here, there = coterie.log(given), _table_log(_Place(Files()), given, Reading())
     assert there.settings == here.settings
     assert there.warnings == here.warnings != ()
     assert there.notes == here.notes != ()
@@ -254,7 +253,7 @@ def test_the_sidecar_and_the_promise_are_the_same(tmp_path):
 def test_what_lines_alone_do_not_tell_is_refused(tmp_path, name, text, sentence):
     (tmp_path / name).write_text(text)
     with pytest.raises(ParameterError, match=sentence):
-        read_there(Files(), [str(tmp_path / name)], None, Options(), allow_bad=False)
+        read_there(Files(), [str(tmp_path / name)], Reading())
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz"])
@@ -265,7 +264,7 @@ def test_files_with_other_columns_are_refused(tmp_path, ending, pattern, place):
     for number, text in enumerate((b"user,query\na,b\n", b"query,user\na,b\n")):
         (tmp_path / f"{number}.{ending}").write_bytes(gzip.compress(text) if ending == "csv.gz" else text)
     with pytest.raises(InputError, match=rf"1\.{ending} has other columns than the files before it"):
-        read_there(Files(), [f"{place}{tmp_path}/{pattern}.{ending}"], None, Options(), allow_bad=False)
+        read_there(Files(), [f"{place}{tmp_path}/{pattern}.{ending}"], Reading())
 
 
 def _csv(path, tag, rows=PLENTY, mark=b""):
@@ -294,19 +293,19 @@ def test_files_that_a_cluster_would_leave_out_are_refused(tmp_path, name):
     for each in ("a1.csv", name):
         _csv(tmp_path / each, each)
     with pytest.raises(InputError, match=r"Spark leaves out files whose names begin with _ or a dot"):
-        read_there(Files(), [str(tmp_path / "a1.csv"), str(tmp_path / name)], None, Options(), allow_bad=False)
+        read_there(Files(), [str(tmp_path / "a1.csv"), str(tmp_path / name)], Reading())
 
 
 def test_files_that_only_the_cluster_can_list(tmp_path):
     for name in ("a1.csv", "a2.csv"):
         _csv(tmp_path / name, name, mark=b"\xef\xbb\xbf")
-    log = read_there(Files(), [f"{LAKE}{tmp_path}/*.csv"], None, Options(), allow_bad=False)
+    log = read_there(Files(), [f"{LAKE}{tmp_path}/*.csv"], Reading())
     assert log.history[0].counts == {"lines": 2 * PLENTY, "bad": 0}
     assert (log.sources, log.reading) == ((), "")
     assert any(note.startswith("Only the cluster lists the files of this log") for note in log.notes)
     twice = [f"{LAKE}{tmp_path}/*.csv", f"{LAKE}{tmp_path}/a1.csv"]
     with pytest.raises(ParameterError, match="Two of the paths name the same file"):
-        read_there(Files(), twice, None, Options(), allow_bad=False)
+        read_there(Files(), twice, Reading())
 
 
 def test_what_is_compressed_says_so_by_its_name(tmp_path):
@@ -317,13 +316,13 @@ def test_what_is_compressed_says_so_by_its_name(tmp_path):
     _same(*_both([tmp_path / "packed.csv.gz"]))
     for name in ("packed.csv", "plain.csv.gz"):
         with pytest.raises(InputError, match=f"{name}: a cluster unpacks files whose names end in"):
-            read_there(Files(), [str(tmp_path / name)], None, Options(), allow_bad=False)
+            read_there(Files(), [str(tmp_path / name)], Reading())
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_people_are_counted_in_as_many_parts_as_rows_need(tmp_path, kind):
     engine, path = Files(), _table(tmp_path / f"log.{kind}", _log(_people(PLENTY)), kind)
-    read_there(engine, [str(path)], None, Options(columns={"user": "who", "query": "search"}), allow_bad=False)
+    read_there(engine, [str(path)], Reading(columns={"user": "who", "query": "search"}))
     assert engine.cut_into == [PLENTY // ROWS_OF_A_BLOCK]
 
 
@@ -333,11 +332,11 @@ def test_a_worker_that_is_killed_leaves_no_line_on_a_disk(tmp_path):
         import os, signal, polars
         from coterie.core import scratch
         from coterie.apps.spark import reading
-        from coterie.formats import Options
+        from coterie.reading.reading import Reading
         print(scratch._MEMORY.is_dir())
         reading._one_by_one = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
         lines = polars.DataFrame({"row": [1], "line": [b"7\\tcanary\\t2006-03-01 07:17:12\\t\\t"]})
-        reading._parsed("aol", Options(), b"", lines.lazy())
+        reading._parsed("aol", Reading(), b"", lines.lazy())
     """
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-uc", code], env=environment, capture_output=True, text=True)
@@ -361,7 +360,7 @@ def test_bad_rows_that_are_allowed(tmp_path, kind):
     _same(here, there)
     assert there.history[0].counts["bad"] == PLENTY // 3 * 2
     with pytest.raises(InputError, match="40 of 60 rows"):
-        read_there(Files(), [str(path)], None, Options(columns=columns), allow_bad=False)
+        read_there(Files(), [str(path)], Reading(columns=columns))
 
 
 def test_a_byte_order_mark_in_the_middle_is_part_of_its_line(tmp_path):
@@ -379,7 +378,7 @@ def test_a_line_with_a_quote_that_is_not_closed_is_bad_by_itself(tmp_path, seed)
     odd = ['p1,"green\ntea",2020-02-03 09:00:00', 'p1,5" disk,2020-02-03 09:00:00', 'p"1,"tea,2020-02-03 09:00:00']
     fine = 'p1,"a ""b"", c",2020-02-03 09:00:00'
     path.write_text(path.read_text() + "\n".join([*odd, fine]) + "\n")
-    log = read_there(Files(seed), [str(path)], None, Options(), allow_bad=False)
+    log = read_there(Files(seed), [str(path)], Reading())
     assert log.history[0].counts == {"lines": 1005, "bad": 4}
     assert log.frame.collect()["query"].value_counts().filter(pl.col("query").str.contains('"')).rows() == [
         ('a "b", c', 1)
@@ -390,11 +389,11 @@ def test_line_breaks_inside_of_quotes_are_told(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("user_id,query\n" + 'p1,"green\ntea"\n' * PLENTY)
     with pytest.raises(InputError, match="cannot hold a line break there: files with line breaks inside of quotes"):
-        read_there(Files(), [str(path)], None, Options(), allow_bad=False)
+        read_there(Files(), [str(path)], Reading())
     path.write_text('user_id,query,"ti\nme"\n' + "p1,tea,2020-02-03 09:00:00\n" * PLENTY)
     columns = {"user": "user_id", "query": "query"}
     with pytest.raises(ParameterError, match="a quote in the header is not closed"):
-        read_there(Files(), [str(path)], None, Options(columns=columns), allow_bad=False)
+        read_there(Files(), [str(path)], Reading(columns=columns))
 
 
 def test_nothing_to_read(tmp_path):
@@ -402,4 +401,4 @@ def test_nothing_to_read(tmp_path):
     (tmp_path / "b.tsv").write_text("user\tquery\n")
     for name in ("a.tsv", "b.tsv"):
         with pytest.raises(NoRowsError, match=r"\w\.tsv"):
-            read_there(Files(), [str(tmp_path / name)], None, Options(), allow_bad=False)
+            read_there(Files(), [str(tmp_path / name)], Reading())
