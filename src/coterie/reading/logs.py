@@ -69,21 +69,14 @@ def read(
     source.forget_unpacked()
     # Where no line is bad, later passes need not parse the columns that could make one bad.
     good = parsed.frame.filter(pl.col("bad").is_null()) if parsed.bad else parsed.frame
-    shape, frame = parsed.loaded.shape, _rows_of(good, parsed.loaded)
-    people = people_in(frame, parsed.loaded, options, source.label)
-    notes += (*parsed.loaded.notes, *remarks_of(parsed), *people.notes)
-    counts = {"lines": parsed.lines, "bad": parsed.bad, **parsed.loaded.counts}
-    log = Log(
-        frame=frame,
-        shape=shape,
-        history=(Step(name="read", counts=counts, notes=notes),),
+    notes += (*parsed.loaded.notes, *remarks_of(parsed))
+    log = _log_of(good, parsed.loaded, options, source.label, {"lines": parsed.lines, "bad": parsed.bad}, notes)
+    log = replace(
+        log,
         resources=(source.folder,),
         sources=source.given,
         home=None if (home := home_of(paths)) is None else home.absolute(),
         reading=replace(options, columns=parsed.loaded.columns or options.columns).digested(parsed.loaded.settings),
-        settings=settings_of(parsed.loaded, options),
-        guessed=parsed.loaded.guessed,
-        warnings=people.warnings,
         may_count=parsed.loaded.may_count,
     )
     return log if options.query_param is None else search_log(log, options.query_param)
@@ -153,14 +146,24 @@ def table_log(data: Any, options: Reading | None = None) -> Log:
             f"{bad.height} of {given.height} rows cannot become a {shape.name} row; the first is "
             f"row {row}, column {column!r} ({expected.get(column, 'not readable')})."
         )
-    rows = _rows_of(frame.lazy(), loaded)
-    people = people_in(rows, loaded, options, "The table")
-    notes = (*loaded.notes, *people.notes)
-    step = Step(name="read", counts={"lines": given.height, "bad": 0, **loaded.counts}, notes=notes)
+    return _log_of(frame.lazy(), loaded, options, "The table", {"lines": given.height, "bad": 0}, loaded.notes)
+
+
+def _log_of(
+    good: pl.LazyFrame,
+    loaded: Loaded,
+    options: Reading,
+    label: str,
+    counts: Mapping[str, int],
+    notes: tuple[str, ...],
+) -> Log:
+    """The log of rows that could be read, with what is to be said about whom k counts."""
+    rows = _rows_of(good, loaded)
+    people = people_in(rows, loaded, options, label)
     return Log(
         frame=rows,
-        shape=shape,
-        history=(step,),
+        shape=loaded.shape,
+        history=(Step(name="read", counts={**counts, **loaded.counts}, notes=(*notes, *people.notes)),),
         settings=settings_of(loaded, options),
         guessed=loaded.guessed,
         warnings=people.warnings,
