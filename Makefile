@@ -68,7 +68,7 @@ test-spark: $(VENV)/spark ## Run the tests on a real Spark cluster of two worker
 	COTERIE_SPARK=1 $(BIN)/python -m pytest -q tests/spark
 
 test-spark-part: $(VENV)/spark ## The part of them that CI runs: two methods and a killed executor
-	COTERIE_SPARK=1 $(BIN)/python -m pytest -q tests/spark/test_part.py -k "not tsv and not measured"
+	COTERIE_SPARK=1 $(BIN)/python -m pytest -q tests/spark/test_part.py -k "not tsv"
 
 bench-spark: $(VENV)/spark ## CPU seconds and memory of local runs and of Spark on the same file
 	$(BIN)/python benchmarks/bench_spark.py

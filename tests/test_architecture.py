@@ -98,6 +98,18 @@ def test_nobody_imports_an_application():
         assert not used or path.is_relative_to(SRC / "apps"), path
 
 
+def test_nobody_but_engines_asks_where_rows_are():
+    """Everybody else has verbs, which do the same wherever rows are."""
+    asking = re.compile(r"\.here\b|engine is (?:not )?HERE\b|\bengine is (?:not )?None")
+    engines = (SRC / "engines", SRC / "apps", SRC / "testing", SRC / "jobs.py", SRC / "cli")  # --engine may be None
+    found = {
+        str(path.relative_to(SRC)): len(asking.findall(path.read_text(encoding="utf-8")))
+        for path in _files()
+        if not any(path.is_relative_to(place) for place in engines)
+    }
+    assert {path: n for path, n in found.items() if n} == {}
+
+
 _COLLECTS = {  # in rooms that rows of a log pass through; these numbers only fall
     "apply": 16, "core": 10, "explain": 1, "gate": 6, "measures": 49, "methods": 18,
     "models": 33, "promises": 83, "reading": 22, "steps": 11, "verbs": 0, "writing": 5,

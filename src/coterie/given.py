@@ -45,7 +45,8 @@ def as_log(given: LogLike) -> Log:
 def log_of_table(table: Any, options: Reading) -> Log:
     """A log from a table of this machine, or of a cluster, where its rows then stay."""
     cluster = None if isinstance(table, (pl.DataFrame, pl.LazyFrame)) else cluster_of(table)
-    return table_log(table, options) if cluster is None else cluster.log(table, options)
+    log: Log = table_log(table, options) if cluster is None else cluster.log(table, options)
+    return log
 
 
 def as_method(method: Method | str, params: Mapping[str, Any]) -> Method:

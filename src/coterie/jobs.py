@@ -112,7 +112,7 @@ def inspect_logs(
             f"the log is safe, and nothing that has a k can be released. Say which column names them."
         )
     scores = verbs.inspect(log, as_read)
-    if log.named and (log.engine is None or log.engine.here):
+    if log.named:
         progress("attack")
         seed = measures.seed_for(as_read)
         some, people = as_it_is.some_people(log, seed)

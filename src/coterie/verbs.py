@@ -18,9 +18,9 @@ from coterie.core.people import cautions
 from coterie.core.plan import Facts, Method, holds_rows, refuse_log, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
 from coterie.core.progress import Progress, Told
-from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_elsewhere, with_k
+from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_on, with_k
 from coterie.core.row_digest import digest_of_rows
-from coterie.core.run import Engine, Run
+from coterie.core.run import HERE, Engine, Run
 from coterie.core.scores import score_table
 from coterie.engines import clusters
 from coterie.engines.local import engine_for
@@ -47,7 +47,7 @@ from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.history import USUAL
 from coterie.writing.outputs import Target, write_and_list
 from coterie.writing.record import is_record_of, read_record
-from coterie.writing.released import as_described, bring_rows, file_checks, is_one_file, released_rows
+from coterie.writing.released import as_described, file_checks, is_one_file, released_rows
 from coterie.writing.sidecar import prepare_steps, read_sidecar, reading_like
 from coterie.writing.spending import history_for, listing_in, spend_in, unlisted_in
 
@@ -149,19 +149,14 @@ def learn(
     refuse_seed(first, seed)
     refuse_log(first, log)
     engine = engine_for(log, first, blocks)
-    if engine.here:
-        facts = facts_of(log, engine)
-        rows = log
-    else:  # they are counted where they are kept
-        progress("learn")
-        rows = replace(log, frame=engine.keep(log.frame))
-        facts = facts_of(rows, engine)
+    progress("learn")
+    rows = replace(log, frame=engine.again(log.frame))
+    facts = facts_of(rows, engine)
     for method in methods:
         method.promises(facts)
     run = Run(seed=randomness.new_seed() if seed is None else seed, engine=engine)
-    progress("learn")
-    if holds_rows(first) and engine.here:
-        rows = replace(log, frame=run.keep(log.frame), resources=(log.resources, engine))
+    if holds_rows(first):
+        rows = replace(rows, frame=run.keep(rows.frame), resources=(log.resources, engine))
     value = learn_by(first, rows, replace(run, tell=partial(progress, "learn")))
     return Learnt(
         source=log, log=rows, facts=facts, engine=engine, seed=run.seed, learner=early_params(first), value=value
@@ -240,8 +235,7 @@ def anonymize_prepared(
     progress("release")
     draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
     judged_by_rows = any("rows" in promise.evidence for promise in promises)
-    # Rows of a table that is elsewhere have no numbers that anybody could look them up by.
-    keep_rows = judged_by_rows or (record and run.engine.here)
+    keep_rows = judged_by_rows or (record and log.in_lines)  # else nobody could look them up by their numbers
     progress("release: sort")
     released, row_map = in_order(draft, shape, run, keep_rows=keep_rows)
     progress("verify")
@@ -256,8 +250,8 @@ def anonymize_prepared(
             "rows": learnt.facts.rows,
             "history": [asdict(step) for step in log.history],
             "input_sha256": list(learnt.source.file_digests) if record else [],
-            # Of rows that are elsewhere it takes a sort of all of them, so only where names depend on it.
-            "input_digest": learnt.source.digest if (record and run.engine.here) or draft.names_anybody else "",
+            # Of rows on a cluster it takes a sort of all of them, so only where names depend on it.
+            "input_digest": learnt.source.digest if (record and log.in_lines) or draft.names_anybody else "",
             GROUPS_DIGEST: "" if draft.ungrouped else groups_digest(draft.subjects),
             GROUPS_OF: list(before),
         },
@@ -353,13 +347,12 @@ def verify(
         refuse_other_digest(original, private)
     extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
     rows = frame.drop("bad").with_columns(extra)
-    engine = None if original is None else original.engine
-    if extra:
-        engine = None  # these columns are all that is looked at
-    if original is not None and engine is not None and not engine.here:
-        refuse_judging_elsewhere(promises)
-        original = replace(original, frame=engine.keep(original.frame))
-        rows = bring_rows(engine, path, rows, shape, said)
+    engine = HERE
+    if original is not None and not extra:  # else these columns are all that is looked at
+        engine = original.engine
+        refuse_judging_on(engine, promises)
+        original = replace(original, frame=engine.again(original.frame))
+        rows = engine.bring(rows, [path / part.name for part in said.parts] or [path], shape.released)
     case = Case(
         rows=rows,
         shape=shape,
@@ -387,9 +380,8 @@ def _reading_of(release: Release | Log | str | Path) -> Reading:
 def _verify_release(release: Release, original: Log | None, k: int | None, progress: Progress) -> Verdict:
     if original is not None and not original.steps:
         original = prepare(original, release.log.steps)
-    engine = None if original is None or original.engine is not release.log.engine else original.engine
-    if engine is not None and not engine.here:
-        refuse_judging_elsewhere(release.promises)
+    engine = HERE if original is None or original.engine is not release.log.engine else original.engine
+    refuse_judging_on(engine, release.promises)
     case = Case(
         rows=release.log.frame,
         shape=release.log.shape,
@@ -529,6 +521,7 @@ def measure(
 def inspect(log: LogLike, as_read: Log | None = None) -> pl.DataFrame:
     """What is in a log and how exposed it is before any protection; searches in addresses are looked for `as_read`."""
     log = as_log(log)
+    log.engine.require_local("A log is inspected on one machine: leave out --engine.")
     return score_table([*overview(log), *singled_out(log), *personal_data(log), *site_searches(as_read or log)])
 
 

@@ -16,7 +16,7 @@ def test_a_release_of_any_name_is_brought(session, tmp_path, name):
     rows = pl.DataFrame({"query": ["x", "y"], "geo.country": ["de", None]})
     rows.write_parquet(tmp_path / name)
     engine = Spark(session, parts=2)
-    brought = engine.bring(pl.scan_parquet(tmp_path / name, glob=False), [tmp_path / name], "place")
+    brought = engine.placed(pl.scan_parquet(tmp_path / name, glob=False), [tmp_path / name], "place")
     assert engine.small(brought).sort("place").drop("place").equals(rows)
 
 

@@ -19,42 +19,21 @@ registered module: what such a module needs is imported where it is needed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from coterie.core import registry
 from coterie.core.log import Log
 from coterie.errors import ParameterError
 
 
-class Cluster(Protocol):
-    """What a registered module has."""
-
-    addresses: str
-
-    def takes(self, given: object) -> bool:
-        """Whether an address, a session or a table is one of its own."""
-
-    def session_for(self, address: str) -> AbstractContextManager[Any]:
-        """The session at an address, while it is needed."""
-
-    def read(self, paths: Sequence[str | Path], reading: Any) -> Log:
-        """A log from files that the cluster reads."""
-
-    def log(self, table: Any, reading: Any) -> Log:
-        """A log from a table."""
-
-    def examine(self, address: str) -> Iterator[str]:
-        """What can be said of the cluster at an address."""
-
-
-def cluster_of(given: object) -> Cluster | None:
+def cluster_of(given: object) -> Any:
     """The cluster that an address, a session or a table belongs to; None for a table of this machine."""
     return next((cluster for cluster in _registered() if cluster.takes(given)), None)
 
 
-def cluster_at(address: str) -> Cluster:
+def cluster_at(address: str) -> Any:
     """The cluster at an address; ParameterError where nobody knows it."""
     found = cluster_of(address)
     if found is None:
@@ -77,8 +56,9 @@ def read(paths: Sequence[str | Path], reading: Any) -> Log:
     cluster = cluster_of(reading.session)
     if cluster is None:
         raise ParameterError(f"A session of a cluster is expected, not {type(reading.session).__name__}.")
-    return cluster.read(paths, reading)
+    log: Log = cluster.read(paths, reading)
+    return log
 
 
-def _registered() -> list[Cluster]:
+def _registered() -> list[Any]:
     return [registry.complete("engines", name, registry.module("engines", name)) for name in registry.names("engines")]

@@ -111,10 +111,7 @@ def _made_of_text(case: Case, original: Log, groups: _Groups, times: str) -> Ite
     def look(typed: pl.LazyFrame, profiles: pl.LazyFrame) -> pl.LazyFrame:
         return _looked_at(typed, profiles, shape, before, max_share, times).lazy()
 
-    if case.engine is None or case.engine.here:
-        found = look(groups.typed, groups.profiles).collect()
-    else:
-        found = case.engine.small(case.engine.blocks(groups.typed, look, ["group"], groups.profiles))
+    found = case.engine.small(case.engine.blocks(groups.typed, look, ["group"], groups.profiles))
     of_groups, numbers = found.drop_nulls("length"), found.filter(pl.col("length").is_null()).sum()
     untyped, rows = numbers.select("untyped", "rows").row(0)
     yield _typed(case, int(untyped), int(rows))
@@ -184,9 +181,6 @@ def _groups(case: Case, original: Log, profiles: pl.LazyFrame) -> _Groups:
     known = equal.join(named.lazy(), on="name", how="left").collect(engine="streaming")
     first = known.group_by("group").agg(pl.col("name").min()).rename({"name": name}).lazy()
     behind = known.select("group", "user").drop_nulls().rename({"user": subject}).lazy()
-    if case.engine is None or case.engine.here:
-        typed, of_profiles = original.frame.join(behind, on=subject), case.rows.join(first, on=name)
-        return _Groups(people=known, typed=typed.rename({subject: "user"}), profiles=of_profiles)
     typed = case.engine.join(original.frame, behind, [subject])
     return _Groups(
         people=known,
@@ -202,9 +196,7 @@ def _people_of(case: Case, original: Log) -> pl.Series:
     def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
         return rows.select(subject).drop_nulls().unique()
 
-    if case.engine is None or case.engine.here:
-        return distinct(original.frame).collect(engine="streaming")[subject].sort()
-    return case.engine.small(case.engine.blocks(original.frame, distinct, [subject]))[subject].sort()
+    return case.engine.small_blocks(original.frame, distinct, [subject])[subject].sort()
 
 
 def _unlike_record(case: Case, known: pl.DataFrame) -> int:

@@ -126,13 +126,13 @@ ANYWHERE = ("drop", "session", "pseudonym")
 
 
 def links(case: Case, promise: AboutItems) -> Iterator[Check]:
-    """Where rows are elsewhere: what names link, which parts of a case could not tell."""
-    if case.engine is None or case.engine.here or case.original is None or not case.shape.subject:
+    """What names link, which parts of a case could not tell."""
+    if case.foreign or case.original is None or not case.shape.subject:
         return
     if promise.attrs == "keep":
         yield from telling(case)
     if promise.users != "drop":
-        yield _links_elsewhere(case, case.engine, case.original, promise)
+        yield _links_in_blocks(case, case.engine, case.original, promise)
 
 
 def _accompaniment(
@@ -271,8 +271,8 @@ def _links(case: Case, before: pl.LazyFrame, after: pl.LazyFrame, owner: list[st
     )  # fmt: skip
 
 
-def _links_elsewhere(case: Case, engine: Engine, original: Log, promise: AboutItems) -> Check:
-    """The same for rows that are elsewhere: sums over items are added up by name, then names with equal sums counted.
+def _links_in_blocks(case: Case, engine: Engine, original: Log, promise: AboutItems) -> Check:
+    """The same in blocks: sums over items are added up by name, then names with equal sums counted.
 
     With the run record names are functions of owners; without it owners keep their labels.
     """

@@ -13,7 +13,7 @@ import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check
-from coterie.promises._checks import judged, not_checked, numbers
+from coterie.promises._checks import judged, not_checked
 
 _FEW = 5  # users with values of their own: so many may be chance in a small log, or somebody's odd device
 _MOST_ALONE = 0.25  # of rows, and of users: usual details are far below it, whatever stands for users is far above
@@ -80,8 +80,6 @@ def _found(case: Case, original: Log, name: str) -> dict[str, int]:
         own = (pl.col("alone") > _MOST_ALONE * pl.col("rows")).cast(pl.Int64).sum().alias("own_users")
         return each.select(own, pl.len().cast(pl.Int64).alias("users"), pl.exclude("user").sum())
 
-    if case.engine is None or case.engine.here:
-        return numbers(by_user(by_value(original.frame))).row(0, named=True)
     of_users = case.engine.blocks(original.frame, by_value, [name])
     return case.engine.small(case.engine.blocks(of_users, by_user, ["user"])).sum().row(0, named=True)
 

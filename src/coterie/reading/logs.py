@@ -20,7 +20,7 @@ from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import NORMAL, QUERIES, Shape
 from coterie.errors import CoterieError, InputError, NoRowsError
 from coterie.reading.formats import documents, table, ubi
-from coterie.reading.people import people_in
+from coterie.reading.people import People, people_in
 from coterie.reading.reading import Reading
 from coterie.reading.searches import search_log
 from coterie.reading.sniff import CONVERT, kind_of, source_of
@@ -69,17 +69,37 @@ def read(
     source.forget_unpacked()
     # Where no line is bad, later passes need not parse the columns that could make one bad.
     good = parsed.frame.filter(pl.col("bad").is_null()) if parsed.bad else parsed.frame
-    notes += (*parsed.loaded.notes, *remarks_of(parsed))
-    log = _log_of(good, parsed.loaded, options, source.label, {"lines": parsed.lines, "bad": parsed.bad}, notes)
-    log = replace(
-        log,
+    frame = _rows_of(good, parsed.loaded)
+    people = people_in(frame, parsed.loaded, options, source.label)
+    log = log_of(
+        parsed._replace(frame=frame),
+        options,
+        people,
+        notes,
         resources=(source.folder,),
         sources=source.given,
         home=None if (home := home_of(paths)) is None else home.absolute(),
-        reading=replace(options, columns=parsed.loaded.columns or options.columns).digested(parsed.loaded.settings),
-        may_count=parsed.loaded.may_count,
     )
     return log if options.query_param is None else search_log(log, options.query_param)
+
+
+def log_of(parsed: Parsed, options: Reading, people: People, notes: tuple[str, ...] = (), **further: Any) -> Log:
+    """The log of rows that could be read, wherever they are; `notes` are about those that could not."""
+    loaded, shape = parsed.loaded, parsed.loaded.shape
+    counts = {"lines": parsed.lines, "bad": parsed.bad, **loaded.counts}
+    notes = (*notes, *loaded.notes, *remarks_of(parsed), *people.notes)
+    reading = replace(options, columns=loaded.columns or options.columns).digested(loaded.settings)
+    return Log(
+        frame=parsed.frame,
+        shape=shape,
+        history=(Step(name="read", counts=counts, notes=notes),),
+        reading=reading if "sources" in further else "",
+        settings=settings_of(loaded, options),
+        guessed=loaded.guessed,
+        warnings=people.warnings,
+        may_count=loaded.may_count,
+        **further,
+    )
 
 
 def released_kind(path: Path) -> tuple[str, str | None]:
@@ -135,7 +155,7 @@ def table_log(data: Any, options: Reading | None = None) -> Log:
     loaded = documents.from_frame(given, options, scratch.path) if of_texts else table.from_frame(given, options)
     shape = loaded.shape
     try:
-        frame = _complete(loaded).collect()
+        frame = complete(loaded).collect()
     except _FAILURES:
         raise InputError("The table cannot be read: all text must be UTF-8.") from None
     bad = frame.filter(pl.col("bad").is_not_null()).select("row", "bad")
@@ -146,28 +166,9 @@ def table_log(data: Any, options: Reading | None = None) -> Log:
             f"{bad.height} of {given.height} rows cannot become a {shape.name} row; the first is "
             f"row {row}, column {column!r} ({expected.get(column, 'not readable')})."
         )
-    return _log_of(frame.lazy(), loaded, options, "The table", {"lines": given.height, "bad": 0}, loaded.notes)
-
-
-def _log_of(
-    good: pl.LazyFrame,
-    loaded: Loaded,
-    options: Reading,
-    label: str,
-    counts: Mapping[str, int],
-    notes: tuple[str, ...],
-) -> Log:
-    """The log of rows that could be read, with what is to be said about whom k counts."""
-    rows = _rows_of(good, loaded)
-    people = people_in(rows, loaded, options, label)
-    return Log(
-        frame=rows,
-        shape=loaded.shape,
-        history=(Step(name="read", counts={**counts, **loaded.counts}, notes=(*notes, *people.notes)),),
-        settings=settings_of(loaded, options),
-        guessed=loaded.guessed,
-        warnings=people.warnings,
-    )
+    rows = _rows_of(frame.lazy(), loaded)
+    people = people_in(rows, loaded, options, "The table")
+    return log_of(Parsed(loaded, rows, given.height, 0), options, people)
 
 
 def _rows_of(good: pl.LazyFrame, loaded: Loaded) -> pl.LazyFrame:
@@ -242,7 +243,7 @@ def _load(loaded: object, name: str, source: Source) -> Parsed:
             f"The format {name} gave no Loaded table: it was made for another version of Coterie. Ask those who made "
             f"it for a newer one; coterie/reading/formats/excite.py shows what a format gives."
         )
-    frame = _complete(loaded)
+    frame = complete(loaded)
     every: list[pl.Expr] = []
     if loaded.columnar:
         # The null counts make this pass read every column, so that no later one meets damage.
@@ -273,7 +274,7 @@ def remarks_of(parsed: Parsed) -> Iterator[str]:
             yield f"{count:,} of {parsed.lines:,} lines: {text}"
 
 
-def _complete(loaded: Loaded) -> pl.LazyFrame:
+def complete(loaded: Loaded) -> pl.LazyFrame:
     """All columns of the shape in their order; those that the format lacks are null.
 
     Names of people are trimmed: else `7` and `7 ` would be two people, and a space one more.

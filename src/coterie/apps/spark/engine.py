@@ -198,10 +198,10 @@ class Spark(Remote):
         with translated():
             return self.session.read.parquet(*paths)
 
-    def bring(self, rows: pl.LazyFrame, files: Sequence[Path], name: str) -> pl.LazyFrame:
+    def placed(self, rows: pl.LazyFrame, files: Sequence[Path], name: str) -> pl.LazyFrame:
         """Rows of files: nodes read those of Parquet themselves, others are sent from here."""
         if any(file.suffix != ".parquet" for file in files):
-            return super().bring(rows, files, name)
+            return super().placed(rows, files, name)
         from pyspark.sql import functions
 
         wanted, numbers = dict(rows.collect_schema()), {file.name: number for number, file in enumerate(files)}

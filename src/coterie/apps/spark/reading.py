@@ -24,17 +24,17 @@ from coterie.apps.spark.files import addresses
 from coterie.core import registry
 from coterie.core.files import compression, expand, first_bytes
 from coterie.core.files import head as head_of
-from coterie.core.log import Log, Step
+from coterie.core.log import Log
 from coterie.core.scratch import Scratch, disk_is_full, in_memory
 from coterie.core.shapes import TERMS, Shape
 from coterie.errors import InputError, MissingError, NoRowsError, ParameterError
 from coterie.reading.formats import table
 from coterie.reading.guess import LOOKED_AT
-from coterie.reading.logs import BAD_SHARE, Parsed, _complete, remarks_of
+from coterie.reading.logs import BAD_SHARE, Parsed, complete, log_of
 from coterie.reading.people import folded, told_alike, who_is_counted
 from coterie.reading.reading import Reading
 from coterie.reading.sniff import delimiter_of, kind_of, names_of, source_of
-from coterie.reading.source import Loaded, Source, settings_of
+from coterie.reading.source import Loaded, Source
 from coterie.reading.values import slashed
 
 _LINE, _ROW = "line", "row"
@@ -229,10 +229,10 @@ def _rows_of(module: Any, lines: Sequence[bytes], options: Reading) -> pl.DataFr
 def _one_by_one(module: Any, source: Source, options: Reading) -> pl.DataFrame:
     """Rows of lines, with the slower way where they are damaged."""
     try:
-        return _complete(module.load(source, options)).collect(engine="streaming")
+        return complete(module.load(source, options)).collect(engine="streaming")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         source.expect_damage()
-        return _complete(module.load(source, options)).collect(engine="streaming")
+        return complete(module.load(source, options)).collect(engine="streaming")
 
 
 def _table_log(where: _Place, rows: Any, options: Reading) -> Log:
@@ -257,7 +257,7 @@ def _table_log(where: _Place, rows: Any, options: Reading) -> Log:
             *(pl.col(f"_{at}").alias(name) for at, name in enumerate(columns)), pl.col(_ROW).cast(pl.UInt64)
         )
         raw = named.with_columns(pl.lit(None, pl.String).alias("_bad"))
-        return _complete(Loaded(frame=table.typed(raw, shape), shape=shape))
+        return complete(Loaded(frame=table.typed(raw, shape), shape=shape))
 
     return _finished(where, engine.each(given, typed), loaded, options)
 
@@ -286,21 +286,9 @@ def _finished(where: _Place, frame: pl.LazyFrame, loaded: Loaded, options: Readi
     good = engine.each(frame, lambda rows: rows.filter(pl.col("bad").is_null()).select(columns))
     parsed = Parsed(loaded, good, lines, bad, tuple(counts[name] for name in remarks))
     left_out = (f"{message} They were left out.",) if bad else ()
-    notes = (*left_out, *where.notes, *loaded.notes, *remarks_of(parsed), *people.notes)
-    reading = replace(options, columns=loaded.columns or options.columns).digested(loaded.settings)
-    return Log(
-        frame=good,
-        shape=shape,
-        history=(Step(name="read", counts={"lines": lines, "bad": bad}, notes=notes),),
-        resources=(engine,),
-        sources=where.sources,
-        reading=reading if where.sources else "",
-        settings=settings_of(loaded, options),
-        guessed=loaded.guessed,
-        warnings=people.warnings,
-        may_count=loaded.may_count,
-        engine=engine,
-    )
+    notes = (*left_out, *where.notes)
+    files = {"sources": where.sources} if where.sources else {}
+    return log_of(parsed, options, people, notes, resources=(engine,), engine=engine, **files)
 
 
 def _lines_of(remarks: Sequence[str], rows: pl.LazyFrame) -> pl.LazyFrame:

@@ -46,12 +46,11 @@ import polars as pl
 from coterie.core import randomness
 from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.errors import NotApplicableError
-from coterie.measures.comparison import Comparison
+from coterie.measures.comparison import Comparison, everybody
 from coterie.measures.rates import Rate, mean, share_of
 from coterie.measures.units import units_of
 
 needs = frozenset({"record", "text"})
-anywhere = True
 weighed = (
     Weighed(
         risk="singling out",
@@ -151,33 +150,30 @@ _UNIT = "% of searches"
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """What a witness learns from the original under other names, and from the release."""
-    original, released, seed = comparison.owned_before, comparison.owned_after, comparison.seed
-    people, names = comparison.everybody(original), comparison.everybody(released)
+    original, released, seed = comparison.pairs_before, comparison.pairs_after, comparison.seed
+    people, names = everybody(original), everybody(released)
     drawn = np.argsort(randomness.keys(seed, "witness users", people["subject"]), kind="stable")[:ATTACKED]
     users = people[np.sort(drawn)]
-    owned = comparison.owned_by(original, users)
+    owned = original.join(users, on="subject", how="semi")
     themselves = users.select(original="subject", released="subject")
     yield Score("users", users.height, "users attacked")
 
     def before() -> list[Score]:
-        having = _names_having(comparison, original, owned)
+        having = _names_having(original, owned)
         return list(_scores("before", _learnt(owned, having, owned, people.height, themselves, seed)))
 
     yield from comparison.of_log((__name__, seed), before)
     yield Score("after.names", names.height, "names")
     theirs = comparison.names.join(users, left_on="original", right_on="subject", how="semi")
-    under = comparison.owned_by(released, theirs.select(subject="released").unique())
-    having = _names_having(comparison, released, owned)
+    under = released.join(theirs.select(subject="released"), on="subject", how="semi")
+    having = _names_having(released, owned)
     yield from _scores("after", _learnt(owned, having, under, names.height, theirs, seed))
-    if comparison.engine.here:  # which units all others have is looked at row by row
-        yield from _by_unit(comparison, users)
+    yield from _by_unit(comparison, users)
 
 
-def _names_having(comparison: Comparison, pairs: pl.LazyFrame, owned: pl.DataFrame) -> pl.DataFrame:
+def _names_having(pairs: pl.DataFrame, owned: pl.DataFrame) -> pl.DataFrame:
     """item, names: how many names have each of the items that some people own; those that none has are left out."""
-    engine = comparison.engine
-    theirs = engine.join(pairs, owned.select("item").unique().lazy(), ["item"], "semi")
-    return engine.small(engine.crowds(theirs, ["item"], "subject", "names"))
+    return pairs.join(owned, on="item", how="semi").group_by("item").len("names")
 
 
 def _scores(moment: str, learnt: pl.DataFrame) -> Iterator[Score]:
@@ -331,7 +327,7 @@ def witness(
     `original` and `released`: subject, item, each pair once. `names`: original, released.
     """
     owned = original.join(users, on="subject")
-    having = released.join(owned, on="item", how="semi").group_by("item").len("names")
+    having = _names_having(released, owned)
     return _learnt(owned, having, released, released["subject"].n_unique(), names, seed)
 
 

@@ -1,5 +1,5 @@
 """A judge looks at rows that are elsewhere: part by part, or in blocks of what belongs together, and checks are added
-up. Rows on this machine are looked at as a whole.
+up.
 
 Numbers of checks add up because each thing that is looked at is in one block. How many people the broken ones concern
 does not, and is not told then: such a release is not written anyway.
@@ -15,24 +15,15 @@ import polars as pl
 
 from coterie.core.log import Log, Step
 from coterie.core.promise import Case, Check
-from coterie.core.run import Engine
+from coterie.core.run import Engine, Judge
 from coterie.core.shapes import Shape
 
-Judge = Callable[[Case], Iterable[Check]]
 _FOUND = {"place": pl.Int64, "check": pl.String}
 _KEY = "_key"
 
 
-def divided(case: Case, judge: Judge, by: tuple[str, str] | None = None) -> Iterator[Check]:
-    """The checks of a judge.
-
-    `by` names the columns of the release and of the original whose equal values it compares; without it, it looks at
-    released rows one by one, and at nothing else.
-    """
-    engine = case.engine
-    if engine is None or engine.here:
-        yield from judge(case)
-        return
+def divided(engine: Engine, case: Case, judge: Judge, by: tuple[str, str] | None = None) -> Iterator[Check]:
+    """The checks of a judge, as `Engine.judged` has them."""
     bare, original = _bare(case), case.original
     if by is None or original is None:
 
@@ -44,7 +35,7 @@ def divided(case: Case, judge: Judge, by: tuple[str, str] | None = None) -> Iter
     ours, theirs = by
     key, rows, beside = ours, case.rows, original.frame
     if ours != theirs:
-        key, rows, beside = _KEY, with_key(engine, rows, ours), with_key(engine, beside, theirs)
+        key, rows, beside = _KEY, _with_key(engine, rows, ours), _with_key(engine, beside, theirs)
 
     def work(some: pl.LazyFrame, of_original: pl.LazyFrame) -> pl.LazyFrame:
         return _written(judge(bare(some.drop(_KEY, strict=False), of_original.drop(_KEY, strict=False))))
@@ -54,7 +45,7 @@ def divided(case: Case, judge: Judge, by: tuple[str, str] | None = None) -> Iter
     yield from _added(pl.concat([nothing, engine.small(found)]))
 
 
-def with_key(engine: Engine, table: pl.LazyFrame, column: str) -> pl.LazyFrame:
+def _with_key(engine: Engine, table: pl.LazyFrame, column: str) -> pl.LazyFrame:
     """A table with the column that blocks are made by under a name of its own."""
     return engine.each(table, lambda rows: rows.with_columns(pl.col(column).alias(_KEY)))
 
