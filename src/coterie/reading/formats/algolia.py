@@ -18,8 +18,7 @@ from urllib.parse import parse_qs
 
 from coterie.core.shapes import QUERIES
 from coterie.reading.formats import table
-from coterie.reading.formats._clicks import Click, Clicked, Search, rank_of
-from coterie.reading.formats._json import Document, documents, parsed, text, value_of
+from coterie.reading.formats._json import Click, Clicked, Document, Search, documents, parsed, rank_of, text, value_of
 from coterie.reading.people import Who
 from coterie.reading.reading import Reading
 from coterie.reading.sniff import fields

@@ -16,8 +16,18 @@ from typing import Any
 
 from coterie.core.shapes import QUERIES
 from coterie.reading.formats import table
-from coterie.reading.formats._clicks import Click, Clicked, Search
-from coterie.reading.formats._json import Document, documents, documents_in, first_text, sections, text, value_of
+from coterie.reading.formats._json import (
+    Click,
+    Clicked,
+    Document,
+    Search,
+    documents,
+    documents_in,
+    first_text,
+    sections,
+    text,
+    value_of,
+)
 from coterie.reading.people import Who
 from coterie.reading.reading import Reading
 from coterie.reading.source import Loaded, Source

@@ -20,8 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from coterie.core.shapes import LEVEL, QUERIES
-from coterie.reading.formats._clicks import Click, Clicked, Search, rank_of
-from coterie.reading.formats._json import documents, sections, text
+from coterie.reading.formats._json import Click, Clicked, Search, documents, rank_of, sections, text
 from coterie.reading.formats.table import expected as _expected
 from coterie.reading.people import Who
 from coterie.reading.reading import Reading
