@@ -27,7 +27,6 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 
-import orjson
 import polars as pl
 
 from coterie import taxonomies
@@ -52,6 +51,7 @@ from coterie.reading.formats._entries import (
     text_of,
 )
 from coterie.reading.formats._entries import first_lines as first_lines
+from coterie.reading.formats._json import object_in
 from coterie.reading.reading import Reading
 from coterie.reading.sniff import kind_of, named, names_of
 from coterie.reading.source import Loaded, Section, Sections, Source
@@ -269,16 +269,9 @@ def _places(names: Sequence[str], options: Reading) -> dict[str, str]:
 
 def _json_records(path: Path, at: dict[str, str]) -> Iterator[tuple[int, _Values | str]]:
     for number, line in byte_lines(path):
-        if not line.strip():
-            continue
-        try:
-            record = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            record = None
-        if not isinstance(record, dict):
-            yield number, "columns"
-            continue
-        yield number, {name: _scalar(record.get(column)) for name, column in at.items()}
+        if line.strip():
+            record = object_in(line)
+            yield number, "columns" if record is None else {n: _scalar(record.get(column)) for n, column in at.items()}
 
 
 def _scalar(value: Any) -> str | None:
