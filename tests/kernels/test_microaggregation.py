@@ -4,7 +4,7 @@ Covers: kernels/hausdorff.py, kernels/levenshtein.py, kernels/mdav.py, models/ev
 """
 
 from datetime import timedelta
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from coterie.core.shapes import QUERIES
 from coterie.core.threads import in_threads
 from coterie.kernels import hausdorff, mdav
-from coterie.kernels.levenshtein import levenshtein_pairs
+from coterie.kernels.levenshtein import levenshtein
 from coterie.models import events as aggregate
 from coterie.models import profiles
 from tests.helpers import reference
@@ -38,10 +38,11 @@ def test_levenshtein(found):
     chars = np.array([ord(c) for w in found for c in w], dtype=np.int64)
     points, chars = np.unique(chars, return_inverse=True)
     n = len(found)
-    left, right = (a.ravel().astype(np.int64) for a in np.meshgrid(np.arange(n), np.arange(n)))
-    got = levenshtein_pairs(chars.astype(np.int64), start, left, right, points.size + 1)
-    expected = [reference.levenshtein(found[a], found[b]) for a, b in zip(left, right, strict=True)]
-    assert got.tolist() == expected
+    chars, length = chars.astype(np.int64), np.diff(start)
+    masks, row = np.zeros(points.size + 1, dtype=np.int64), np.zeros(chars.size + 1, dtype=np.int64)
+    for a, b in product(range(n), range(n)):
+        got = levenshtein(chars, start[a], length[a], start[b], length[b], masks, row)
+        assert got == reference.levenshtein(found[a], found[b])
 
 
 @settings(max_examples=30)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from coterie.kernels._arrays import Ints
-from coterie.kernels._jit import jit, uncounted
+from coterie.kernels._jit import uncounted
 
 
 @uncounted
@@ -60,15 +60,3 @@ def _by_rows(chars: Ints, a: int, m: int, b: int, n: int, row: Ints) -> int:
             before = row[j + 1]
             row[j + 1] = min(change, before + 1, row[j] + 1)
     return int(row[n])
-
-
-@jit
-def levenshtein_pairs(chars: Ints, start: Ints, left: Ints, right: Ints, n_chars: int) -> Ints:
-    """Distances of the words numbered left[i] and right[i]; word w is chars[start[w]:start[w+1]]. For tests."""
-    masks = np.zeros(n_chars, dtype=np.int64)
-    row = np.zeros(chars.size + 1, dtype=np.int64)
-    result = np.empty(left.size, dtype=np.int64)
-    for i in range(left.size):
-        a, b = left[i], right[i]
-        result[i] = levenshtein(chars, start[a], start[a + 1] - start[a], start[b], start[b + 1] - start[b], masks, row)
-    return result

@@ -203,7 +203,3 @@ def _seeded(case: Case) -> Iterator[Check]:
         needs_original=True,
         carries_promise=True,
     )
-
-
-def _addresses(number: int) -> str:
-    return "one address" if number == 1 else f"{number} addresses"
