@@ -1,12 +1,17 @@
 """A module imports only from the lines above it, in the tree of ARCHITECTURE.md; and a few sharper walls."""
 
 import ast
+import importlib.util
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+_SPEC = importlib.util.spec_from_file_location("budgets", ROOT / "tools" / "budgets.py")
+budgets = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(budgets)
 SRC = ROOT / "src" / "coterie"
 _TREE = re.search(r"## Rooms.*?```\n(.*?)```", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.S)[1]
 ORDER = [line.split()[0].rstrip("/").removesuffix(".py") for line in _TREE.splitlines() if line.strip()]
@@ -16,8 +21,9 @@ _FORBIDDEN = {
     "measures": ("methods", "apply"),
     "methods": ("engines", "writing", "measures"),
 }
-_KERNELS_MAY = ("numpy", "numba", "coterie.kernels", "__future__", "collections", "typing", "hashlib", "logging",
-                "pathlib", "functools", "importlib", "types", "os", "stat", "tempfile", "contextlib")  # fmt: skip
+_KERNELS_MAY = ("numpy", "numba", "coterie.kernels", "__future__", "collections", "typing", "hashlib", "logging", "ast",
+                "pathlib", "functools", "importlib", "types", "os", "stat", "tempfile", "contextlib",
+                "shutil")  # fmt: skip
 
 
 def _files() -> list[Path]:
@@ -28,6 +34,7 @@ def _room(path: Path) -> str:
     return path.relative_to(SRC).parts[0].removesuffix(".py")
 
 
+@cache
 def _imports(path: Path) -> set[str]:
     """Names of modules imported anywhere in a file, also where only types need them."""
     names: set[str] = set()
@@ -51,10 +58,12 @@ def test_the_tree_and_the_folders_agree():
     assert len(set(ORDER)) == len(ORDER)
 
 
-@pytest.mark.parametrize("path", _files(), ids=lambda path: str(path.relative_to(SRC)))
-def test_data_flows_in_one_direction(path):
-    here = ORDER.index(_room(path))
-    assert not {room for room in _rooms_used(path) if ORDER.index(room) > here}
+def test_data_flows_in_one_direction():
+    wrong = []
+    for path in _files():
+        above = ORDER[: ORDER.index(_room(path))]
+        wrong += [f"{path.relative_to(SRC)} imports {room}" for room in sorted(_rooms_used(path) - set(above))]
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("room", _FORBIDDEN)
@@ -77,14 +86,33 @@ def test_kernels_know_nothing_but_arrays():
             assert all(name.startswith(_KERNELS_MAY) for name in _imports(path)), path
 
 
-def test_only_one_file_knows_spark():
+def test_only_one_room_knows_spark():
     users = [path for path in _files() if any(name.startswith("pyspark") for name in _imports(path))]
-    assert all(path == SRC / "engines" / "spark.py" for path in users)
+    assert {path.parent for path in users} == {SRC / "apps" / "spark"}
+
+
+def test_nobody_imports_an_application():
+    """What they add is registered by entry points, as that of third parties is."""
+    for path in _files():
+        used = {name for name in _imports(path) if name.startswith("coterie.apps")}
+        assert not used or path.is_relative_to(SRC / "apps"), path
+
+
+def test_nobody_but_engines_asks_where_rows_are():
+    """Everybody else has verbs, which do the same wherever rows are."""
+    asking = re.compile(r"\.here\b|engine is (?:not )?HERE\b|\bengine is (?:not )?None")
+    engines = (SRC / "engines", SRC / "apps", SRC / "testing", SRC / "jobs.py", SRC / "cli")  # --engine may be None
+    found = {
+        str(path.relative_to(SRC)): len(asking.findall(path.read_text(encoding="utf-8")))
+        for path in _files()
+        if not any(path.is_relative_to(place) for place in engines)
+    }
+    assert {path: n for path, n in found.items() if n} == {}
 
 
 _COLLECTS = {  # in rooms that rows of a log pass through; these numbers only fall
-    "apply": 16, "core": 10, "explain": 1, "formats": 24, "gate": 6, "measures": 49, "methods": 18,
-    "models": 33, "promises": 83, "steps": 11, "verbs": 0, "writing": 5,
+    "apply": 16, "core": 10, "explain": 1, "gate": 6, "measures": 49, "methods": 18,
+    "models": 33, "promises": 83, "reading": 22, "steps": 11, "verbs": 0, "writing": 5,
 }  # fmt: skip
 
 
@@ -167,3 +195,29 @@ def test_the_verbs_are_the_public_names():
     own = {"report": measuring}
     assert all(unwrap(getattr(coterie, name)) is getattr(own.get(name, verbs), name) for name in coterie.__all__)
     assert all(name not in ORDER for name in coterie.__all__), "a room never bears the name of a verb"
+
+
+def test_no_room_is_larger_than_its_budget():
+    """`tools/budgets.py` prints the table, and lowers ceilings with `--lower`."""
+    assert not budgets.passed(budgets.sizes(), *budgets.ceilings())
+
+
+def test_a_budget_names_the_room_that_passes_it_and_only_falls():
+    size = budgets.Size
+    rooms, of_all = {"core": size(100, 5), "text": size(40, 2)}, size(140, 7)
+    assert budgets.passed({"core": size(101, 5), "text": size(30, 2)}, rooms, of_all) == [
+        "core: 101 code lines in 5 files; at most 100 code lines in 5 files"
+    ]
+    lines = budgets.passed({"core": size(99, 5), "new": size(42, 2)}, rooms, of_all)
+    assert [line.split(":")[0] for line in lines] == ["new", "text", "all rooms"]
+    with pytest.raises(SystemExit, match="core: 99 code lines in 6 files"):
+        budgets.lowered({"core": size(99, 6), "text": size(1, 1)}, rooms, of_all)
+    assert budgets.lowered({"core": size(90, 4), "new": size(45, 3)}, rooms, of_all) == (
+        {"core": size(90, 4), "new": size(45, 3)}, size(135, 7),
+    )  # fmt: skip
+
+
+def test_code_lines_are_neither_blank_nor_comment_nor_docstring():
+    source = ['"""Doc,', "", 'two lines."""', "", "X = 1  # one", '"""Of X."""', "# none", "def f():", '    """Doc."""']
+    source += ['    return """a', "", 'b"""', ""]
+    assert budgets.code_lines("\n".join(source)) == 4

@@ -56,7 +56,11 @@ def test_who_knows_days_looks_for_what_holds_them(times, unit):
     release = coterie.anonymize(log, Microaggregate(k=4, partition="random", times=times), seed=3)
     typed = log.frame.select(pl.col("time").dt.truncate(unit).dt.date().cast(pl.Int32)).collect()["time"]
     comparison = Comparison.of(log, release, seed=1, show_values=False)
-    assert set(profiles_of(comparison).typed_days["day"]) == set(typed)
+    profiles = profiles_of(comparison)
+    assert set(profiles.typed_days["day"]) == set(typed)
+    of_that_level = release.to_polars().filter(pl.col("time_level") == times)
+    said = of_that_level.select("query", pl.col("time").dt.date().cast(pl.Int32)).unique().rows()
+    assert set(profiles.days.join(profiles.texts, on="item").select("text", "day").rows()) == set(said)
     days = log.frame.select(pl.col("time").dt.date().cast(pl.Int32)).collect()["time"]
     assert set(everybody_alone(comparison).typed_days["day"]) == set(days)
 

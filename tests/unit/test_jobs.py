@@ -17,6 +17,7 @@ from coterie.engines import local
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.reading.reading import Reading
 from coterie.synth import write_aol
 from coterie.testing import queries_log
 
@@ -362,8 +363,8 @@ def test_formats_of_a_foreign_file_and_of_its_original(tmp_path):
     verdict = jobs.verify_file(
         str(theirs),
         [str(original)],
-        reading={"columns": {"query": "q"}},
-        original_reading={"format": None, "columns": {"user": "cookie", "query": "search"}},
+        reading=Reading(columns={"query": "q"}),
+        original_reading=Reading(columns={"user": "cookie", "query": "search"}),
         promise="query_k_anonymity",
         k=3,
     )
@@ -374,7 +375,7 @@ def test_what_only_the_original_makes_use_of_is_said_of_it(tmp_path):
     theirs, original = tmp_path / "theirs.csv", tmp_path / "original.txt"
     theirs.write_text("query\ntea\n")
     original.write_text("".join(f"00:00:0{n}\tu{n}\t[tea]\t1 1\twww.tea.example/\n" for n in range(4)))
-    reading = {"date": "2024-03-07"}
+    reading = Reading(date="2024-03-07")
     verdict = jobs.verify_file(str(theirs), [str(original)], reading=reading, promise="query_k_anonymity", k=3)
     assert verdict.foreign
     with pytest.raises(ParameterError, match="makes no use of --date"):
@@ -384,7 +385,7 @@ def test_what_only_the_original_makes_use_of_is_said_of_it(tmp_path):
 def test_the_original_of_a_release_needs_no_options_of_its_own(tmp_path):
     original = tmp_path / "original.tsv"
     original.write_text("cookie\tsearch\n" + "".join(f"{n}\ttea\n" for n in range(4)))
-    reading = {"columns": {"user": "cookie", "query": "search"}}
+    reading = Reading(columns={"user": "cookie", "query": "search"})
     _anonymize(original, tmp_path / "safe.tsv", reading=reading)
     assert jobs.verify_file(str(tmp_path / "safe.tsv"), [str(original)], reading=reading).exit_code == 0
     alone = jobs.verify_file(str(tmp_path / "safe.tsv"), [str(original)], original_reading=reading)

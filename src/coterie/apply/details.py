@@ -59,8 +59,7 @@ def common_details(log: Log, k: int, run: Run, times: str = "day") -> tuple[Log,
         # Rows are needed as they are and for the counts, so each block is computed once.
         return _with_level(frame, shape, k, levels).collect(engine="streaming").lazy()
 
-    marked = run.blocks(run.keep(log.frame), mark, by=[shape.item])
-    marked = marked if run.engine.here else run.keep(marked)
+    marked = run.engine.again(run.blocks(run.keep(log.frame), mark, by=[shape.item]))
     coarse = run.each(marked, lambda rows: rows.with_columns(_coarsened(leveled, levels)).drop(_LEVEL))
     return replace(log, frame=coarse, shape=leveled), _kept(marked, shape, levels, run)
 

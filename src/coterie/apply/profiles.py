@@ -130,24 +130,19 @@ def release_groups(
 def release_texts(subjects: pl.LazyFrame, texts: pl.LazyFrame, shape: Shape, run: Run) -> pl.LazyFrame:
     """Rows with nothing but a text of each member's group (texts: group, text), under the member's new name.
 
-    Here they are in the order of released rows: there are many rows, and few names and texts to sort.
+    In one block they are in the order of released rows: there are many rows, and few names and texts to sort.
     """
-    if not run.engine.here:
-        return _texts_elsewhere(subjects, texts, shape, run)
-    named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group").sort(shape.subject)
-    lists = texts.group_by("group").agg(pl.col("text").sort().alias(shape.item))
-    rows = named.join(lists, on="group", maintain_order="left").explode(shape.item)
-    others = [name for name in shape.released if name not in (shape.subject, shape.item)]
-    return rows.with_columns(pl.lit(None, shape.schema[name]).alias(name) for name in others).select(shape.released)
+    item, subject = shape.item, shape.subject
+    others = {name: shape.schema[name] for name in shape.released if name not in (subject, item)}
+    columns = shape.released
 
+    def rows_of(named: pl.LazyFrame, texts: pl.LazyFrame) -> pl.LazyFrame:
+        lists = texts.group_by("group").agg(pl.col("text").sort().alias(item))
+        rows = named.sort(subject).join(lists, on="group", maintain_order="left").explode(item)
+        return rows.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in others.items()).select(columns)
 
-def _texts_elsewhere(subjects: pl.LazyFrame, texts: pl.LazyFrame, shape: Shape, run: Run) -> pl.LazyFrame:
-    named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group")
-    others = [name for name in shape.released if name not in (shape.subject, shape.item)]
-    empty = [pl.lit(None, shape.schema[name]).alias(name) for name in others]
-    item, columns = pl.col("text").alias(shape.item), shape.released
-    rows = run.join(named, texts, ["group"])
-    return run.each(rows, lambda some: some.with_columns(item, *empty).select(columns))
+    members = subjects.drop_nulls("group").select(pl.col("released").alias(subject), "group")
+    return run.blocks(members, rows_of, ["group"], texts)
 
 
 def _under_names(subjects: pl.LazyFrame, common: pl.LazyFrame, shape: Shape, run: Run) -> pl.LazyFrame:

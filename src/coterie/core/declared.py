@@ -115,17 +115,19 @@ def toml_table(data: bytes, file: DeclaredFile) -> dict[str, Any]:
         raise file.error("a number in it is too long") from None
 
 
-def format_of(data: Mapping[str, Any], newest: int, file: DeclaredFile, *, unsaid: int = 1) -> int:
-    """The version of a file's format; `unsaid` for a file without one. A newer one than ours is refused."""
-    version = data.get("format", unsaid)
+def refuse_other_format(
+    data: Mapping[str, Any], ours: int, file: DeclaredFile, hint: str = "Use that version."
+) -> None:
+    """InputError where a file names another format than ours: 1 until Coterie 1.0, and no other is read."""
+    version = data.get("format", ours)
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise file.error("'format' must be a whole number of at least 1")
-    if version > newest:
+    if version != ours:
+        written = "written for" if file.toml else "written by"
         raise InputError(
-            f"{file.name} was made by a newer version of Coterie (format {version}; this one reads up to {newest}). "
-            f"Update Coterie to use it."
+            f"{file.name} was {written} another version of Coterie (format {version}; this one reads format {ours}). "
+            f"{hint}"
         )
-    return version
 
 
 def json_bytes(value: object) -> bytes:

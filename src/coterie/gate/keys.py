@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.core.declared import Declared, DeclaredFile, as_declared, format_of, json_bytes, json_object
+from coterie.core.declared import Declared, DeclaredFile, as_declared, json_bytes, json_object, refuse_other_format
 from coterie.errors import MissingError, ParameterError
 from coterie.writing.ledger import onto_the_disk
 from coterie.writing.targets import refuse_existing
@@ -97,7 +97,7 @@ class KeyFile:
                 f"{self.path} can be read by others. Run chmod 600 on it, and consider who has read it."
             )
         found = json_object(data, _FILE)
-        format_of(found, FORMAT, _FILE)
+        refuse_other_format(found, FORMAT, _FILE)
         declared = as_declared(found, _Keys, _FILE)
         if declared.state != self.state:
             raise ParameterError(

@@ -178,7 +178,7 @@ class ConceptMicroaggregate:
             frame=release_texts(subjects, texts, log.shape, run),
             subjects=subjects,
             warnings=self._warnings(common, run),
-            in_order=run.engine.here,
+            in_order=True,
         )
 
     def _groups(self, log: Log, run: Run) -> pl.LazyFrame:

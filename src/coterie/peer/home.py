@@ -26,7 +26,7 @@ from typing import TypeVar
 
 import msgspec
 
-from coterie.core.declared import Declared, DeclaredFile, as_declared, format_of, json_bytes, json_object
+from coterie.core.declared import Declared, DeclaredFile, as_declared, json_bytes, json_object, refuse_other_format
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.peer.identity import fingerprint, new_identity
 
@@ -261,7 +261,7 @@ class Home:
             data = json_object(path.read_bytes(), file)
         except FileNotFoundError:
             return None
-        format_of(data, FORMAT, file)
+        refuse_other_format(data, FORMAT, file)
         return as_declared(data, kind, file)
 
     def _write(self, name: str, value: _Versioned) -> None:

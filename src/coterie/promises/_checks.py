@@ -136,25 +136,18 @@ def level_of(shape: Shape) -> pl.Expr:
 
 
 def no_finer(levels: Sequence[str], case: Case, *, carries_promise: bool = False) -> Iterator[Check]:
-    """Each released time is the beginning of its hour, day, week, month or quarter, one of `levels`; or there is none.
-
-    Releases of older versions do not say which: a time of theirs is the beginning of any of these.
-    """
+    """Each released time is the beginning of its hour, day, week, month or quarter, one of `levels`, or missing."""
     shape = case.shape
     if not shape.time:
         return
     time, said = pl.col(shape.time), level_of(shape)
-    fits = [
-        (time == time.dt.truncate(UNITS[level])) & ((said == level) if shape.level else pl.lit(True))
-        for level in levels
-    ]
+    fits = [(time == time.dt.truncate(UNITS[level])) & (said == level) for level in levels]
     whole = pl.any_horizontal(pl.lit(False), *fits).fill_null(False)
     broken, rows = rows_broken(case.rows, pl.when(time.is_null()).then(said.is_not_null()).otherwise(~whole))
-    told = f"each time is the beginning of its {_one_of(levels)}" + (", as its row says" if shape.level else "")
     yield judged(
         "times",
         broken,
-        told if levels else "no row has a time",
+        f"each time is the beginning of its {_one_of(levels)}, as its row says" if levels else "no row has a time",
         fault="rows have another time, or say something else" if levels else "rows do",
         looked_at=rows,
         carries_promise=carries_promise,
@@ -163,5 +156,5 @@ def no_finer(levels: Sequence[str], case: Case, *, carries_promise: bool = False
 
 def _one_of(levels: Sequence[str]) -> str:
     """`hour, day or month`."""
-    *first, last = levels or ("",)
+    *first, last = levels
     return f"{', '.join(first)} or {last}" if first else last

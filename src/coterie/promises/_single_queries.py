@@ -38,7 +38,6 @@ from coterie.promises._checks import (
     level_of,
     no_finer,
     not_checked,
-    numbers,
     other_columns,
     rows_broken,
     time_columns,
@@ -150,13 +149,13 @@ ANYWHERE = ("drop", "session", "pseudonym")
 
 
 def links(case: Case, promise: AboutItems) -> Iterator[Check]:
-    """Where rows are elsewhere: what names link, which parts of a case could not tell."""
-    if case.engine is None or case.engine.here or case.original is None or not case.shape.subject:
+    """What names link, which parts of a case could not tell."""
+    if case.foreign or case.original is None or not case.shape.subject:
         return
     if promise.attrs == "keep":
         yield from telling(case)
     if promise.users != "drop":
-        yield _links_elsewhere(case, case.engine, case.original, promise)
+        yield _links_in_blocks(case, case.engine, case.original, promise)
 
 
 def _accompaniment(
@@ -295,8 +294,8 @@ def _links(case: Case, before: pl.LazyFrame, after: pl.LazyFrame, owner: list[st
     )  # fmt: skip
 
 
-def _links_elsewhere(case: Case, engine: Engine, original: Log, promise: AboutItems) -> Check:
-    """The same for rows that are elsewhere: sums over items are added up by name, then names with equal sums counted.
+def _links_in_blocks(case: Case, engine: Engine, original: Log, promise: AboutItems) -> Check:
+    """The same in blocks: sums over items are added up by name, then names with equal sums counted.
 
     With the run record names are functions of owners; without it owners keep their labels.
     """
@@ -384,9 +383,8 @@ def should_say(
     details = _accompanying(shape, attrs)
     numbers = [_number(shape, details[:count], key).alias(f"_{count}") for count in range(len(details) + 1)]
     table = rows.select(*columns, who, _time(shape).alias(WHEN), *numbers).collect(engine="streaming")
-    said_there = [part.select(*columns, *SAID, WHO, CROWD) for part in _by_level(table, len(details), k, LEVELS[times])]
-    # Releases of older versions do not say how exact a time is.
-    return pl.concat(said_there).with_columns([] if shape.level else [_NO_LEVEL.alias(LEVEL)]).lazy()
+    said_there = (part.select(*columns, *SAID, WHO, CROWD) for part in _by_level(table, len(details), k, LEVELS[times]))
+    return pl.concat(said_there).lazy()
 
 
 def _by_level(rows: pl.DataFrame, details: int, k: int, levels: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -505,8 +503,6 @@ def _found(case: Case, original: Log, name: str) -> dict[str, int]:
         own = (pl.col("alone") > _MOST_ALONE * pl.col("rows")).cast(pl.Int64).sum().alias("own_users")
         return each.select(own, pl.len().cast(pl.Int64).alias("users"), pl.exclude("user").sum())
 
-    if case.engine is None or case.engine.here:
-        return numbers(by_user(by_value(original.frame))).row(0, named=True)
     of_users = case.engine.blocks(original.frame, by_value, [name])
     return case.engine.small(case.engine.blocks(of_users, by_user, ["user"])).sum().row(0, named=True)
 

@@ -33,7 +33,6 @@ from coterie.promises._checks import (
     strange_items,
 )
 from coterie.promises._crowds import multisets, secret_seeds
-from coterie.promises._divided import divided
 from coterie.promises._people import people
 from coterie.promises._words import Worded
 from coterie.text.language import ENGLISH, Language, LanguageName, language
@@ -42,7 +41,7 @@ from coterie.text.words import digest_of, name_of_topics, without_spaces
 _LABELS = "the taxonomy's file, whose path is in the run record (--record DIR)"
 _TOPICS = "the topics and who became whom, which are in the run record (--record DIR)"
 UNSAID = ""
-"""Of releases that were made before profiles had such a parameter."""
+"""Of profiles of labels, which have no times, and of rows without a sidecar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,11 +124,11 @@ class UserKAnonymity(Worded):
         published = case.rows if case.published is None else case.published
         nameless, rows = _nameless(case, published)
         if self.times != UNSAID:
-            yield from divided(case, partial(no_finer, self.levels, carries_promise=True))
+            yield from case.engine.judged(case, partial(no_finer, self.levels, carries_promise=True))
         if self.labels:
             yield self._labels(case, published)
         elif not self.phrases:
-            yield from divided(case, _items, (case.shape.item, case.log_shape.item))
+            yield from case.engine.judged(case, _items, (case.shape.item, case.log_shape.item))
         if nameless:
             detail = "every row has a name"
             yield judged("profiles", nameless, detail, fault="have none", looked_at=rows, carries_promise=True)
@@ -208,8 +207,7 @@ class UserKAnonymity(Worded):
         else:
             given = case.table("taxonomy", {"path": pl.String})
             paths = [] if given is None else given["path"].to_list()
-            # Anyone can make a list and its digest, so labels are those of the file; older records name it here alone.
-            own = self._own_labels([*paths, *([used] if isinstance(used, str) else [])])
+            own = self._own_labels(paths)  # anyone can make a list and its digest, so labels are those of the file
             if own is None:
                 return not_checked("labels", detail, carries_promise=True, needs=_LABELS)
             labels = own.rename("label")
@@ -253,22 +251,17 @@ def _unaccounted(became: pl.LazyFrame, case: Case) -> int:
 
 def _profiles(case: Case, published: pl.LazyFrame, subject: list[str], columns: list[str]) -> pl.LazyFrame:
     """One row for each name, which stands for all that is published under it."""
-    if case.engine is None or case.engine.here:
-        return multisets(published, subject, columns, secret_seeds())
     sums = partial(multisets, owner=subject, columns=columns, seeds=secret_seeds())
-    return case.engine.small(case.engine.blocks(published, sums, subject)).lazy()
+    return case.engine.small_blocks(published, sums, subject).lazy()
 
 
 def _nameless(case: Case, rows: pl.LazyFrame) -> tuple[int, int]:
     """How many rows have no name, and how many rows there are; a shape without a subject names nobody."""
     shape = case.shape
-    if shape.subject and not (case.engine is None or case.engine.here):
-        total, given = _rules.given(case)
-        return total - given[shape.subject], total
-    if shape.subject:
-        return rows_broken(rows, pl.col(shape.subject).is_null())
-    total = count(rows.select(pl.len()))
-    return total, total
+    named = pl.col(shape.subject).count() if shape.subject else pl.lit(0)
+    counts = case.engine.total(rows, lambda some: some.select(pl.len().cast(pl.Int64), named.cast(pl.Int64)))
+    total, given = counts.row(0)
+    return total - given, total
 
 
 def _items(case: Case) -> Iterator[Check]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from coterie.core.declared import Declared, DeclaredFile, as_declared, format_of, json_bytes, json_object
+from coterie.core.declared import Declared, DeclaredFile, as_declared, json_bytes, json_object, refuse_other_format
 from coterie.core.params import files_of
 from coterie.errors import InputError
 from coterie.reports.drawing import Drawing
@@ -99,7 +99,7 @@ def _kept(path: Path) -> SimulatedCell:
         end="Delete it, and it is computed again.",
     )
     data = json_object(path.read_bytes(), file)
-    format_of(data, FORMAT, file)
+    refuse_other_format(data, FORMAT, file)
     return as_declared(data, SimulatedCell, file)
 
 

@@ -15,7 +15,7 @@ from coterie.core.parts import listed_parts, sidecar_path
 from coterie.core.place import OBJECTS, Place, place_of
 from coterie.core.scratch import Scratch
 from coterie.errors import MissingError, ParameterError
-from coterie.places import fetch
+from coterie.reading.places import fetch
 from coterie.writing.files import kind_of, refuse_unverified, write_release
 from coterie.writing.parts import refuse_number_of_parts
 from coterie.writing.record import record_files, remove_record
@@ -56,7 +56,7 @@ def refuse_place_to_write(
         refuse_number_of_parts(parts)
     if record is not None:
         refuse_record(record, record_files(record), False)
-    from coterie.places import objects
+    from coterie.reading.places import objects
 
     for each in (place, place.beside(".json")):
         if objects.exists(each):
@@ -80,7 +80,7 @@ def write_elsewhere(
     refuse_unverified(release, promise)
     if place.is_database:
         return write_table(release, place, sidecar=Path(str(sidecar)), record=record)
-    from coterie.places import objects
+    from coterie.reading.places import objects
 
     scratch = Scratch()
     local = scratch.path / place.name
@@ -130,7 +130,7 @@ def bring_release(path: str | Path, sidecar: str | Path | None = None) -> Near:
     if not parts:
         fetch(place, scratch.path)
     elif place.scheme in OBJECTS:
-        from coterie.places import objects
+        from coterie.reading.places import objects
 
         target.mkdir()
         objects.fetch_below(place, target)

@@ -30,9 +30,9 @@ from coterie.core.run import Run
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import QUERIES, VISITS, Shape
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
-from coterie.formats._read import read_release
-from coterie.formats._values import with_apostrophe
-from coterie.writing.parts import Pieces, refuse_number_of_parts, write_parts
+from coterie.reading.logs import read_release
+from coterie.reading.values import with_apostrophe
+from coterie.writing.parts import refuse_number_of_parts, write_parts
 from coterie.writing.reading_back import in_pieces, is_large
 from coterie.writing.record import is_of_record, record_files, remove_record, write_record
 from coterie.writing.sidecar import sidecar_of, sidecar_path, write_sidecar
@@ -130,12 +130,11 @@ def write_release(
     csv_safe: bool = False,
     promise: str | None = None,
     parts: int | None = None,
-    pieces: Pieces | None = None,
     progress: Progress = _unheard,
 ) -> str:
     """Write a verified release, its sidecar and its record; to standard output if `path` is `-`. Returns its digest.
 
-    With `parts` it is a folder of so many files. `pieces` are its rows where an engine has them elsewhere.
+    With `parts` it is a folder of so many files.
     """
     refuse_unverified(release, promise)
     inputs = release.log.sources
@@ -155,10 +154,6 @@ def write_release(
     refuse()
     if parts is not None and kind_of(path, kind)[0] == "ubi":
         raise ParameterError("UBI is one file, because clicks refer to queries in it: leave out --parts.")
-    if pieces is not None and parts is None:
-        raise ParameterError("Rows that come in pieces are written as parts: say how many (parts=N).")
-    if parts is not None and pieces is None:
-        pieces = _from_elsewhere(release)
     file_kind, compression = kind_of(path, kind)
     refuse_kind(file_kind, release.log.shape)
     left_out = unnamed(release.log, file_kind)
@@ -169,7 +164,7 @@ def write_release(
     sidecar_folder = scratch.path if side is None else side.parent
     with temporary(rows_folder, f"rows.{kind or target.name}") as rows, temporary(sidecar_folder, "sidecar") as meta:
         progress("write: rows")
-        digest, written = _stage(release, rows, file_kind, compression, csv_safe, left_out, parts, pieces)
+        digest, written = _stage(release, rows, file_kind, compression, csv_safe, left_out, parts)
         progress("write: read back")
         back = partial(_as_part, progress, "write: read back")
         _compare(rows, release, file_kind, csv_safe, left_out, written, back)
@@ -199,14 +194,6 @@ def write_release(
     return digest
 
 
-def _from_elsewhere(release: Release) -> Pieces | None:
-    """Rows that live on another engine, as they arrive; None for rows that are here."""
-    engine = release.log.engine
-    if engine is None or engine.here:
-        return None
-    return Pieces(frames=engine.parts(release.log.frame), rows=release.rows)
-
-
 def _stage(
     release: Release,
     rows: Path,
@@ -215,7 +202,6 @@ def _stage(
     csv_safe: bool,
     left_out: Sequence[str],
     parts: int | None,
-    pieces: Pieces | None,
 ) -> tuple[str, tuple[Part, ...]]:
     """Write rows under a temporary name: the digest of the file, or that of the list of parts and these."""
     if parts is None:
@@ -223,7 +209,7 @@ def _stage(
         return sha256(rows), ()
     ending = ".".join(filter(None, (kind, compression)))
     sink = partial(_sink_part, kind=kind, compression=compression, csv_safe=csv_safe, left_out=left_out)
-    written = write_parts(release, pieces, parts, rows, ending, sink)
+    written = write_parts(release, parts, rows, ending, sink)
     return list_digest(written), written
 
 
@@ -469,16 +455,12 @@ def in_order(draft: Draft, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.
         changed.append(pl.lit(None, shape.schema[shape.level]).alias(shape.level))
     frame = run.each(draft.frame, lambda rows: rows.with_columns(changed).select(columns))
     by = [*shape.order, *(["row"] if has_rows else [])]
-    released_columns, places = shape.released, ["released_row", "row"]
-    if has_rows and not run.engine.here:
-        placed = run.engine.numbered(frame, by, "released_row")
-        released = run.each(placed, lambda rows: rows.select(released_columns))
-        return released, run.each(placed, lambda rows: rows.select(places))
-    ordered = run.keep(frame) if draft.in_order else run.engine.sort(frame, by)
     if not has_rows:
-        return ordered, None
-    released = run.each(ordered, lambda rows: rows.select(released_columns))
-    return released, ordered.select("row").with_row_index("released_row")
+        return run.engine.sort(frame, by, done=draft.in_order), None
+    released_columns, places = shape.released, ["released_row", "row"]
+    placed = run.engine.numbered(frame, by, "released_row")
+    released = run.each(placed, lambda rows: rows.select(released_columns))
+    return released, run.each(placed, lambda rows: rows.select(places))
 
 
 def _pour(path: Path) -> None:

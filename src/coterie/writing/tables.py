@@ -19,7 +19,7 @@ from coterie.core.row_digest import digest_of_rows
 from coterie.core.scratch import Scratch
 from coterie.core.shapes import TIME, Shape
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
-from coterie.places.databases import Database, Kind, connect, quoted
+from coterie.reading.places.databases import Database, Kind, connect, quoted
 from coterie.writing.files import _compare, _sink
 from coterie.writing.record import record_files, remove_record, write_record
 from coterie.writing.sidecar import Sidecar, sidecar_of, write_sidecar

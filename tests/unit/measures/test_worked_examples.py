@@ -104,11 +104,10 @@ def test_information_loss_is_capped_on_request():
     assert _of_users(profiles)["loss"].to_list() == [pytest.approx(200)]  # 1 bit became 3
     from types import SimpleNamespace
 
-    from coterie.engines.local import Local
     from coterie.measures.utility.information_loss import measure
 
     items = pl.LazyFrame({"item": ["a"], "before": [1], "after": [1]})
-    comparison = SimpleNamespace(of_subjects=lambda work: work(profiles), items=items, engine=Local())
+    comparison = SimpleNamespace(profiles=profiles, items=items)
     scores = {score.key: score.value for score in measure(comparison)}
     assert scores["per_user.mean"] == pytest.approx(200)
     assert scores["per_user_capped.mean"] == 100

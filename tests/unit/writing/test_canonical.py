@@ -14,8 +14,8 @@ import zstandard
 import coterie
 from coterie.core.shapes import QUERIES
 from coterie.errors import ParameterError
-from coterie.formats import read_release
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.reading.logs import read_release
 from coterie.testing import queries_log, visits_log
 from coterie.writing.canonical import canonical
 from coterie.writing.files import _sink, kind_of

@@ -34,30 +34,21 @@ class Clues:
         spelled: pl.LazyFrame,
         pairs: pl.LazyFrame,
         users: pl.DataFrame,
-        weights: pl.DataFrame | None = None,
     ) -> Clues:
-        """`known`: id, position, text. `spelled`: the texts of each released item. `pairs`: name, item.
-
-        Where `pairs` are those of some names only, `weights` (text, weight) were counted among all.
-        """
+        """`known`: id, position, text. `spelled`: the texts of each released item. `pairs`: name, item."""
         texts = known.select("text").unique().sort("text").with_row_index("number")
         having = spelled.join(texts.lazy(), on="text").select("item", "number").join(pairs, on="item")
         owned = having.select("number", "name").unique().collect(engine="streaming").sort("number", "name")
         clues = known.join(texts, on="text").sort("id", "position", "number")
         of_text = starts(owned["number"], texts.height)
-        if weights is None:
-            n = pairs.select(pl.col("name").n_unique()).collect(engine="streaming").item()
-            weight = weights_of(n, np.diff(of_text))
-        else:
-            known_weights = texts.join(weights, on="text", how="left", maintain_order="left")["weight"]
-            weight = known_weights.fill_null(0).to_numpy().astype(np.int64)  # no name has the others
+        n = pairs.select(pl.col("name").n_unique()).collect(engine="streaming").item()
         return cls(
             of_user=starts(clues["id"], users.height),
             position=clues["position"].to_numpy().astype(np.int64),
             text=clues["number"].to_numpy().astype(np.int64),
             of_text=of_text,
             name=owned["name"].to_numpy().astype(np.int64),
-            weight=weight,
+            weight=_weights_of(n, np.diff(of_text)),
         )
 
     def add(self, user: int, above: int, upto: int, scores: NDArray[np.int64]) -> None:
@@ -71,7 +62,7 @@ class Clues:
         )  # fmt: skip
 
 
-def weights_of(names: int, owners: NDArray[np.int64]) -> NDArray[np.int64]:
+def _weights_of(names: int, owners: NDArray[np.int64]) -> NDArray[np.int64]:
     """The weights of texts that so many of the names have; one that no name has adds its weight to nobody."""
     return np.asarray(np.rint(PARTS * np.log1p(names / np.maximum(owners, 1))), dtype=np.int64)
 

@@ -86,8 +86,13 @@ def profiles_of(comparison: Comparison, besides: pl.Series | None = None) -> Pro
     numbers = numbers.sort("order", "group").with_row_index("number")  # no order of groups that an adversary lacks
     members = grouped.join(numbers, on="group").select("user", "name", pl.col("number").alias("group")).sort("user")
     names = members.group_by("group").agg(pl.col("name").min())
-    released = comparison.released.join(names, left_on="subject", right_on="name").select("group", "item", "time")
     cut = _CUTS.get(comparison.release.params.get("times", ""), "1d")
+    released, log = comparison.released, comparison.release.log
+    if level := log.shape.level:  # the month of a row that one member alone typed does not say the day
+        said = log.frame.select(exact=pl.col(level).replace_strict(_CUTS, default="1d") == cut)
+        exact = said.collect(engine="streaming").to_series()
+        released = released.with_columns(time=pl.when(exact).then("time"))
+    released = released.join(names, left_on="subject", right_on="name").select("group", "item", "time")
     return _numbered(comparison, members.select("user", "group"), released, besides, cut)
 
 

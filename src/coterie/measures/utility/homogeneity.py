@@ -29,7 +29,6 @@ from coterie.measures.users import Users, users_of
 from coterie.text.words import digest_of
 
 needs = frozenset({"record", "text"})
-anywhere = True
 effort = 4
 figures = (
     Figure(

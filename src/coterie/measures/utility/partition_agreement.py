@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from coterie.models.events import EncodedEvents
 
 needs = frozenset({"record", "kappas"})
-anywhere = True
 effort = 40
 by_name_only = True
 figures = (

@@ -26,7 +26,6 @@ from coterie.measures.comparison import Comparison
 from coterie.measures.users import users_of
 
 needs = frozenset({"record", "taxonomy"})
-anywhere = True
 effort = 3
 figures: tuple[Figure, ...] = ()
 MOST_USERS = 1_000
