@@ -1,6 +1,6 @@
 """Further columns that are the user again, where everything that was logged is kept.
 
-Covers: promises/_telling.py
+Covers: promises/_single_queries.py
 """
 
 import hashlib
