@@ -21,6 +21,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading.reading import Reading
 from coterie.synth import write_aol
 from coterie.testing import queries_log
+from coterie.writing import outputs
 from coterie.writing.target import Target
 
 STEPS = ("normalize", "drop_empty")
@@ -101,6 +102,7 @@ def test_several_k_from_one_reading(log, tmp_path):
     assert stages == [f"{number}/10 {name}" for number, name in enumerate(("read", "learn", *each, *each), start=1)]
     assert [summary.headline for summary in summaries] == ["k = 2", "k = 5"]
     for summary in summaries:
+        assert isinstance(summary, outputs.Summary)
         assert summary.rows == len(Path(summary.target).read_text().splitlines()) - 1
         assert summary.rows_read == len(log.read_text().splitlines()) - 1
         assert summary.checks > 5
