@@ -13,7 +13,7 @@ import polars as pl
 from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
-from coterie.core.params import early_params, public_params
+from coterie.core.params import early_params, public_params, showing
 from coterie.core.people import cautions
 from coterie.core.plan import Facts, Method, holds_rows, refuse_log, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
@@ -56,6 +56,7 @@ from coterie.writing.target import Target
 def _silent(_stage: str, _told: Told | None = None) -> None: ...
 
 
+@showing(Reading)
 def read(
     source: str | Path | Sequence[str | Path],
     reading: Reading | None = None,
@@ -398,6 +399,7 @@ def _verify_release(release: Release, original: Log | None, k: int | None, progr
     return verdict.about(release.log.settings, original)
 
 
+@showing(Target)
 def write(
     release: Release,
     path: str | Path,

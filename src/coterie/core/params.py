@@ -14,9 +14,10 @@ marked Late. A parameter marked With matters only with some values of another on
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from datetime import date
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import (
     Annotated,
@@ -34,6 +35,7 @@ from typing import (
 from coterie.errors import ParameterError
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -300,6 +302,20 @@ def check_params(instance: Any, owner: str) -> None:
                 f"The {param.name!r} parameter of {owner} must be "
                 f"{param.rule.describe(param.kind)}. Got {value!r} instead."
             )
+
+
+def showing(options: type) -> Callable[[F], F]:
+    """Show the fields of `options` as keywords of a function that takes them as `**options`: in help and in editors."""
+
+    def shown(function: F) -> F:
+        own = [each for each in signature(function).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        names = {each.name for each in own}
+        further = [Parameter(each.name, Parameter.KEYWORD_ONLY, default=None)
+                   for each in fields(options) if each.name not in names]  # fmt: skip
+        function.__signature__ = signature(function).replace(parameters=[*own, *further])  # type: ignore[attr-defined]
+        return function
+
+    return shown
 
 
 def with_values(instance: T, **values: Any) -> T:
