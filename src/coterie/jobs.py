@@ -33,18 +33,15 @@ from coterie.reading.reading import Reading, takes_of
 from coterie.reading.sniff import format_of
 from coterie.steps import StepLike
 from coterie.writing.elsewhere import bring_release
-from coterie.writing.files import STDOUT
 from coterie.writing.groups import refuse_groups
 from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
-from coterie.writing.outputs import Target as Target
-from coterie.writing.outputs import targets as targets
-from coterie.writing.outputs import write_and_list
+from coterie.writing.outputs import Summary as Summary
+from coterie.writing.outputs import summary, write_and_list
 from coterie.writing.record import record_files
 from coterie.writing.sidecar import reading_like, sidecar_path
 from coterie.writing.spending import for_the_operator, spend
-from coterie.writing.summary import Summary as Summary
-from coterie.writing.summary import summary
+from coterie.writing.target import Target as Target
 from coterie.writing.targets import placed, refuse_output
 
 if TYPE_CHECKING:
@@ -142,7 +139,6 @@ def anonymize_files(
     steps: Sequence[StepLike] = (),
     seed: int | None = None,
     blocks: int | None = None,
-    force: bool = False,
     history: str | None = None,
     log_name: str | None = None,
     groups_of: Path | None = None,
@@ -162,7 +158,7 @@ def anonymize_files(
     for method in methods if engine is not None else ():
         refuse_engine(method)
     files = files_of_paths(paths) if engine is None else [path for path in map(Path, paths) if path.is_file()]
-    _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
+    _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)])
     _refuse_groups(methods, groups_of, independent)
     needed = any(spends(method) is not None for method in methods)
     # Nobody is in a log that is made up.
@@ -181,7 +177,6 @@ def anonymize_files(
             to,
             seed=seed,
             blocks=blocks,
-            force=force,
             history=book,
             groups_of=groups_of,
             independent=independent,
@@ -198,7 +193,6 @@ def write_each(
     *,
     seed: int | None = None,
     blocks: int | None = None,
-    force: bool = False,
     history: History | None = None,
     groups_of: Path | None = None,
     independent: bool = False,
@@ -212,7 +206,7 @@ def write_each(
     says which ones are there. `groups_of` and `independent`: see `anonymize_each`.
     """
     inputs = [*log.sources, *_files_of(methods), *_files_of_record(groups_of)]
-    _refuse(to, inputs, force)
+    _refuse(to, inputs)
     for method, target in zip(methods, to, strict=False):
         target.refuse_shape(shape_given(method, log))
     if history is not None:
@@ -233,13 +227,8 @@ def write_each(
         for release, target in zip(releases, to, strict=True):
             progress("write")
             release = target.named(release, note)
-            _, warning = write_and_list(
-                release,
-                target,
-                None if history is None else history.listing(log),
-                force=force,
-                progress=progress,
-            )
+            listing = None if history is None else history.listing(log)
+            _, warning = write_and_list(release, target, listing, progress)
             written.append(target.label)
             done = summary(release, target.label)
             warnings = (*done.warnings, *filter(None, [warning]), *for_the_operator(release))
@@ -257,13 +246,13 @@ def saying_what_is_there(written: Sequence[str | Path]) -> Iterator[None]:
         raise
 
 
-def _refuse(to: Sequence[Target], inputs: Sequence[Path], force: bool) -> None:
-    if len(to) > 1 and any(target.path == STDOUT for target in to):
+def _refuse(to: Sequence[Target], inputs: Sequence[Path]) -> None:
+    if len(to) > 1 and any(target.is_stdout for target in to):
         raise ParameterError("Standard output takes one release only. Give a file for each, for example out.{k}.tsv")
     if len({target.path for target in to}) < len(to):
         raise ParameterError("Two releases cannot go to one file. Give each its own.")
     for target in to:
-        target.refuse(inputs, force)
+        target.refuse(inputs)
 
 
 def _files_of(methods: Sequence[Method]) -> list[Path]:

@@ -384,7 +384,7 @@ class Runner:
         if not done:
             gate.counts.bad += sum(step.counts.get("bad", 0) for step in log.history)
         gate.parts.with_steps(log.steps, dict(log.settings))
-        rows = log.frame.collect(engine="streaming")
+        rows = log.frame.sort("row").collect(engine="streaming")
         for start in range(done, rows.height, _WHOLE_ROWS):
             if self.stop.asked:
                 return

@@ -248,11 +248,12 @@ class Comparison:
 
     @cached_property
     def released(self) -> pl.DataFrame:
-        """subject, item, time: all rows."""
+        """subject, item, time and, where rows say how exact that is, time_level: all rows."""
         shape = self.release.log.shape
         if shape.count:
             raise NotApplicableError(_COUNTS)
-        return self.release.log.frame.select(_columns(shape)).collect(engine="streaming")
+        columns = [*_columns(shape), *([shape.level] if shape.level else [])]
+        return self.release.log.frame.select(columns).collect(engine="streaming")
 
     def _before(self) -> pl.LazyFrame:
         """subject, item, time of the original; from memory where its rows are there already."""

@@ -14,15 +14,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from coterie.core.declared import (
-    Declared,
-    DeclaredFile,
-    Scalar,
-    as_declared,
-    json_bytes,
-    json_object,
-    refuse_other_format,
-)
+from coterie.core.declared import Declared, DeclaredFile, Scalar, json_bytes, json_file
 from coterie.core.files import HISTORY_ENDING
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF
 from coterie.core.log import Listing, Log, Release
@@ -192,13 +184,11 @@ class History:
         """What is in the file; nothing where there is no file yet."""
         file = DeclaredFile(name=str(self.path), verdict="is not a history of Coterie", end=self._elsewhere)
         try:
-            data = json_object(self.path.read_bytes(), file)
+            return json_file(self.path.read_bytes(), HistoryFile, FORMAT, file)
         except FileNotFoundError:
             return HistoryFile(format=FORMAT, releases=(), spent=(), budgets=())
         except OSError:
             raise file.error("it cannot be read") from None
-        refuse_other_format(data, FORMAT, file)
-        return as_declared(data, HistoryFile, file)
 
     def warning(self, release: Release, digest: str) -> str:
         """What another release of this log costs; empty for the first, and for rows that were released before.

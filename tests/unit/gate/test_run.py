@@ -261,6 +261,19 @@ def test_steps_give_the_same_however_lines_arrive(tmp_path, monkeypatch, arrives
     assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 9)]
 
 
+def test_no_step_makes_rows_late(tmp_path):
+    """A step may join rows with what it found, as `visitors` does with browsers, and give them in another order."""
+    line = '10.0.0.{} - - [{:%d/%b/%Y:%H:%M:%S} +0000] "GET /tea HTTP/1.1" 200 1 "-" "Mozilla/5.0 Firefox/{}"\n'
+    rows = [line.format(n % 3, START + timedelta(minutes=7 * n), 80 + n * 7 % 40) for n in range(2000)]
+    (tmp_path / "access.log").write_text("".join(rows))
+    numbers = _run(tmp_path, tmp_path / "access.log", steps=parse_steps("default,visitors"))
+    assert (numbers["events"], numbers["late"]) == (2000, 0)
+    packed = tmp_path / "access.log.gz"
+    packed.write_bytes(gzip.compress("".join(rows).encode()))
+    numbers = _run(tmp_path / "whole", packed, steps=parse_steps("default,visitors"))
+    assert (numbers["events"], numbers["late"]) == (2000, 0)
+
+
 def test_parameters_are_not_guessed(tmp_path):
     (tmp_path / "access.log").write_text("".join(_line(*row) for row in _searches()))
     with pytest.raises(ParameterError, match="cannot guess the parameter"):

@@ -11,6 +11,7 @@ from coterie.cli.console import print_summaries
 from coterie.errors import InputError, ParameterError
 from coterie.methods.private_counts import PrivateCounts
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.writing.target import Target
 
 PEOPLE = 12
 
@@ -156,7 +157,7 @@ def test_a_guessed_column_that_is_nearly_unique_is_a_question_and_a_named_one_a_
 def test_sessions_are_told_wherever_the_release_goes(write, tmp_path, capsys):
     path = write("own.csv", table(["session_id", "q"], ["s{n}", "tea"]))
     out = tmp_path / "safe.tsv"
-    done = jobs.anonymize_files([str(path)], [SuppressRare(k=3)], jobs.targets([3], str(out)))
+    done = jobs.anonymize_files([str(path)], [SuppressRare(k=3)], Target(path=str(out)).for_each([3]))
     print_summaries(done, quiet=True)
     assert "Warning: k counts sessions, not people" in capsys.readouterr().err.replace("\n", " ")
     assert "3 different sessions" in done[0].sentence
@@ -336,7 +337,7 @@ def test_the_sidecar_says_it_and_the_original_is_read_by_it(write, tmp_path):
     path = write("own.csv", table(["cookie", "q", "ts"], ["c{n}", "tea", "15807204{n:02}"]))
     out, record, heard = tmp_path / "safe.tsv", tmp_path / "record", []
     jobs.anonymize_files(
-        [str(path)], [SuppressRare(k=3)], jobs.targets([3], str(out), record=record), note=heard.append
+        [str(path)], [SuppressRare(k=3)], Target(path=str(out), record=record).for_each([3]), note=heard.append
     )
     assert any("Columns were guessed: query = q, user = cookie, time = ts" in text for text in heard)
     reading = json.loads((tmp_path / "safe.tsv.json").read_text())["reading"]

@@ -15,6 +15,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.synth import write_aol
 from coterie.testing import queries_log
 from coterie.writing.history import History
+from coterie.writing.target import Target
 
 STEPS = ("normalize", "drop_empty")
 
@@ -34,7 +35,7 @@ def log(tmp_path, made):
 
 
 def released(log, out, *, ks=(3,), params=(), **more):
-    to = jobs.targets(ks, str(out), record=more.pop("record", None))
+    to = Target(path=str(out), record=more.pop("record", None)).for_each(ks)
     methods = jobs.methods_for("suppress_rare", {"users": "pseudonym", **dict(params)}, ks)
     return jobs.anonymize_files([str(log)], methods, to, steps=STEPS, **{"seed": 1, **more})
 
@@ -235,7 +236,7 @@ def test_it_is_complete_or_as_it_was(log, tmp_path, monkeypatch):
 
 def grouped(log, out, *, k=2, method="microaggregate", params=None, seed=1, **more):
     """One release in which users share profiles; returns what its history says of it."""
-    to = jobs.targets((k,), str(out), record=out.with_name(out.name + ".record"))
+    to = Target(path=str(out), record=out.with_name(out.name + ".record")).for_each((k,))
     params = {**({"attrs": "drop"} if method == "microaggregate" else {}), **(params or {})}
     made = jobs.anonymize_files([str(log)], jobs.methods_for(method, params, (k,)), to, steps=STEPS, seed=seed, **more)
     return next((text for text in made[0].warnings if "before, last on" in text or "log.tsv.history" in text), "")

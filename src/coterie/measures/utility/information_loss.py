@@ -60,11 +60,6 @@ def loss(before: float, after: float) -> float:
     return 100 * abs(before - after) / before
 
 
-def per_user_loss(profiles: pl.DataFrame) -> pl.Series:
-    """The ratio of each user that has queries in the original."""
-    return _of_users(profiles)["loss"]
-
-
 def _of_users(profiles: pl.DataFrame) -> pl.DataFrame:
     """subject, loss, few: the ratio of each user that has queries in the original, and whether these are few."""
     entropies = (
