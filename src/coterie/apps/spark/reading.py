@@ -83,6 +83,7 @@ def read_on_spark(
 
 def read_there(engine: Spark, places: Sequence[str], options: Reading) -> Log:
     """A log from files that an engine can read."""
+    options = replace(options, session=None)  # what parses lines travels with them, and a session cannot
     is_parquet = all(place.rstrip("/*").endswith(".parquet") for place in places)
     sources = _local_files(places)
     paths = addresses(sources) or _addresses_there(places)
