@@ -14,9 +14,10 @@ marked Late. A parameter marked With matters only with some values of another on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from datetime import date
+from functools import cache
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import (
@@ -276,9 +277,14 @@ class Param:
     """When it matters; None: always."""
 
 
-def params_of(cls: type) -> Iterator[Param]:
+def params_of(cls: type) -> tuple[Param, ...]:
     """The parameters of a method, measure or promise: its annotated dataclass fields."""
-    hints = get_type_hints(cls, include_extras=True)
+    return _annotated(cls)
+
+
+@cache  # annotations are texts, and would be read anew each time, a hundred times for a release
+def _annotated(cls: type) -> tuple[Param, ...]:
+    hints, params = get_type_hints(cls, include_extras=True), []
     for field in fields(cls):
         hint = hints[field.name]
         if get_origin(hint) is not Annotated:
@@ -290,7 +296,8 @@ def params_of(cls: type) -> Iterator[Param]:
         only = next((extra for extra in extras if isinstance(extra, With)), None)
         if only is not None:
             doc = f"{'unless' if only.is_not else 'with'} {only.name} = {only.value}: {doc}"
-        yield Param(field.name, kind, rule, default, doc, Late() in extras, only)
+        params.append(Param(field.name, kind, rule, default, doc, Late() in extras, only))
+    return tuple(params)
 
 
 def check_params(instance: Any, owner: str) -> None:
