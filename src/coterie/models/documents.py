@@ -33,9 +33,8 @@ from coterie.errors import InputError, InternalError
 from coterie.kernels import grouping
 from coterie.kernels.assignment import MOST_ROWS
 from coterie.kernels.lsa import Sparse
-from coterie.kernels.term_vectors import Folding, Vectors
+from coterie.kernels.term_vectors import Folding, Senses, Vectors, codes_of, costs_of
 from coterie.kernels.tree import preorder
-from coterie.kernels.wu_palmer import Senses, codes_of, costs_of
 from coterie.models.groups import numbered
 from coterie.models.lsa import lsa_vectors, tfidf, unit_rows
 
