@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 
 from coterie.core.arrays import Flags, Ints, Masks, offsets
 from coterie.core.log import Log
-from coterie.core.progress import Counted
 from coterie.core.run import Run
 from coterie.core.shapes import TERMS, sum_in_order
-from coterie.core.threads import in_threads
+from coterie.core.threads import Counted, in_threads
 from coterie.errors import InputError, InternalError
 from coterie.kernels import grouping
 from coterie.kernels.assignment import MOST_ROWS

@@ -10,8 +10,8 @@ from typing import Any
 from coterie import regimes
 from coterie.core.log import Listing, Release
 from coterie.core.place import place_of
-from coterie.core.progress import Progress, Told
 from coterie.core.shapes import Shape
+from coterie.core.threads import Progress, Told
 from coterie.errors import CoterieError, InputError, ParameterError
 from coterie.writing.elsewhere import refuse_place_to_write, write_elsewhere
 from coterie.writing.files import STDOUT, kind_of, refuse_kind, refuse_targets, write_release
