@@ -20,11 +20,11 @@ from coterie.core import registry
 from coterie.core.files import expand, files_in, home_of
 from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Record, Release
-from coterie.core.nouns import scores_in_words_of
 from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
-from coterie.core.progress import Progress, Told
 from coterie.core.promise import Verdict
+from coterie.core.threads import Progress, Told
+from coterie.core.wording import scores_in_words_of
 from coterie.engines.clusters import session_for
 from coterie.errors import ParameterError
 from coterie.measures import as_it_is

@@ -16,10 +16,10 @@ import polars as pl
 from coterie import verbs
 from coterie.core import registry
 from coterie.core.log import Log, Release
-from coterie.core.nouns import scores_in_words_of
 from coterie.core.place import label_of, place_of
 from coterie.core.plan import Method, baseline_of
-from coterie.core.progress import Counted, Progress, Told
+from coterie.core.threads import Counted, Progress, Told
+from coterie.core.wording import scores_in_words_of
 from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.given import LogLike, as_log, as_release, original_first
 from coterie.jobs import Note, files_of_paths, read_logs

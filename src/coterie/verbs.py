@@ -17,11 +17,11 @@ from coterie.core.params import early_params, public_params, showing
 from coterie.core.people import cautions
 from coterie.core.plan import Facts, Method, holds_rows, refuse_log, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
-from coterie.core.progress import Progress, Told
 from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_on, with_k
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import HERE, Engine, Run
 from coterie.core.scores import score_table
+from coterie.core.threads import Progress, Told
 from coterie.engines import clusters
 from coterie.engines.local import engine_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, warn

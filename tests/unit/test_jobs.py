@@ -13,7 +13,7 @@ import pytest
 
 import coterie
 from coterie import jobs, measuring, verbs
-from coterie.core.progress import Stages
+from coterie.core.threads import Stages
 from coterie.engines import local
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.methods.microaggregate import Microaggregate

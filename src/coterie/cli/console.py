@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from coterie.core.progress import Progress, Stages, Told
+from coterie.core.threads import Progress, Stages, Told
 
 if TYPE_CHECKING:
     import polars as pl

@@ -24,8 +24,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from coterie.core.nearest import nearest
-from coterie.errors import InputError
+from coterie.errors import InputError, nearest
 
 T = TypeVar("T")
 Place = tuple[str | int, ...]

@@ -21,7 +21,7 @@ from coterie.core.people import noun_in, person_in, several
 from coterie.core.promise import Check, Promise, Verdict
 from coterie.core.run import HERE, Engine
 from coterie.core.shapes import Shape
-from coterie.core.showing import html_table
+from coterie.core.wording import html_table
 from coterie.errors import MissingError, in_python
 
 if TYPE_CHECKING:

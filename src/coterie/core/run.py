@@ -22,9 +22,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core import noise, randomness
-from coterie.core.progress import Told
+from coterie.core import randomness
 from coterie.core.shapes import Shape
+from coterie.core.threads import Told
 
 if TYPE_CHECKING:
     from coterie.core.log import Log
@@ -175,7 +175,7 @@ class Run:
     naming: Callable[[], str] = field(default=_unnamed, repr=False)
     """Tells what names depend on besides the seed; asked only where names are made."""
 
-    words: Callable[[int], noise.Words] = field(default=noise.words, repr=False)
+    words: Callable[[int], randomness.Words] = field(default=randomness.words, repr=False)
     """Words for noise that carries a promise: of the operating system, never of the seed. Only tests give others."""
 
     def __reduce__(self) -> Any:

@@ -23,9 +23,9 @@ import polars as pl
 
 from coterie import measures
 from coterie.core.log import Log, Record, Release
-from coterie.core.nouns import in_words_of
 from coterie.core.scores import Score, score_table
 from coterie.core.shapes import TIME, Shape
+from coterie.core.wording import in_words_of
 from coterie.errors import InputError, MissingError, NotApplicableError
 from coterie.measures.inputs import INPUTS, read_inputs
 from coterie.measures.store import Store

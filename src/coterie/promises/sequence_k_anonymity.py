@@ -179,7 +179,7 @@ def _prefixes(asked: pl.DataFrame, paths: pl.DataFrame, k: int) -> pl.DataFrame:
     return pl.concat(staying)
 
 
-# --- recounted from the original --------------------------------------------------------------------
+# --- the promise ------------------------------------------------------------------------------------
 
 
 LINES, TIMES = "lines", "times"

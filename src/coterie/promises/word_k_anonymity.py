@@ -167,7 +167,7 @@ def _whole_sets(seen: _Original, sets: pl.DataFrame, k: int) -> pl.DataFrame:
     return sets.select("at").unique().join(counted, on="at", how="left")
 
 
-# --- recounted from the original --------------------------------------------------------------------
+# --- the promise ------------------------------------------------------------------------------------
 
 
 _HELD_TOGETHER = "\ufdd0"  # between words that count as one; no text may have it

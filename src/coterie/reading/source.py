@@ -17,9 +17,9 @@ import polars as pl
 
 from coterie.core import files
 from coterie.core.files import HEAD_BYTES, STDIN, Opening, count_lines, files_in, head, open_bytes
-from coterie.core.progress import Counted, Progress
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import Shape
+from coterie.core.threads import Counted, Progress
 from coterie.errors import InputError
 from coterie.reading.reading import Reading
 

@@ -16,10 +16,9 @@ from typing import Any, Literal
 
 from coterie.core import registry
 from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, refuse_format, toml_table
-from coterie.core.nearest import did_you_mean
 from coterie.core.params import params_of
 from coterie.core.plan import Method
-from coterie.errors import UnknownNameError
+from coterie.errors import UnknownNameError, did_you_mean
 
 FORMAT = 1
 PREFIX = "regime:"

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from coterie import jobs, verbs
 from coterie.core.files import home_of
 from coterie.core.log import Log, Release
-from coterie.core.progress import Counted, share_of, stage_of
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.scratch import Scratch
+from coterie.core.threads import Counted, share_of, stage_of
 from coterie.errors import BrokenPromiseError, InputError, MissingError
 from coterie.measuring import report_files
 from coterie.reading.places import is_elsewhere

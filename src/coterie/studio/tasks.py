@@ -20,7 +20,7 @@ from coterie.core.files import expand
 from coterie.core.log import Log, Release
 from coterie.core.params import early_params
 from coterie.core.plan import Method, baseline_of, spends
-from coterie.core.progress import Counted, share_of, stage_of
+from coterie.core.threads import Counted, share_of, stage_of
 from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures import as_it_is
 from coterie.measures.comparison import Comparison, scores_of

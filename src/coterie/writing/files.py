@@ -23,12 +23,12 @@ from coterie.core.files import compressed
 from coterie.core.log import Log, Record, Release
 from coterie.core.parts import Part, list_digest
 from coterie.core.plan import Draft
-from coterie.core.progress import Progress, Told
 from coterie.core.promise import promise_nothing
 from coterie.core.row_digest import RowDigest, digest_of_rows
 from coterie.core.run import Run
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import VISITS, Shape
+from coterie.core.threads import Progress, Told
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.reading.logs import read_release
 from coterie.reading.values import with_apostrophe

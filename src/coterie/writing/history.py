@@ -18,7 +18,7 @@ from coterie.core.declared import Declared, DeclaredFile, Scalar, json_bytes, js
 from coterie.core.files import HISTORY_ENDING
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF
 from coterie.core.log import Listing, Log, Release
-from coterie.core.nouns import in_words_of
+from coterie.core.wording import in_words_of
 from coterie.errors import InputError, InternalError, MissingError, ParameterError
 from coterie.writing.ledger import Allowance, Spent, cost_of_all, one_at_a_time, onto_the_disk
 from coterie.writing.targets import is_same_file, refuse_existing, temporary

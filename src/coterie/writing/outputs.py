@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coterie.core.log import Listing, Release
-from coterie.core.progress import Progress, Told
+from coterie.core.threads import Progress, Told
 from coterie.errors import CoterieError, InputError
 from coterie.writing.elsewhere import write_elsewhere
 from coterie.writing.files import write_release

@@ -1,6 +1,6 @@
 """Trees from tables and dumps, and what is wrong with a file.
 
-Covers: taxonomies/lines.py, taxonomies/odp.py, taxonomies/packed.py, taxonomies/table.py
+Covers: taxonomies/table.py, taxonomies/odp.py, taxonomies/packed.py, taxonomies/table.py
 """
 
 import gzip
