@@ -107,6 +107,21 @@ def test_a_full_disk_for_scratch_files(small_disk, tmp_path):
     assert not (tmp_path / "safe.tsv").exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no ulimit")
+@pytest.mark.parametrize("words", ["synth -o big.tsv --users 2000", "demo -o made", "anonymize unprotected log.tsv "
+                                   "--promise none -o safe.tsv --history none"])  # fmt: skip
+def test_a_limit_on_files_is_named_and_leaves_nothing(tmp_path, words):
+    write_aol(tmp_path / "log.tsv", 300, 7)
+    env, _ = _environment(tmp_path)
+    before = {path.name for path in tmp_path.iterdir()} | {"made"}
+    limited = f"ulimit -f 20; exec {sys.executable} -m coterie {words}"
+    done = subprocess.run(["bash", "-c", limited], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    assert "takes no file of that size" in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} <= before
+    assert not (tmp_path / "made" / "log.tsv").exists()
+
+
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
     folder = tmp_path_factory.mktemp("released")
