@@ -58,9 +58,9 @@ def report(
 ) -> Path:
     """A page about one or several releases of a log: .html, .md or .json by the end of its name.
 
-    Releases are verified again, whatever their sidecars say. `about` is what only people can say (name, purpose, recipient
-    ...): a TOML file as `coterie report --about` takes it, or a dictionary with the same keys. `given` is what some measures need, as in `measure`; `names` are measures to
-    take in place of all.
+    Releases are verified again, whatever their sidecars say. `about` is what only people can say (name,
+    purpose, recipient ...): a TOML file as `coterie report --about` takes it, or a dictionary with the same keys.
+    `given` is what some measures need, as in `measure`; `names` are measures to take in place of all.
     """
     report_kind(Path(to))
     about = as_about(about)

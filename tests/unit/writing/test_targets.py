@@ -89,7 +89,7 @@ def test_a_folder_that_is_closed_is_said_before_any_work(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("number", "says"), [
-    (errno.ENOSPC, "is full. Make room"), (errno.EDQUOT, "is full: the quota"), (errno.EFBIG, "takes no file of that size"),
+    (errno.ENOSPC, "is full. Make room"), (errno.EDQUOT, "is full: the quota"), (errno.EFBIG, "takes no file of that"),
 ])  # fmt: skip
 def test_a_full_disk_is_said(tmp_path, number, says):
     for error in (OSError(number, os.strerror(number)), pl.exceptions.ComputeError(f"parquet: x (os error {number})")):
