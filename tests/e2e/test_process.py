@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from functools import partial
 from pathlib import Path
 
@@ -54,6 +55,25 @@ def test_a_signal_leaves_nothing(long_log, tmp_path, number):
     assert "Nothing was written." in err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["log.tsv.gz", "scratch"]
     assert not list(scratch.iterdir())
+
+
+@pytest.mark.parametrize("start", ["import runpy; runpy.run_module('coterie.__main__', run_name='__main__')",
+                                   "from coterie.__main__ import main; main()"])  # fmt: skip
+def test_ctrl_c_while_the_program_is_loaded(start):
+    """The console script calls the same function as `python -m coterie`."""
+    code = (
+        "import builtins, os, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "load = builtins.__import__\n"
+        "def pressed(name, *more):\n"
+        "    if name == 'click': os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return load(name, *more)\n"
+        f"builtins.__import__ = pressed\n{start}"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted. Nothing was written.\n")
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert declared == {"coterie": "coterie.__main__:main"}
 
 
 def test_a_signal_that_is_ignored_stays_so():
