@@ -65,9 +65,9 @@ def test_ctrl_c_while_the_program_is_loaded(start):
         "import builtins, os, signal\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "load = builtins.__import__\n"
-        "def pressed(name, *more):\n"
+        "def pressed(name, *more, **named):\n"
         "    if name == 'click': os.kill(os.getpid(), signal.SIGINT)\n"
-        "    return load(name, *more)\n"
+        "    return load(name, *more, **named)\n"
         f"builtins.__import__ = pressed\n{start}"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
