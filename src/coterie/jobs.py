@@ -5,8 +5,9 @@ summaries in numbers. A job takes paths and options, and hands back values; it p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -26,7 +27,7 @@ from coterie.core.promise import Verdict
 from coterie.core.threads import Progress, Told
 from coterie.core.wording import scores_in_words_of
 from coterie.engines.clusters import session_for
-from coterie.errors import ParameterError
+from coterie.errors import InputError, ParameterError
 from coterie.measures import as_it_is
 from coterie.reading.places import is_elsewhere
 from coterie.reading.reading import Reading, takes_of
@@ -71,6 +72,26 @@ def read_logs(
     for text in log.notes:
         note(text)
     return log
+
+
+def read_original(
+    paths: Sequence[str], out: str | Path, given: Reading, *, own: bool = False, progress: Progress, note: Note
+) -> Log:
+    """The original of a released file, read as its sidecar says but for what is given; where it fails, this is said.
+
+    `own`: the original has options of its own, `--original-columns` and `--original-format`.
+    """
+    reading = reading_like(out, given)
+    try:
+        return read_logs(paths, reading, progress=progress, note=note)
+    except InputError as error:
+        text = re.sub(r"--(columns|format)\b", r"--original-\1", str(error)) if own else str(error)
+        side = sidecar_path(Path(out))
+        if "--" in text and reading.words_said and side.exists():
+            said = " ".join(reading.words_said)
+            text += f" The original is read with {said}: as {side.name} says, where the command does not."
+        error.args = (text,)
+        raise
 
 
 def _is_made_up(paths: Sequence[str]) -> bool:
@@ -165,10 +186,8 @@ def anonymize_files(
     book = None if _is_made_up(paths) else History.of(home_of(files), history, log_name, needed=needed)
     if book is not None:
         book.refuse(files)
-        if book.notice:
-            note(book.notice)
     progress("read")
-    with session_for(engine) as session:
+    with nullcontext() if book is None else book.told(note), session_for(engine) as session:
         there = replace(reading or Reading(), session=session, parts=parts)
         log = read_logs(paths, there, steps=steps, progress=progress, note=note)
         return write_each(
@@ -373,7 +392,7 @@ def verify_file(
         shared = replace(shared, format=None, columns={})
     with session_for(engine) as session:
         own = replace((original_reading or Reading()).over(shared), session=session)
-        log = read_logs(original, reading_like(out, own), progress=progress, note=note) if original else None
+        log = read_original(original, out, own, own=True, progress=progress, note=note) if original else None
         alone = replace(reading, query_param=None, sql=None)
         if foreign and log is not None:  # what the format of the file makes no use of was said of the original
             format = alone.format or format_of(Path(out), Reading(columns=alone.columns))

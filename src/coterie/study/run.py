@@ -23,7 +23,7 @@ from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, is_seeded
 from coterie.core.promise import Check, from_dict, to_dict
 from coterie.core.scores import score_table
-from coterie.errors import InputError, MissingError
+from coterie.errors import InputError
 from coterie.reports import render, report_kind
 from coterie.reports.drawing import draw
 from coterie.reports.views import ReleaseView, log_view, mean_of, refuse_idle, release_view, with_baseline
@@ -32,7 +32,7 @@ from coterie.study.inputs import cells_in, digested, files_read, put, read_log, 
 from coterie.study.series import with_series
 from coterie.study.simulations import run_simulations
 from coterie.writing.files import sha256
-from coterie.writing.targets import placed, refuse_output
+from coterie.writing.targets import placed, refuse_closed, refuse_output
 
 FORMAT = 1
 
@@ -79,11 +79,10 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
 
     `progress` is told of each cell, and whether its result was there already.
     """
+    refuse_closed(study.folder, new=True)
     cells_in(study.folder).mkdir(exist_ok=True, parents=True)
     if study.kind == "simulate":
         return run_simulations(study, progress or (lambda _label, _there: None))
-    if study.report is not None and not study.report.parent.is_dir():
-        raise MissingError(f"The folder {study.report.parent} of the report does not exist. Make it first.")
     inputs = files_read(study)
     drawings = [study.folder / drawing.file for drawing in study.figures]
     for path in (study.folder / "scores.csv", *drawings, *filter(None, [study.report])):

@@ -7,7 +7,8 @@ what was written. It holds no value of the log. Releasing the same rows again is
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -161,13 +162,18 @@ class History:
             f"and a second one brings no warning. Give another file with --history FILE (in Python: history=PATH)."
         )
 
-    @property
-    def notice(self) -> str:
-        """What its owner is told once, where nobody said where it is: that it comes to be, or cannot; else nothing."""
-        if self.unlisted or not self.beside or self.path.exists():
-            return self.unlisted
-        said = f"{self.path.name}, beside the log, is the list of its releases."
-        return f"{said} Keep it private, or say --history none."
+    @contextmanager
+    def told(self, note: Callable[[str], object]) -> Iterator[None]:
+        """Tell its owner once, where nobody said where it is: that it came to be meanwhile, or that it could not."""
+        is_new = self.beside and not self.path.exists()
+        try:
+            yield
+            if self.unlisted:
+                note(self.unlisted)
+        finally:
+            if is_new and self.path.exists():
+                said = f"{self.path.name}, beside the log, is the list of its releases."
+                note(f"{said} Keep it private, or say --history none.")
 
     @property
     def _elsewhere(self) -> str:

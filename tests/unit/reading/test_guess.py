@@ -81,6 +81,28 @@ def test_what_is_said_is_not_guessed_and_the_rest_is(write):
     assert only.to_polars()["time"].null_count() == PEOPLE, "once the query is named, nothing is guessed"
 
 
+OWN = (["Zeitpunkt", "Kunde", "Suchwort", "Treffer_Nr", "Ziel"], ["2026-01-1{n}", "{who}", "tee", "{n}", "a.example"])
+
+
+def test_columns_that_are_not_guessed_because_the_query_is_named_are_told(write, tmp_path):
+    path = write("own.csv", table(*OWN, people=9))
+    log = coterie.read(path, columns={"user": "Kunde", "query": "Suchwort"})
+    assert log.notes == ("Not read: Zeitpunkt, Treffer_Nr, Ziel. Once --columns names the query, nothing else is "
+                         "guessed: name there what you need.",)  # fmt: skip
+    rest = {"time": "Zeitpunkt", "rank": "Treffer_Nr"}
+    rest |= {"user": "Kunde", "query": "Suchwort"}
+    assert coterie.read(path, columns=rest, details={"at": "Ziel"}).notes == ()
+    frame = pl.read_csv(path)
+    assert coterie.log(frame, columns={"query": "Suchwort"}).notes[0].startswith("Not read: Zeitpunkt, Kunde, ")
+    frame.rename({"Ziel": "url"}).write_ndjson(tmp_path / "own.jsonl")
+    assert "Ziel" not in coterie.read(tmp_path / "own.jsonl", columns={"query": "Suchwort"}).notes[0]
+
+
+def test_a_first_line_of_values_is_counted_and_not_shown(write):
+    log = coterie.read(write("own.csv", "kim,tea,home\nlee,tea,work\nkim,pot,home\n"), columns={"query": "tea"})
+    assert log.notes[0].startswith("Not read: 2 columns. ")
+
+
 def test_values_speak_against_a_name(write):
     """A number of searches is no search, a word is no time, and numbers of rows are no people."""
     log = coterie.read(

@@ -2,7 +2,8 @@
 
 `--columns user=cookie,query=q` says which column of the file holds what. Columns that are not named
 are guessed by their names (`cookie`, `client_id`, `search_term`, `created_at` ...) and their first
-values, unless the query is named; what was guessed is told, and stands in the sidecar of a release. `verify`,
+values, unless the query is named: then a note names those that are not read. What was guessed is told, and
+stands in the sidecar of a release. `verify`,
 `measure` and `report` read the log by that sidecar: a column that is named there again replaces that one only.
 k has to count people: columns that name them (`user_id`, `login`, `email` ...) come before those of browsers (`cookie`,
 `client_id` ...), these before sessions, and these before addresses. Numbers of rows, requests and events (`id`, `uuid`
@@ -62,6 +63,7 @@ from coterie.reading.guess import (
     is_known,
     listed,
     may_be_log,
+    not_read,
     refuse_absent,
 )
 from coterie.reading.reading import Reading
@@ -155,10 +157,16 @@ def _guessed(
 ) -> tuple[Reading, Guess]:
     """The options with the columns that nobody named, where these can be told."""
     given = options.columns
-    said = not options.guess or options.shape is not None or _shape_of(given) is not None
-    if said or (_shape_of({name: name for name in names} | dict(given)) is TERMS):
+    said = _shape_of(given)
+    if not options.guess or options.shape is not None:
         return options, Guess({})
     check_columns(names, given)
+    if said is not None:
+        named = {**given, **options.details}
+        read = {named.get(name, name) for name in (*said.readable, *options.details)}
+        return options, Guess({}, tuple(filter(None, [not_read(*sample(), said.item, read)])))
+    if _shape_of({name: name for name in names} | dict(given)) is TERMS:
+        return options, Guess({})
     found = guess(*sample(), given, label)
     return replace(options, columns={**given, **found.columns}), found
 
