@@ -95,9 +95,10 @@ def anonymize(given: argparse.Namespace) -> dict:
     import numpy as np
 
     import coterie
-    from coterie import kernels, models
     from coterie.core import registry
+    from coterie.kernels import grouping
     from coterie.kernels.diversity import mean_similarity
+    from coterie.models import interests
 
     ours = given.job == "interest_microaggregate"
     settings = {"embedding": given.embedding, "publish": given.publish} if ours else {}
@@ -113,8 +114,8 @@ def anonymize(given: argparse.Namespace) -> dict:
         if step != marks[-1][0]:
             marks.append((step, time.perf_counter(), time.process_time()))
 
-    keep(models.interests, "interests")
-    keep(kernels.grouping, "similar_groups")
+    keep(interests, "interests")
+    keep(grouping, "similar_groups")
     log = coterie.prepare(coterie.read(given.log))
     release = coterie.anonymize(log, method, seed=SEED, progress=mark)
     mark("write")

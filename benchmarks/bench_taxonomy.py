@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--categories", type=int, default=800_000)
     given = parser.parse_args()
     from coterie.taxonomies import packed, wordnet
-    from coterie.taxonomies.build import from_paths
+    from tests.helpers.small_trees import from_paths
     from tests.helpers.taxonomy_reference import Reference, forms_of
 
     print("| what | seconds | processor seconds | queries a second |\n|---|---|---|---|")

@@ -286,7 +286,7 @@ def plain_records(given: argparse.Namespace) -> dict:
     from tests.helpers.visit_records_reference import FIELDS, WEIGHTS, mdav
 
     log = in_memory(given, PLAIN_RECORDS)
-    encoded = encode(log, by_session=False, sessionid=False)
+    encoded = encode(log, sessionid=False)
     weights = [WEIGHTS[name] for name in FIELDS]
     found = clusters(encoded, 3, weights, a_run(SEED), block=0, visitors=True, join=True)
     group_of = dict(found.table.collect().iter_rows())

@@ -95,7 +95,7 @@ def test_interest_microaggregate_with_queries() -> None:
 
 def test_generalize_in_other_modes() -> None:
     cls = registry.method("generalize")
-    check_method(cls, {"size": "queries", "left_over": "stay", "users": "session", "attrs": "keep"}, vary=False)
+    check_method(cls, {"size": "queries", "users": "session", "attrs": "keep"}, vary=False)
     check_method(cls, {"paper_compat": True, "users": "pseudonym", "attrs": "drop"}, vary=False)
     check_method(cls, {"users": "mini", "times": "month", "k_details": 2}, vary=False)
     check_method(registry.method("generalize_users"), {"k": 2, "paper_compat": True}, vary=False)

@@ -6,10 +6,9 @@ the like, or by one whose docstring has the line "Covers: core/plan.py, core/run
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-
-import pytest
 
 TESTS = Path(__file__).parent
 SRC = TESTS.parent / "src" / "coterie"
@@ -53,17 +52,24 @@ def _covers() -> dict[Path, tuple[str, ...]]:
     return lists
 
 
-@pytest.mark.parametrize("module", _public_modules())
-def test_a_module_is_tested(module):
-    named = [path for path, modules in _covers().items() if module in modules]
-    assert _of_that_name(module) or named, f"write tests/unit/.../test_{_subject(module)}.py"
+def test_a_module_is_tested():
+    named = {module for modules in _covers().values() for module in modules}
+    untested = [module for module in _public_modules() if module not in named and not _of_that_name(module)]
+    assert not untested, "\n".join(f"{module}: write tests/unit/.../test_{_subject(module)}.py" for module in untested)
 
 
-@pytest.mark.parametrize("path", _covers(), ids=lambda path: str(path.relative_to(TESTS)))
-def test_covers_is_true(path):
+def test_covers_is_true():
     """What is named is there, has no test module of its own name, and is spoken of in the tests."""
+    wrong = [f"{path.relative_to(TESTS)}: {what}" for path in _covers() for what in _wrong_in(path)]
+    assert not wrong, "\n".join(wrong)
+
+
+def _wrong_in(path: Path) -> Iterator[str]:
     code = path.read_text().partition('"""')[2].partition('"""')[2]
     for module in _covers()[path]:
-        assert (SRC / module).is_file(), module
-        assert not _of_that_name(module), f"{module} has a test module of its name already"
-        assert re.search(rf"\b{_subject(module).lstrip('_')}\b", code), f"no test here speaks of {module}"
+        if not (SRC / module).is_file():
+            yield f"{module} is not there"
+        if _of_that_name(module):
+            yield f"{module} has a test module of its name already"
+        if not re.search(rf"\b{_subject(module).lstrip('_')}\b", code):
+            yield f"no test here speaks of {module}"

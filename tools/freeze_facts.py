@@ -32,7 +32,7 @@ from coterie import errors, formats, measures
 from coterie import steps as coterie_steps
 from coterie.core import plan, registry
 from coterie.core.params import params_of
-from coterie.core.promise import refuse_judging_elsewhere
+from coterie.core.promise import refuse_judging_on
 from coterie.core.shapes import QUERIES, SHAPES, TERMS, VISITS
 from coterie.errors import CoterieError
 from coterie.testing._larger import larger_log
@@ -40,6 +40,7 @@ from coterie.testing._logs import queries_log, terms_log, visits_log
 from coterie.testing._variations import variations
 from coterie.testing.check_measure import _another, _of_strangers, _of_the_next, _topics
 from coterie.testing.check_promise import _smallest
+from coterie.testing.scattered import Scattered
 
 Fact = tuple[str, Any]
 GIVEN: dict[str, dict[str, Any]] = {"private_counts": {"epsilon": 20.0, "delta": 0.01}}
@@ -102,7 +103,7 @@ MADE: dict[str, Callable[[Any], Any]] = {  # of a method with parameters
 PROMISE: dict[str, Callable[[Any], Any]] = {  # of a promise with numbers
     "about": lambda promise: promise.about,
     "covers": lambda promise: getattr(type(promise), "covers", ()),
-    "judged where rows are": lambda promise: _tried(refuse_judging_elsewhere, [promise]) or "yes",
+    "judged where rows are": lambda promise: _tried(refuse_judging_on, Scattered(), [promise]) or "yes",
     "releases": lambda promise: promise.releases,
     "linkage bound": lambda promise: promise.linkage_bound,
     "evidence": lambda promise: promise.evidence,
@@ -113,7 +114,6 @@ PROMISE: dict[str, Callable[[Any], Any]] = {  # of a promise with numbers
 }
 MEASURE: dict[str, Callable[[str], Any]] = {
     "needs": lambda name: sorted(measures.load(name).needs),
-    "distributed": measures.runs_anywhere,
     "by name only": lambda name: name not in measures.names_of_all(),
     "effort": measures.effort,
     "series": lambda name: list(getattr(measures.load(name), "series", ())),

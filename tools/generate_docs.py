@@ -25,8 +25,8 @@ from coterie.core import registry
 from coterie.core.params import params_of, with_values
 from coterie.core.promise import Promise, promise_class
 from coterie.core.shapes import LEVEL, SHAPES, VISITS
-from coterie.formats import _searches
 from coterie.measures.inputs import INPUTS
+from coterie.reading import searches as _searches
 from coterie.steps.scrub import RECOGNIZERS
 
 ROOT = Path(__file__).parents[1]
@@ -113,7 +113,7 @@ def formats_page() -> str:
         "# Formats\n\nThe format is sniffed from the first lines, or named with `--format`. Each format says how sure "
         "it is, from 0 to 1, and the surest one reads the file; where two are equally sure, `--format` must say which. "
         "A package of yours can add a format by an entry point of the group `coterie.formats`: see "
-        "`src/coterie/formats/__init__.py`, and examine it with `coterie.testing.check_format`.\n"
+        "`src/coterie/reading/formats/__init__.py`, and examine it with `coterie.testing.check_format`.\n"
     ]
     for name in registry.names("formats"):
         parts.append(f"## {name}\n\n{cleandoc(registry.module('formats', name).__doc__)}\n")

@@ -7,12 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from coterie import formats
+import polars as pl
+
 from coterie.core import registry
 from coterie.core.log import Log, Release, Step
 from coterie.core.plan import Facts, Method
 from coterie.core.shapes import QUERIES
+from coterie.engines.clusters import cluster_of
 from coterie.errors import CoterieError, InputError, ParameterError
+from coterie.reading.logs import table_log
+from coterie.reading.reading import Reading
 from coterie.steps import DEFAULT, PrepareStep, StepLike, prepare, steps_of
 from coterie.writing.history import USUAL
 
@@ -35,7 +39,14 @@ def as_log(given: LogLike) -> Log:
         raise InputError("This is a release, and a log is expected. Its rows are a log as release.log.")
     if isinstance(given, (str, Path)):
         raise InputError("A log is expected, not the name of a file. Read it first: coterie.read(...).")
-    return formats.table_log(given)
+    return log_of_table(given, Reading())
+
+
+def log_of_table(table: Any, options: Reading) -> Log:
+    """A log from a table of this machine, or of a cluster, where its rows then stay."""
+    cluster = None if isinstance(table, (pl.DataFrame, pl.LazyFrame)) else cluster_of(table)
+    log: Log = table_log(table, options) if cluster is None else cluster.log(table, options)
+    return log
 
 
 def as_method(method: Method | str, params: Mapping[str, Any]) -> Method:
@@ -100,10 +111,10 @@ def prepared_for(log: Log, method: Method, steps: str | Iterable[StepLike]) -> L
     return log if log.steps else prepare(log, default_steps([method], steps_of(DEFAULT)))
 
 
-def synthetic(text: str, options: formats.Options) -> Log:
+def synthetic(text: str, options: Reading) -> Log:
     """A log from `synth:users=1000,seed=7` or `synth:users=1000,seed=7,kind=people`."""
     from coterie import synth
 
     frame = synth.from_text(text)
-    made = formats.table_log(frame, options)
+    made = table_log(frame, options)
     return replace(made, history=(Step(name="synth", counts={"lines": frame.height}),))

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from coterie import formats, measures, verbs
+from coterie import measures, verbs
 from coterie.core import registry
-from coterie.core.files import files_in, home_of
+from coterie.core.files import expand, files_in, home_of
 from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import scores_in_words_of
@@ -25,24 +25,23 @@ from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.progress import Progress, Told
 from coterie.core.promise import Verdict
-from coterie.engines.spark import session_for
+from coterie.engines.clusters import session_for
 from coterie.errors import ParameterError
 from coterie.measures import as_it_is
-from coterie.places import is_elsewhere
+from coterie.reading.places import is_elsewhere
+from coterie.reading.reading import Reading, takes_of
+from coterie.reading.sniff import format_of
 from coterie.steps import StepLike
 from coterie.writing.elsewhere import bring_release
-from coterie.writing.files import STDOUT
 from coterie.writing.groups import refuse_groups
 from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
-from coterie.writing.outputs import Target as Target
-from coterie.writing.outputs import targets as targets
-from coterie.writing.outputs import write_and_list
+from coterie.writing.outputs import Summary as Summary
+from coterie.writing.outputs import summary, write_and_list
 from coterie.writing.record import record_files
 from coterie.writing.sidecar import reading_like, sidecar_path
 from coterie.writing.spending import for_the_operator, spend
-from coterie.writing.summary import Summary as Summary
-from coterie.writing.summary import summary
+from coterie.writing.target import Target as Target
 from coterie.writing.targets import placed, refuse_output
 
 if TYPE_CHECKING:
@@ -50,8 +49,6 @@ if TYPE_CHECKING:
 
 Note = Callable[[str], None]
 """Hears what people should know about the input or the result; never a value of the log."""
-Reading = Mapping[str, Any]
-"""How to read logs: the named arguments of `verbs.read`."""
 
 
 def _silent(_stage: str, _told: Told | None = None) -> None: ...
@@ -69,7 +66,7 @@ def read_logs(
     note: Note = _silent,
 ) -> Log:
     """One log from files, globs or standard input, prepared by `steps`; `note` hears what was left out."""
-    as_read = verbs.read(list(paths), **(reading or {}), progress=progress)
+    as_read = verbs.read(list(paths), reading, progress=progress)
     log = as_read if steps is None else verbs.prepare(as_read, steps)
     for text in log.notes:
         note(text)
@@ -82,7 +79,7 @@ def _is_made_up(paths: Sequence[str]) -> bool:
 
 def files_of_paths(paths: Sequence[str]) -> list[Path]:
     """The files that paths and globs stand for, folders and the files in them too; none of a log that is elsewhere."""
-    given = formats.expand(paths, folders=True) if paths and not (_is_made_up(paths) or is_elsewhere(paths)) else []
+    given = expand(paths, folders=True) if paths and not (_is_made_up(paths) or is_elsewhere(paths)) else []
     return [*given, *(file for path in given if path.is_dir() for file in files_in(path))]
 
 
@@ -100,7 +97,7 @@ def inspect_logs(
     The rates of attacks that are quick are those that a report on the same log has under Before.
     """
     progress("read")
-    as_read = verbs.read(list(paths), **(reading or {}), progress=progress)
+    as_read = verbs.read(list(paths), reading, progress=progress)
     log = as_read if steps is None else verbs.prepare(as_read, steps)
     for text in (*log.notes, *log.warnings):
         note(text)
@@ -112,7 +109,7 @@ def inspect_logs(
             f"the log is safe, and nothing that has a k can be released. Say which column names them."
         )
     scores = verbs.inspect(log, as_read)
-    if log.named and (log.engine is None or log.engine.here):
+    if log.named:
         progress("attack")
         seed = measures.seed_for(as_read)
         some, people = as_it_is.some_people(log, seed)
@@ -142,7 +139,6 @@ def anonymize_files(
     steps: Sequence[StepLike] = (),
     seed: int | None = None,
     blocks: int | None = None,
-    force: bool = False,
     history: str | None = None,
     log_name: str | None = None,
     groups_of: Path | None = None,
@@ -162,7 +158,7 @@ def anonymize_files(
     for method in methods if engine is not None else ():
         refuse_engine(method)
     files = files_of_paths(paths) if engine is None else [path for path in map(Path, paths) if path.is_file()]
-    _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
+    _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)])
     _refuse_groups(methods, groups_of, independent)
     needed = any(spends(method) is not None for method in methods)
     # Nobody is in a log that is made up.
@@ -173,15 +169,14 @@ def anonymize_files(
             note(book.notice)
     progress("read")
     with session_for(engine) as session:
-        reading = reading if session is None else {**(reading or {}), "session": session, "parts": parts}
-        log = read_logs(paths, reading, steps=steps, progress=progress, note=note)
+        there = replace(reading or Reading(), session=session, parts=parts)
+        log = read_logs(paths, there, steps=steps, progress=progress, note=note)
         return write_each(
             log,
             methods,
             to,
             seed=seed,
             blocks=blocks,
-            force=force,
             history=book,
             groups_of=groups_of,
             independent=independent,
@@ -198,7 +193,6 @@ def write_each(
     *,
     seed: int | None = None,
     blocks: int | None = None,
-    force: bool = False,
     history: History | None = None,
     groups_of: Path | None = None,
     independent: bool = False,
@@ -212,7 +206,7 @@ def write_each(
     says which ones are there. `groups_of` and `independent`: see `anonymize_each`.
     """
     inputs = [*log.sources, *_files_of(methods), *_files_of_record(groups_of)]
-    _refuse(to, inputs, force)
+    _refuse(to, inputs)
     for method, target in zip(methods, to, strict=False):
         target.refuse_shape(shape_given(method, log))
     if history is not None:
@@ -233,13 +227,8 @@ def write_each(
         for release, target in zip(releases, to, strict=True):
             progress("write")
             release = target.named(release, note)
-            _, warning = write_and_list(
-                release,
-                target,
-                None if history is None else history.listing(log),
-                force=force,
-                progress=progress,
-            )
+            listing = None if history is None else history.listing(log)
+            _, warning = write_and_list(release, target, listing, progress)
             written.append(target.label)
             done = summary(release, target.label)
             warnings = (*done.warnings, *filter(None, [warning]), *for_the_operator(release))
@@ -257,13 +246,13 @@ def saying_what_is_there(written: Sequence[str | Path]) -> Iterator[None]:
         raise
 
 
-def _refuse(to: Sequence[Target], inputs: Sequence[Path], force: bool) -> None:
-    if len(to) > 1 and any(target.path == STDOUT for target in to):
+def _refuse(to: Sequence[Target], inputs: Sequence[Path]) -> None:
+    if len(to) > 1 and any(target.is_stdout for target in to):
         raise ParameterError("Standard output takes one release only. Give a file for each, for example out.{k}.tsv")
     if len({target.path for target in to}) < len(to):
         raise ParameterError("Two releases cannot go to one file. Give each its own.")
     for target in to:
-        target.refuse(inputs, force)
+        target.refuse(inputs)
 
 
 def _files_of(methods: Sequence[Method]) -> list[Path]:
@@ -379,23 +368,17 @@ def verify_file(
     foreign = not sidecar_path(near.path).exists()
     if engine is not None and foreign:
         raise ParameterError("A file without a sidecar is verified on one machine; leave out --engine.")
-    own = {name: value for name, value in (original_reading or {}).items() if value}
-    shared = dict(reading or {})
+    reading = shared = reading or Reading()
     if foreign:  # its format and columns say nothing about the original, and searches are read from that alone
-        shared = {name: value for name, value in shared.items() if name not in ("format", "columns")}
+        shared = replace(shared, format=None, columns={})
     with session_for(engine) as session:
-        there = {} if session is None else {"session": session}
-        log = (
-            read_logs(original, reading_like(out, {**shared, **own, **there}), progress=progress, note=note)
-            if original
-            else None
-        )
-        alone = {**(reading or {}), "query_param": None, "sql": None}
+        own = replace((original_reading or Reading()).over(shared), session=session)
+        log = read_logs(original, reading_like(out, own), progress=progress, note=note) if original else None
+        alone = replace(reading, query_param=None, sql=None)
         if foreign and log is not None:  # what the format of the file makes no use of was said of the original
-            format = alone.get("format") or formats.format_of(
-                Path(out), formats.Options(columns=alone.get("columns", {}))
-            )
-            alone = {name: alone[name] for name in ("format", "allow_bad", *formats.takes_of(format)) if name in alone}
+            format = alone.format or format_of(Path(out), Reading(columns=alone.columns))
+            takes = ("format", "allow_bad", *takes_of(format))
+            alone = Reading(**{name: value for name, value in alone.said.items() if name in takes})
         rows = read_logs([out], alone, progress=progress, note=note) if foreign else out
         progress("verify")
         return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record, progress=progress)

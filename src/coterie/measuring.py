@@ -20,13 +20,14 @@ from coterie.core.nouns import scores_in_words_of
 from coterie.core.place import label_of, place_of
 from coterie.core.plan import Method, baseline_of
 from coterie.core.progress import Counted, Progress, Told
-from coterie.engines.spark import session_for
 from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.given import LogLike, as_log, as_release, original_first
-from coterie.jobs import Note, Reading, files_of_paths, read_logs
-from coterie.measures import names_of_all, needing, on_sheet, runs_anywhere, seed_for
+from coterie.jobs import Note, files_of_paths, read_logs
+from coterie.measures import names_of_all, needing, on_sheet, seed_for
+from coterie.measures.comparison import ONE_MACHINE
 from coterie.measures.inputs import INPUTS
 from coterie.measures.store import Store
+from coterie.reading.reading import Reading
 from coterie.reports import RANDOM, render, report_kind
 from coterie.reports.about import About, read_about, today
 from coterie.reports.decision import Sheet, decide
@@ -69,8 +70,12 @@ def report(
     refuse_output(Path(to), force, _files_read(original, releases))
     _refuse_read_differently(
         [release.method if release.path is None else release.path.name for release in releases],
-        [release.log.settings if release.path is None else reading_like(release.path, None) for release in releases],
+        [
+            Reading.again(release.log.settings) if release.path is None else reading_like(release.path)
+            for release in releases
+        ],
     )
+    original.engine.require_local(ONE_MACHINE)
     again = [verified_again(release, original) for release in releases]
     return report_verified(
         original, again, to, about=about, edition=edition, show_values=show_values, seed=seed, force=force, **given
@@ -111,11 +116,12 @@ def _prepared_like(original: Log, release: Release) -> Log:
     return verbs.prepare(original, steps[len(done) :]) if len(steps) > len(done) else original
 
 
-def _refuse_read_differently(names: Sequence[str], readings: Sequence[Mapping[str, Any]]) -> None:
+def _refuse_read_differently(names: Sequence[str], readings: Sequence[Reading]) -> None:
     """Who is counted, and of what, must be the same for all that stands on a page with one log."""
     for name, reading in zip(names, readings, strict=True):
         if reading != readings[0]:
-            what = [key for key in sorted({*reading, *readings[0]}) if reading.get(key) != readings[0].get(key)]
+            pair = reading.said, readings[0].said
+            what = [key for key in sorted({*pair[0], *pair[1]}) if pair[0].get(key) != pair[1].get(key)]
             raise InputError(
                 f"{names[0]} and {name} were made from a log that was read in different ways ({', '.join(what)}), so "
                 f"they cannot stand on one page. Make a report about each, or say how to read it for both: --columns."
@@ -212,56 +218,45 @@ def measure_file(
     sidecar: str | None = None,
     for_people: bool = False,
     store: Store | None = None,
-    engine: str | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> pl.DataFrame:
     """Scores of a released file; `note` hears which measures were left out, and why.
 
-    `engine` is the address of a Spark cluster, which reads the original and counts there.
-
     `given` is what some measures need besides: see `verbs.measure`. Logs in it (`later`) are paths here. Keys are
     in the words of the log where they are `for_people`.
     """
-    _refuse_measures(names, engine)
+    _refuse_unknown(names)
     progress("read")
     near = bring_release(out, sidecar)
     release = verbs.load_release(near.path, record)
     no_meaning: list[str] = []
-    with session_for(engine) as session:
-        reading_there = reading if session is None else {**(reading or {}), "session": session}
-        log = read_logs(original, reading_like(near.path, reading_there), progress=progress, note=note)
-        loaded = _loaded(given or {}, reading, note)
-        progress("measure")
-        scores = verbs.measure(
-            log,
-            release,
-            list(names) or None,
-            seed=seed_for(log) if seed is None else seed,
-            show_values=show_values,
-            left_out=no_meaning.append,
-            store=store if session is None else None,  # what a cluster leaves out must not be missing elsewhere
-            progress=progress,
-            **loaded,
-        )
-    taken = [name for name in names_of_all() if engine is None or runs_anywhere(name)]
+    log = read_logs(original, reading_like(near.path, reading), progress=progress, note=note)
+    loaded = _loaded(given or {}, reading, note)
+    progress("measure")
+    scores = verbs.measure(
+        log,
+        release,
+        list(names) or None,
+        seed=seed_for(log) if seed is None else seed,
+        show_values=show_values,
+        left_out=no_meaning.append,
+        store=store,
+        progress=progress,
+        **loaded,
+    )
     if not names and record is None:
-        left_out = [name for name in taken if name in needing("record")]
+        left_out = [name for name in names_of_all() if name in needing("record")]
         note(f"Left out, because they need --record DIR: {', '.join(left_out)}.")
-    if not names and len(taken) < len(names_of_all()):
-        others = [name for name in names_of_all() if name not in taken]
-        note(f"Left out, because they run on one machine, without --engine: {', '.join(others)}.")
     for text in (*(f"Left out: {reason}" for reason in no_meaning), *headlines(scores, findings_of(log.shape))):
         note(text)
     return scores_in_words_of(log.shape, scores) if for_people else scores
 
 
-def _refuse_measures(names: Sequence[str], engine: str | None) -> None:
-    """Raise an error for a measure that nobody knows, or that does not run on a cluster where one is to do the work."""
+def _refuse_unknown(names: Sequence[str]) -> None:
+    """Raise an error for a measure that nobody knows."""
     for name in names:
         registry.module("measures", name)
-        if engine is not None and not runs_anywhere(name):
-            raise ParameterError(f"The measure {name!r} runs on one machine; leave out --engine.")
 
 
 def _loaded(given: Mapping[str, Any], reading: Reading | None, note: Note) -> dict[str, Any]:
@@ -289,21 +284,17 @@ def report_files(
     sidecars: Sequence[str] = (),
     force: bool = False,
     store: Store | None = None,
-    engine: str | None = None,
     weighed: Callable[[Sheet], None] | None = None,
     progress: Progress = _silent,
     note: Note = _silent,
 ) -> list[str]:
     """Write a report about released files, each verified again; returns those whose promise is broken.
 
-    `engine` is the address of a Spark cluster, which reads the original, and verifies and counts there: the page then
-    says which measures run on one machine, and were not taken.
-
     `records` are run records of some of the files, or of all, in any order. `sidecars` are those of tables of
     databases, one for each of them. `names` are the measures to take, in place of
     all; what the first page cannot do without is always counted. `weighed`: see `report_verified`.
     """
-    _refuse_measures(names, engine)
+    _refuse_unknown(names)
     given = given or {}
     report_kind(to)
     nearby = _brought(outs, sidecars)
@@ -313,8 +304,7 @@ def report_files(
     folders = [*records, *(Path(value) for name, value in given.items() if INPUTS[name].kind == "record")]
     inside = [folder / name for folder in folders for name in record_files(folder)]
     others = [files_of_paths(value) for name, value in given.items() if INPUTS[name].kind == "log"]
-    read = files_of_paths(original) if engine is None else [path for path in map(Path, original) if path.is_file()]
-    logs = [*read, *(path for files in others for path in files)]
+    logs = [*files_of_paths(original), *(path for files in others for path in files)]
     refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
     loaded = _with_records(nearby, records)
     progress("read")
@@ -327,33 +317,29 @@ def report_files(
         )
     readings = [reading_like(near.path, reading) for near in nearby]
     _refuse_read_differently([label_of(out) for out in outs], readings)
-    with session_for(engine) as session:
-        there = readings[0] if session is None else {**readings[0], "session": session}
-        log = read_logs(original, there, progress=progress, note=note)
-        if log.engine is not None:  # every release is compared with it
-            log = replace(log, frame=log.engine.keep(log.frame))
-        also = _loaded(given, reading, note)
-        releases = []
-        for place, release in enumerate(loaded):
-            progress("verify", Counted(place, len(loaded), "releases"))
-            releases.append(verified_again(release, log))
-        if names:
-            also["names"] = list(dict.fromkeys([*names, *on_sheet()]))
-        report_verified(
-            log,
-            releases,
-            to,
-            about=about,
-            edition=edition,
-            show_values=show_values,
-            seed=seed,
-            force=force,
-            tell=note,
-            weighed=weighed,
-            store=store if session is None else None,  # what a cluster leaves out must not be missing elsewhere
-            progress=progress,
-            **also,
-        )
+    log = read_logs(original, readings[0], progress=progress, note=note)
+    also = _loaded(given, reading, note)
+    releases = []
+    for place, release in enumerate(loaded):
+        progress("verify", Counted(place, len(loaded), "releases"))
+        releases.append(verified_again(release, log))
+    if names:
+        also["names"] = list(dict.fromkeys([*names, *on_sheet()]))
+    report_verified(
+        log,
+        releases,
+        to,
+        about=about,
+        edition=edition,
+        show_values=show_values,
+        seed=seed,
+        force=force,
+        tell=note,
+        weighed=weighed,
+        store=store,
+        progress=progress,
+        **also,
+    )
     return [label_of(out) for out, release in zip(outs, releases, strict=True) if release.verdict.broken]
 
 

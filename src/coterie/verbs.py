@@ -10,25 +10,30 @@ from typing import Any
 
 import polars as pl
 
-from coterie import formats, places
 from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
-from coterie.core.params import early_params, public_params
+from coterie.core.params import early_params, public_params, showing
 from coterie.core.people import cautions
 from coterie.core.plan import Facts, Method, holds_rows, refuse_log, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
 from coterie.core.progress import Progress, Told
-from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_elsewhere, with_k
+from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_on, with_k
 from coterie.core.row_digest import digest_of_rows
-from coterie.core.run import Engine, Run
+from coterie.core.run import HERE, Engine, Run
 from coterie.core.scores import score_table
+from coterie.engines import clusters
 from coterie.engines.local import engine_for
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, warn
-from coterie.given import LogLike, as_log, as_method, as_release, original_first, prepared_for, synthetic, unscrubbed
+from coterie.given import LogLike, as_log, as_method, as_release, log_of_table, original_first, prepared_for
+from coterie.given import synthetic as synthetic
+from coterie.given import unscrubbed as unscrubbed
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.store import Store
 from coterie.promises import judge
+from coterie.reading import logs, places
+from coterie.reading.reading import Reading
+from coterie.reading.searches import search_log
 from coterie.reports.views import log_view as log_view
 from coterie.reports.views import overview, personal_data, singled_out, site_searches
 from coterie.reports.views import release_view as release_view
@@ -36,49 +41,34 @@ from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps._facts import facts_of
 from coterie.writing.elsewhere import bring_release
-from coterie.writing.files import (
-    in_order,
-    refuse_other_digest,
-    refuse_other_input,
-    refuse_other_shape,
-    sha256,
-)
+from coterie.writing.files import in_order, refuse_other_digest, refuse_other_input, refuse_other_shape, sha256
 from coterie.writing.foreign import verify_foreign
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.history import USUAL
-from coterie.writing.outputs import Target, write_and_list
+from coterie.writing.outputs import write_and_list
 from coterie.writing.record import is_record_of, read_record
-from coterie.writing.released import as_described, bring_rows, file_checks, is_one_file, released_rows
-from coterie.writing.sidecar import prepare_steps, read_again, read_sidecar, reading_like
+from coterie.writing.released import as_described, file_checks, is_one_file, released_rows
+from coterie.writing.sidecar import prepare_steps, read_sidecar, reading_like
 from coterie.writing.spending import history_for, listing_in, spend_in, unlisted_in
+from coterie.writing.target import Target
 
 
 def _silent(_stage: str, _told: Told | None = None) -> None: ...
 
 
+@showing(Reading)
 def read(
     source: str | Path | Sequence[str | Path],
+    reading: Reading | None = None,
     *,
-    format: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    details: str | Mapping[str, str] | Sequence[str] = (),
-    user_field: str | None = None,
-    date: str | None = None,
-    query_param: str | None = None,
-    terms: int = 100,
-    min_length: int = 3,
-    words: str = "nouns",
-    allow_bad: bool = False,
-    sql: str | None = None,
-    guess: bool = True,
-    session: Any = None,
-    parts: int | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Log:
     """A log from a file, a glob, several of them, or standard input (`-`); the format is sniffed.
 
     It may be elsewhere: `s3://`, `gs://`, `az://`, `https://`, or a database, of which a table is read
-    (`sqlite:log.db#queries`) or what `sql` asks for. `columns` says which columns of a table hold what. Those that it
+    (`sqlite:log.db#queries`) or what `sql` asks for. `options` are those of a `Reading`: `columns`
+    says which columns of a table hold what. Those that it
     does not name are guessed, unless it names the query, or `guess` is false. `details` names further columns of a
     table, such as `device,country`, that may accompany a query in a release. Documents are read from folders and
     archives too; `terms` and `min_length` say what becomes of them. With `query_param` an access log is read as the
@@ -86,26 +76,16 @@ def read(
     files, and all work on rows runs there, in so many `parts`. `progress` hears how far reading is, on this machine.
     """
     paths = [source] if isinstance(source, (str, Path)) else list(source)
-    options = formats.Options(
-        columns=columns or {},
-        details=formats.details_of(details),
-        user_field=user_field,
-        date=date,
-        query_param=query_param,
-        terms=terms,
-        min_length=min_length,
-        words=words,
-        guess=guess,
-    )
-    if len(paths) == 1 and str(paths[0]).startswith("synth:") and session is None:
-        made_up = synthetic(str(paths[0]), options)
-        return made_up if query_param is None else formats.search_log(made_up, query_param)
-    if session is not None:
-        return formats.read(paths, format=format, options=options, allow_bad=allow_bad, session=session, parts=parts)
-    brought = places.bring(paths, sql)
+    reading = (reading or Reading()).with_options(options)
+    if reading.session is not None:
+        return clusters.read(paths, reading)
+    if len(paths) == 1 and str(paths[0]).startswith("synth:"):
+        made_up = synthetic(str(paths[0]), reading)
+        return made_up if reading.query_param is None else search_log(made_up, reading.query_param)
+    brought = places.bring(paths, reading.sql)
     if brought is None:
-        return formats.read(paths, format=format, options=options, allow_bad=allow_bad, progress=progress)
-    log = formats.read(brought.files, format=format, options=options, allow_bad=allow_bad, progress=progress)
+        return logs.read(paths, reading, progress=progress)
+    log = logs.read(brought.files, reading, progress=progress)
     # A table has rows and no bytes: its digest is that of its rows.
     return replace(log, resources=(*log.resources, brought), sources=() if brought.table else log.sources, home=None)
 
@@ -115,17 +95,16 @@ def log(
     columns: Mapping[str, str] | None = None,
     *,
     details: str | Mapping[str, str] | Sequence[str] = (),
-    terms: int = 100,
-    min_length: int = 3,
+    terms: int | None = None,
+    min_length: int | None = None,
 ) -> Log:
     """A log from a polars, pandas or Arrow table; `columns` maps our names to the table's. Texts become vectors.
 
     `details` names further columns that may accompany a query in a release. The rows of a Spark DataFrame stay on its
     cluster, and all work on them runs there.
     """
-    further = formats.details_of(details)
-    given = formats.Options(columns=columns or {}, details=further, terms=terms, min_length=min_length)
-    return formats.table_log(table, given)
+    given = {"columns": columns, "details": details, "terms": terms, "min_length": min_length}
+    return log_of_table(table, Reading().with_options(given))
 
 
 def prepare(log: LogLike, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
@@ -172,19 +151,14 @@ def learn(
     refuse_seed(first, seed)
     refuse_log(first, log)
     engine = engine_for(log, first, blocks)
-    if engine.here:
-        facts = facts_of(log, engine)
-        rows = log
-    else:  # they are counted where they are kept
-        progress("learn")
-        rows = replace(log, frame=engine.keep(log.frame))
-        facts = facts_of(rows, engine)
+    progress("learn")
+    rows = replace(log, frame=engine.again(log.frame))
+    facts = facts_of(rows, engine)
     for method in methods:
         method.promises(facts)
     run = Run(seed=randomness.new_seed() if seed is None else seed, engine=engine)
-    progress("learn")
-    if holds_rows(first) and engine.here:
-        rows = replace(log, frame=run.keep(log.frame), resources=(log.resources, engine))
+    if holds_rows(first):
+        rows = replace(rows, frame=run.keep(rows.frame), resources=(log.resources, engine))
     value = learn_by(first, rows, replace(run, tell=partial(progress, "learn")))
     return Learnt(
         source=log, log=rows, facts=facts, engine=engine, seed=run.seed, learner=early_params(first), value=value
@@ -263,8 +237,7 @@ def anonymize_prepared(
     progress("release")
     draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
     judged_by_rows = any("rows" in promise.evidence for promise in promises)
-    # Rows of a table that is elsewhere have no numbers that anybody could look them up by.
-    keep_rows = judged_by_rows or (record and run.engine.here)
+    keep_rows = judged_by_rows or (record and log.in_lines)  # else nobody could look them up by their numbers
     progress("release: sort")
     released, row_map = in_order(draft, shape, run, keep_rows=keep_rows)
     progress("verify")
@@ -279,8 +252,8 @@ def anonymize_prepared(
             "rows": learnt.facts.rows,
             "history": [asdict(step) for step in log.history],
             "input_sha256": list(learnt.source.file_digests) if record else [],
-            # Of rows that are elsewhere it takes a sort of all of them, so only where names depend on it.
-            "input_digest": learnt.source.digest if (record and run.engine.here) or draft.names_anybody else "",
+            # Of rows on a cluster it takes a sort of all of them, so only where names depend on it.
+            "input_digest": learnt.source.digest if (record and log.in_lines) or draft.names_anybody else "",
             GROUPS_DIGEST: "" if draft.ungrouped else groups_digest(draft.subjects),
             GROUPS_OF: list(before),
         },
@@ -344,7 +317,7 @@ def verify(
     """
     near = bring_release(release, sidecar) if isinstance(release, (str, Path)) else None
     if isinstance(original, (str, Path)):
-        original = read(original, **_reading_of(release if near is None else near.path))
+        original = read(original, _reading_of(release if near is None else near.path))
     original = None if original is None else as_log(original)
     if original is not None and not original.named:
         raise InputError(
@@ -376,13 +349,12 @@ def verify(
         refuse_other_digest(original, private)
     extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
     rows = frame.drop("bad").with_columns(extra)
-    engine = None if original is None else original.engine
-    if extra:
-        engine = None  # these columns are all that is looked at
-    if original is not None and engine is not None and not engine.here:
-        refuse_judging_elsewhere(promises)
-        original = replace(original, frame=engine.keep(original.frame))
-        rows = bring_rows(engine, path, rows, shape, said)
+    engine = HERE
+    if original is not None and not extra:  # else these columns are all that is looked at
+        engine = original.engine
+        refuse_judging_on(engine, promises)
+        original = replace(original, frame=engine.again(original.frame))
+        rows = engine.bring(rows, [path / part.name for part in said.parts] or [path], shape.released)
     case = Case(
         rows=rows,
         shape=shape,
@@ -400,19 +372,18 @@ def verify(
     return replace(verdict.about(said.reading, original), checks=(*of_file, *verdict.checks))
 
 
-def _reading_of(release: Release | Log | str | Path) -> Mapping[str, Any]:
+def _reading_of(release: Release | Log | str | Path) -> Reading:
     """How to read the original of a release: as it says itself."""
     if isinstance(release, Release):
-        return read_again(release.log.settings)
-    return reading_like(release, None) if isinstance(release, (str, Path)) else {}
+        return Reading.again(release.log.settings)
+    return reading_like(release) if isinstance(release, (str, Path)) else Reading()
 
 
 def _verify_release(release: Release, original: Log | None, k: int | None, progress: Progress) -> Verdict:
     if original is not None and not original.steps:
         original = prepare(original, release.log.steps)
-    engine = None if original is None or original.engine is not release.log.engine else original.engine
-    if engine is not None and not engine.here:
-        refuse_judging_elsewhere(release.promises)
+    engine = HERE if original is None or original.engine is not release.log.engine else original.engine
+    refuse_judging_on(engine, release.promises)
     case = Case(
         rows=release.log.frame,
         shape=release.log.shape,
@@ -428,40 +399,28 @@ def _verify_release(release: Release, original: Log | None, k: int | None, progr
     return verdict.about(release.log.settings, original)
 
 
+@showing(Target)
 def write(
     release: Release,
     path: str | Path,
     *,
-    kind: str | None = None,
-    sidecar: str | Path | None = None,
-    record: str | Path | None = None,
-    force: bool = False,
-    csv_safe: bool = False,
-    promise: str | None = None,
-    parts: int | None = None,
     history: str | Path | None = USUAL,
     progress: Progress = _silent,
+    **options: Any,
 ) -> str:
     """Write a verified release, its public sidecar and, if asked, its private record; returns the SHA-256 of the file.
 
     It is added to the list that `anonymize` was given, or to `history`; a second release of a log is warned of.
 
+    `options` are those of a `Target`: `kind`, `sidecar`, `record`, `force`, `csv_safe`, `parts`, `promise`.
     `csv_safe`: in csv and tsv an apostrophe stands before text that a spreadsheet would take for a formula. A release
     that promises nothing is written only with `promise="none"`. With `parts` the release is a folder of so many files,
     and the SHA-256 is that of their list. To `s3://`, `gs://` and `az://` it goes as it is; to a table of a database
     (`sqlite:safe.db#safe`) with a `sidecar`, and the SHA-256 is that of its rows.
     """
-    target = Target(
-        path=str(path),
-        kind=kind,
-        sidecar=None if sidecar is None else str(sidecar),
-        record=None if record is None else Path(record),
-        csv_safe=csv_safe,
-        parts=parts,
-        promise=promise,
-    )
+    target = Target.of(path, options)
     listing = as_release(release).listing if history == USUAL else listing_in(release, history)
-    digest, warning = write_and_list(release, target, listing, force=force, progress=progress)
+    digest, warning = write_and_list(release, target, listing, progress)
     for text in filter(None, (unlisted_in(listing), warning)):
         warn(text)
     return digest
@@ -552,6 +511,7 @@ def measure(
 def inspect(log: LogLike, as_read: Log | None = None) -> pl.DataFrame:
     """What is in a log and how exposed it is before any protection; searches in addresses are looked for `as_read`."""
     log = as_log(log)
+    log.engine.require_local("A log is inspected on one machine: leave out --engine.")
     return score_table([*overview(log), *singled_out(log), *personal_data(log), *site_searches(as_read or log)])
 
 

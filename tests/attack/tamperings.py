@@ -31,7 +31,6 @@ from coterie.core.parts import Part
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import LEVEL, QUERIES, RELEASED_SHAPES, Shape
 from coterie.errors import CoterieError
-from coterie.formats import read_release
 from coterie.methods.affinity import Affinity
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.methods.generalize import Generalize
@@ -41,9 +40,11 @@ from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises._names import names_of
 from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.reading.logs import read_release
 from coterie.text.words import digest_of
-from coterie.writing.files import _sink, kind_of, sha256, unnamed
+from coterie.writing.files import _sink, sha256, unnamed
 from coterie.writing.sidecar import read_sidecar
+from coterie.writing.target import kind_of
 
 KINDS = ("tsv", "csv", "jsonl", "parquet", "tsv.gz", "csv.zst", "jsonl.gz")
 USERS = 40

@@ -32,7 +32,6 @@ def make_releases(folder: Path) -> None:
         ("walks.tsv", CommonVisits(k=3)),
         ("cells.tsv", CountVisits(k=3)),
         ("records.tsv", MicroaggregateVisits(k=3)),
-        ("visit_sessions.tsv", MicroaggregateVisits(k=3, unit="session")),
     ):
         write_release(folder, name, verbs.anonymize_prepared(log, method, seed=SEED), LOG)
 
@@ -364,12 +363,12 @@ def _members(f: Forgery) -> pl.DataFrame:
     return f.original.join(clusters, on="row").sort("group", "row")
 
 
-@tampering("records.tsv", "visit_sessions.tsv")
+@tampering("records.tsv")
 def addresses_beside_records(f: Forgery) -> None:
     f.put(f.rows.with_columns(pl.lit(f.original["address"][0]).alias("address")))
 
 
-@tampering("records.tsv", "visit_sessions.tsv")
+@tampering("records.tsv")
 def paths_of_one_in_records(f: Forgery) -> None:
     """All copies of a cut path are the path of somebody behind them."""
     cut = f.rows["path"].drop_nulls().unique().sort()
@@ -378,7 +377,7 @@ def paths_of_one_in_records(f: Forgery) -> None:
     f.put(f.rows.with_columns(pl.col("path").replace({wide: page})))
 
 
-@tampering("records.tsv", "visit_sessions.tsv")
+@tampering("records.tsv")
 def times_of_one_in_records(f: Forgery) -> None:
     f.put(f.rows.with_columns(pl.col("time") + timedelta(seconds=1)))
 
@@ -399,14 +398,7 @@ def names_beside_records(f: Forgery) -> None:
     f.put(f.rows.with_columns(pl.lit("u_" + "a" * 16).alias("user")))
 
 
-@tampering("visit_sessions.tsv")
-def names_of_sessions_that_are_encoded_visitors(f: Forgery) -> None:
-    names, users = f.rows["user"].unique().sort(), f.original["user"].drop_nulls().unique().sort()
-    encoded = {name: as_a_name(f"{users[at % len(users)][:6]}{at:04}") for at, name in enumerate(names)}
-    f.put(f.rows.with_columns(pl.col("user").replace(encoded)))
-
-
-@tampering("records.tsv", "visit_sessions.tsv")
+@tampering("records.tsv")
 def a_copy_less(f: Forgery) -> None:
     f.put(f.rows[1:])
 
@@ -416,7 +408,7 @@ def a_copy_more(f: Forgery) -> None:
     f.put(pl.concat([f.rows, f.rows[:1]]))
 
 
-@tampering("records.tsv", "visit_sessions.tsv")
+@tampering("records.tsv")
 def groups_of_other_rows(f: Forgery) -> None:
     clusters = pl.read_parquet(f.record / "clusters.parquet")
     clusters.with_columns(pl.col("group").reverse()).write_parquet(f.record / "clusters.parquet")

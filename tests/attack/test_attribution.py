@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import models, verbs
+from coterie import verbs
 from coterie.errors import NotApplicableError
 from coterie.measures import logistic
 from coterie.measures.attacks import attribution
@@ -16,6 +16,7 @@ from coterie.measures.comparison import Comparison
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.models import profiles as profile_model
 from coterie.promises import _people
 from tests.helpers.own_words import own_words, scores_of, unchecked_release
 
@@ -55,7 +56,11 @@ def test_who_knows_days_looks_for_what_holds_them(times, unit):
     release = coterie.anonymize(log, Microaggregate(k=4, partition="random", times=times), seed=3)
     typed = log.frame.select(pl.col("time").dt.truncate(unit).dt.date().cast(pl.Int32)).collect()["time"]
     comparison = Comparison.of(log, release, seed=1, show_values=False)
-    assert set(profiles_of(comparison).typed_days["day"]) == set(typed)
+    profiles = profiles_of(comparison)
+    assert set(profiles.typed_days["day"]) == set(typed)
+    of_that_level = release.to_polars().filter(pl.col("time_level") == times)
+    said = of_that_level.select("query", pl.col("time").dt.date().cast(pl.Int32)).unique().rows()
+    assert set(profiles.days.join(profiles.texts, on="item").select("text", "day").rows()) == set(said)
     days = log.frame.select(pl.col("time").dt.date().cast(pl.Int32)).collect()["time"]
     assert set(everybody_alone(comparison).typed_days["day"]) == set(days)
 
@@ -126,7 +131,7 @@ def test_days_tell_more_than_words(monkeypatch):
     columns = ["group", "time", "query", "rank", "url", "time_level", "alone"]
     day = {"time": pl.col("time").dt.truncate("1d"), "time_level": pl.lit("day")}
     cut = "_with_times_cut"
-    monkeypatch.setattr(models.profiles, cut, lambda profiles, *_: profiles.with_columns(**day).select(columns))
+    monkeypatch.setattr(profile_model, cut, lambda profiles, *_: profiles.with_columns(**day).select(columns))
     monkeypatch.setattr(_people, "_FINER_THAN_MONTHS", ())  # the judge would not let such a release pass
     monkeypatch.setattr(_people, "_of_one_at", lambda *_: dict.fromkeys(("fine", "at_one", "beside_one"), 0))
     found = scores_of(log, coterie.anonymize(log, replace(method, times="day"), seed=3), "attribution")

@@ -44,7 +44,7 @@ def test_a_tampering_is_caught_or_known(tampering, made, tmp_path):
 @pytest.mark.parametrize("name", [f"queries.{kind}" for kind in KINDS] + [
     "linked.tsv", "sessions.tsv", "affine.tsv", "concepts.tsv", "profiles.tsv", "profiles.parquet", "sets.tsv",
     "affine_sessions.tsv", "concepts_linked.tsv", "labels.tsv", "visits.tsv", "walks.tsv", "cells.tsv", "records.tsv",
-    "visit_sessions.tsv", "vectors.tsv", "subsumers.tsv", "owned.tsv", "words.tsv", "found.tsv", "minis.tsv",
+    "vectors.tsv", "subsumers.tsv", "owned.tsv", "words.tsv", "found.tsv", "minis.tsv",
     "days.tsv", "devices.csv", *tamperings_of_parts.PARTS,
 ])  # fmt: skip
 def test_what_was_not_tampered_with_holds(name, made, tmp_path):

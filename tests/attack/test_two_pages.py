@@ -222,7 +222,7 @@ def nobody_is_found(log, least):
     """The gate: nobody in a release, where more than a quarter are found in the log and with masked addresses."""
     methods = (
         CommonVisits(k=5), GeneralizeVisits(k=5), CountVisits(k=5), MicroaggregateVisits(k=5),
-        MicroaggregateVisits(k=5, unit="session"), MicroaggregateVisits(k=5, visitors=False),
+        MicroaggregateVisits(k=5, visitors=False),
     )  # fmt: skip
     for method in methods:
         found = scores(log, coterie.anonymize(log, method, seed=1))

@@ -67,7 +67,7 @@ def test_units_that_fit_are_those_of_the_plain_attack(people, kind):
     units = {n: [(query, time.date()) for m, _, query, time in rows if m == n] for n in range(len(people))}
     owner = dict(enumerate(people))
     seen = table.select("item", "time", subject="person").with_row_index("row")
-    hits = fits(known(seen, kind), table, kind, coarse=False)
+    hits = fits(known(seen, kind), table.with_columns(level=pl.lit(None, pl.String)), kind)
     rate = Rate.of(targets_of(hits, 0.25))
     attacked = hits["subject"].unique().sort().to_list()
     by_time = {person: [] for person in people}
@@ -81,14 +81,17 @@ def test_units_that_fit_are_those_of_the_plain_attack(people, kind):
 
 def test_a_week_fits_each_of_its_days():
     monday, thursday = datetime(2020, 3, 2), datetime(2020, 3, 5, 8)
-    schema = {"unit": pl.Int64, "person": pl.String, "item": pl.String, "time": pl.Datetime("us")}
-    rows = pl.DataFrame([(0, "ann", "maps", monday), (1, "bob", "maps", None)], schema=schema, orient="row")
+    schema = {"unit": pl.Int64, "person": pl.String, "item": pl.String, "time": pl.Datetime("us"), "level": pl.String}
+    rows = pl.DataFrame(
+        [(0, "ann", "maps", monday, "week"), (1, "bob", "maps", None, None)], schema=schema, orient="row"
+    )
     seen = pl.DataFrame({"row": [0], "subject": ["ann"], "item": ["maps"], "time": [thursday]}).cast(
         {"time": pl.Datetime("us")}
     )
     clue = known(seen, "query_and_day")
-    assert fits(clue, rows, "query_and_day", coarse=True)["units"].to_list() == [2]
-    assert fits(clue, rows, "query_and_day", coarse=False)["units"].to_list() == [1]  # the one without a time
+    assert fits(clue, rows, "query_and_day")["units"].to_list() == [2]
+    of_the_day = rows.with_columns(level=pl.lit(None, pl.String))
+    assert fits(clue, of_the_day, "query_and_day")["units"].to_list() == [1]  # the one without a time
 
 
 def test_outsiders_are_found_by_mistake_only():

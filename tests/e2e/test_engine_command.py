@@ -1,4 +1,4 @@
-"""What `verify` and `measure` refuse with --engine before anything is read: no cluster is needed to say so."""
+"""What `verify`, `measure` and `report` refuse with --engine before anything is read: no cluster says so."""
 
 import pytest
 
@@ -18,9 +18,9 @@ def small(tmp_path_factory):
         (["verify", "OUT"], "give --original LOG, or leave out --engine."),
         (["verify", "LOG", "-O", "LOG", "--promise", "query_k_anonymity", "-k", "2"],
          "A file without a sidecar is verified on one machine; leave out --engine."),
-        (["measure", "OUT", "relink", "-O", "LOG"], "The measure 'relink' runs on one machine; leave out --engine."),
+        (["measure", "OUT", "-O", "LOG"], "No such option '--engine'."),
+        (["report", "OUT", "-O", "LOG", "-o", "page.md"], "No such option '--engine'."),
         (["verify", "OUT", "-O", "LOG", "--engine", "cluster"], "--engine is one of: spark://HOST:PORT"),
-        (["measure", "OUT", "-O", "LOG", "--engine", "cluster"], "--engine is one of: spark://HOST:PORT"),
     ],
 )  # fmt: skip
 def test_what_needs_one_machine_says_so(coterie, small, tmp_path, words, sentence):

@@ -69,16 +69,6 @@ class CountsRecords(MicroaggregateVisits):
         return MicroaggregateVisits(k=self.k, visitors=False).plan(learnt, log, run)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CountsSessions(MicroaggregateVisits):
-    """Promises visitors and counts sessions, which one visitor may have several of."""
-
-    unit: str = "session"
-
-    def plan(self, learnt, log, run):
-        return replace(MicroaggregateVisits(k=self.k, unit="session"), visitors=False).plan(learnt, log, run)
-
-
 def _putting_back(draft, log, column):
     """A draft in which a column has the value of the original row again."""
     original = log.frame.select("row", pl.col(column).alias("_original"))
@@ -171,27 +161,11 @@ class HidesAmongStrangers(MicroaggregateVisits):
         return replace(plan, evidence={"clusters": said})
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinksSessions(MicroaggregateVisits):
-    """Gives all sessions of a visitor one name."""
-
-    unit: str = "session"
-
-    def release(self, log, plan, run):
-        draft = super().release(log, plan, run)
-        names = draft.subjects.drop_nulls("released").with_columns(
-            pl.col("released").min().over("original").alias("_one")
-        )
-        frame = draft.frame.join(names.select(pl.col("released").alias("user"), "_one"), on="user")
-        return replace(draft, frame=frame.with_columns(pl.col("_one").alias("user")).drop("_one"))
-
-
 CAUGHT_BY = [
     (TooFew, "copies"),
     (TooFew, "visitors"),
     (TooFewRecords, "copies"),
     (CountsRecords, "visitors"),
-    (CountsSessions, "visitors"),
     (KeepsAddresses, "identifying"),
     (KeepsCommonAddresses, "identifying"),
     (KeepsPages, "records"),
@@ -201,5 +175,4 @@ CAUGHT_BY = [
     (CopiesOne, "records"),
     (CopiesMore, "records"),
     (HidesAmongStrangers, "records"),
-    (LinksSessions, "records"),
 ]

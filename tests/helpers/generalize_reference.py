@@ -68,30 +68,6 @@ def rise(parent, ends, people, k):
     return into
 
 
-def stay(parent, ends, people, k):
-    """The same where all members of a concept stay with a left-over of fewer than k people."""
-    children, into = children_of(parent), [None] * len(ends)
-
-    def size(members):
-        return len(set().union(*(people[q] for q in members)))
-
-    def at(concept, members):
-        groups = [[q for q in members if d in way(parent, ends[q])] for d in children[concept]]
-        large = [group for group in groups if size(group) >= k]
-        rest = [q for q in members if not any(q in group for group in large)]
-        if 0 < size(rest) < k:
-            large, rest = [], members
-        for q in rest:
-            into[q] = concept
-        for group in large:
-            at(next(d for d in children[concept] if d in way(parent, ends[group[0]])), group)
-
-    everybody = [q for q, end in enumerate(ends) if end is not None]
-    if size(everybody) >= k:
-        at(0, everybody)
-    return into
-
-
 # --- users (7.2) -------------------------------------------------------------------------------------
 
 

@@ -53,7 +53,7 @@ _VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("concept_microaggregate", {"partition": "random", "block_users": 40}),
     ("interest_microaggregate", {"attrs": "drop", "dimensions": 16}),
     ("interest_microaggregate", {"partition": "random"}),
-    ("generalize", {"size": "queries", "left_over": "stay"}),
+    ("generalize", {"size": "queries"}),
     ("generalize", {"paper_compat": True, "users": "session"}),
     ("generalize_users", {"paper_compat": True}),
     ("generalize_users", {"partition": "random"}),
@@ -104,7 +104,7 @@ def cases() -> Iterator[Case]:
         for blocks in (1, 7):
             yield Case(method="count_visits", params=params, seed=4, blocks=blocks, log="visits")
     for params, blocks in (
-        ({"k": 3}, 1), ({"k": 3}, 7), ({"k": 5, "visitors": False, "block": 100}, 1), ({"k": 3, "unit": "session"}, 7),
+        ({"k": 3}, 1), ({"k": 3}, 7), ({"k": 5, "visitors": False, "block": 100}, 1),
         ({"k": 4, "leftovers": "suppress", "sessionid": True, "weights": "request=1"}, 1),
     ):  # fmt: skip
         yield Case(method="microaggregate_visits", params=params, seed=4, blocks=blocks, log="visits")

@@ -10,6 +10,11 @@ DIGEST = "sha256:" + "0" * 64
 NAMES = [f"u_{'a' * 15}{letter}" for letter in "abcdefghij"]
 
 
+def run_of(seed):
+    """What a run record says that names follow from."""
+    return {"seed": seed, "method": "m", "parameters": {}, "history": [], "input_digest": "0" * 64}
+
+
 def frame_of(rows, shape=QUERIES):
     """Rows as dicts, in the order of a release; what is not given is null."""
     return _table(rows, shape).sort(shape.order)

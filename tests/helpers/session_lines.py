@@ -7,7 +7,7 @@ lines (clicks, `C`) are left out.
 import polars as pl
 
 from coterie.core.shapes import QUERIES
-from coterie.formats import Loaded, Options, Source, blank_to_null, reason, split_tabs, sureness
+from coterie.formats import Loaded, Reading, Source, blank_to_null, reason, split_tabs, sureness
 
 shape = QUERIES
 expected = {"encoding": "text must be UTF-8", "columns": "5 tab-separated fields"}
@@ -22,7 +22,7 @@ def sniff(head: list[str]) -> float:
     return sureness(_LINE, head)
 
 
-def load(source: Source, options: Options) -> Loaded:
+def load(source: Source, options: Reading) -> Loaded:
     """Parse the lines of queries."""
     parts = split_tabs(source.lines(), ["_session", "_kind", "user", "_seconds", "_words"])
     frame = parts.filter((pl.col("_kind") != "C").fill_null(True)).select(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from coterie import taxonomies
 from coterie.core.arrays import offsets
 from coterie.kernels import tree as kernels
-from coterie.methods.generalize import nearest, risen, stayed
+from coterie.methods.generalize import nearest, risen
 from coterie.methods.generalize_users import expanded, partition
 from tests.helpers import generalize_reference as plain
 from tests.helpers.small_trees import tree_of, trees
@@ -41,7 +41,7 @@ def test_the_walk(case):
 
 
 @given(cases(), st.data())
-def test_left_overs_rise_or_stay(case, data):
+def test_left_overs_rise(case, data):
     parent, queries, k = case
     tree, ends = tree_of(parent), plain.walk(parent, queries)
     people = [data.draw(st.sets(st.integers(0, 4), max_size=3)) for _ in queries]
@@ -49,16 +49,15 @@ def test_left_overs_rise_or_stay(case, data):
     pairs = [(q, u * far) for q, some in enumerate(people) for u in some]
     crowd = (np.array([q for q, _ in pairs], dtype=np.int64), np.array([u for _, u in pairs], dtype=np.int64))
     end = np.array([-1 if each is None else each for each in ends], dtype=np.int32)
-    for fast, slow in ((risen, plain.rise), (stayed, plain.stay)):
-        expected = slow(parent, ends, people, k)
-        into = fast(tree, end, crowd, k)
-        # Queries that nobody is behind go along; where to, is no matter.
-        asked = [q for q, some in enumerate(people) if some]
-        assert [into[q] for q in asked] == [-1 if expected[q] is None else expected[q] for q in asked]
-        behind = {}
-        for q, concept in enumerate(into):
-            behind.setdefault(concept, set()).update(people[q])
-        assert all(len(users) >= k for concept, users in behind.items() if concept >= 0)
+    expected = plain.rise(parent, ends, people, k)
+    into = risen(tree, end, crowd, k)
+    # Queries that nobody is behind go along; where to, is no matter.
+    asked = [q for q, some in enumerate(people) if some]
+    assert [into[q] for q in asked] == [-1 if expected[q] is None else expected[q] for q in asked]
+    behind = {}
+    for q, concept in enumerate(into):
+        behind.setdefault(concept, set()).update(people[q])
+    assert all(len(users) >= k for concept, users in behind.items() if concept >= 0)
 
 
 @given(trees(), st.data())

@@ -1,6 +1,6 @@
 """The kernels of user microaggregation are their plain versions, to the last bit.
 
-Covers: kernels/hausdorff.py, kernels/levenshtein.py, kernels/mdav.py, models/events.py, models/profiles.py
+Covers: kernels/hausdorff.py, kernels/mdav.py, models/events.py, models/profiles.py
 """
 
 from datetime import timedelta
@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from coterie.core.shapes import QUERIES
 from coterie.core.threads import in_threads
 from coterie.kernels import hausdorff, mdav
-from coterie.kernels.levenshtein import levenshtein_pairs
 from coterie.models import events as aggregate
 from coterie.models import profiles
 from tests.helpers import reference
@@ -37,11 +36,11 @@ def test_levenshtein(found):
     start = np.concatenate([[0], np.cumsum([len(w) for w in found])]).astype(np.int64)
     chars = np.array([ord(c) for w in found for c in w], dtype=np.int64)
     points, chars = np.unique(chars, return_inverse=True)
-    n = len(found)
-    left, right = (a.ravel().astype(np.int64) for a in np.meshgrid(np.arange(n), np.arange(n)))
-    got = levenshtein_pairs(chars.astype(np.int64), start, left, right, points.size + 1)
-    expected = [reference.levenshtein(found[a], found[b]) for a, b in zip(left, right, strict=True)]
-    assert got.tolist() == expected
+    chars, masks, row = chars.astype(np.int64), np.zeros(points.size, np.int64), np.zeros(chars.size + 1, np.int64)
+    for a, m, one in zip(start, np.diff(start), found, strict=False):
+        for b, n, other in zip(start, np.diff(start), found, strict=False):
+            assert hausdorff.levenshtein(chars, a, m, b, n, masks, row) == reference.levenshtein(one, other)
+            assert not masks.any()
 
 
 @settings(max_examples=30)

@@ -26,7 +26,7 @@ def weights_of(**given):
 def distance(a, b, part, weight=1):
     """The distance of two visits by one part of them, in parts of UNIT; whichever is the source."""
     log = log_of([{"user": "u", "path": "/", **a}, {"user": "u", "path": "/", **b}], VISITS)
-    records = model.encode(log, by_session=False, sessionid=False)
+    records = model.encode(log, sessionid=False)
     columns, _, tables = model._local(records.columns, records.tables)
     weights = weights_of(**{part: weight})
     rows, distances = kernel.new_rows(tables), kernel.path_distances()
@@ -92,7 +92,7 @@ def groups_of(records, k, weights, **how):
 @pytest.mark.parametrize("k", [2, 3, 7])
 def test_groups_are_those_of_the_plain_version(k, sessionid, visitors):
     log = random_visits(60, seed=7 * k + sessionid)
-    records = model.encode(log, by_session=False, sessionid=sessionid)
+    records = model.encode(log, sessionid=sessionid)
     weights = plain.WEIGHTS | {"session": 3 if sessionid else 0}
     expected, rows = plain_records(log, records, sessionid=sessionid)
     for join in (True, False) if visitors else (True,):
@@ -102,7 +102,7 @@ def test_groups_are_those_of_the_plain_version(k, sessionid, visitors):
 
 def test_groups_with_other_weights():
     log = random_visits(50, seed=5)
-    records = model.encode(log, by_session=False, sessionid=False)
+    records = model.encode(log, sessionid=False)
     weights = dict(zip(plain.FIELDS, (0.5, 1.5, 0, 4, 7, 0, 0), strict=True))
     expected, rows = plain_records(log, records, sessionid=False)
     found = groups_of(records, 4, weights, visitors=False, join=True)
@@ -112,5 +112,5 @@ def test_groups_with_other_weights():
 def test_few_records_are_one_group():
     log = random_visits(5, seed=2)
     log = replace(log, frame=log.frame.drop_nulls("user"))
-    records = model.encode(log, by_session=False, sessionid=False)
+    records = model.encode(log, sessionid=False)
     assert set(groups_of(records, 3, plain.WEIGHTS, visitors=False, join=True).values()) == {0}

@@ -21,7 +21,7 @@ from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError, ParameterError
 from coterie.methods.generalize import Generalize
 from coterie.methods.generalize_users import GeneralizeUsers
-from coterie.promises._concept_recount import generalized
+from coterie.promises.concept_k_anonymity import generalized
 from coterie.taxonomies import packed
 from coterie.testing import queries_log
 from tests.helpers import generalize_reference as plain
@@ -64,7 +64,7 @@ def _expected(log, tree, method):
         people = [{u for u, query in _rows(log) if query == q and u is not None} for q in queries]
     else:
         people = [{q} for q in queries]
-    into = (plain.rise if method.left_over == "rise" else plain.stay)(small, ends, people, method.k)
+    into = plain.rise(small, ends, people, method.k)
     return {q: None if c is None else tree.names[near[c]] for q, c in zip(queries, into, strict=True)}, people
 
 
@@ -73,12 +73,11 @@ def _expected(log, tree, method):
     logs(),
     st.integers(2, 4),
     st.sampled_from(["users", "queries"]),
-    st.sampled_from(["rise", "stay"]),
     st.booleans(),
     st.sampled_from(["drop", "session", "pseudonym"]),
 )
-def test_queries_become_concepts(log, k, size, left_over, paper_compat, users):
-    method = Generalize(k=k, size=size, left_over=left_over, paper_compat=paper_compat, users=users)
+def test_queries_become_concepts(log, k, size, paper_compat, users):
+    method = Generalize(k=k, size=size, paper_compat=paper_compat, users=users)
     tree = taxonomies.load("wordnet")
     expected, _ = _expected(log, tree, method)
     release = verbs.anonymize_prepared(log, method, seed=1)

@@ -48,7 +48,7 @@ def environment(cluster, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def session(cluster, environment):
-    from coterie.engines.spark import session_at
+    from coterie.apps.spark.sessions import session_at
 
     os.environ.update(environment)
     session = session_at(cluster.address)

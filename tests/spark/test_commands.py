@@ -48,35 +48,6 @@ def test_who_is_counted_is_said_there_too(cluster, environment, tmp_path):
     assert sidecars[1]["reading"]["columns"]["user"] == "session_id"
 
 
-def test_a_page_about_a_release(cluster, environment, log, tmp_path):
-    """Verified and measured on the cluster: the same numbers, and what takes one machine is named."""
-    out, record = tmp_path / "safe.parquet", tmp_path / "record"
-    made = [
-        "anonymize",
-        "microaggregate",
-        log,
-        "--k",
-        "3",
-        "--seed",
-        "5",
-        "--history",
-        "none",
-        "--record",
-        record,
-        "-o",
-    ]
-    assert _run(environment, *made, out).returncode == 0
-    run = ["report", out, "--original", log, "--record", record, "--seed", "3", "--measures", "linkage,witness", "-o"]
-    here = _run(environment, *run, tmp_path / "here.json")
-    there = _run(environment, *run, tmp_path / "there.json", "--engine", cluster.address)
-    assert (here.returncode, there.returncode) == (0, 0), there.stderr[-2000:]
-    pages = [json.loads((tmp_path / f"{name}.json").read_text()) for name in ("here", "there")]
-    scores = [{(s["name"], s["key"]): s["value"] for s in page["releases"][0]["scores"]} for page in pages]
-    assert {name for name, _ in scores[1]} == {"linkage", "witness", "personal_data"}
-    assert {key: scores[0][key] for key in scores[1]} == scores[1]
-    assert pages[1]["releases"][0]["checks"] == pages[0]["releases"][0]["checks"]
-
-
 def test_the_doctor(cluster, environment):
     done = _run(environment, "doctor", "--engine", cluster.address)
     assert done.returncode == 0, done.stderr[-2000:]

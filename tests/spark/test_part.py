@@ -1,4 +1,7 @@
-"""What CI runs: two methods give the same bytes on a cluster, also where one of its executors is killed."""
+"""What CI runs: two methods give the same bytes on a cluster, also where one of its executors is killed.
+
+Covers: apps/spark/engine.py
+"""
 
 import threading
 import time
@@ -90,20 +93,3 @@ def test_a_written_release_is_verified_there(session, files, tmp_path, kind):
     assert there.exit_code == 0
     assert log.engine.came == 0, "no row of the log came to the driver"
     assert coterie.verify(path, log, record=tmp_path / "record", k=40).exit_code == 1
-
-
-def test_a_written_release_is_measured_there(session, files, tmp_path):
-    method = SuppressRare(k=5, users="session")
-    here = coterie.read(files)
-    release = coterie.anonymize(coterie.prepare(here), method, seed=5)
-    coterie.write(release, tmp_path / "safe.parquet", record=tmp_path / "record", parts=2)
-    names = ["release_share", "exposure", "information_loss", "frequency", "linkage", "witness", "personal_data"]
-    log = coterie.read(files, session=session, parts=3)
-    of_rows = pl.col("key").is_in(["events", "users"]) & (pl.col("name") == "release_share")
-    of_rows |= pl.col("key").str.contains("one_query|_and_day|two_queries") & (pl.col("name") == "witness")
-    found = []
-    for original in (here, log):
-        loaded = coterie.load_release(tmp_path / "safe.parquet", tmp_path / "record")
-        found.append(coterie.measure(original, loaded, names, seed=3).filter(~of_rows))
-    assert found[1].equals(found[0])
-    assert log.engine.came == 0, "no row of the log came to the driver"

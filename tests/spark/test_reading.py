@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie.engines.spark import Spark
+from coterie.apps.spark.engine import Spark
 from coterie.errors import InputError
 
 ROWS = {"user.id": [f"u{i % 5}" for i in range(40)], "query": [f"tea {i % 3}" for i in range(40)]}
@@ -16,7 +16,7 @@ def test_a_release_of_any_name_is_brought(session, tmp_path, name):
     rows = pl.DataFrame({"query": ["x", "y"], "geo.country": ["de", None]})
     rows.write_parquet(tmp_path / name)
     engine = Spark(session, parts=2)
-    brought = engine.bring(pl.scan_parquet(tmp_path / name, glob=False), [tmp_path / name], "place")
+    brought = engine.placed(pl.scan_parquet(tmp_path / name, glob=False), [tmp_path / name], "place")
     assert engine.small(brought).sort("place").drop("place").equals(rows)
 
 

@@ -1,18 +1,17 @@
 """Importing is cheap: what is heavy is loaded where it is used.
 
-Covers: __init__.py, kernels/__init__.py, models/__init__.py
+Covers: __init__.py
 """
 
-import importlib
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from coterie.core import registry
 
 HEAVY = ("numba", "altair", "vl_convert", "phonenumbers", "pandas")
+WITH_NUMBA = ("microaggregate_visits", "private_counts")
 
 
 def loaded_by(code: str, names: tuple[str, ...] = HEAVY) -> list[str]:
@@ -38,12 +37,6 @@ def test_the_inputs_of_measures_cost_nothing():
     assert loaded_by("import coterie.measures.inputs", ("polars", "numpy", *HEAVY)) == []
 
 
-@pytest.mark.parametrize("room", ["kernels", "models"])
-def test_modules_of_a_room_are_loaded_on_first_use(room):
-    assert loaded_by(f"import coterie.{room}") == []
-    package = importlib.import_module(f"coterie.{room}")
-    assert all(getattr(package, name).__name__ == f"coterie.{room}.{name}" for name in package.__all__)
-    files = {path.stem for path in Path(package.__file__).parent.glob("[a-z]*.py")}
-    assert files == set(package.__all__), "each module is named"
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = package.nothing
+def test_methods_load_kernels_where_they_use_them():
+    methods = [f"coterie.methods.{name}" for name in registry.names("methods") if name not in WITH_NUMBA]
+    assert loaded_by(f"import {', '.join(methods)}", ("numba",)) == []

@@ -15,9 +15,9 @@ from coterie.promises import judge
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.testing import queries_log
+from coterie.writing.files import sha256
 from coterie.writing.sidecar import sidecar_path
 from tests.helpers.hand_made import NAMES, case_of, check_of
-from tests.helpers.old_releases import without_levels
 
 START = datetime(2024, 1, 1)  # a Monday and the first of a month; 91 days are 13 weeks and 3 months
 DAYS = 91
@@ -128,29 +128,16 @@ def test_a_forged_level_fails(flat, released, tmp_path, change, found):
     assert found | {"digest"} <= broken
 
 
-def test_no_release_of_today_lacks_it(flat, released, tmp_path):
+def test_no_release_lacks_it(flat, released, tmp_path):
     path = tmp_path / "x.tsv"
     coterie.write(released, path)
-    digest = without_levels(path)
-    data = json.loads(sidecar_path(path).read_text()) | {"sha256": digest}
+    lines = [line.split("\t") for line in path.read_text().splitlines()]
+    at = lines[0].index("time_level")
+    path.write_text("".join("\t".join([*line[:at], *line[at + 1 :]]) + "\n" for line in lines))
+    data = json.loads(sidecar_path(path).read_text()) | {"sha256": sha256(path)}
     sidecar_path(path).write_text(json.dumps(data))
     broken = {check.name for check in coterie.verify(path, flat).broken}
     assert {"times", "tuples.query", "canonical"} <= broken
-
-
-def test_a_release_of_an_older_version_has_none(flat, released, tmp_path):
-    """Up to format 5; its times are checked as far as they say anything."""
-    path = tmp_path / "x.tsv"
-    coterie.write(released, path)
-    digest = without_levels(path)
-    data = json.loads(sidecar_path(path).read_text()) | {"format": 5, "sha256": digest}
-    rows = coterie.anonymize(flat, SuppressRare(k=2), seed=1).log.frame.drop("time_level")
-    data["rows_sha256"] = coterie.core.row_digest.digest_of_rows(rows)
-    sidecar_path(path).write_text(json.dumps(data))
-    assert coterie.verify(path, flat).exit_code == 0
-    assert "time_level" not in coterie.load_release(path).to_polars().columns
-    path.write_text(path.read_text().replace("2024-01-08 00:00:00", "2024-01-09 07:00:00", 1))
-    assert {"times", "tuples.query"} <= {check.name for check in coterie.verify(path, flat).broken}
 
 
 def test_a_profile_is_shared_with_its_levels():

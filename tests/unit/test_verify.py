@@ -243,7 +243,7 @@ def test_a_forged_digest_does_not_help(release, tmp_path):
     coterie.write(release, path)
     sidecar = _tamper(path, lambda lines: [*lines, "2020-02-03 00:00:00\tday\tzzz rare\t\t\n"])
     from coterie.core.row_digest import digest_of_rows
-    from coterie.formats import read_release
+    from coterie.reading.logs import read_release
     from coterie.writing.files import sha256
 
     frame, shape, *_ = read_release(path, release.log.shape)

@@ -16,8 +16,7 @@ from coterie.errors import InputError, ParameterError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.testing import queries_log, visits_log
-from coterie.writing.sidecar import read_sidecar, sidecar_path
-from tests.helpers.old_releases import with_empty_names
+from coterie.writing.sidecar import sidecar_path
 
 SEARCHES = re.compile(r"(?i)(?<![\w.=-])(?:users?|quer(?:y|ies)|search(?:es|ed|er)?|typed)(?![\w=-]| =)")
 ALLOWED = re.compile(
@@ -123,26 +122,6 @@ def test_the_shape_is_part_of_the_promise():
     assert QueryKAnonymity(k=3).shape == "QUERIES"
     with pytest.raises(ParameterError, match="shape"):
         QueryKAnonymity(k=3, shape="TERMS")
-
-
-def test_a_sidecar_without_nouns_is_read_as_before(paths):
-    log, out, _ = paths
-    original = coterie.prepare(coterie.read(log))
-    coterie.write(coterie.anonymize(original, SuppressRare(k=3), seed=1), out)
-    data = json.loads(sidecar_path(out).read_text())
-    former = QueryKAnonymity(k=3)  # which had no shape, and called everybody a user
-    del data["promises"][0]["shape"]
-    data["promises"][0]["sentence"] = former.sentence
-    for check in data["checks"]:
-        del check["subjects"]
-    data |= {"format": 3, "limits": list(former.limits), "sha256": with_empty_names(out), "left_out": []}
-    data["rows_sha256"] = ""
-    sidecar_path(out).write_text(json.dumps(data))
-    assert read_sidecar(out).promised == (former,)
-    assert coterie.verify(out, original).exit_code == 0
-    sidecar_path(out).write_text(json.dumps(data | {"format": 4}))
-    verdict = coterie.verify(out, original)
-    assert (verdict.exit_code, [check.name for check in verdict.unchecked]) == (3, ["sidecar"]), "it has nouns"
 
 
 def test_a_sidecar_says_the_nouns_of_its_shape(tmp_path):

@@ -11,32 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, TypeAlias
 
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Choice, Late, NumberOr
 from coterie.core.run import Run
 from coterie.core.shapes import TIME, VISITS, Shape
 from coterie.errors import ParameterError
 
-Attrs: TypeAlias = Annotated[
-    str,
-    Choice("common", "keep", "drop"),
-    "what accompanies a query: page, rank and day as far as k users share them all; all as it was; or nothing",
-]
-Times: TypeAlias = Annotated[
-    str,
-    Choice("drop", "quarter", "month", "week", "day", "hour"),
-    "the finest time that may accompany a query; made coarser where too few users share it (exact with attrs = keep)",
-]
-KDetails: TypeAlias = Annotated[
-    int | str,
-    NumberOr(2, "k"),
-    Late(),
-    "how many users must share what accompanies a query, together with it; 'k': as many as k",
-]
 _KEPT = {
     VISITS.name: "Exact times and sizes of single visits are kept: whoever knows when somebody visited can find the "
     "row.",
@@ -77,8 +59,7 @@ def common_details(log: Log, k: int, run: Run, times: str = "day") -> tuple[Log,
         # Rows are needed as they are and for the counts, so each block is computed once.
         return _with_level(frame, shape, k, levels).collect(engine="streaming").lazy()
 
-    marked = run.blocks(run.keep(log.frame), mark, by=[shape.item])
-    marked = marked if run.engine.here else run.keep(marked)
+    marked = run.engine.again(run.blocks(run.keep(log.frame), mark, by=[shape.item]))
     coarse = run.each(marked, lambda rows: rows.with_columns(_coarsened(leveled, levels)).drop(_LEVEL))
     return replace(log, frame=coarse, shape=leveled), _kept(marked, shape, levels, run)
 

@@ -9,7 +9,6 @@ from math import ceil
 import numpy as np
 import polars as pl
 
-from coterie import models
 from coterie.apply.profiles import whole_groups
 from coterie.core.log import Log
 from coterie.core.plan import Draft, Plan
@@ -35,7 +34,8 @@ def common_terms(log: Log, groups: pl.DataFrame, share: float) -> pl.DataFrame:
 
     `groups`: subject, group.
     """
-    model = models.documents
+    from coterie.models import documents as model
+
     rows = model.term_rows(log).join(groups.lazy().rename({"subject": model.DOC}), on=model.DOC)
     sizes = rows.group_by("group").agg(
         pl.col(model.DOC).n_unique().alias("documents"), pl.col(model.OWNER).n_unique().alias("owners")
@@ -59,7 +59,8 @@ def subsumers(log: Log, groups: pl.DataFrame, seeds: pl.DataFrame, tree: Taxonom
 
     Documents are folded in the order of their distance to the one their group was built around, else to the first.
     """
-    model = models.documents
+    from coterie.models import documents as model
+
     leads = seeds.select(pl.col("subject").alias(model.DOC), pl.lit(True).alias("leads"))
     rows = model.term_rows(log).join(groups.lazy().rename({"subject": model.DOC}), on=model.DOC)
     rows = rows.join(leads.lazy(), on=model.DOC, how="left").drop(model.OWNER)
@@ -97,19 +98,22 @@ def under_names(log: Log, plan: Plan, vectors: pl.DataFrame, run: Run) -> Draft:
 
 
 def _no_terms() -> pl.DataFrame:
-    model = models.documents
+    from coterie.models import documents as model
+
     return pl.DataFrame(schema={"group": pl.UInt32, model.TERM: pl.String, model.WEIGHT: pl.Float64})
 
 
 def _rows(named: pl.DataFrame, vectors: pl.DataFrame, shape: Shape) -> pl.DataFrame:
-    model = models.documents
+    from coterie.models import documents as model
+
     columns = {"released": shape.subject, model.TERM: shape.item, model.WEIGHT: shape.weight}
     return named.drop_nulls("released").join(vectors, on="group").rename(columns).select(shape.released)
 
 
 def _folded(rows: pl.DataFrame, tree: Taxonomy) -> pl.DataFrame:
     """group, term, weight of some groups; rows have doc, term, weight, group and whether a group was built around."""
-    model = models.documents
+    from coterie.models import documents as model
+
     found = model.meanings(rows.select(model.DOC, model.TERM, model.WEIGHT), tree)
     places = found.names.to_frame().with_row_index("place")
     members = rows.select(model.DOC, "group", "leads").unique().join(places, on=model.DOC)

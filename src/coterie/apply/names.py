@@ -9,12 +9,10 @@ where names are for days.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, TypeAlias
 
 import polars as pl
 
-from coterie import kernels
 from coterie.apply.windows import ALWAYS
 from coterie.core.log import Log
 from coterie.core.params import Choice, Range, With
@@ -59,7 +57,7 @@ _VISITOR_COST = (
 def nobody_named(original: Log, run: Run) -> pl.LazyFrame:
     """original, released, group: all subjects of a log, none of whom has a name in the release."""
     nobody = (pl.lit(None, pl.String).alias("released"), pl.lit(None, pl.UInt32).alias("group"))
-    return _in_order(run.each(_people(original, run), lambda people: people.with_columns(nobody)), ["original"], run)
+    return run.engine.sort(run.each(_people(original, run), lambda people: people.with_columns(nobody)), ["original"])
 
 
 def rename_subjects(
@@ -94,7 +92,7 @@ def rename_subjects(
     subjects = run.each(run.join(people, of_person, ["original"], "left"), lambda table: table.with_columns(nowhere))
     return Draft(
         frame=frame,
-        subjects=_in_order(subjects, ["original", "released"], run),
+        subjects=run.engine.sort(subjects, ["original", "released"]),
         warnings=(cost,),
         ungrouped=True,
     )
@@ -111,15 +109,15 @@ def refuse_units(method: str, users: str, window: str = ALWAYS) -> None:
 
 
 def with_sessions(log: Log, users: str, run: Run) -> Log:
-    """The log with sessions before rows are left out, where these will be named and rows are elsewhere."""
-    if run.engine.here or users != "session" or _SESSION in log.frame.collect_schema():
+    """The log with sessions before rows are left out, where these will be named."""
+    if users != "session" or _SESSION in log.frame.collect_schema():
         return log
     shape, history = log.shape, log.history
 
     def number(rows: pl.LazyFrame) -> pl.LazyFrame:
         return Sessions()(Log(frame=rows, shape=shape, history=history)).frame
 
-    return replace(log, frame=run.keep(run.blocks(log.frame, number, [shape.subject])))
+    return replace(log, frame=run.engine.again(run.blocks(log.frame, number, [shape.subject])))
 
 
 def _people(original: Log, run: Run) -> pl.LazyFrame:
@@ -130,29 +128,20 @@ def _people(original: Log, run: Run) -> pl.LazyFrame:
 
 
 def _named(units: pl.LazyFrame, key: list[str], people: pl.LazyFrame, run: Run) -> pl.LazyFrame:
-    """What has a name of its own (key), with that name.
+    """What has a name of its own (key, which begins with the person), with that name.
 
-    Where nobody can see all names at once, they are not compared with each other and with those of the original: of 80
-    random bits, no two are ever equal, and judges look.
+    Names are compared with each other and with those of the original as far as these are in one block. Beyond that
+    nobody need look: of 80 random bits, no two are ever equal, and judges look.
     """
-    label = pl.concat_str(key, separator="\0").alias("released")
-    if run.engine.here:
-        here = run.small(units).sort(key)
-        labels, ids = here.select(label).to_series(), run.small(people)["original"]
-        return here.with_columns(run.pseudonyms(labels, taken=ids).alias("released")).lazy()
-    named = partial(_fresh, run.seed, run.naming())
-    return run.keep(
-        run.each(units, lambda rows: rows.with_columns(label.map_batches(named, pl.String, is_elementwise=True)))
-    )
+    seed, naming, label = run.seed, run.naming(), pl.concat_str(key, separator="\0").alias("released")
 
+    def named(units: pl.LazyFrame, people: pl.LazyFrame) -> pl.LazyFrame:
+        table, ids = units.collect(engine="streaming").sort(key), people.collect(engine="streaming").to_series()
+        names = pseudonyms(seed, table.select(label).to_series(), taken=ids, naming=naming)
+        return table.with_columns(names.alias("released")).lazy()
 
-def _fresh(seed: int, naming: str, labels: pl.Series) -> pl.Series:
-    return pseudonyms(seed, labels, taken=labels.clear(), naming=naming)
-
-
-def _in_order(table: pl.LazyFrame, by: list[str], run: Run) -> pl.LazyFrame:
-    """The table sorted, when somebody reads it."""
-    return table.sort(by) if run.engine.here else run.engine.sort(table, by)
+    theirs = run.each(people, lambda table: table.rename({"original": key[0]}))
+    return run.keep(run.blocks(units, named, [key[0]], theirs))
 
 
 def _with_sessions(rows: pl.LazyFrame, original: Log) -> pl.LazyFrame:
@@ -169,6 +158,8 @@ def _with_days(rows: pl.LazyFrame, original: Log) -> pl.LazyFrame:
 
 def _with_minis(rows: pl.LazyFrame, original: Log, queries: int, minutes: int) -> pl.LazyFrame:
     """The number of the small unit of each row among those of its person."""
+    from coterie.kernels.small_units import numbered
+
     subject, item = original.shape.subject, original.shape.item
     times = original.frame.select("row", _moment(original).alias("_moment"))
     timed = rows.select("row", subject, item).join(times, on="row").drop_nulls()
@@ -176,7 +167,7 @@ def _with_minis(rows: pl.LazyFrame, original: Log, queries: int, minutes: int) -
     changes = [pl.col(name).ne_missing(pl.col(name).shift(1)) for name in (subject, item)]
     flags = table.select(*changes, "_moment")
     new_subject, new_item, moment = (flags[name].to_numpy() for name in flags.columns)
-    unit = kernels.small_units.numbered(new_subject, new_item, moment, queries, minutes * 60_000_000)
+    unit = numbered(new_subject, new_item, moment, queries, minutes * 60_000_000)
     numbers = table.select("row").with_columns(pl.Series(_UNIT, unit))
     return rows.join(numbers.lazy(), on="row", how="left")
 

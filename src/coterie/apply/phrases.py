@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import polars as pl
 
-from coterie import models
 from coterie.apply.profiles import named_subjects, release_texts
 from coterie.core.log import Log
 from coterie.core.params import Choice, Late, NumberOr, With
@@ -97,10 +96,12 @@ def promises_of(method: PublishesProfiles, profiles: UserKAnonymity, facts: Fact
 
 def release_phrases(log: Log, plan: Plan, run: Run, method: PublishesProfiles) -> Draft:
     """The phrases of each group, under a fresh name for each member."""
+    from coterie.models.phrases import phrases, profiles_of_groups
+
     m = _users_of_each(method)
-    found = models.phrases.phrases(log, run, m, language(method.language))
+    found = phrases(log, run, m, language(method.language))
     members = plan.table.collect(engine="streaming").sort("subject")
-    profiles = models.phrases.profiles_of_groups(found, members, run)
+    profiles = profiles_of_groups(found, members, run)
     run.tell(Counted(4, 4))
     silent = members.join(profiles, on="group", how="anti")
     texts = profiles.lazy().select("group", pl.col("text").repeat_by("n")).explode("text")

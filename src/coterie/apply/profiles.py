@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import polars as pl
 
-from coterie import kernels, models
 from coterie.core.log import Log
 from coterie.core.params import Choice, Late, Range, With
 from coterie.core.plan import Draft, Plan
@@ -55,10 +54,13 @@ def share_profiles(
     `groups` is a table GROUPS. `profiles` takes rows of some whole groups: group, user and `order` (else all columns of
     an event), sorted by these. Users who are in no group are not released; the record names them.
     """
-    user, order = models.events.USER, order or models.events.EVENT_ORDER
+    from coterie.models.events import EVENT_ORDER, USER
+    from coterie.models.groups import rows_of_users
+
+    user, order = USER, order or EVENT_ORDER
     members = run.small(groups).sort("subject")
     subjects = named_subjects(log, members, run)
-    rows = models.groups.rows_of_users(log, run, user, *order)
+    rows = rows_of_users(log, run, user, *order)
     done = DoneSoFar(run.total(rows, lambda some: some.select(pl.len())).item(), run.tell)
 
     def work(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -77,7 +79,9 @@ def share_profiles(
 
 def named_subjects(log: Log, members: pl.DataFrame, run: Run) -> pl.DataFrame:
     """original, released, group: all users, with fresh names for the members of groups (subject, group)."""
-    everybody = models.groups.user_names(log, run)
+    from coterie.models.groups import user_names
+
+    everybody = user_names(log, run)
     names = run.pseudonyms(members["subject"], taken=everybody)
     named = members.select(pl.col("subject").alias("original"), names.alias("released"), "group")
     return everybody.alias("original").to_frame().join(named, on="original", how="left").sort("original")
@@ -101,12 +105,15 @@ def release_groups(
     `shares` chooses the queries of a profile, nobody giving more than `max_share` of it; with `choice` herding it only
     says how many each member gives. `language` is that of the stems by which queries are herded.
     """
-    profiles, events = models.profiles, models.events
+    from coterie.kernels.mdav import choose
+    from coterie.models import events, profiles
+    from coterie.models.groups import rows_of_users
+
     rule = profiles.QueryRule(
-        shares=shares or kernels.mdav.choose, herding=choice == HERDING, max_share=max_share, language=language
+        shares=shares or choose, herding=choice == HERDING, max_share=max_share, language=language
     )
     profiles.load_centroids(eq1, attrs, rule)
-    scales, keys = events.Scales.of_rows(models.groups.rows_of_users(log, run), run), run.keys
+    scales, keys = events.Scales.of_rows(rows_of_users(log, run), run), run.keys
     subjects, common = share_profiles(
         log,
         plan.table,
@@ -123,29 +130,25 @@ def release_groups(
 def release_texts(subjects: pl.LazyFrame, texts: pl.LazyFrame, shape: Shape, run: Run) -> pl.LazyFrame:
     """Rows with nothing but a text of each member's group (texts: group, text), under the member's new name.
 
-    Here they are in the order of released rows: there are many rows, and few names and texts to sort.
+    In one block they are in the order of released rows: there are many rows, and few names and texts to sort.
     """
-    if not run.engine.here:
-        return _texts_elsewhere(subjects, texts, shape, run)
-    named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group").sort(shape.subject)
-    lists = texts.group_by("group").agg(pl.col("text").sort().alias(shape.item))
-    rows = named.join(lists, on="group", maintain_order="left").explode(shape.item)
-    others = [name for name in shape.released if name not in (shape.subject, shape.item)]
-    return rows.with_columns(pl.lit(None, shape.schema[name]).alias(name) for name in others).select(shape.released)
+    item, subject = shape.item, shape.subject
+    others = {name: shape.schema[name] for name in shape.released if name not in (subject, item)}
+    columns = shape.released
 
+    def rows_of(named: pl.LazyFrame, texts: pl.LazyFrame) -> pl.LazyFrame:
+        lists = texts.group_by("group").agg(pl.col("text").sort().alias(item))
+        rows = named.sort(subject).join(lists, on="group", maintain_order="left").explode(item)
+        return rows.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in others.items()).select(columns)
 
-def _texts_elsewhere(subjects: pl.LazyFrame, texts: pl.LazyFrame, shape: Shape, run: Run) -> pl.LazyFrame:
-    named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group")
-    others = [name for name in shape.released if name not in (shape.subject, shape.item)]
-    empty = [pl.lit(None, shape.schema[name]).alias(name) for name in others]
-    item, columns = pl.col("text").alias(shape.item), shape.released
-    rows = run.join(named, texts, ["group"])
-    return run.each(rows, lambda some: some.with_columns(item, *empty).select(columns))
+    members = subjects.drop_nulls("group").select(pl.col("released").alias(subject), "group")
+    return run.blocks(members, rows_of, ["group"], texts)
 
 
 def _under_names(subjects: pl.LazyFrame, common: pl.LazyFrame, shape: Shape, run: Run) -> pl.LazyFrame:
     """The events of each member's group, with the columns of the log, under the member's new name."""
-    events = models.events
+    from coterie.models import events
+
     columns = {events.TIME: shape.time, events.QUERY: shape.item, events.RANK: shape.rank, events.PAGE: shape.page}
     named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group")
     rows = run.join(named, run.each(common, lambda some: some.rename(columns)), ["group"])

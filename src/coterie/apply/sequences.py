@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from coterie import models
 from coterie.core.arrays import Short, offsets
 from coterie.core.log import Log
 from coterie.core.plan import Draft, Plan
@@ -24,7 +23,8 @@ SEQUENCES_TABLE, DAYS_TABLE = "sequences", "days"
 
 def release_sequences(log: Log, plan: Plan, shape: Shape, run: Run) -> Draft:
     """The planned sequences of all visits, as rows of a shape that has positions."""
-    model = models.walks
+    from coterie.models import walks as model
+
     into, kinds, days = (
         table.collect(engine="streaming")
         for table in (plan.table, plan.tables[SEQUENCES_TABLE], plan.tables[DAYS_TABLE])

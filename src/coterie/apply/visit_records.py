@@ -18,26 +18,22 @@ import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.plan import Draft, Plan
-from coterie.core.run import Run
 from coterie.core.shapes import VISITS
 from coterie.models.visit_records import (
     AGENT,
-    CLICKS,
     GROUP,
     METHOD,
     REFERRER,
     ROW,
-    SESSION,
     SIZE,
     STATUS,
-    with_sessions,
 )
 from coterie.text.agents import OTHER, VISITOR_PARTS, parse_agents
 from coterie.text.hosts import host_labels
 from coterie.text.pages import common_path, common_referrer, host_and_path, without_query
 
 _ENDS = ("_first", "_last")
-_VISITOR, _AT, _PLACE, _CLICKS = "_visitor", "_at", "_place", "_clicks"
+_VISITOR = "_visitor"
 _IN_ORDER = (("\0", "\0\1"), ("/", "\0\0"))  # a slash is less than anything where texts are compared
 
 
@@ -51,45 +47,6 @@ def release_records(log: Log, plan: Plan, *, several: bool) -> Draft:
     return Draft(
         frame=rows.with_columns(pl.lit(None, pl.String).alias(log.shape.subject)).select(ROW, *VISITS.released),
         subjects=people.with_columns(nobody),
-    )
-
-
-def release_sessions(log: Log, plan: Plan, run: Run, *, several: bool) -> Draft:
-    """The session of its group in place of each session that is in one, under a name of its own.
-
-    A common session has as many records as the sessions of the group have on average. Each stands for one visit of each
-    of them: for the first of L, the first; for the i-th, the visit that is as far within its session.
-    """
-    subject = log.shape.subject
-    key = [subject, SESSION]
-    visits = with_sessions(log).frame.join(plan.table, on=ROW).sort(*key, *CLICKS).collect(engine="streaming")
-    sessions = visits.group_by(*key, GROUP, maintain_order=True).agg(pl.len().cast(pl.Int64).alias(_CLICKS))
-    total, count = pl.col(_CLICKS).sum(), pl.len().cast(pl.Int64)
-    length = sessions.group_by(GROUP).agg(((2 * total + count) // (2 * count)).alias("_length"))
-    steps = sessions.join(length, on=GROUP, maintain_order="left").select(
-        *key, GROUP, _CLICKS, "_length", pl.int_ranges(0, "_length").alias(_PLACE)
-    )
-    steps = steps.explode(_PLACE).with_columns((pl.col(_PLACE) * pl.col(_CLICKS) // pl.col("_length")).alias("_click"))
-    visits = visits.drop(GROUP).with_columns(pl.int_range(pl.len()).over(key).alias("_click"))
-    behind = steps.join(visits, on=[*key, "_click"])
-    behind = behind.with_columns((pl.struct(GROUP, _PLACE).rank("dense") - 1).cast(pl.UInt32).alias(_AT))
-    records = average_records(behind, _AT, several=several)
-    ids = log.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject]
-    labels = sessions.select(pl.concat_str(key, separator="\0")).to_series()
-    names = sessions.with_columns(run.pseudonyms(labels, taken=ids).alias("released"))
-    rows = behind.lazy().select(*key, _AT).join(names.lazy(), on=key).join(records.lazy(), on=_AT)
-    people = (
-        ids.alias("original")
-        .to_frame()
-        .join(
-            names.select(pl.col(subject).alias("original"), "released", pl.col(GROUP).alias("group")),
-            on="original",
-            how="left",
-        )
-    )
-    return Draft(
-        frame=rows.with_columns(pl.col("released").alias(subject)).select(VISITS.released),
-        subjects=people.sort("original", "released").lazy(),
     )
 
 

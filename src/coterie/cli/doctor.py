@@ -54,13 +54,10 @@ def doctor(engine: str | None, compiles: bool) -> None:
 
 def _examine(address: str) -> None:
     """What a cluster is, and whether its workers can do what Coterie needs."""
-    from coterie.engines.spark import Spark, session_for
+    from coterie.engines.clusters import cluster_at
 
-    with session_for(address) as session:
-        assert session is not None  # noqa: S101 (there is an address)
-        click.echo(f"spark {session.version} at {address}")
-        for line in Spark(session).examine():
-            click.echo(line)
+    for line in cluster_at(address).examine(address):
+        click.echo(line)
 
 
 def _compile() -> None:

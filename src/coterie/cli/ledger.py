@@ -30,16 +30,13 @@ def show(log: str, history: str | None, log_name: str | None, as_json: bool, **o
 
     LOG is known by its name, or by its bytes where it is read with the same options.
     """
-    from coterie import formats
+    from coterie.core.files import expand
     from coterie.core.scores import score_table
     from coterie.writing.ledger import total
     from coterie.writing.spending import budget_of, spent_of
 
-    given = {
-        name: value for name, value in opt.reading_of(options).items() if name not in ("format", "allow_bad", "sql")
-    }
-    files = formats.expand([log], folders=True)
-    entries, budget = spent_of(files, history, log_name, formats.Options(**given)), budget_of(files, history, log_name)
+    files = expand([log], folders=True)
+    entries, budget = spent_of(files, history, log_name, opt.reading_of(options)), budget_of(files, history, log_name)
     epsilon, delta = total(entries)
     if as_json:
         numbers: list[tuple[str, float, str]] = [
@@ -86,10 +83,10 @@ def budget(budget: str, log: str, history: str | None, log_name: str | None) -> 
 
     It replaces the budget that the log had. What was spent before counts.
     """
-    from coterie import formats
+    from coterie.core.files import expand
     from coterie.writing.ledger import Allowance
     from coterie.writing.spending import keep_budget, spent_of
 
-    files, allowance = formats.expand([log], folders=True), Allowance.read(budget)
+    files, allowance = expand([log], folders=True), Allowance.read(budget)
     keep_budget(files, allowance, history, log_name)
     console(stderr=False).print(_sentence(allowance, spent_of(files, history, log_name)), markup=False)

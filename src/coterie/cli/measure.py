@@ -17,7 +17,6 @@ from coterie.cli.console import print_scores, progress
 @opt.required_original
 @opt.record
 @opt.sidecar_of_table
-@opt.engine
 @opt.measuring
 @opt.seed
 @opt.cache
@@ -32,7 +31,6 @@ def measure(
     original: tuple[str, ...],
     record: Path | None,
     sidecar: str | None,
-    engine: str | None,
     seed: int | None,
     cache: bool,
     show_values: bool,
@@ -52,7 +50,6 @@ def measure(
             reading=opt.reading_of(options),
             record=record,
             sidecar=sidecar,
-            engine=engine,
             seed=seed,
             store=default_store(cache),
             show_values=show_values,

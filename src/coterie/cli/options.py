@@ -10,10 +10,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from coterie.cli import console
-from coterie.core.columns import columns_as_text, columns_in
-from coterie.errors import ParameterError
+from coterie.core.columns import columns_as_text
 
 if TYPE_CHECKING:
+    from coterie.reading.reading import Reading
+
     _Numbers = click.ParamType[list[int]]
 else:
     _Numbers = click.ParamType  # takes no type before click 8.4
@@ -98,34 +99,13 @@ original = click.option(
 
 
 def reading(command: F) -> F:
-    """The options that say how a log is to be read."""
-    options = (
-        click.option("--format", "format", metavar="NAME", help="Log format; else it is sniffed."),
-        click.option("--columns", metavar="user=A,query=B", help="Which column of a table holds what."),
-        click.option(
-            "--details",
-            metavar="A,B=COLUMN",
-            help="Further columns of a table that may accompany a query: device,country=geo.country.",
-        ),
-        click.option(
-            "--user-field", metavar="NAME", help="Field that identifies a user (algolia, elastic, matomo, solr, ubi)."
-        ),
-        click.option("--date", metavar="YYYY-MM-DD", help="Day of times that have none (sogou)."),
-        click.option("--terms", type=int, metavar="N", help="Most terms of a document, 100 unless said (documents)."),
-        click.option(
-            "--min-length", type=int, metavar="N", help="Fewest letters of a word, 3 unless said (documents)."
-        ),
-        click.option(
-            "--query-param",
-            metavar="NAME",
-            help="Read an access log as a search log: the parameter of addresses that holds searches, or auto.",
-        ),
-        click.option("--words", metavar="nouns|all", help="Which words are terms, nouns unless said (documents)."),
-        click.option("--sql", metavar="QUERY", help="Rows to read from a database, instead of a table."),
-        click.option("--allow-bad", is_flag=True, help="Leave out bad lines even if they are many."),
-    )
-    for option in reversed(options):
-        command = option(command)
+    """The options that say how a log is to be read; `reading/reading.py` has them."""
+    from coterie.reading.reading import options
+
+    for name, each in reversed(options().items()):
+        flag, kind = f"--{name.replace('_', '-')}", int if each.read is int else None
+        command = click.option(flag, name, type=kind, is_flag=not each.metavar, metavar=each.metavar or None,
+                               default=None if each.metavar else False, help=each.help)(command)  # fmt: skip
     return command
 
 
@@ -207,10 +187,6 @@ sidecar_of_table = click.option(
 required_original = click.option(
     "--original", "-O", multiple=True, required=True, type=PLACE, metavar="LOG", help="The log that was anonymized."
 )
-READING = (
-    "format", "columns", "details", "user_field", "date", "query_param", "terms", "min_length", "words", "allow_bad",
-    "sql",
-)  # fmt: skip
 
 
 def measuring(command: F) -> F:
@@ -236,21 +212,11 @@ def given_to_measures(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in INPUTS if options[name]}
 
 
-def reading_of(options: dict[str, Any]) -> dict[str, Any]:
+def reading_of(given: dict[str, Any]) -> Reading:
     """The options that say how a log is to be read, as jobs take them."""
-    from coterie.formats import details_of
+    from coterie.reading.reading import Reading, options
 
-    given = {name: options[name] for name in READING if options[name] is not None}
-    details = details_of(options["details"] or "")
-    return {**given, "columns": parse_columns(options["columns"]), "details": details}
-
-
-def parse_columns(text: str | None) -> dict[str, str]:
-    """`user=A,query=B` as a table from our names to those of the log."""
-    try:
-        return columns_in(text or "")
-    except ValueError:
-        raise ParameterError("--columns is written user=NAME,query=NAME, our name first.") from None
+    return Reading().with_options({name: given[name] for name in options()})
 
 
 def collected(*decorators: Callable[[Any], Any]) -> list[click.Parameter]:

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     help="For those who keep the log, or for those who get the release.",
 )
 @click.option("--measures", metavar="NAME,...", help="Take these measures in place of all; see `coterie measures`.")
-@opt.engine
 @opt.measuring
 @opt.show_values
 @opt.seed
@@ -77,7 +76,6 @@ def report(
     ask: bool,
     edition: Literal["internal", "external"],
     measures: str | None,
-    engine: str | None,
     show_values: bool,
     seed: int | None,
     cache: bool,
@@ -104,7 +102,6 @@ def report(
             given=opt.given_to_measures(options),
             seed=seed,
             store=default_store(cache),
-            engine=engine,
             show_values=show_values,
             force=force,
             progress=step,

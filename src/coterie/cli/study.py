@@ -78,7 +78,7 @@ def study(
         raise ParameterError(
             "Options that say how to read a log go with --input LOG; else the study says it in [read]."
         )
-    read = {"source": list(source), **opt.reading_of(options)} if source else None
+    read = (list(source), opt.reading_of(options)) if source else None
     grid = load_study(file, folder=output, read=read)
     numbers = count(1)
 

@@ -47,9 +47,10 @@ def verify(
     Works for files that Coterie did not make too: name --promise and --k.
     """
     from coterie import jobs
+    from coterie.reading.reading import Reading
     from coterie.steps import parse_steps
 
-    own = {"format": options["original_format"], "columns": opt.parse_columns(options["original_columns"])}
+    own = Reading(format=options["original_format"], columns=options["original_columns"] or {})
     steps = None if prepare is None else parse_steps(prepare)
     with progress(quiet, stages=2) as (step, note):
         verdict = jobs.verify_file(

@@ -9,6 +9,7 @@ import os
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -28,6 +29,7 @@ LONGEST_LINE = 1 << 24
 """Bytes of a line; whatever has more of them is no log, and its lines would not fit into memory."""
 MOST_UNPACKED, MOST_TIMES = 1 << 30, 300
 """Bytes that a compressed file may always have, and how many times its size beyond; logs have 5 to 50 times."""
+_MARK = 4  # bytes that tell what kind of file it is
 _COMPRESSIONS = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst"}
 
 
@@ -55,11 +57,14 @@ def expand(patterns: Sequence[str | Path], folders: bool = False) -> list[Path]:
 
 
 def home_of(paths: Sequence[Path]) -> Path | None:
-    """The file or folder beside which the list of a log's releases lies, the first one; None for pipes and others."""
+    """The file or folder beside which the list of a log's releases lies, the first one; None for pipes and others.
+
+    A link is the log that it leads to: two lists of one log would not know of each other.
+    """
     first = paths[0] if paths else None
     if first is None or not (first.is_file() or first.is_dir()):
         return None
-    return first.resolve() if first.is_dir() else first
+    return first.resolve() if first.is_dir() or first.is_symlink() else first
 
 
 def refuse_folders(paths: Sequence[Path]) -> None:
@@ -97,21 +102,25 @@ def walk(folder: Path) -> Iterator[tuple[Path, str | None]]:
 
 def compression(path: Path) -> str | None:
     """`gz` or `zst` by the first bytes, or None."""
-    start = first_bytes(path)
-    return _COMPRESSIONS.get(start[:2]) or _COMPRESSIONS.get(start)
+    return _compression(first_bytes(path))
+
+
+def _compression(start: bytes) -> str | None:
+    return _COMPRESSIONS.get(start[:2]) or _COMPRESSIONS.get(start[:_MARK])
 
 
 def first_bytes(path: Path) -> bytes:
     """The four bytes that tell what kind of file it is."""
     with path.open("rb") as stream:
-        return stream.read(4)
+        return stream.read(_MARK)
 
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """The uncompressed bytes of a file."""
-    kind = compression(path)
     with path.open("rb") as file:
+        kind = _compression(file.read(_MARK))
+        file.seek(0)
         if kind is None:
             yield file
             return
@@ -179,22 +188,53 @@ class _Zstd(io.RawIOBase):
         return ready
 
 
+class Opening:
+    """The first bytes of a file, which is opened once for all that they tell; none of a folder."""
+
+    def __init__(self, path: Path, size: int = HEAD_BYTES) -> None:
+        self.path = path
+        self._size = size
+        self.packed = b""
+        """As they are in the file."""
+        if not path.is_dir():
+            with path.open("rb") as stream:
+                self.packed = _start(stream, size)
+        self.compression = _compression(self.packed)
+        """`gz` or `zst`, or None."""
+
+    @cached_property
+    def data(self) -> bytes:
+        """Without compression."""
+        if self.compression is None:
+            return self.packed
+        with open_bytes(self.path) as stream:
+            return _start(stream, self._size)
+
+    @property
+    def has_bom(self) -> bool:
+        """Whether it says that it is UTF-8 by a byte order mark."""
+        return self.data.startswith(BOM.encode())
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The first lines that are not blank; at least one whole line if there is one."""
+        lines = self.data.decode(errors="replace").removeprefix(BOM).split("\n")
+        # The last piece may be cut in the middle of a line.
+        whole = lines[:-1] if len(self.data) >= self._size and len(lines) > 1 else lines
+        return [line.rstrip("\r") for line in whole if line.strip(" \r")]
+
+
+def _start(stream: IO[bytes], size: int) -> bytes:
+    """So many bytes; where lines are wanted, a whole one."""
+    data = more = stream.read(size)
+    while size == HEAD_BYTES and more and b"\n" not in data and len(data) < _HEAD_LIMIT:
+        data += (more := stream.read(CHUNK))
+    return data
+
+
 def head(path: Path) -> list[str]:
     """The first lines of a file that are not blank; at least one whole line if there is one."""
-    with open_bytes(path) as stream:
-        data = more = stream.read(HEAD_BYTES)
-        while more and b"\n" not in data and len(data) < _HEAD_LIMIT:
-            data += (more := stream.read(CHUNK))
-    lines = data.decode(errors="replace").removeprefix(BOM).split("\n")
-    # The last piece may be cut in the middle of a line.
-    whole = lines[:-1] if len(data) >= HEAD_BYTES and len(lines) > 1 else lines
-    return [line.rstrip("\r") for line in whole if line.strip(" \r")]
-
-
-def starts_with_bom(path: Path) -> bool:
-    """Whether a file says that it is UTF-8 by a byte order mark."""
-    with open_bytes(path) as stream:
-        return stream.read(len(BOM.encode())) == BOM.encode()
+    return Opening(path).lines
 
 
 def byte_lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -53,8 +53,6 @@ def groups_digest(subjects: pl.LazyFrame) -> str:
 
 def _members(subjects: pl.LazyFrame) -> pl.DataFrame:
     """subject, group of those who are in one, in the order of subjects."""
-    if "group" not in subjects.collect_schema():  # older records
-        return pl.DataFrame(schema=dict(GROUPS.schema))
     try:
         named = subjects.select(pl.col("original").cast(pl.String).alias("subject"), pl.col("group").cast(pl.UInt32))
         return named.drop_nulls("group").collect(engine="streaming").sort("subject")

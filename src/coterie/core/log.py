@@ -19,6 +19,7 @@ import polars as pl
 
 from coterie.core.people import noun_in, person_in, several
 from coterie.core.promise import Check, Promise, Verdict
+from coterie.core.run import HERE, Engine
 from coterie.core.shapes import Shape
 from coterie.core.showing import html_table
 from coterie.errors import MissingError, in_python
@@ -26,19 +27,9 @@ from coterie.errors import MissingError, in_python
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coterie.core.run import Engine
-
-
-def _holding(frame: pl.LazyFrame, what: object) -> pl.LazyFrame:
-    """The same rows; `what` lives as long as they, or any rows made of them.
-
-    A plan of polars keeps the objects in it, and never computes a column that nobody asks for.
-    """
-    held = "_held"
-    return frame.with_columns(pl.lit(what, dtype=pl.Object).alias(held)).select(pl.exclude(held))
-
 
 _SLICE = 100_000  # rows that are text at once
+_NOT_STEPS = ("read", "synth")  # entries of a history that are no prepare steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +57,8 @@ class Log:
     """The file or folder of its owner that it was read from: the list of its releases lies beside it."""
     reading: str = ""
     """How they were read, where that was said: columns, user field, date, parameter."""
-    engine: Engine | None = None
-    """Where the rows live; None: on this machine."""
+    engine: Engine = HERE
+    """Where the rows live."""
     settings: Mapping[str, int | str | Mapping[str, str] | tuple[str, ...]] = field(default_factory=dict)
     """What of it everybody may know, and must say to read the same rows: columns, numbers, a parameter of addresses."""
     guessed: bool = False
@@ -78,8 +69,8 @@ class Log:
     """Fields by which its format may tell people apart, separated by commas: the same, whatever is in the rows."""
 
     def __post_init__(self) -> None:
-        if self.resources and self.engine is None:
-            object.__setattr__(self, "frame", _holding(self.frame, self.resources))
+        if self.resources:
+            object.__setattr__(self, "frame", self.engine.hold(self.frame, self.resources))
         self.shape.check(self.frame)
 
     def __repr__(self) -> str:
@@ -128,22 +119,16 @@ class Log:
         whole = hashlib.sha256()
         have = self.frame.collect_schema()
         columns = [name for name in self.shape.readable if name in have]
-        for rows in self._sorted(columns):
+        rows_in_order = self.engine.sort(self.engine.each(self.frame, lambda rows: rows.select(columns)), columns)
+        for rows in self.engine.parts(rows_in_order):
             for part in rows.iter_slices(_SLICE):
                 whole.update(part.write_csv(include_header=False).encode())
         return whole.hexdigest()
 
-    def _sorted(self, columns: list[str]) -> Iterable[pl.DataFrame]:
-        """Columns of all rows in their order, here as a whole, else one part after the other."""
-        if self.engine is None or self.engine.here:
-            return [self.frame.select(columns).sort(columns).collect(engine="streaming")]
-        rows = self.engine.sort(self.engine.each(self.frame, lambda given: given.select(columns)), columns)
-        return self.engine.parts(rows)
-
     @property
     def steps(self) -> tuple[str, ...]:
         """The prepare steps that were applied, in order, as they are written: `sessions(minutes=10)`."""
-        return tuple(step.name for step in self.history if step.name not in ("read", "synth"))
+        return tuple(step.name for step in self.history if step.name not in _NOT_STEPS)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -153,14 +138,12 @@ class Log:
     @property
     def in_lines(self) -> bool:
         """Whether rows are numbered in the order of their lines: on a cluster they have numbers in no order."""
-        return self.engine is None or self.engine.here
+        return self.engine.in_lines
 
     @property
     def named(self) -> bool:
         """Whether any row says whose it is."""
         name = self.shape.subject
-        if self.engine is None or self.engine.here:
-            return self.frame.select(name).drop_nulls().head(1).collect(engine="streaming").height > 0
         one_each = self.engine.each(self.frame, lambda rows: rows.select(name).drop_nulls().head(1))
         return any(part.height for part in self.engine.parts(one_each))  # which come only until one is there
 
@@ -177,8 +160,6 @@ class Log:
 
     def counted(self, numbers: Sequence[pl.Expr]) -> pl.DataFrame:
         """Numbers of the rows that add up over parts, in one line; counted where the rows are."""
-        if self.engine is None or self.engine.here:
-            return self.frame.select(numbers).collect(engine="streaming")
         return self.engine.total(self.frame, lambda rows: rows.select(numbers))
 
     def to_polars(self) -> pl.DataFrame:
@@ -209,6 +190,11 @@ class Record:
     """row, released_row; for methods that keep rows."""
     tables: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
     """The evidence of the plan: tables that promises of the release name."""
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The prepare steps of the run, as they were written."""
+        return tuple(step["name"] for step in self.run.get("history", ()) if step["name"] not in _NOT_STEPS)
 
     @property
     def evidence(self) -> dict[str, pl.LazyFrame]:

@@ -14,15 +14,29 @@ marked Late. A parameter marked With matters only with some values of another on
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from datetime import date
+from functools import cache
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol, TypeVar, get_args, get_origin, get_type_hints, runtime_checkable
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+    runtime_checkable,
+)
 
 from coterie.errors import ParameterError
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -263,9 +277,14 @@ class Param:
     """When it matters; None: always."""
 
 
-def params_of(cls: type) -> Iterator[Param]:
+def params_of(cls: type) -> tuple[Param, ...]:
     """The parameters of a method, measure or promise: its annotated dataclass fields."""
-    hints = get_type_hints(cls, include_extras=True)
+    return _annotated(cls)
+
+
+@cache  # annotations are texts, and would be read anew each time, a hundred times for a release
+def _annotated(cls: type) -> tuple[Param, ...]:
+    hints, params = get_type_hints(cls, include_extras=True), []
     for field in fields(cls):
         hint = hints[field.name]
         if get_origin(hint) is not Annotated:
@@ -277,7 +296,8 @@ def params_of(cls: type) -> Iterator[Param]:
         only = next((extra for extra in extras if isinstance(extra, With)), None)
         if only is not None:
             doc = f"{'unless' if only.is_not else 'with'} {only.name} = {only.value}: {doc}"
-        yield Param(field.name, kind, rule, default, doc, Late() in extras, only)
+        params.append(Param(field.name, kind, rule, default, doc, Late() in extras, only))
+    return tuple(params)
 
 
 def check_params(instance: Any, owner: str) -> None:
@@ -289,6 +309,20 @@ def check_params(instance: Any, owner: str) -> None:
                 f"The {param.name!r} parameter of {owner} must be "
                 f"{param.rule.describe(param.kind)}. Got {value!r} instead."
             )
+
+
+def showing(options: type) -> Callable[[F], F]:
+    """Show the fields of `options` as keywords of a function that takes them as `**options`: in help and in editors."""
+
+    def shown(function: F) -> F:
+        own = [each for each in signature(function).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        names = {each.name for each in own}
+        further = [Parameter(each.name, Parameter.KEYWORD_ONLY, default=None)
+                   for each in fields(options) if each.name not in names]  # fmt: skip
+        function.__signature__ = signature(function).replace(parameters=[*own, *further])  # type: ignore[attr-defined]
+        return function
+
+    return shown
 
 
 def with_values(instance: T, **values: Any) -> T:
@@ -321,3 +355,23 @@ def with_files_in(cls: type, values: Mapping[str, Any], folder: Path) -> dict[st
         name: str(folder / value) if isinstance(value, str) and value not in names.get(name, (value,)) else value
         for name, value in values.items()
     }
+
+
+# --- what methods and their promises both have ------------------------------------------------------
+
+Attrs: TypeAlias = Annotated[
+    str,
+    Choice("common", "keep", "drop"),
+    "what accompanies a query: page, rank and day as far as k users share them all; all as it was; or nothing",
+]
+Times: TypeAlias = Annotated[
+    str,
+    Choice("drop", "quarter", "month", "week", "day", "hour"),
+    "the finest time that may accompany a query; made coarser where too few users share it (exact with attrs = keep)",
+]
+KDetails: TypeAlias = Annotated[
+    int | str,
+    NumberOr(2, "k"),
+    Late(),
+    "how many users must share what accompanies a query, together with it; 'k': as many as k",
+]

@@ -10,37 +10,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-NAMES = ("userid", "username", "uid", "usertoken", "userhash", "userkey", "usernamehash", "useridhash",
-         "hasheduserid", "hasheduser", "useruuid", "userguid", "usercode", "userno", "usernumber", "userref", "login",
-         "loginid", "loginname", "userlogin", "account", "accountid", "accountno", "accountnumber", "member",
-         "memberid", "membernumber", "customer", "customerid", "customernumber", "person", "personid", "anonid",
-         "searcher", "searcherid", "authenticatedusertoken", "patron", "patronid", "borrower", "borrowerid", "employee",
-         "employeeid", "student", "studentid", "patient", "patientid", "subscriber", "subscriberid", "profileid",
-         "actor", "actorid", "cardnumber", "librarycard",
-         # German, Dutch, Spanish and Portuguese, French, Italian
-         "benutzer", "benutzerid", "benutzername", "nutzer", "nutzerid", "gebruiker", "gebruikerid",
-         "usuario", "usuarioid", "idusuario", "utilisateur", "utilisateurid",
-         "idutilisateur", "utente", "utenteid", "idutente")  # fmt: skip
-"""Names of columns that name people."""
-CONTACTS = ("email", "mail", "emailaddress", "mailaddress", "useremail", "usermail", "useremailaddress", "emailhash",
-            "useremailhash", "hashedemail", "accountemail", "memberemail", "customeremail", "personemail", "actoremail",
-            "patronemail", "distinctid", "userpseudoid")  # fmt: skip
-"""Names of columns that name people as well, where there is none of those."""
-BROWSERS = ("visitor", "visitorid", "idvisitor", "fullvisitorid", "cookie", "cookieid", "client", "clientid",
-            "deviceid", "browserid", "anonymousid", "installid", "installationid")  # fmt: skip
-"""Names of columns that name browsers or devices."""
-SESSIONS = ("session", "sessionid", "sid", "visit", "visitid", "idvisit", "gasessionid", "sessionkey", "sessiontoken",
-            "sessionhash", "sessionuuid", "searchsession", "searchsessionid", "jsessionid", "phpsessid",
-            "sitzung", "sitzungid", "sitzungsid", "sessie", "sessieid", "sesion", "sesionid", "idsesion", "sessao",
-            "idsessao", "seance", "idseance", "idsession", "sessione", "sessioneid", "idsessione")  # fmt: skip
-"""Names of columns that name single visits."""
-ADDRESSES = ("ip", "ipaddress", "clientip", "remoteip", "remoteaddr", "remoteaddress", "userip", "address", "ipaddr",
-             "iphash")  # fmt: skip
-"""Names of columns that hold addresses in the network."""
+from coterie.core.data import table_at
+
 ADDRESS_AND_AGENT = "address+agent"
 """What visitors of access logs are told apart by where no name was logged."""
+_PEOPLE = ("people", "contacts")
 _NOT_ALONE = ("email", "mail", "login", "account", "person", "member", "address", "actor")
 """Inside of other fields these may be somebody else's: the author of a page, the owner of a shop."""
 _MAY_BE = re.compile(
@@ -57,7 +34,13 @@ _IS_OTHER = re.compile(
     r"count|number|time|timestamp|at|date|day|created|updated|os|platform|device|browser|rank|score|flag|interface|"
     r"loggedin|active|verified|premium|smartphone|domain|provider|client|version)$|^is|^has|^num"
 )
-_ALSO_NAMES = frozenset((*NAMES, *CONTACTS))
+
+
+@cache
+def named(*kinds: str) -> tuple[str, ...]:
+    """Names of columns that name `people`, or their `contacts`, `browsers`, `sessions` or `addresses`; see `plain`."""
+    table = table_at("core", "data/people.toml")
+    return tuple(name for kind in kinds for line in table[kind] for name in line.split())
 
 
 def plain(name: str) -> str:
@@ -77,8 +60,8 @@ def leaves(name: str) -> tuple[str, ...]:
 def may_name_people(name: str) -> bool:
     """Whether a column that is not known by its name may name people all the same."""
     last = plain(name.split(".")[-1])
-    known = any(each in (*BROWSERS, *SESSIONS, *ADDRESSES) for each in (plain(name), *leaves(name)))
-    if plain(name) in _ALSO_NAMES or any(each in _ALSO_NAMES for each in leaves(name)):
+    known = any(each in named("browsers", "sessions", "addresses") for each in (plain(name), *leaves(name)))
+    if plain(name) in named(*_PEOPLE) or any(each in named(*_PEOPLE) for each in leaves(name)):
         return True
     return not known and bool(_MAY_BE.search(plain(name))) and not _IS_OTHER.search(last)
 
@@ -86,8 +69,8 @@ def may_name_people(name: str) -> bool:
 def noun_of(counted: object) -> str:
     """`session` or `address` where columns of these names, separated by commas, are all of that kind; else nothing."""
     names = str(counted or "").split(",")
-    for noun, known in (("session", SESSIONS), ("address", ADDRESSES)):
-        if all(any(each in known for each in (plain(name), *leaves(name))) for name in names):
+    for noun, kind in (("session", "sessions"), ("address", "addresses")):
+        if all(any(each in named(kind) for each in (plain(name), *leaves(name))) for name in names):
             return noun
     return ""
 
@@ -99,7 +82,7 @@ def together(*counted: str) -> str:
 
 
 def _rank(field: str) -> int:
-    kinds = (_ALSO_NAMES, BROWSERS, SESSIONS, ADDRESSES)
+    kinds = (named(*_PEOPLE), named("browsers"), named("sessions"), named("addresses"))
     names = (plain(field), *leaves(field))
     return next((rank for rank, known in enumerate(kinds) if any(name in known for name in names)), 0)
 

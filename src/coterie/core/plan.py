@@ -99,7 +99,8 @@ class Draft:
     subjects: pl.LazyFrame
     warnings: tuple[str, ...] = ()
     in_order: bool = False
-    """Whether the rows are in the order of released rows already, and need not be sorted; judges look at that."""
+    """Whether the rows are in the order of released rows where work saw them all at once, so that they need not be
+    sorted there; judges look at that."""
     unnamed: bool = False
     """Whether nobody is known to have a name, so that `subjects` need not be looked through for one."""
     ungrouped: bool = False

@@ -15,13 +15,13 @@ import polars as pl
 from coterie.core import registry
 from coterie.core.params import with_values
 from coterie.core.people import in_place_of_people, noun_in, person_in, several
+from coterie.core.run import HERE, Engine
 from coterie.core.shapes import Shape
 from coterie.core.showing import html_table
 from coterie.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from coterie.core.log import Log
-    from coterie.core.run import Engine
 
 Status = Literal["passed", "failed", "not checked"]
 Kind = Literal["text", "phrases", "concepts", "counts"]
@@ -91,8 +91,8 @@ class Case:
     """Whether Coterie did not make these rows, so that the rules of its releases do not apply."""
     published: pl.LazyFrame | None = None
     """Foreign rows as they were published, before they were prepared like the original."""
-    engine: Engine | None = None
-    """Where the rows live; None: on this machine."""
+    engine: Engine = HERE
+    """Where the rows live."""
     part: bool = False
     """Whether these are some rows of a case, all that a judge needs for the items in them, but not for their names."""
     promised: tuple[Promise, ...] = ()
@@ -199,11 +199,11 @@ def from_dict(data: Mapping[str, Any]) -> Promise:
         raise InputError(f"The promise {name!r} has a number too many, or lacks one.") from None
 
 
-def refuse_judging_elsewhere(promises: Iterable[Promise]) -> None:
-    """ParameterError where rows are elsewhere and the judge of a promise looks at them on one machine only."""
+def refuse_judging_on(engine: Engine, promises: Iterable[Promise]) -> None:
+    """ParameterError where rows are on a cluster and the judge of a promise looks at them on one machine only."""
     for promise in promises:
         if not getattr(promise, "anywhere", False):
-            raise ParameterError(f"This {promise.name} is judged on one machine; leave out --engine.")
+            engine.require_local(f"This {promise.name} is judged on one machine; leave out --engine.")
 
 
 def promise_nothing(promises: Iterable[Promise]) -> bool:

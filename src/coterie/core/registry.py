@@ -21,29 +21,32 @@ from coterie.errors import InputError, ParameterError, UnknownNameError
 _FOLDERS = {
     "methods": ("methods",),
     "promises": ("promises",),
-    "formats": ("formats",),
+    "formats": ("reading/formats",),
     "steps": ("steps",),
     "embeddings": ("embeddings",),
     "measures": ("measures/privacy", "measures/utility", "measures/attacks"),
     "protocols": ("simulate/protocols",),
     "simulation_measures": ("simulate/measures",),
+    "engines": (),
 }
 
 
 _PARTS = {
     "methods": ("accepts", "promises", "plan", "release"),
     "promises": ("headline", "sentence", "limits", "releases", "evidence", "check", "of_foreign"),
-    "formats": ("shape", "expected", "sniff", "load"),
+    "formats": ("shape", "expected", "load"),
     "steps": ("__call__",),
     "protocols": ("protect",),
+    "engines": ("addresses", "takes", "session_for", "read", "log", "examine"),
 }
 """What a member must have to be used at all; the testing kit asks for more."""
 _EXAMPLES = {
     "methods": "methods/_template.py",
     "promises": "promises/query_k_anonymity.py",
-    "formats": "formats/excite.py",
+    "formats": "reading/formats/excite.py",
     "steps": "steps/drop_empty.py",
     "protocols": "simulate/protocols/unlinkable.py",
+    "engines": "engines/clusters.py",
 }
 
 
@@ -86,6 +89,19 @@ def _incomplete(kind: str, name: str, fault: str) -> InputError:
     return InputError(
         f"The {kind[:-1]} {name} {fault}: it was made for another version of Coterie. Ask those who made it for a "
         f"newer one; coterie/{_EXAMPLES.get(kind, kind)} shows what a {kind[:-1]} has."
+    )
+
+
+def name_in(kind: str, given: str | ModuleType) -> str:
+    """The name of a member that is given by its name or as its module."""
+    if isinstance(given, str):
+        return given
+    for name in names(kind):
+        if module(kind, name) is given:
+            return name
+    raise InputError(
+        f"No {kind[:-1]} is the module {getattr(given, '__name__', type(given).__name__)}. Give its name, by which its "
+        f"file or its entry point is called."
     )
 
 

@@ -15,16 +15,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from coterie.core.shapes import TIME
 from coterie.errors import InternalError
-
-if TYPE_CHECKING:
-    from coterie.core.run import Engine
 
 BLOCK = 1 << 16
 """Rows of a block; part of the definition."""
@@ -36,25 +33,6 @@ def digest_of_rows(frame: pl.LazyFrame) -> str:
     digest = RowDigest(frame.collect_schema())
     digest.add_all(frame)
     return digest.hexdigest()
-
-
-def digest_elsewhere(engine: Engine, rows: pl.LazyFrame, place: str) -> str:
-    """The same of rows that are elsewhere and have their places in a column; each block is hashed where it is."""
-
-    found = {"block": pl.UInt32, "digest": pl.Binary}
-
-    def hashed(whole: pl.DataFrame) -> pl.DataFrame:
-        blocks = whole.sort(place).drop(place).partition_by("_block", as_dict=True, include_key=False)
-        return pl.DataFrame([(at, block_digest(rows)) for (at,), rows in blocks.items()], schema=found, orient="row")
-
-    def of_blocks(some: pl.LazyFrame) -> pl.LazyFrame:
-        return some.map_batches(hashed, schema=found)
-
-    cut = engine.each(rows, lambda some: some.with_columns((pl.col(place) // BLOCK).alias("_block")))
-    height = int(engine.total(rows, lambda some: some.select(pl.len().cast(pl.Int64))).item())
-    blocks = engine.small(engine.blocks(cut, of_blocks, ["_block"])).sort("block")["digest"]
-    columns = {name: dtype for name, dtype in rows.collect_schema().items() if name != place}
-    return digest_of_blocks(blocks, height, columns)
 
 
 class RowDigest:

@@ -1,21 +1,21 @@
 """The local engine: one block at full polars speed, or many blocks through parquet.
 
-With one block, `blocks` is simply `work(table)`, and polars sees the whole pipeline. With many blocks the rows
-are split by a hash of their key into files, and each file is worked on alone, so that the memory needed is that of
+With one block all is as with `Engine` itself (core/run.py), and polars sees the whole pipeline. With many blocks the
+rows are split by a hash of their key into files, and each file is worked on alone, so that the memory needed is that of
 one block. The answer is the same: blocks are an implementation detail.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.plan import Method, holds_rows, refuse_engine
-from coterie.core.run import SMALL, Engine, How, Work, sums
+from coterie.core.run import Engine
 from coterie.core.scratch import Scratch
 from coterie.errors import ParameterError
 
@@ -35,7 +35,7 @@ def blocks_for(log: Log, holds_rows: bool) -> int:
 
 def engine_for(log: Log, method: Method, blocks: int | None) -> Engine:
     """The engine of a log, or this machine; ParameterError where a method cannot run on the engine."""
-    if log.engine is None:
+    if log.engine.here:
         return Local(blocks_for(log, holds_rows(method)) if blocks is None else blocks)
     refuse_engine(method)
     if blocks is not None:
@@ -43,7 +43,7 @@ def engine_for(log: Log, method: Method, blocks: int | None) -> Engine:
     return log.engine
 
 
-class Local:
+class Local(Engine):
     """Runs work on this machine, in `blocks` blocks."""
 
     def __init__(self, blocks: int = 1) -> None:
@@ -54,21 +54,12 @@ class Local:
     def __repr__(self) -> str:
         return f"Local(blocks={self.number})"
 
-    @property
-    def here(self) -> bool:
-        """Rows are on this machine."""
-        return True
-
-    def each(self, table: pl.LazyFrame, work: Work) -> pl.LazyFrame:
-        """`work` row by row: on all rows at once."""
-        return work(table)
-
     def blocks(
         self, table: pl.LazyFrame, work: Callable[..., pl.LazyFrame], by: Sequence[str], *beside: pl.LazyFrame
     ) -> pl.LazyFrame:
         """`work(table, *beside)` over blocks; rows that are equal in `by` arrive together, those of all tables."""
         if self.number == 1:
-            return work(table, *beside)
+            return super().blocks(table, work, by, *beside)
         number = pl.struct(by).hash(seed=0) % self.number
         tables = [self._split(each, number) for each in (table, *beside)]
         empty = [each.clear() for each in (table, *beside)]
@@ -76,51 +67,22 @@ class Local:
         cut = [[blocks.get(n, none) for blocks, none in zip(tables, empty, strict=True)] for n in at]
         return self._one_by_one(cut, work)
 
-    def crowds(self, table: pl.LazyFrame, by: Sequence[str], subject: str, name: str) -> pl.LazyFrame:
-        """The number of distinct subjects of each key."""
-        pairs = table.select(*by, subject)
-        return self.blocks(pairs, lambda rows: rows.drop_nulls().unique().group_by(by).len(name=name), by)
-
-    def join(self, table: pl.LazyFrame, other: pl.LazyFrame, on: Sequence[str], how: How = "inner") -> pl.LazyFrame:
-        """Rows of two tables that are equal in `on`; nulls join nothing."""
-        return table.join(other, on=list(on), how=how)
-
-    def sort(self, table: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
+    def sort(self, table: pl.LazyFrame, by: Sequence[str], done: bool = False) -> pl.LazyFrame:
         """The rows in order (nulls first), computed once; many blocks are ranges of the first key."""
         if self.number == 1:
-            return self.keep(table.sort(by))
+            return super().sort(table, by, done)
         table = self.keep(table)
         lead, cuts = self._cuts(table, by)
         ranges = self._split(table, pl.lit(cuts).search_sorted(pl.col(lead), side="right"))
         return self._one_by_one([[ranges[n]] for n in sorted(ranges)] or [[table.clear()]], lambda rows: rows.sort(by))
 
-    def numbered(self, table: pl.LazyFrame, by: Sequence[str], name: str) -> pl.LazyFrame:
-        """The rows in order, with their places in front."""
-        return self.sort(table, by).with_row_index(name)
-
-    def total(self, table: pl.LazyFrame, work: Work, merge: Work | None = None) -> pl.DataFrame:
-        """The table is one part."""
-        return (merge or sums)(work(table)).collect(engine="streaming")
-
     def keep(self, table: pl.LazyFrame) -> pl.LazyFrame:
         """The rows computed once and for all: in memory, or in a file when there are many blocks."""
         if self.number == 1:
-            return table.collect(engine="streaming").lazy()
+            return super().keep(table)
         target = self._new_folder() / "rows.parquet"
         table.sink_parquet(target, compression="lz4", engine="streaming")
         return pl.scan_parquet(target)
-
-    def small(self, table: pl.LazyFrame, limit: int = SMALL) -> pl.DataFrame:  # noqa: ARG002 (all memory is here)
-        """The rows."""
-        return table.collect(engine="streaming")
-
-    def parts(self, table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-        """The table is one part."""
-        yield table.collect(engine="streaming")
-
-    def bring(self, rows: pl.LazyFrame, files: Sequence[Path], name: str) -> pl.LazyFrame:  # noqa: ARG002 (all is here)
-        """The rows, with their places in front."""
-        return rows.with_row_index(name)
 
     def _cuts(self, frame: pl.LazyFrame, by: Sequence[str]) -> tuple[str, pl.Series]:
         """The first key that is not null everywhere, and values that cut it into equal parts."""

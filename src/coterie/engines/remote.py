@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -22,11 +22,15 @@ from polars.io.plugins import register_io_source
 
 from coterie import __version__, errors
 from coterie.core import threads
-from coterie.core.run import SMALL, How, Work, sums
-from coterie.errors import CoterieError, InputError, InternalError
+from coterie.core.log import Log, Step
+from coterie.core.promise import Case, Check
+from coterie.core.row_digest import BLOCK, block_digest, digest_of_blocks, digest_of_rows
+from coterie.core.run import SMALL, Engine, How, Judge, Work, sums
+from coterie.engines.judging import divided
+from coterie.errors import BrokenPromiseError, CoterieError, InputError, InternalError, ParameterError
 
 Schema = dict[str, pl.DataType]
-_TABLE = "_coterie_table"
+_TABLE, _PLACE = "_coterie_table", "released_row"
 _MARK = "coterie says: "  # what a sentence begins with that a worker sends back
 
 
@@ -42,18 +46,28 @@ class Table(ABC):
         """The rows, some at a time, in order."""
 
 
-class Remote(ABC):
+class Remote(Engine, ABC):
     """The verbs of an engine whose rows are elsewhere, in terms of the few things that it can do."""
+
+    here = False
+    in_lines = False  # rows come in any order: their numbers say nothing, and nobody could look them up
 
     def __init__(self, limit: int = SMALL) -> None:
         self.limit = limit
         self.came = 0
         """Rows that polars read here by itself, not through a verb."""
 
-    @property
-    def here(self) -> bool:
-        """Rows are elsewhere."""
-        return False
+    def require_local(self, sentence: str) -> None:
+        """They are not."""
+        raise ParameterError(sentence)
+
+    def hold(self, table: pl.LazyFrame, what: object) -> pl.LazyFrame:
+        """A table is known by its frame, which stays as it is, and holds its engine."""
+        return table
+
+    def again(self, table: pl.LazyFrame) -> pl.LazyFrame:
+        """Each piece of work would compute them anew."""
+        return self.keep(table)
 
     # --- what an engine can do ---------------------------------------------------------------------
 
@@ -116,11 +130,11 @@ class Remote(ABC):
             return self.each(table, lambda given: given.join(rows.lazy(), on=on, how=how))
         return self.frame(self.run_join(self.table(table), self.table(other), list(on), how))
 
-    def sort(self, table: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
+    def sort(self, table: pl.LazyFrame, by: Sequence[str], done: bool = False) -> pl.LazyFrame:
         """The rows in order; they may be read here one part after the other."""
-        done = self.run_sort(self.table(table), list(by))
-        done.streamed = True
-        return self.frame(done)
+        ordered = self.run_sort(self.table(table), list(by))
+        ordered.streamed = True
+        return self.frame(ordered)
 
     def numbered(self, table: pl.LazyFrame, by: Sequence[str], name: str) -> pl.LazyFrame:
         """The rows in order, with their places in front."""
@@ -155,18 +169,82 @@ class Remote(ABC):
             found.append(part)
         return pl.concat(found)
 
+    def small_blocks(self, table: pl.LazyFrame, work: Work, by: Sequence[str]) -> pl.DataFrame:
+        """What `work` makes of blocks, each where it is."""
+        return self.small(self.blocks(table, work, by))
+
+    def fetch(self, table: pl.LazyFrame) -> pl.LazyFrame:
+        """The rows come here, up to the limit."""
+        return self.small(table).lazy()
+
+    def shortened(self, table: pl.LazyFrame, column: str) -> pl.LazyFrame:
+        """Nobody holds them all."""
+        return table
+
     def parts(self, table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         """The rows here, one part after the other, in order."""
         return self.table(table).parts()
 
-    def bring(self, rows: pl.LazyFrame, files: Sequence[Path], name: str) -> pl.LazyFrame:  # noqa: ARG002 (see Spark)
-        """Rows of files, sent from here, up to the limit."""
+    def slices(self, table: pl.LazyFrame, sizes: Sequence[int]) -> Iterator[pl.LazyFrame]:
+        """The rows as they arrive, cut anew."""
+        return recut(self.parts(table), sizes)
+
+    def bring(self, rows: pl.LazyFrame, files: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
+        """Rows of files where those of logs are; the digests of their columns here and there are compared."""
+        brought = self.placed(rows, files, _PLACE)
+        if self._digest(self.each(brought, lambda some: some.select(_PLACE, *columns))) != digest_of_rows(
+            rows.select(columns)
+        ):
+            raise InputError(
+                f"The cluster reads other rows in {files[0].name} than this machine. Its nodes must see the same file: "
+                f"give one that they all can read, or leave out --engine."
+            )
+        return self.each(brought, lambda some: some.drop(_PLACE))
+
+    def _digest(self, rows: pl.LazyFrame) -> str:
+        """The digest of rows by their places; each block is hashed where it is."""
+        found = {"block": pl.UInt32, "digest": pl.Binary}
+
+        def hashed(whole: pl.DataFrame) -> pl.DataFrame:
+            blocks = whole.sort(_PLACE).drop(_PLACE).partition_by("_block", as_dict=True, include_key=False)
+            digests = [(at, block_digest(rows)) for (at,), rows in blocks.items()]
+            return pl.DataFrame(digests, schema=found, orient="row")
+
+        def of_blocks(some: pl.LazyFrame) -> pl.LazyFrame:
+            return some.map_batches(hashed, schema=found)
+
+        cut = self.each(rows, lambda some: some.with_columns((pl.col(_PLACE) // BLOCK).alias("_block")))
+        height = int(self.total(rows, lambda some: some.select(pl.len().cast(pl.Int64))).item())
+        blocks = self.small(self.blocks(cut, of_blocks, ["_block"])).sort("block")["digest"]
+        columns = {name: dtype for name, dtype in rows.collect_schema().items() if name != _PLACE}
+        return digest_of_blocks(blocks, height, columns)
+
+    def placed(self, rows: pl.LazyFrame, files: Sequence[Path], name: str) -> pl.LazyFrame:
+        """Rows of files with their places (UInt32) in front: sent from here, up to the limit."""
         if rows.select(pl.len()).collect(engine="streaming").item() > self.limit:
             raise InputError(
                 f"The release has more than {self.limit:,} rows, and this machine would have to send them to the "
                 f"cluster. Write it as Parquet, which its nodes read themselves."
             )
         return self.sort(rows.with_row_index(name), [name])
+
+    def stepped(self, log: Log, step: Callable[[Log], Log], by: Sequence[str]) -> Log:
+        """The log after a step, without what it counts."""
+        shape, history, settings = log.shape, log.history, log.settings
+
+        def work(rows: pl.LazyFrame) -> pl.LazyFrame:
+            return step(Log(frame=rows, shape=shape, history=history, settings=settings)).frame
+
+        nothing = Log(frame=pl.LazyFrame(schema=log.frame.collect_schema()), shape=shape, history=history)
+        entry = Step(name=step(nothing).history[-1].name)
+        return log.then(self.keep(self.blocks(log.frame, work, by)) if by else self.each(log.frame, work), entry)
+
+    def judged(
+        self, case: Case, judge: Judge, by: tuple[str, str] | None = None, apart: Judge | None = None
+    ) -> Iterator[Check]:
+        """The checks of all blocks, added up."""
+        yield from divided(self, case, judge, by)
+        yield from () if apart is None else apart(case)
 
     # --- tables and frames -------------------------------------------------------------------------
 
@@ -198,6 +276,28 @@ class Remote(ABC):
         frame = register_io_source(rows, schema=pl.Schema(table.schema))
         setattr(frame, _TABLE, table)
         return frame
+
+
+def recut(frames: Iterable[pl.DataFrame], sizes: Iterable[int]) -> Iterator[pl.LazyFrame]:
+    """The same rows in frames of the given sizes; BrokenPromiseError where there are fewer rows, or more."""
+    coming = iter(frames)
+    have = next(coming, None)
+    if have is None:
+        raise BrokenPromiseError("There are no rows to write, not even without any row, so nothing was written.")
+    waiting, count = [have], have.height
+    for size in sizes:
+        while count < size and (more := next(coming, None)) is not None:
+            waiting.append(more)
+            count += more.height
+        if count < size:
+            break
+        have = pl.concat(waiting, rechunk=True)
+        yield have.head(size).rechunk().lazy()
+        waiting, count = [have.slice(size)], count - size
+    else:
+        if not count and not any(more.height for more in coming):
+            return
+    raise BrokenPromiseError("There are not as many rows to write as were verified, so nothing was written.")
 
 
 def table_of(frame: pl.LazyFrame) -> Table | None:

@@ -1,60 +1,7 @@
-"""Formats: bytes -> Log. One file per log format.
+"""What helps packages of others to write a format; `coterie/reading/formats` says what a format is."""
 
-A format is a module with
+from coterie.reading.reading import Reading
+from coterie.reading.sniff import sureness
+from coterie.reading.source import Loaded, Source, blank_to_null, fields, reason, split_tabs
 
-    shape                       the shape of its rows
-    sample                      a small made-up file, for `coterie.testing.check_format`
-    sniff(head: list[str])      how sure it is that a file with these first lines is of this format
-    load(source, options)       Loaded: a lazy table with the columns of the shape that it has, and `bad`
-    expected                    for each reason that `bad` may give, what was expected instead
-    takes                       (optional) names of the options that it makes use of; others are refused
-    encoding                    (optional) that of `sample`, where it is not UTF-8
-    sniff_files(paths)          (optional) how sure it is by the files themselves: folders, archives. Files are then
-                                given to `load` as they are, and `first_lines(paths)` shows lines in them that others
-                                may know
-
-`bad` is null for a good line, else the name of the column that could not be read. `read` does the
-rest: it asks all formats, takes the surest, counts the bad lines, reports them by number and never by content.
-
-How sure a format is, from 0 to 1; the surest one wins, and two that are equally sure are an error that asks for
-`--format`:
-
-    1.0         there is a header, or a name of a field, that only this format has
-    0.6 to 0.9  the first line fits a strict pattern, and so do none to all of the next ones (`sureness`)
-    0.5         columns have names that this format could read, and many others have too: `table`
-    0           no
-
-Third parties ship a format by an entry point of the group `coterie.formats`:
-
-    [project.entry-points."coterie.formats"]
-    my_format = "my_package.my_format"
-
-What this package exports helps to write one; `excite.py` is the smallest example.
-"""
-
-from coterie.core.files import expand
-from coterie.formats._options import Options, details_of, takes_of
-from coterie.formats._read import format_of, read, read_release, released_kind, table_log
-from coterie.formats._searches import search_log, search_params
-from coterie.formats._source import Loaded, Source, blank_to_null, fields, reason, split_tabs, sureness
-
-__all__ = [
-    "Loaded",
-    "Options",
-    "Source",
-    "blank_to_null",
-    "details_of",
-    "expand",
-    "fields",
-    "format_of",
-    "read",
-    "read_release",
-    "reason",
-    "released_kind",
-    "search_log",
-    "search_params",
-    "split_tabs",
-    "sureness",
-    "table_log",
-    "takes_of",
-]
+__all__ = ["Loaded", "Reading", "Source", "blank_to_null", "fields", "reason", "split_tabs", "sureness"]

@@ -7,7 +7,7 @@ one run over all of them would. A night that was appended before, under whatever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from coterie.gate.gate import Gate, Rest
 from coterie.gate.manage import status_of
 from coterie.gate.run import as_before, without_core_dumps
 from coterie.gate.windows import DAY
+from coterie.reading.reading import Reading
 from coterie.steps import PrepareStep
 
 METHODS = ("suppress_rare", "windowed_counts")
@@ -42,7 +43,7 @@ def append_night(
     rest: Rest = "part",
     clicks: bool = True,
     kind: str = "tsv",
-    reading: Mapping[str, Any] | None = None,
+    reading: Reading | None = None,
     steps: Sequence[PrepareStep] = (),
     end_window: bool = False,
     audit: Path | None = None,
@@ -54,9 +55,9 @@ def append_night(
     without_core_dumps()
     before = states.read(state, header_only=True)
     if before is not None:  # columns are guessed in the first night, for all
-        reading = as_before(reading or {}, before[0]["settings"])
+        reading = as_before(reading or Reading(), before[0]["settings"])
     try:
-        as_read = verbs.read(list(paths), **(reading or {}))
+        as_read = verbs.read(list(paths), reading)
     except NoRowsError:
         note("There are no rows in this night.")
         return {**(status_of(state) if before else {}), "new": [], "known": False}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import select
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,7 @@ CHUNK = 1 << 22
 _FIRST = 4096  # bytes at the beginning of a file that its mark is of
 _WAIT = 0.5  # seconds between two looks at a file that has nothing new
 _PARQUET = b"PAR1"
+_ROTATED = re.compile(r"[._-]\d[\dTZ._:+-]*")  # what rotation puts behind a name: a number or a date
 Mark = Callable[[bytes], str]
 
 
@@ -113,7 +115,8 @@ class FileLines:
         if old is None:
             return [(self.path, 0)]
         since = old.stat().st_mtime_ns
-        newer = [f for f in beside if f != old and f.stat().st_mtime_ns > since and compression(f) is None]
+        rotated = [f for f in beside if _ROTATED.fullmatch(f.name.removeprefix(self.path.name))]
+        newer = [f for f in rotated if f != old and f.stat().st_mtime_ns > since and compression(f) is None]
         return [
             (old, self._offset_in(old, place, mark)),
             *((f, 0) for f in sorted(newer, key=lambda f: f.stat().st_mtime_ns)),

@@ -180,6 +180,8 @@ class Gate:
         shape, have = self.shape, frame.collect_schema()
         if isinstance(rows, Log) and rows.shape is not shape:
             raise InputError(f"This gate is for {shape.name}, and the log is {rows.shape.name}.")
+        if isinstance(rows, Log) and "row" in have:  # a step may give them in another order, and then some are late
+            frame = frame.sort("row")
         absent = [name for name in (shape.subject, shape.item) if name not in have]
         if absent:
             raise InputError(f"A table that is offered to a gate needs the columns {' and '.join(map(repr, absent))}.")

@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.core.declared import Declared, DeclaredFile, as_declared, format_of, json_bytes, json_object
+from coterie.core.declared import Declared, DeclaredFile, json_bytes, json_file
 from coterie.errors import MissingError, ParameterError
 from coterie.writing.ledger import onto_the_disk
 from coterie.writing.targets import refuse_existing
@@ -96,9 +96,7 @@ class KeyFile:
             raise ParameterError(
                 f"{self.path} can be read by others. Run chmod 600 on it, and consider who has read it."
             )
-        found = json_object(data, _FILE)
-        format_of(found, FORMAT, _FILE)
-        declared = as_declared(found, _Keys, _FILE)
+        declared = json_file(data, _Keys, FORMAT, _FILE)
         if declared.state != self.state:
             raise ParameterError(
                 f"{self.path} belongs to another state than this one. Give each gate a key file of its own (--key)."

@@ -12,13 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from coterie import formats, verbs
+from coterie import verbs
 from coterie.core import registry
 from coterie.core.files import expand
 from coterie.core.log import Log
@@ -26,13 +26,13 @@ from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.scratch import Scratch, in_memory
 from coterie.core.shapes import QUERIES, SHAPES
 from coterie.errors import InputError, ParameterError
-from coterie.formats._guess import nearly_unique
-from coterie.formats._read import no_people
-from coterie.formats._searches import AUTO
-from coterie.formats.table import kind_of as kind_of_table
 from coterie.gate import state as states
 from coterie.gate.follow import FileLines, Lines, StreamLines, is_stream, is_whole, wait
 from coterie.gate.gate import Gate
+from coterie.reading.people import nearly_unique, no_people
+from coterie.reading.reading import Reading, takes_of
+from coterie.reading.searches import AUTO
+from coterie.reading.sniff import format_of, kind_of
 from coterie.steps import PrepareStep, looks_at, spelled
 
 Note = Callable[[str], None]
@@ -53,7 +53,7 @@ def _silent(_text: str) -> None: ...
 class Reader:
     """How lines become rows: the format, how it is read, and the steps."""
 
-    reading: Mapping[str, Any]
+    reading: Reading
     steps: Sequence[PrepareStep]
     name: str = "log"
     format: str | None = None
@@ -71,14 +71,13 @@ class Reader:
             if first:
                 header = b"" if lines.data.startswith(lines.header) else lines.header
                 with self._in_memory(header + lines.data) as path:
-                    self.format = self.reading.get("format") or formats.format_of(path, _options(self.reading))
+                    self.format = self.reading.format or format_of(path, self.reading)
         header = self._header(lines)
         # Lines that need another encoding, for example, are copied to a temporary file by their reader.
         with in_memory(), self._in_memory(header + lines.data) as path:
-            given = {**self.reading, "format": self.format}
-            given["allow_bad"] = bool(given.get("allow_bad")) or not first
+            given = replace(self.reading, format=self.format, allow_bad=self.reading.allow_bad or not first)
             try:
-                log = verbs.read(path, **given)
+                log = verbs.read(path, given)
                 bad = sum(step.counts.get("bad", 0) for step in log.history)
                 prepared = verbs.prepare(log, self.steps)
                 rows = prepared.frame.collect(engine="streaming")
@@ -99,7 +98,7 @@ class Reader:
         shape, settings = log.shape, log.settings
         columns = settings.get("columns")
         chosen = settings.get("counted") or (columns.get(shape.subject) if isinstance(columns, Mapping) else "")
-        said = self.reading.get("user_field") or (self._rows == 0 and (self.reading.get("columns") or {}).get("user"))
+        said = self.reading.user_field or (self._rows == 0 and self.reading.columns.get("user"))
         if self._names is None or said or not chosen or chosen == ADDRESS_AND_AGENT:
             self._names = None
             return
@@ -122,7 +121,7 @@ class Reader:
             found = [line for line in lines.data.split(b"\n") if line.startswith(_FIELDS)]
             self._directive = found[-1] + b"\n" if found else header
             return header
-        is_header = self.format in ("table", "matomo") and kind_of_table([_first(lines.header)]) in ("csv", "tsv")
+        is_header = self.format in ("table", "matomo") and kind_of([_first(lines.header)]) in ("csv", "tsv")
         return lines.header if is_header and not lines.data.startswith(lines.header) else b""
 
     def fix(self, settings: Mapping[str, Any]) -> None:
@@ -157,16 +156,11 @@ def _first(line: bytes) -> str:
     return line.decode(errors="replace")
 
 
-def _options(reading: Mapping[str, Any]) -> formats.Options:
-    known = (each.name for each in fields(formats.Options))
-    return formats.Options(**{name: reading[name] for name in known if reading.get(name)})
-
-
-def as_before(reading: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def as_before(reading: Reading, settings: Mapping[str, Any]) -> Reading:
     """Read with the columns that were read first: rows that come later must not change who is counted."""
-    named = reading.get("format")
-    found = settings.get("columns", {}) if named is None or "columns" in formats.takes_of(named) else {}
-    return {**reading, "columns": {**found, **(reading.get("columns") or {})}, "guess": False}
+    named = reading.format
+    found = settings.get("columns", {}) if named is None or "columns" in takes_of(named) else {}
+    return replace(reading, columns={**found, **reading.columns}, guess=False)
 
 
 def run_gate(
@@ -181,7 +175,7 @@ def run_gate(
     rest: str = "window",
     clicks: bool = True,
     kind: str = "tsv",
-    reading: Mapping[str, Any] | None = None,
+    reading: Reading | None = None,
     steps: Sequence[PrepareStep] = (),
     follow: bool = False,
     keep_open: bool = False,
@@ -193,16 +187,16 @@ def run_gate(
     """Run a gate over logs, or along one; returns its numbers. `steps` are those of the user; see the command."""
     without_core_dumps()
     refuse_steps(steps)
-    reading = reading or {}
+    reading = reading or Reading()
     files = [str(path) for path in expand(paths)]
     if (follow or any(map(is_stream, files))) and len(files) > 1:
         raise ParameterError("One growing file or stream at a time: give one LOG, or leave out --follow.")
-    if reading.get("query_param") == AUTO:
+    if reading.query_param == AUTO:
         raise ParameterError("A gate sees a log piece by piece and cannot guess the parameter: say --query-param NAME.")
-    if reading.get("details"):
+    if reading.details:
         raise ParameterError("Parts have no further details. Leave out --details.")
-    if reading.get("format"):
-        _options(reading).refuse_unused(str(reading["format"]), "The log")
+    if reading.format:
+        reading.refuse_unused(reading.format, "The log")
     reader = Reader(reading=reading, steps=steps)
     peeked = _peek(files, reader)
     about: dict[str, Any] = {
@@ -219,12 +213,12 @@ def run_gate(
 
 def _peek(files: Sequence[str], reader: Reader) -> str | None:
     """The shape of the log, where it can be known before anything is read; opening the state needs it."""
-    if reader.reading.get("query_param"):
+    if reader.reading.query_param:
         return QUERIES.name
-    given = reader.reading.get("format")
+    given = reader.reading.format
     first = next((Path(f) for f in files if not is_stream(f) and Path(f).is_file() and Path(f).stat().st_size), None)
     if given is None and first is not None:
-        given = formats.format_of(first, _options(reader.reading))
+        given = format_of(first, reader.reading)
     return None if given is None or given == "table" else str(registry.module("formats", given).shape.name)
 
 
@@ -378,8 +372,8 @@ class Runner:
 
     def _read_whole(self, path: Path) -> None:
         """A file that polars reads as a whole; the place in it is a number of rows."""
-        log = verbs.prepare(verbs.read(path, **self.reader.reading), self.reader.steps)
-        if self.reader.reading.get("guess", True):
+        log = verbs.prepare(verbs.read(path, self.reader.reading), self.reader.steps)
+        if self.reader.reading.guess:
             for text in (*log.notes, *log.warnings):
                 self.note(text)
         self.reader.fix(log.settings)
@@ -390,7 +384,7 @@ class Runner:
         if not done:
             gate.counts.bad += sum(step.counts.get("bad", 0) for step in log.history)
         gate.parts.with_steps(log.steps, dict(log.settings))
-        rows = log.frame.collect(engine="streaming")
+        rows = log.frame.sort("row").collect(engine="streaming")
         for start in range(done, rows.height, _WHOLE_ROWS):
             if self.stop.asked:
                 return

@@ -9,25 +9,40 @@ may not write to it. The first of these that is such a folder is used:
 4. `coterie-kernels-UID` in the temporary folder, made by us for us alone.
 
 Where there is none, kernels are compiled at each start.
+
+Inside it each kernel file has a folder whose name ends in a digest of what is compiled into it: its own text, that of
+the kernel files it imports, of those these import, and so on, and numba's version. So a kernel is compiled anew where a
+function that was inlined into it has changed, and only there. Times and places of files mean nothing: all clones and
+environments with the same kernels share one folder. Clones with different kernels have folders of their own, so they
+do not take turns at making each other's stale, and none can find under its index what another one compiled. Of the
+folders of one file the latest used stay, `_KEPT` of them at most. Signature, processor and version of Python are in
+numba's own index.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import logging
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
+import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, UserProvidedCacheLocator
 
 ADVICE = "Let NUMBA_CACHE_DIR name a folder of yours that is no link and that nobody else may write to."
 _HERE = Path(__file__).parent
+_PACKAGE = __name__.rpartition(".")[0]
+_KEPT = 8
+"""So many branches of one kernel can be worked on in turn; all kernels take about 25 MB."""
 
 
 @cache
@@ -45,7 +60,9 @@ class KernelCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
-        if not (self._cache_path and _is_private(Path(self._cache_path))):
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, stamp)  # type: ignore[no-untyped-call]
+        if not self._cache_path:
             self.disable()  # type: ignore[no-untyped-call]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -66,13 +83,27 @@ class KernelCache(FunctionCache):
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
 
+class _Files(IndexDataCacheFile):
+    """Numba numbers its files as they come: of two processes that compile at once, one may get the other's code.
+
+    Here a signature has a file of its own, which is there before the index names it.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        base = self._index_name.removesuffix(".nbi")
+        name = f"{base}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+        self._save_data(name, data)  # type: ignore[no-untyped-call]
+        self._save_index({**self._load_index(), key: name})  # type: ignore[no-untyped-call]
+
+
 class _Locator(UserProvidedCacheLocator):
     """Numba asks it for the folder of a function's file, and for what makes stale what was kept there."""
 
     def __init__(self, function: Any, file: str) -> None:
         super().__init__(function, file)  # type: ignore[no-untyped-call]
-        inside = self.get_suitable_cache_subpath(file)  # type: ignore[no-untyped-call]
-        self._cache_path = str(found / inside) if (found := folder()) else ""
+        self._digest = _digest(Path(file))
+        place = _place(f"{function.__module__}-{self._digest[:16]}")
+        self._cache_path = str(place) if place else ""
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: Any) -> _Locator:
@@ -82,8 +113,8 @@ class _Locator(UserProvidedCacheLocator):
         """It is there, or the cache is off."""
 
     def get_source_stamp(self) -> Any:
-        """Numba looks only at the file of a function. Here any change of any kernel makes it stale."""
-        return super().get_source_stamp(), _digest_of_kernels()  # type: ignore[no-untyped-call]
+        """Numba looks only at the file of a function, and at its time."""
+        return self._digest
 
 
 class _Kept(CompileResultCacheImpl):
@@ -121,9 +152,45 @@ def _is_of_use(path: Path) -> bool:
 
 
 @cache
-def _digest_of_kernels() -> str:
-    sources = (path.read_bytes() for path in sorted(_HERE.glob("*.py")))
-    return hashlib.sha256(b"".join(sources)).hexdigest()
+def _place(name: str) -> Path | None:
+    """The folder of that name, MODULE-DIGEST; where it is new, those of the module that were long not used go."""
+    found = folder()
+    if found is None:
+        return None
+    place, module = found / name, name.rpartition("-")[0]
+    with suppress(OSError):  # it may only be read, or somebody else tidies up
+        if not place.exists():
+            for old in sorted(found.glob(f"{module}-*"), key=lambda path: path.stat().st_mtime)[: 1 - _KEPT]:
+                shutil.rmtree(old)
+        os.utime(place)
+    return place if _is_private(place) else None
+
+
+@cache
+def _digest(path: Path) -> str:
+    """Of all that is compiled into the functions of a file."""
+    texts: dict[Path, str] = {}
+    ahead = [path]
+    while ahead:
+        if (path := ahead.pop()) not in texts:
+            texts[path], imported = _content(path)
+            ahead += imported
+    return hashlib.sha256(repr((numba.__version__, sorted((p.name, texts[p]) for p in texts))).encode()).hexdigest()
+
+
+@cache
+def _content(path: Path) -> tuple[str, tuple[Path, ...]]:
+    """The digest of a file, and the kernel files that it imports."""
+    text = path.read_bytes()
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            module = resolve_name("." * node.level + (node.module or ""), _PACKAGE)
+            names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+    kernels = (_HERE / f"{name.removeprefix(_PACKAGE)[1:]}.py" for name in names if name.startswith(f"{_PACKAGE}."))
+    return hashlib.sha256(text).hexdigest(), tuple(path for path in kernels if path.is_file())
 
 
 @cache  # once is enough

@@ -33,7 +33,7 @@ from coterie.kernels._jit import inlined, jit
 UNIFORM, BALANCED, SIMILAR, STICKY, BEST_FIT = range(5)
 HONEST, SELFISH, FREE_RIDER, CURIOUS, COLLUDING = range(5)
 NO_LIMIT = -1
-_OWN, _NOBODY = -1, -2
+_OWN = -1
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -6,6 +6,10 @@
     users    (|size(a) - size(b)| / range + Hausdorff distance of the events) / 2
     Hausdorff(A, B) = max(max_a min_b d(a, b), max_b min_a d(a, b))
 
+lev is the Levenshtein distance, unit costs: the fewest insertions, deletions and replacements of characters. It is
+bit-parallel (Myers 1999 in the form of Hyyrö 2003) where the shorter word has at most 64 characters: one column of the
+table, as vertical differences of +1 and -1, lives in two machine words. Otherwise the table, row by row.
+
 None of them is a metric, so nothing is pruned with the triangle inequality. What is used instead needs only that each
 formula grows with each of its parts, which also holds for rounded arithmetic: a minimum is given up when it can no
 longer be the smallest, a maximum when it can no longer be the largest (early break), down to the words; events of a
@@ -22,7 +26,6 @@ import numpy as np
 
 from coterie.kernels._arrays import Floats, Ints, Masks
 from coterie.kernels._jit import inlined, uncounted
-from coterie.kernels.levenshtein import levenshtein
 
 MISSING = -(2**62)
 """Stands for a missing time, rank or host."""
@@ -431,3 +434,53 @@ def user_distance_above(a: int, b: int, bound: float, events: EventArrays, works
     low = max(-1.0, 2.0 * bound - size - 1e-9)
     hausdorff = directed(b, a, directed(a, b, low, INFINITE, events, workspace), INFINITE, events, workspace)
     return -1.0 if hausdorff == low else (size + hausdorff) / 2.0
+
+
+@uncounted
+def levenshtein(chars: Ints, a: int, m: int, b: int, n: int, masks: Ints, row: Ints) -> int:
+    """Distance of the words chars[a:a+m] and chars[b:b+n].
+
+    `masks` has a zero for each character and is left so; `row` is room for the length of the longest word and one.
+    """
+    if m > n:
+        a, m, b, n = b, n, a, m
+    if m == 0:
+        return n
+    if m > 64:
+        return _by_rows(chars, a, m, b, n, row)
+    one = np.int64(1)
+    for i in range(m):
+        masks[chars[a + i]] |= one << np.int64(i)
+    last = one << np.int64(m - 1)
+    plus, minus, score = np.int64(-1), np.int64(0), m
+    for j in range(n):
+        same = masks[chars[b + j]]
+        diagonal = same | minus
+        across = (((same & plus) + plus) ^ plus) | same
+        up = minus | ~(across | plus)
+        down = plus & across
+        if up & last != 0:
+            score += 1
+        if down & last != 0:
+            score -= 1
+        up = (up << one) | one
+        down = down << one
+        plus = down | ~(diagonal | up)
+        minus = up & diagonal
+    for i in range(m):
+        masks[chars[a + i]] = 0
+    return score
+
+
+@uncounted
+def _by_rows(chars: Ints, a: int, m: int, b: int, n: int, row: Ints) -> int:
+    for j in range(n + 1):
+        row[j] = j
+    for i in range(m):
+        before = row[0]
+        row[0] = i + 1
+        for j in range(n):
+            change = before + (1 if chars[a + i] != chars[b + j] else 0)
+            before = row[j + 1]
+            row[j + 1] = min(change, before + 1, row[j] + 1)
+    return int(row[n])

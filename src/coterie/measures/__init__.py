@@ -10,7 +10,6 @@ A measure is a module with
     series                optional: keys of scores of which studies tell how they vary with k (study/series.py)
     by_name_only          optional: True for one that is too costly to be taken unless it is asked for, by its name or
                           by giving an input that it needs
-    anywhere              optional: True for one that asks for rows in the ways that a cluster has, too (comparison.py)
     effort                optional: how long it takes beside others, for bars that tell how far a job is; 1 unless said
 
 Percentages are on 0..100. A label holds a string of the log and is given only where values may be shown.
@@ -82,11 +81,6 @@ def seed_for(log: Log) -> int:
 def effort(name: str) -> int:
     """How long a measure takes beside others."""
     return int(getattr(load(name), "effort", 1))
-
-
-def runs_anywhere(name: str) -> bool:
-    """Whether a measure can be taken where the rows of the original are on a cluster."""
-    return bool(getattr(load(name), "anywhere", False))
 
 
 def needing(need: str) -> list[str]:

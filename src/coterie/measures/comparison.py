@@ -4,14 +4,11 @@
     items_before, items_after    item, n: the same of each log by itself
     items_as_read                item, n: the same before any step, where the log was given so
     pairs_before, pairs_after    subject, item: who has which item, each pair once
-    owned_before, owned_after    the same where the rows are; `everybody` and `owned_by` fetch names, and what some have
     original, released           all rows, in memory: for measures that look at single rows
     names, rows, profiles        who became whom, what became of rows, and both logs by original subject
     given(name)                  an input of measures/inputs.py
 
-A measure that asks for items alone can be taken of a log that is larger than memory. One that asks for `items` by the
-verbs of `engine`, for pairs by `owned_*`, and for profiles by `of_subjects` alone, says `anywhere = True`: the rows of
-the original may then be on a cluster, and the released ones are brought there.
+A measure that asks for items alone can be taken of a log that is larger than memory. Nothing is measured on a cluster.
 """
 
 from __future__ import annotations
@@ -27,12 +24,9 @@ import polars as pl
 from coterie import measures
 from coterie.core.log import Log, Record, Release
 from coterie.core.nouns import in_words_of
-from coterie.core.parts import listed_parts
-from coterie.core.run import Engine, Work
 from coterie.core.scores import Score, score_table
 from coterie.core.shapes import TIME, Shape
-from coterie.engines.local import Local
-from coterie.errors import InputError, MissingError, NotApplicableError, ParameterError
+from coterie.errors import InputError, MissingError, NotApplicableError
 from coterie.measures.inputs import INPUTS, read_inputs
 from coterie.measures.store import Store
 from coterie.steps import prepare
@@ -44,9 +38,11 @@ LeftOut = Callable[[str, str], None]
 Samples = dict[tuple[str, str], tuple[float, ...]]
 """What scores, by measure and key, are in samples of users drawn anew."""
 _OF_LOGS: WeakKeyDictionary[Log, dict[Any, Any]] = WeakKeyDictionary()
-_HERE = Local()
-_PLACE = "released_row"
 _COUNTS = "The release has counts in place of rows, so single rows cannot be looked at."
+ONE_MACHINE = (
+    "Releases are measured and reported on one machine: read the original there. Where it is too large, make a release "
+    "of a sample of its people, and measure that; leave out --engine."
+)
 _RECORD = "--record DIR (in Python: load_release(..., record=DIR))"
 _WHO_BECAME_WHOM = f"must know who became whom. Give the run record: {_RECORD}."
 
@@ -82,6 +78,7 @@ class Comparison:
 
         `as_read` is the original before its steps, where it is given prepared.
         """
+        original.engine.require_local(ONE_MACHINE)
         if release.log.shape.further or original.shape.further:  # no measure looks at further details
             original, release = original.plain, replace(release, log=release.log.plain)
         shape = release.log.shape
@@ -91,9 +88,6 @@ class Comparison:
         as_read = original if as_read is None else as_read
         if not original.steps:
             original = prepare(original, release.log.steps)
-        if original.engine is not None and not original.engine.here and release.record is not None:
-            # Rows that are elsewhere have no numbers that anybody could look them up by.
-            release = replace(release, record=replace(release.record, rows=None))
         return cls(
             log=original,
             as_read=as_read,
@@ -111,7 +105,7 @@ class Comparison:
         # Rows are left out and none is added; profiles may repeat a query, but invent none.
         foreign = released & (before == 0 if self.about_subjects else pl.col("after") > before)
         numbers = foreign.sum().cast(pl.Int64).alias("strangers"), released.sum().cast(pl.Int64).alias("items")
-        strangers, items = self.engine.total(self.items, lambda rows: rows.select(numbers)).row(0)
+        strangers, items = self.items.select(numbers).row(0)
         if strangers:
             raise InputError(
                 f"{strangers:,} of the {items:,} different values of {self.log.shape.item!r} in the release are "
@@ -184,22 +178,12 @@ class Comparison:
 
     # --- rows ----------------------------------------------------------------------------------------
 
-    @property
-    def engine(self) -> Engine:
-        """Where the rows are that measures with `anywhere` look at."""
-        return self.log.engine or _HERE
-
     @cached_property
-    def items(self) -> pl.LazyFrame:
+    def items(self) -> pl.DataFrame:
         """item, before, after: how often each item stands in the original and in the release, each item once."""
-        if self.engine.here:
-            return self.engine.keep(_both(self.items_before.lazy(), self.items_after.lazy()))
-        # Counted where rows are, before they move: no item is too frequent.
-        count = pl.len().cast(pl.Int64).alias("n")
-        before = self.engine.each(self._rows_before, lambda rows: rows.group_by("item").agg(count))
-        counted = _counting(self.release.log.shape, self.log.shape)
-        after = self.engine.each(self.rows_after, counted)
-        return self.engine.keep(self.engine.blocks(before, _both, ["item"], after))
+        before, after = self.items_before.rename({"n": "before"}), self.items_after.rename({"n": "after"})
+        joined = before.join(after, on="item", how="full", coalesce=True, nulls_equal=True)
+        return joined.with_columns(pl.col("before", "after").fill_null(0))
 
     @cached_property
     def item_counts(self) -> Mapping[str, int]:
@@ -212,72 +196,7 @@ class Comparison:
                 ("rows_before", before), ("rows_after", after), ("items_before", before > 0), ("items_kept", kept)
             )
         ]  # fmt: skip
-        return self.engine.total(self.items, lambda rows: rows.select(numbers)).row(0, named=True)
-
-    @cached_property
-    def counted_after(self) -> pl.LazyFrame:
-        """item, n: how often each item stands in the release, where the rows of the original are."""
-        if self.engine.here:
-            return self.items_after.lazy()
-        return self._counted_there(self.rows_after, _counting(self.release.log.shape, self.log.shape))
-
-    @cached_property
-    def counted_as_read(self) -> pl.LazyFrame:
-        """item, n: how often each item stands in the original before any step, where its rows are."""
-        if self.engine.here:
-            return self.items_as_read.lazy()
-        item, count = pl.col(self.as_read.shape.item).alias("item"), pl.len().cast(pl.Int64).alias("n")
-        return self._counted_there(self.as_read.frame, lambda rows: rows.group_by(item).agg(count))
-
-    def _counted_there(self, rows: pl.LazyFrame, counted: Work) -> pl.LazyFrame:
-        """Counts of items, first where rows are and then over all."""
-        some = self.engine.each(rows, counted)
-        return self.engine.blocks(some, lambda rows: rows.group_by("item").agg(pl.col("n").sum()), ["item"])
-
-    @cached_property
-    def owned_before(self) -> pl.LazyFrame:
-        """subject, item of the original, where its rows are; there a pair may stand several times."""
-        return self.pairs_before.lazy() if self.engine.here else self._owned_there(self._rows_before)
-
-    @cached_property
-    def owned_after(self) -> pl.LazyFrame:
-        """subject, item of the release, in the same place; none where rows have no names."""
-        if self.engine.here:
-            return self.pairs_after.lazy()
-        columns = _columns(self.release.log.shape)
-        return self._owned_there(self.engine.each(self.rows_after, lambda rows: rows.select(columns)))
-
-    def _owned_there(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        return self.engine.keep(
-            self.engine.each(rows, lambda some: some.select("subject", "item").drop_nulls().unique())
-        )
-
-    def everybody(self, owned: pl.LazyFrame) -> pl.DataFrame:
-        """subject: all who have something in a table such as `owned_before`, in order."""
-        some = self.engine.each(owned, lambda rows: rows.select("subject").unique())
-        return self.engine.small(self.engine.blocks(some, lambda rows: rows.unique(), ["subject"])).sort("subject")
-
-    def owned_by(self, owned: pl.LazyFrame, users: pl.DataFrame) -> pl.DataFrame:
-        """subject, item of some users (subject), each pair once, fetched from where the rows are."""
-        return self.engine.small(self.engine.join(owned, users.lazy(), ["subject"], "semi")).unique()
-
-    @cached_property
-    def rows_after(self) -> pl.LazyFrame:
-        """The released rows, brought to where those of the original are; all released columns."""
-        released, engine = self.release.log, self.engine
-        if engine.here or released.engine is engine:
-            return released.frame
-        path = self.release.path
-        files = [] if path is None else [path / part.name for part in listed_parts(path)] or [path]
-        columns = list(released.shape.released)
-        placed = engine.bring(released.frame.select(columns), files, _PLACE)
-        return engine.each(placed, lambda rows: rows.drop(_PLACE))
-
-    @cached_property
-    def _rows_before(self) -> pl.LazyFrame:
-        """subject, item, time of the original, where its rows are."""
-        columns = _columns(self.log.shape)
-        return self.engine.keep(self.engine.each(self.log.frame, lambda rows: rows.select(columns)))
+        return self.items.select(numbers).row(0, named=True)
 
     @cached_property
     def items_before(self) -> pl.DataFrame:
@@ -295,13 +214,20 @@ class Comparison:
     @property
     def rows_before(self) -> int:
         """How many rows the original has after the steps."""
-        return int(self.items_before["n"].sum()) if self.engine.here else self.item_counts["rows_before"]
+        return int(self.items_before["n"].sum())
 
     @cached_property
     def items_after(self) -> pl.DataFrame:
         """item, n: how often each item stands in the release, or is counted there, in the table of items."""
-        counted = _counting(self.release.log.shape, self.log.shape)
-        return counted(self.release.log.frame).collect(engine="streaming")
+        shape = self.release.log.shape
+        own = (
+            pl.col(shape.lead).is_null() | (pl.col(shape.lead) == self.log.shape.item_nouns)
+            if shape.lead
+            else pl.lit(True)
+        )
+        times = (pl.col(shape.count).sum() if shape.count else pl.len()).cast(pl.Int64).alias("n")
+        rows = self.release.log.frame.filter(own).group_by(pl.col(shape.item).alias("item"))
+        return rows.agg(times).collect(engine="streaming")
 
     @cached_property
     def pairs_before(self) -> pl.DataFrame:
@@ -322,11 +248,12 @@ class Comparison:
 
     @cached_property
     def released(self) -> pl.DataFrame:
-        """subject, item, time: all rows."""
+        """subject, item, time and, where rows say how exact that is, time_level: all rows."""
         shape = self.release.log.shape
         if shape.count:
             raise NotApplicableError(_COUNTS)
-        return self.release.log.frame.select(_columns(shape)).collect(engine="streaming")
+        columns = [*_columns(shape), *([shape.level] if shape.level else [])]
+        return self.release.log.frame.select(columns).collect(engine="streaming")
 
     def _before(self) -> pl.LazyFrame:
         """subject, item, time of the original; from memory where its rows are there already."""
@@ -373,27 +300,6 @@ class Comparison:
             after = after.select("item", subject="original")
         return _profiles(self.original.lazy(), after.lazy()).collect()
 
-    def of_subjects(self, work: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
-        """What `work` makes of `profiles`, each subject by itself, in the order of a column `subject`."""
-        if self.engine.here:
-            return work(self.profiles).rechunk()
-        engine, shape = self.engine, self.release.log.shape
-        if shape.count:
-            raise NotApplicableError(_COUNTS)
-        self.refuse_without_rows()
-        columns = _columns(shape)[:2]
-        after = engine.each(self.rows_after, lambda rows: rows.select(columns))
-        _refuse_nameless(*engine.total(after, lambda rows: rows.select(pl.len(), pl.col("subject").count())).row(0))
-        names = engine.keep(self.names.select("original", subject="released").lazy())
-        became = engine.each(
-            engine.join(after, names, ["subject"]), lambda rows: rows.select("item", subject="original")
-        )
-
-        def of_block(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
-            return work(_profiles(before, after).collect()).lazy()
-
-        return engine.small(engine.blocks(self._rows_before, of_block, ["subject"], became)).sort("subject").rechunk()
-
 
 def scores_of(
     comparison: Comparison,
@@ -419,10 +325,6 @@ def scores_of(
     for place, name in enumerate(taken):
         tell(sum(efforts[:place]) / sum(efforts))
         module = measures.load(name)
-        if not (comparison.engine.here or measures.runs_anywhere(name)):
-            if names is None:
-                continue
-            raise ParameterError(f"The measure {name!r} runs on one machine; leave out --engine.")
         if "record" in module.needs and comparison.release.record is None:
             if names is None:
                 continue
@@ -470,30 +372,17 @@ def of_few_queries() -> pl.Expr:
     return pl.col("before").sum().is_between(1, 2)
 
 
-def _counting(shape: Shape, before: Shape) -> Work:
-    """What counts the items of released rows: item, n."""
-    own = pl.col(shape.lead).is_null() | (pl.col(shape.lead) == before.item_nouns) if shape.lead else pl.lit(True)
-    times = (pl.col(shape.count).sum() if shape.count else pl.len()).cast(pl.Int64).alias("n")
-    item = pl.col(shape.item).alias("item")
-    return lambda rows: rows.filter(own).group_by(item).agg(times)
-
-
-def _both(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
-    """item, before, after: of two tables (item, n) in which an item may stand several times."""
-    sides = (
-        side.group_by("item").agg(pl.col("n").sum().alias(name))
-        for name, side in (("before", before), ("after", after))
-    )
-    joined = next(sides).join(next(sides), on="item", how="full", coalesce=True, nulls_equal=True)
-    return joined.with_columns(pl.col("before", "after").fill_null(0))
-
-
 def _profiles(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
     """subject, item, before, after: how often each item of a subject stands among two tables of rows."""
     key = ["subject", "item"]
     both = before.group_by(key).len("before").join(after.group_by(key).len("after"), on=key, how="full", coalesce=True)
     # Sorted, so that sums of floats are taken in one order and come out the same to the last bit.
     return both.drop_nulls("subject").with_columns(pl.col("before", "after").fill_null(0)).sort(key)
+
+
+def everybody(pairs: pl.DataFrame) -> pl.DataFrame:
+    """subject: all who have something in a table such as `pairs_before`, in order."""
+    return pairs.select("subject").unique().sort("subject")
 
 
 def _refuse_nameless(rows: int, named: int) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from coterie.errors import InputError, MissingError
-from coterie.formats._source import Source
+from coterie.reading.source import Source
 from coterie.text.spelling import spell
 
 COLUMNS = ("sensitive", "label", "is_pii")

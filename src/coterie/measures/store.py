@@ -32,7 +32,7 @@ from coterie.writing.targets import placed
 if TYPE_CHECKING:
     from coterie.measures.comparison import Comparison
 
-FORMAT = 3
+FORMAT = 1
 OFF = "off"
 
 

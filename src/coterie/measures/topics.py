@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.formats._source import Source
+from coterie.reading.source import Source
 
 NAMES = "names"
 _KINDS = (".csv", ".tsv", ".jsonl")

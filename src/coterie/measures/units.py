@@ -19,7 +19,6 @@ from functools import cached_property
 
 import polars as pl
 
-from coterie import kernels
 from coterie.core.log import Log
 from coterie.core.shapes import TIME, Shape
 from coterie.errors import NotApplicableError
@@ -102,10 +101,12 @@ def _days(rows: pl.DataFrame) -> pl.Series:
 
 def _minis(rows: pl.DataFrame, queries: int, minutes: int) -> pl.Series:
     """The number of the mini-session of each row among those of its person; rows are in order."""
+    from coterie.kernels.small_units import numbered
+
     changes = [pl.col(name).ne_missing(pl.col(name).shift(1)) for name in ("person", "item")]
     flags = rows.select(*changes, pl.col("time").dt.epoch("us").fill_null(0))
     new_person, new_item, moment = (flags[name].to_numpy() for name in flags.columns)
-    return pl.Series(kernels.small_units.numbered(new_person, new_item, moment, queries, minutes * 60_000_000))
+    return pl.Series(numbered(new_person, new_item, moment, queries, minutes * 60_000_000))
 
 
 def _columns(shape: Shape) -> dict[str, pl.Expr]:

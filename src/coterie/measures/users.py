@@ -13,9 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import models
 from coterie.core import randomness
-from coterie.core.run import Run
+from coterie.core.run import HERE, Run
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
@@ -55,22 +54,18 @@ def users_of(comparison: Comparison, most: int) -> Users:
     for log, shape in (("log", comparison.log.shape), ("release", comparison.release.log.shape)):
         if shape.plain is not QUERIES:
             raise NotApplicableError(f"It compares what users searched for, and this {log} is {shape.name}.")
-    events, engine = models.events, comparison.engine
+    from coterie.models import events
+
     columns, needed = [QUERIES.subject, *events.EVENT], [QUERIES.subject, QUERIES.item]
-    before, after = (
-        engine.each(rows, lambda some: some.select(columns).drop_nulls(needed))
-        for rows in (comparison.log.frame, comparison.rows_after)
-    )
-    if not engine.here:  # asked for several times
-        before, after = engine.keep(before), engine.keep(after)
+    before, after = (log.frame.select(columns).drop_nulls(needed) for log in (comparison.log, comparison.release.log))
     everybody = _with_groups(_names(comparison, before, after))
     chosen = _sample(everybody, most, comparison.seed)
-    run, names, theirs = Run(engine=engine), chosen.select("user").lazy(), chosen.select(user="released").lazy()
-    profiles = engine.small(engine.join(after, theirs, ["user"], "semi")).rename({"user": "released"})
+    run, names, theirs = Run(engine=HERE), chosen.select("user").lazy(), chosen.select(user="released").lazy()
+    profiles = run.small(after.join(theirs, on="user", how="semi")).rename({"user": "released"})
     renamed = profiles.join(chosen.select("user", "released"), on="released").select(columns)
     return Users(
         members=chosen.select("user", "group"),
-        before=engine.small(engine.join(before, names, ["user"], "semi")).sort("user", *events.EVENT_ORDER),
+        before=run.small(before.join(names, on="user", how="semi")).sort("user", *events.EVENT_ORDER),
         after=renamed.sort("user", *events.EVENT_ORDER),
         scales_before=comparison.of_log("scales", lambda: events.Scales.of_rows(before, run)),
         scales_after=events.Scales.of_rows(after, run),
@@ -81,8 +76,7 @@ def users_of(comparison: Comparison, most: int) -> Users:
 
 def _names(comparison: Comparison, before: pl.LazyFrame, after: pl.LazyFrame) -> pl.DataFrame:
     """user, released, group (or null) of users that have rows in both logs."""
-    run = Run(engine=comparison.engine)
-    of_original, of_release = (run.small_blocks(rows, _people, ["user"]).lazy() for rows in (before, after))
+    of_original, of_release = (rows.select("user").unique() for rows in (before, after))
     subjects = comparison.record.subjects.rename({"original": "user"}).drop_nulls(["user", "released"])
     in_both = subjects.join(of_original, on="user", how="semi").join(
         of_release, left_on="released", right_on="user", how="semi"
@@ -97,10 +91,6 @@ def _names(comparison: Comparison, before: pl.LazyFrame, after: pl.LazyFrame) ->
             "It compares users with their released profiles, and users have several names in this release."
         )
     return names
-
-
-def _people(rows: pl.LazyFrame) -> pl.LazyFrame:
-    return rows.select("user").unique()
 
 
 def _with_groups(names: pl.DataFrame) -> pl.DataFrame:

@@ -51,13 +51,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import polars as pl
 
-from coterie import models
-from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
+from coterie.apply.details import refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_items
 from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
 from coterie.apply.windows import ALWAYS, Window, within
 from coterie.core.log import Log
-from coterie.core.params import File, Flag, Late, Range, check_params
+from coterie.core.params import Attrs, File, Flag, KDetails, Late, Range, Times, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, Shape
@@ -139,16 +138,20 @@ class Affinity:
 
     def learn(self, log: Log, run: Run) -> AffinityGraph:
         """Steps 1-4: the anonymity degree of every query, which serves every k up to max_degree."""
-        return models.queries.affinity(within(log, self.window), run, self.settings)
+        from coterie.models.queries import affinity
+
+        return affinity(within(log, self.window), run, self.settings)
 
     def plan(self, learnt: AffinityGraph, log: Log, run: Run) -> Plan:
         """Step 5: queries of degree k and more stay; and who covers the rare ones among them, for the judge."""
         # Degrees that were learnt for a smaller k end at max_degree.
+        from coterie.models import queries
+
         graph = learnt if self.k <= learnt.max_degree else self.learn(log, run)
         columns = {"item": graph.queries.names, "degree": graph.degree}
         degrees = pl.DataFrame(columns, schema_overrides={"degree": pl.UInt32})
         kept = degrees.filter(pl.col("degree") >= self.k)
-        certificate = models.queries.certificate(graph, kept["item"], self.k)
+        certificate = queries.certificate(graph, kept["item"], self.k)
         evidence = {"certificate": certificate.lazy(), "degrees": degrees.lazy()}
         if name_of_words(self._function_words) not in FUNCTION_LISTS:
             evidence["function_words"] = pl.LazyFrame({"word": sorted(self._function_words)})
@@ -178,7 +181,9 @@ class Affinity:
     @property
     def settings(self) -> AffinitySettings:
         """What degrees depend on besides the log."""
-        return models.queries.AffinitySettings(
+        from coterie.models.queries import AffinitySettings
+
+        return AffinitySettings(
             theta=self.theta,
             min_users=self.min_users,
             min_term_users=self.min_term_users,

@@ -43,13 +43,12 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie import models
-from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
+from coterie.apply.details import refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_items
 from coterie.apply.names import LinkMinutes, LinkQueries, Users
 from coterie.apply.windows import ALWAYS, Window, within
 from coterie.core.log import Log
-from coterie.core.params import Choice, Late, NumberOr, Range, check_params
+from coterie.core.params import Attrs, Choice, KDetails, Late, NumberOr, Range, Times, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, Shape
@@ -109,9 +108,11 @@ class Allowlist:
 
         That serves every k, but it is large and quick to make: it is gone when rows are released.
         """
+        from coterie.models import word_sets
+
         found = _with_entities if self.entities == "detect" else None
-        typed = models.word_sets.gather(within(log, self.window), run, found)
-        allowed = models.word_sets.allowed(typed, self.k, self.words, self.max_words)
+        typed = word_sets.gather(within(log, self.window), run, found)
+        allowed = word_sets.allowed(typed, self.k, self.words, self.max_words)
         columns = {"item": typed.names, "degree": typed.crowd}
         kept = pl.DataFrame(columns, schema_overrides={"degree": pl.UInt32}).filter(allowed)
         kept = kept.with_columns(pl.col("item") + "")  # written anew: lets go of the text of the others

@@ -38,7 +38,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
-from coterie import models
 from coterie.apply.sequences import DAYS_TABLE, SEQUENCES_TABLE, release_sequences
 from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Late, Range, check_params
@@ -84,11 +83,14 @@ class CommonVisits:
 
     def learn(self, log: Log, run: Run) -> Visits:  # noqa: ARG002 (it draws nothing)
         """Step 1: visits, and the order of what was asked for in each."""
-        return models.walks.visits(log)
+        from coterie.models.walks import visits
+
+        return visits(log)
 
     def plan(self, learnt: Visits, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt has all rows)
         """Steps 2-4: what paths become, the sequences that visits are cut into, and the days beside them."""
-        model = models.walks
+        from coterie.models import walks as model
+
         into = model.pages_of(learnt, self.k) if self.paths == "prefix" else model.as_they_are(learnt)
         run.tell(Counted(1, 3))
         sequences = model.common_sequences(model.walks(learnt, into), self.k, self.max_pages)

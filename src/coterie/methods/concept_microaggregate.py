@@ -58,7 +58,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 import polars as pl
 
-from coterie import kernels, models, taxonomies
+from coterie import taxonomies
 from coterie.apply.phrases import (
     AS_MANY_AS_K,
     PHRASES,
@@ -158,14 +158,18 @@ class ConceptMicroaggregate:
 
     def regroup(self, groups: pl.LazyFrame, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (not needed)
         """Steps 1 and 2 on earlier groups: the same, or unions of them, in random order."""
-        return Plan(table=models.groups.united(groups, self.k, run), evidence=self._evidence)
+        from coterie.models.groups import united
+
+        return Plan(table=united(groups, self.k, run), evidence=self._evidence)
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the synthetic queries of each group, under a fresh name for each member."""
+        from coterie.models.concepts import load_kernels
+
         if self.publish == PHRASES:
             return release_phrases(log, plan, run, self)
         tree, labels, keys = self._tree_anywhere(), self.synthetic == "label", run.keys
-        models.concepts.load_kernels(tree())
+        load_kernels(tree())
         subjects, common = share_profiles(
             log, plan.table, run, lambda rows: synthetic_queries(rows, tree(), self.categories, labels, keys)
         )
@@ -174,20 +178,24 @@ class ConceptMicroaggregate:
             frame=release_texts(subjects, texts, log.shape, run),
             subjects=subjects,
             warnings=self._warnings(common, run),
-            in_order=run.engine.here,
+            in_order=True,
         )
 
     def _groups(self, log: Log, run: Run) -> pl.LazyFrame:
+        from coterie.kernels.concept_sets import mdav
+        from coterie.models.concepts import encode, load_kernels
+        from coterie.models.groups import groups_in_blocks, random_groups
+
         if self.partition == "random":
-            return models.groups.random_groups(log, run, self.k)
+            return random_groups(log, run, self.k)
         tree, keys = self._tree_anywhere(), run.keys
-        models.concepts.load_kernels(tree())
+        load_kernels(tree())
 
         def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
-            meanings = models.concepts.encode(block, tree(), self.categories, keys)
-            return meanings.users, *kernels.concept_sets.mdav(self.k, meanings.sets)
+            meanings = encode(block, tree(), self.categories, keys)
+            return meanings.users, *mdav(self.k, meanings.sets)
 
-        return models.groups.groups_in_blocks(log, run, self.k, self.block_users, group)
+        return groups_in_blocks(log, run, self.k, self.block_users, group)
 
     @property
     def _evidence(self) -> Mapping[str, pl.LazyFrame]:
@@ -228,16 +236,16 @@ def synthetic_queries(rows: pl.DataFrame, tree: Taxonomy, categories: int, label
 
     `rows` has group and the columns of QUERIES for user and query, sorted by group and user.
     """
+    from coterie.kernels.concept_sets import centroid
+    from coterie.models.concepts import encode
+
     if rows.is_empty():
         return pl.DataFrame(schema=_PROFILE)
-    meanings = models.concepts.encode(rows, tree, categories, keys)
+    meanings = encode(rows, tree, categories, keys)
     members = rows.select("group", QUERIES.subject).unique(maintain_order=True)["group"].rle()
     groups, sizes = members.struct.field("value"), members.struct.field("len").to_numpy()
     ends = np.cumsum(sizes, dtype=np.int64)
-    chosen = [
-        kernels.concept_sets.centroid(np.arange(end - n, end), meanings.sets)
-        for end, n in zip(ends, sizes, strict=True)
-    ]
+    chosen = [centroid(np.arange(end - n, end), meanings.sets) for end, n in zip(ends, sizes, strict=True)]
     slots = pl.DataFrame({
         "group": groups.gather(np.repeat(np.arange(len(groups)), [nodes.size for nodes in chosen])),
         "node": np.concatenate(chosen),

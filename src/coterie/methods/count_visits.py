@@ -44,7 +44,6 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie import models
 from coterie.apply.names import nobody_named
 from coterie.core.log import Log
 from coterie.core.params import Late, Range, Several, check_params
@@ -81,11 +80,15 @@ class CountVisits:
 
     def learn(self, log: Log, run: Run) -> pl.DataFrame:
         """Step 1: how often each visitor is counted in each cell, which serves every k."""
-        return models.visit_counts.counted(log, Several.words(self.tables), run)
+        from coterie.models.visit_counts import counted
+
+        return counted(log, Several.words(self.tables), run)
 
     def plan(self, learnt: pl.DataFrame, log: Log, run: Run) -> Plan:  # noqa: ARG002 (all is learnt)
         """Step 2: the cells of k visitors stay, where those left out are k visitors, too."""
-        return Plan(table=COUNTS.completed(models.visit_counts.enough(learnt, self.k).lazy()))
+        from coterie.models.visit_counts import enough
+
+        return Plan(table=COUNTS.completed(enough(learnt, self.k).lazy()))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the cells themselves."""

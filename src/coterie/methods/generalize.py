@@ -16,8 +16,7 @@ Differs:
     - Stop words are not terms, unless `paper_compat` ("in" is Indiana there).
     - Queries without a term of the taxonomy are left out, where the paper calls them `entity`.
     - A left-over of fewer than k rises alone to the next concept above, and is left out where even the root has too
-      few. Read to the letter.3 keeps all members at that concept (`left_over = stay`): one person's `object`
-      then hides all objects.
+      few. Read to the letter, 7.3 keeps all members at that concept: one person's `object` then hides all objects.
     - The concept is released by its label, with a number where several concepts have that label.
     - User numbers are dropped unless asked (`users`). Of url, rank and day as much stays as k users share (`attrs`).
 
@@ -41,14 +40,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import kernels, taxonomies
-from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
+from coterie import taxonomies
+from coterie.apply.details import refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_replaced
 from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
 from coterie.apply.windows import ALWAYS, Window, within
 from coterie.core.arrays import Ints, Short, offsets
 from coterie.core.log import Log
-from coterie.core.params import Choice, File, Flag, Late, Range, check_params
+from coterie.core.params import Attrs, Choice, File, Flag, KDetails, Late, Range, Times, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, REPLACE, Shape
@@ -72,11 +71,6 @@ class Generalize:
         Choice("users", "queries"),
         "what k counts: users, or distinct queries as in the paper, which one person can have typed",
     ] = "users"
-    left_over: Annotated[
-        str,
-        Choice("rise", "stay"),
-        "where fewer than k are left over below a concept: they rise alone, or all stay with them",
-    ] = "rise"
     paper_compat: Annotated[bool, Flag(), "stop words are terms too, as in the paper"] = False
     users: Users = "drop"
     link_queries: LinkQueries = 3
@@ -122,8 +116,7 @@ class Generalize:
         """Steps 2-3: the concepts with k users; the deepest of them on each way."""
         tree = self._tree
         crowd = learnt.users if self.size == "users" else learnt.queries
-        choose = risen if self.left_over == "rise" else stayed
-        into = choose(tree, learnt.end, crowd, self.k)
+        into = risen(tree, learnt.end, crowd, self.k)
         kept = into >= 0
         columns = {"item": learnt.items.filter(kept), "into": tree.names.gather(into[kept])}
         return Plan(
@@ -172,6 +165,8 @@ class Walked:
 
 def _walk(log: Log, tree: Taxonomy, paper_compat: bool) -> Walked:
     """Step 1: all queries go down the tree together, each to the child where most could go."""
+    from coterie.kernels.tree import walk
+
     pairs = log.frame.select(pl.col(log.shape.subject).alias("subject"), pl.col(log.shape.item).alias("item"))
     asked = pairs.group_by("subject", "item").len("rows").collect(engine="streaming")
     queries = asked.group_by("item").agg(pl.col("rows").sum()).sort("item").with_row_index("query")
@@ -181,7 +176,7 @@ def _walk(log: Log, tree: Taxonomy, paper_compat: bool) -> Walked:
     terms = tree.classify(queries["item"], stop_words=not paper_compat).terms
     start = offsets(np.bincount(terms["query"].to_numpy(), minlength=queries.height))
     above = np.stack([tree.ancestor_at(level) for level in range(tree.height + 1)])
-    end = kernels.tree.walk(start, terms["concept"].to_numpy(), above, tree.depth)
+    end = walk(start, terms["concept"].to_numpy(), above, tree.depth)
     rows = queries["rows"].to_numpy().astype(np.int64)
     return Walked(items=queries["item"], rows=rows, end=end, users=(who["query"].to_numpy(), who["number"].to_numpy()))
 
@@ -207,24 +202,6 @@ def risen(tree: Taxonomy, end: Short, crowd: tuple[Ints, Ints], k: int) -> Short
     return _on_the_way(nearest(tree, chosen), end)
 
 
-def stayed(tree: Taxonomy, end: Short, crowd: tuple[Ints, Ints], k: int) -> Short:
-    """The same, but where the left-over of a concept is fewer than k, all that came there stay there."""
-    asked, subject = _mapped(end, crowd)
-    size = np.zeros(len(tree), dtype=np.int64)
-    for level in range(tree.height + 1):
-        size += _subjects(tree.ancestor_at(level)[end[asked]], subject, len(tree))
-    deepest = nearest(tree, size >= k)
-    left = _subjects(deepest[end[asked]], subject, len(tree))
-    held = (left > 0) & (left < k)
-    # What is below a concept that holds its members is not a way out.
-    free = np.ones(len(tree), dtype=np.bool_)
-    for level in range(1, tree.height + 1):
-        here = np.flatnonzero(tree.depth == level)
-        free[here] = free[tree.parent[here]] & ~held[tree.parent[here]]
-    # Where nobody is left over, nothing is released: queries without a user would be alone there.
-    return _on_the_way(nearest(tree, free & (left > 0)), end)
-
-
 def nearest(tree: Taxonomy, chosen: NDArray[np.bool_]) -> Short:
     """For each concept the deepest chosen one at or above it; -1 where there is none."""
     result = np.where(chosen, np.arange(len(tree)), -1).astype(np.int32)
@@ -238,13 +215,6 @@ def _mapped(end: Short, crowd: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
     """Those pairs whose query has a concept."""
     mapped = end[crowd[0]] >= 0
     return crowd[0][mapped], crowd[1][mapped]
-
-
-def _subjects(concept: Short, subject: Ints, n: int) -> Ints:
-    """The number of distinct subjects of each concept; -1 is none."""
-    mapped = concept >= 0
-    width = int(subject.max(initial=0)) + 1
-    return np.bincount(_distinct(concept[mapped].astype(np.int64) * width + subject[mapped]) // width, minlength=n)
 
 
 def _distinct(keys: Ints) -> Ints:

@@ -36,7 +36,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import kernels, models, taxonomies
+from coterie import taxonomies
 from coterie.apply.profiles import release_texts
 from coterie.core.arrays import Ints, offsets
 from coterie.core.log import Log
@@ -98,8 +98,10 @@ class GeneralizeUsers:
 
     def regroup(self, groups: pl.LazyFrame, learnt: UserConcepts, log: Log, run: Run) -> Plan:  # noqa: ARG002
         """Step 2 on earlier groups: the same, or unions of them in random order; users without a record are in none."""
+        from coterie.models.groups import united
+
         known = groups.join(learnt.users.alias("subject").to_frame().lazy(), on="subject", how="semi")
-        members, cuts = _cuts(learnt, self._tree, models.groups.united(known, self.k, run).collect(engine="streaming"))
+        members, cuts = _cuts(learnt, self._tree, united(known, self.k, run).collect(engine="streaming"))
         return Plan(
             table=GROUPS.check(members.lazy()),
             tables={"cuts": cuts.lazy()},
@@ -210,8 +212,10 @@ def expanded(start: Ints, concepts: Ints, tree: Taxonomy, groups: list[Ints], le
     """The most specific groups of at least `least` records within the given ones, with their concepts; a group that
     cannot be split stays together. Records in none of them have the number 0.
     """
+    from coterie.kernels.tree import children_touched, preorder, split
+
     n_records = start.size - 1
-    place, size = kernels.tree.preorder(tree.parent)
+    place, size = preorder(tree.parent)
     record = np.repeat(np.arange(n_records), np.diff(start))
     items = place[concepts][np.lexsort((place[concepts], record))]
     child_start, child = tree.children[0], tree.children[1].astype(np.int64)
@@ -220,7 +224,7 @@ def expanded(start: Ints, concepts: Ints, tree: Taxonomy, groups: list[Ints], le
     waiting = [(members, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)) for members in groups]
     while waiting:
         members, cut, closed = waiting.pop()
-        node, group, cut, closed = kernels.tree.split(
+        node, group, cut, closed = split(
             members, cut, closed, least, start, items, place, size, leaves, child_start, child
         )
         if node < 0:
@@ -231,7 +235,7 @@ def expanded(start: Ints, concepts: Ints, tree: Taxonomy, groups: list[Ints], le
             waiting.append((rest, cut, closed | ~others))
         for number in np.unique(group[group >= 0]):
             together = members[group == number]
-            new = kernels.tree.children_touched(together[0], node, start, items, place, size, child_start, child)
+            new = children_touched(together[0], node, start, items, place, size, child_start, child)
             closed_of_new = np.concatenate([closed[others], np.zeros(new.size, dtype=np.bool_)])
             waiting.append((together, np.concatenate([cut[others], new]), closed_of_new))
     done.sort(key=lambda each: int(each[0][0]))

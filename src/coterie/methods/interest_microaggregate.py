@@ -59,7 +59,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 import polars as pl
 
-from coterie import kernels, models
 from coterie.apply.phrases import (
     AS_MANY_AS_K,
     PHRASES,
@@ -188,26 +187,31 @@ class InterestMicroaggregate:
 
     def learn(self, log: Log, run: Run) -> Interests | None:
         """Step 1: a vector of interests for each user; random groups need none."""
+        from coterie.models.interests import InterestSettings, interests
+
         if self.partition == "random":
             return None
-        settings = models.interests.InterestSettings(
+        settings = InterestSettings(
             dimensions=self.dimensions,
             hosts=self.hosts == "auto",
             embedding=self.embedding,
             size_weight=self.size_weight,
             language=self.language,
         )
-        return models.interests.interests(log, run, settings)
+        return interests(log, run, settings)
 
     def plan(self, learnt: Interests | None, log: Log, run: Run) -> Plan:
         """Step 2: groups of users with similar vectors, then groups without a shared sensitive topic."""
+        from coterie.kernels.grouping import similar_groups
+        from coterie.models.groups import numbered, random_groups
+
         if learnt is None:
-            return Plan(table=models.groups.random_groups(log, run, self.k))
+            return Plan(table=random_groups(log, run, self.k))
         seed = int(run.stream("trees of interests").integers(2**62))
-        group = kernels.grouping.similar_groups(self.k, learnt.vectors, seed, in_threads)
+        group = similar_groups(self.k, learnt.vectors, seed, in_threads)
         group, notes = self._guarded(group, learnt, log)
         columns = {"subject": learnt.users, "group": group}
-        members = models.groups.numbered(pl.DataFrame(columns, schema_overrides={"group": pl.UInt32}))
+        members = numbered(pl.DataFrame(columns, schema_overrides={"group": pl.UInt32}))
         return Plan(
             table=GROUPS.check(members.lazy()),
             evidence={} if self.sensitive == NO_TOPICS else {"topics": self._topics.lazy()},
@@ -216,15 +220,19 @@ class InterestMicroaggregate:
 
     def regroup(self, groups: pl.LazyFrame, learnt: Interests | None, log: Log, run: Run) -> Plan:
         """Step 2 on earlier groups: unions of similar ones, then unions without a shared sensitive topic."""
+        from coterie.kernels.grouping import similar_groups
+        from coterie.models.groups import united
+        from coterie.models.interests import group_vectors
+
         if learnt is None:
-            return Plan(table=models.groups.united(groups, self.k, run))
+            return Plan(table=united(groups, self.k, run))
 
         def unite(least: int, members: pl.DataFrame) -> Ints:
             seed = int(run.stream("trees of groups").integers(2**62))
-            vectors = models.interests.group_vectors(learnt, members)
-            return kernels.grouping.similar_groups(least, vectors, seed, in_threads)
+            vectors = group_vectors(learnt, members)
+            return similar_groups(least, vectors, seed, in_threads)
 
-        members = models.groups.united(groups, self.k, run, unite)
+        members = united(groups, self.k, run, unite)
         if self.sensitive == NO_TOPICS:
             return Plan(table=members)
         return Plan(table=self._guarded_unions(members, learnt, log), evidence={"topics": self._topics.lazy()})
@@ -246,34 +254,43 @@ class InterestMicroaggregate:
 
     def _guarded_unions(self, groups: pl.LazyFrame, learnt: Interests, log: Log) -> pl.LazyFrame:
         """Unions of groups that share no sensitive topic: nobody is exchanged, as groups have to stay together."""
+        from coterie.kernels.diversity import joined, one_sided
+        from coterie.models.groups import numbered
+        from coterie.models.interests import places_of, read_topics, topic_owners
+
         members = groups.collect(engine="streaming")
-        places = models.interests.places_of(learnt, members["subject"])
-        topics = models.interests.read_topics(Path(self.sensitive), language(self.language))
-        masks = models.interests.topic_owners(log, learnt, topics, self.sensitive_share).masks[places]
+        places = places_of(learnt, members["subject"])
+        topics = read_topics(Path(self.sensitive), language(self.language))
+        masks = topic_owners(log, learnt, topics, self.sensitive_share).masks[places]
         number = members["group"].to_numpy().astype(np.int64)
-        union = kernels.diversity.joined(number, masks, learnt.vectors[places])
-        if kernels.diversity.one_sided(union, masks).size:
+        union = joined(number, masks, learnt.vectors[places])
+        if one_sided(union, masks).size:
             raise InputError(
                 "All users of the groups that are to be used again share a sensitive topic, so no union of groups "
                 "hides it. Make a release on groups of its own, or take the topic out."
             )
-        return models.groups.numbered(members.with_columns(pl.Series("group", union, dtype=pl.UInt32))).lazy()
+        return numbered(members.with_columns(pl.Series("group", union, dtype=pl.UInt32))).lazy()
 
     @property
     def _topics(self) -> pl.DataFrame:
         """topic, word: for the judge, who does not read the file."""
-        topics = enumerate(models.interests.read_topics(Path(self.sensitive), language(self.language)))
+        from coterie.models.interests import read_topics
+
+        topics = enumerate(read_topics(Path(self.sensitive), language(self.language)))
         return pl.concat(
             pl.DataFrame({"word": words}).select(pl.lit(number).alias("topic"), "word") for number, words in topics
         )
 
     def _guarded(self, group: Ints, learnt: Interests, log: Log) -> tuple[Ints, tuple[str, ...]]:
         """Groups that share no sensitive topic, and what that cost."""
+        from coterie.models.interests import read_topics, topic_owners
+
         if self.sensitive == NO_TOPICS:
             return group, ()
-        diversity = kernels.diversity
-        topics = models.interests.read_topics(Path(self.sensitive), language(self.language))
-        owners = models.interests.topic_owners(log, learnt, topics, self.sensitive_share)
+        from coterie.kernels import diversity
+
+        topics = read_topics(Path(self.sensitive), language(self.language))
+        owners = topic_owners(log, learnt, topics, self.sensitive_share)
         mended = diversity.mend(group, owners.masks, learnt.vectors)
         if diversity.one_sided(mended, owners.masks).size or np.bincount(mended).min() < self.k:
             raise InternalError("A group shares a sensitive topic, or is too small, after it was mended.")

@@ -60,7 +60,6 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie import kernels, models
 from coterie.apply.phrases import (
     AS_MANY_AS_K,
     PHRASES,
@@ -153,19 +152,23 @@ class Microaggregate:
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: who is grouped with whom; groups have k to 2k - 1 members."""
-        groups, events, mdav = models.groups, models.events, kernels.mdav
+        from coterie.kernels import mdav
+        from coterie.kernels.hausdorff import new_workspace
+        from coterie.models import events, groups
+        from coterie.models.profiles import load_kernels
+
         if self.partition == "random":
             return Plan(table=groups.random_groups(log, run, self.k))
         if self.partition == "size":
             return Plan(table=groups.size_groups(log, run, self.k))
-        models.profiles.load_kernels()
+        load_kernels()
         scales, keys = events.Scales.of_rows(groups.rows_of_users(log, run), run), run.keys
 
         def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
             encoded = events.encode(block, scales, keys, self.eq1)
             # Where users are not cut into blocks, nothing else keeps the processors busy.
             threads = thread_count() if len(encoded.users) > _ONE_THREAD else 1
-            workspace, *more = (kernels.hausdorff.new_workspace(encoded.events) for _ in range(threads))
+            workspace, *more = (new_workspace(encoded.events) for _ in range(threads))
             grouped = mdav.mdav(
                 self.k, encoded.events, encoded.strings, workspace, more=more, side_by_side=in_threads
             )  # fmt: skip
@@ -175,7 +178,9 @@ class Microaggregate:
 
     def regroup(self, groups: pl.LazyFrame, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (not needed)
         """Step 1 on earlier groups: the same, or unions of them, in random order."""
-        return Plan(table=models.groups.united(groups, self.k, run))
+        from coterie.models.groups import united
+
+        return Plan(table=united(groups, self.k, run))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Steps 2 and 3: the common profile of each group, under a fresh name for each member."""

@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import polars as pl
 
-from coterie import models, taxonomies
+from coterie import taxonomies
 from coterie.apply.documents import SEEDS, common_terms, least_documents, subsumers, under_names
 from coterie.core.log import Log
 from coterie.core.params import Choice, Late, Range, With, check_params
@@ -138,7 +138,8 @@ class MicroaggregateDocuments:
 
     def learn(self, log: Log, run: Run) -> Documents:
         """Step 1: what each document is about, where that decides something."""
-        model = models.documents
+        from coterie.models import documents as model
+
         found = model.documents(log)
         beside = found.owned or model.needs_blocks(len(found.names), self.block_documents)
         if self.groups == "random" or (self.groups == "wordnet" and not beside):
@@ -147,7 +148,8 @@ class MicroaggregateDocuments:
 
     def plan(self, learnt: Documents, log: Log, run: Run) -> Plan:
         """Step 2: groups of documents; all documents of a group that was dealt out at once have different owners."""
-        model = models.documents
+        from coterie.models import documents as model
+
         seed = int(run.stream("trees of documents").integers(2**62))
         if self.groups == "random":
             group = partial(model.random_groups, k=self.k, keys=run.keys("random documents", learnt.names))
@@ -173,7 +175,9 @@ class MicroaggregateDocuments:
 
     def regroup(self, groups: pl.LazyFrame, learnt: Documents, log: Log, run: Run) -> Plan:
         """Step 2 on earlier groups: the same, or unions of them until each has documents of k owners."""
-        table = models.documents.united(groups, learnt, self.k, run)
+        from coterie.models.documents import united
+
+        table = united(groups, learnt, self.k, run)
         return Plan(table=GROUPS.check(table.lazy()), tables=self._seeds(learnt.names.clear()), notes=self._notes(log))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
@@ -192,9 +196,11 @@ class MicroaggregateDocuments:
         return {SEEDS: around.alias("subject").to_frame().lazy()}
 
     def _notes(self, log: Log) -> tuple[str, ...]:
+        from coterie.models.documents import without_meaning
+
         if self.groups != "wordnet" and self.publish != "subsumer":
             return ()
-        unknown, total = models.documents.without_meaning(log, taxonomies.load(WORDNET))
+        unknown, total = without_meaning(log, taxonomies.load(WORDNET))
         if not unknown:
             return ()
         return (f"{unknown:,} of {total:,} terms of documents are not in WordNet, and were left out of what it tells.",)

@@ -9,8 +9,7 @@ Symbols: k = smallest number of records in a group; d = distance of two records,
 
 Promise: every released record stands for records of at least k different visitors, and at least k times. With
     `visitors = false`, the paper's rule, it stands k times and the k may come from one visitor, which hides nobody: use
-    it only to reproduce the paper. No address is ever released. With `unit = session` whole sessions take the place of
-    records, each under a name of its own. Records without a visitor are not released.
+    it only to reproduce the paper. No address is ever released. Records without a visitor are not released.
 
 Differs:
     - The papers that define the method were not available. Distances, averages and weights are our own choice.
@@ -21,9 +20,6 @@ Differs:
     - The common prefix of the addresses of one visitor is the address, so that no part of an address is released.
     - With `visitors`, a commonest value (method, status, browser, system) that one visitor alone has is not released.
     - Query strings are cut off, as tokens in them point at people. Beyond the 32nd segment a path counts as one.
-    - `unit = session` is our own: sessions are compared by their first records and by the numbers of their records. A
-      common session has as many records as those of its group have on average, and each of its records stands for one
-      record of each.
     - Above `block` records MDAV runs within blocks of records with similar paths and referrers.
 
 Cost: about 0.75 n² / k distances for a block of n records, each a few nanoseconds; with blocks the cost for each
@@ -44,13 +40,13 @@ from typing import Annotated, Any, ClassVar
 
 import polars as pl
 
-from coterie import models
-from coterie.apply.visit_records import release_records, release_sessions
+from coterie.apply.visit_records import release_records
 from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import VISITS, Shape
+from coterie.models import visit_records
 from coterie.promises.record_k_anonymity import RecordKAnonymity
 
 _WEIGHTS = {"request": 3.0, "referrer": 2.0, "agent": 2.0, "address": 2.0, "time": 1.0, "rest": 0.5, "session": 3.0}
@@ -95,11 +91,6 @@ class MicroaggregateVisits:
     """Put one record in place of k similar records of an access log."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of records, or visitors, that share a released record"] = 5
-    unit: Annotated[
-        str,
-        Choice("record", "session"),
-        "what is grouped: single records, or whole sessions",
-    ] = "record"
     visitors: Annotated[
         bool, Flag(), "groups have records of k different visitors; or of any, as in the paper, which hides nobody"
     ] = True
@@ -124,18 +115,18 @@ class MicroaggregateVisits:
     def promises(self, facts: Facts) -> tuple[RecordKAnonymity, ...]:
         """Each record stands k times, for k visitors unless that was not asked for."""
         enough_subjects("microaggregate_visits", self.k, facts)
-        return (RecordKAnonymity(k=self.k, visitors=self.visitors, sessions=self.unit == "session"),)
+        return (RecordKAnonymity(k=self.k, visitors=self.visitors),)
 
-    def learn(self, log: Log, run: Run) -> models.visit_records.Records:  # noqa: ARG002 (nothing is drawn at random)
+    def learn(self, log: Log, run: Run) -> visit_records.Records:  # noqa: ARG002 (nothing is drawn at random)
         """Step 1: records as numbers."""
-        return models.visit_records.encode(log, by_session=self.unit == "session", sessionid=self.sessionid)
+        return visit_records.encode(log, sessionid=self.sessionid)
 
-    def plan(self, learnt: models.visit_records.Records, log: Log, run: Run) -> Plan:
+    def plan(self, learnt: visit_records.Records, log: Log, run: Run) -> Plan:
         """Step 2: which rows are grouped."""
         weights = weights_in(self.weights)
         if not self.sessionid:
             weights["session"] = 0
-        clusters = models.visit_records.clusters(
+        clusters = visit_records.clusters(
             learnt,
             self.k,
             list(weights.values()),
@@ -148,25 +139,21 @@ class MicroaggregateVisits:
             table=clusters.table, evidence={"clusters": clusters.table}, notes=self._notes(learnt, log, clusters)
         )
 
-    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:  # noqa: ARG002 (nothing is drawn at random)
         """Step 3: the average of its group in place of each record."""
-        if self.unit == "session":
-            return release_sessions(log, plan, run, several=self.visitors)
         return release_records(log, plan, several=self.visitors)
 
-    def _notes(
-        self, records: models.visit_records.Records, log: Log, clusters: models.visit_records.Clusters
-    ) -> tuple[str, ...]:
+    def _notes(self, records: visit_records.Records, log: Log, clusters: visit_records.Clusters) -> tuple[str, ...]:
         """What the groups cost, and whom they do not hide."""
-        notes, what, n = [], f"{self.unit}s", len(records)
+        notes, n = [], len(records)
         if clusters.joined:
             notes.append(
-                f"{clusters.joined:,} of {n:,} {what} remained when fewer than {self.k} visitors did, and joined the "
+                f"{clusters.joined:,} of {n:,} records remained when fewer than {self.k} visitors did, and joined the "
                 "nearest group."
             )
         if clusters.left_out:
             notes.append(
-                f"{clusters.left_out:,} of {n:,} {what} remained when fewer than {self.k} visitors did: left out."
+                f"{clusters.left_out:,} of {n:,} records remained when fewer than {self.k} visitors did: left out."
             )
         if records.nobodys:
             notes.append(f"{records.nobodys:,} rows without a visitor are left out.")

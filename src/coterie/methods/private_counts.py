@@ -228,8 +228,7 @@ class PrivateCounts:
                 pl.lit(None, pl.String).alias("released"), pl.lit(None, pl.UInt32).alias("group")
             )
 
-        subjects = people(log.frame) if run.engine.here else run.blocks(log.frame, people, by=[subject])
-        return Draft(frame=plan.table, subjects=subjects)
+        return Draft(frame=plan.table, subjects=run.blocks(log.frame, people, by=[subject]))
 
     @property
     def _is_simpler(self) -> bool:

@@ -58,7 +58,7 @@ from typing import Annotated, ClassVar, cast
 import numpy as np
 import polars as pl
 
-from coterie import kernels, models, taxonomies
+from coterie import taxonomies
 from coterie.apply.phrases import (
     AS_MANY_AS_K,
     PHRASES,
@@ -182,8 +182,10 @@ class SemanticMicroaggregate:
 
     def plan(self, learnt: _Users | None, log: Log, run: Run) -> Plan:
         """Algorithms 2 to 4: who is grouped with whom; groups have k to 2k - 1 members."""
+        from coterie.models.groups import numbered, random_groups
+
         if learnt is None:
-            groups = models.groups.random_groups(log, run, self.k)
+            groups = random_groups(log, run, self.k)
             place = pl.col("subject").rank("ordinal").over("group")
             return Plan(table=groups.filter(place <= self.k) if self.leftovers == "suppress" else groups)
         users = learnt
@@ -200,14 +202,18 @@ class SemanticMicroaggregate:
         group_of = [np.where(g == _NOBODY, _NOBODY, g + at) for g, at in zip(grouped, first, strict=True)]
         columns = {"subject": users.names.gather(np.concatenate(blocks)), "group": np.concatenate(group_of)}
         members = pl.DataFrame(columns).filter(pl.col("group") != _NOBODY).with_columns(pl.col("group").cast(pl.UInt32))
-        return Plan(table=GROUPS.check(models.groups.numbered(members).lazy()), notes=users.notes)
+        return Plan(table=GROUPS.check(numbered(members).lazy()), notes=users.notes)
 
     def regroup(self, groups: pl.LazyFrame, learnt: _Users | None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (not needed)
         """Algorithms 2 to 4 on earlier groups: the same, or unions of them, in random order."""
-        return Plan(table=models.groups.united(groups, self.k, run))
+        from coterie.models.groups import united
+
+        return Plan(table=united(groups, self.k, run))
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Algorithm 5: the common profile of each group, under a fresh name for each member."""
+        from coterie.kernels.quotas import choose_by_quota
+
         if self.publish == PHRASES:
             draft = release_phrases(log, plan, run, self)
         else:
@@ -218,7 +224,7 @@ class SemanticMicroaggregate:
                 run,
                 attrs=self.attrs,
                 times=self.times,
-                shares=kernels.quotas.choose_by_quota,
+                shares=choose_by_quota,
                 choice=self.choice,
                 max_share=self.max_share,
                 language=self.language,
@@ -244,7 +250,8 @@ class SemanticMicroaggregate:
 
     def _groups(self, users: _Users, block: Ints) -> Ints:
         """Algorithms 2 to 4: the group of each user of a block."""
-        linkage = kernels.linkage
+        from coterie.kernels import linkage
+
         similar = self._compare(users, block) if users.similar is None else users.similar
         if self.leftovers == "merge":
             group, number = linkage.sum_linkage(similar, self.k, 2 * self.k)
@@ -253,7 +260,9 @@ class SemanticMicroaggregate:
         return linkage.most_similar_groups(similar, group, number) if self.leftovers == "nearest" else group
 
     def _compare(self, users: _Users, block: Ints) -> Floats:
-        return kernels.linkage.similarities(
+        from coterie.kernels.linkage import similarities
+
+        return similarities(
             block, users.start, users.category, users.count, users.n_categories, self.normalize == "cosine"
         )
 
@@ -275,8 +284,11 @@ class _Users:
 
 
 def _users(log: Log, method: SemanticMicroaggregate) -> _Users:
+    from coterie.kernels.linkage import user_counts
+    from coterie.models.groups import user_rows
+
     tree = taxonomies.load(method.taxonomy)
-    counts = models.groups.user_rows(log).group_by(USER, QUERY).agg(pl.len().cast(pl.Int64).alias("rows"))
+    counts = user_rows(log).group_by(USER, QUERY).agg(pl.len().cast(pl.Int64).alias("rows"))
     pairs = counts.collect(engine="streaming").sort(USER, QUERY)
     queries = pairs[QUERY].unique().sort()
     query = (pairs[QUERY].rank("dense").cast(pl.Int64) - 1).to_numpy().copy()
@@ -285,7 +297,7 @@ def _users(log: Log, method: SemanticMicroaggregate) -> _Users:
     numbers = classified.terms["query"].to_numpy(), classified.terms["concept"].to_numpy()
     query_start, paths, nodes = _paths(tree, *numbers, len(queries), method.levels)
     pair_start = offsets(pairs[USER].rle().struct.field("len").to_numpy())
-    counted = kernels.linkage.user_counts(pair_start, query, rows, query_start, paths, nodes.size)
+    counted = user_counts(pair_start, query, rows, query_start, paths, nodes.size)
     names = pairs[USER].gather(pair_start[:-1])
     order = _order(names, pairs, counted[0])
     start, category, count = _reordered(order, *counted)
@@ -313,11 +325,9 @@ def _paths(tree: Taxonomy, query: Short, concept: Short, n_queries: int, levels:
 
 def _order(names: pl.Series, pairs: pl.DataFrame, start: Ints) -> Ints:
     """Users with categories by name; then those without, users of the same words next to each other."""
-    words = (
-        pairs.select(USER, models.words.word_hashes(pairs[QUERY]).alias("word"))
-        .group_by(USER)
-        .agg(pl.col("word").min())
-    )
+    from coterie.models.words import word_hashes
+
+    words = pairs.select(USER, word_hashes(pairs[QUERY]).alias("word")).group_by(USER).agg(pl.col("word").min())
     users = pl.DataFrame({USER: names, "bare": np.diff(start) == 0}).with_row_index("number").join(words, on=USER)
     word = pl.when("bare").then("word")
     return users.sort("bare", word, USER)["number"].to_numpy().astype(np.int64)
@@ -366,11 +376,15 @@ def _notes(taxonomy: str, of_rows: float, of_queries: float, bare: int, users: i
 
 def _load_kernels() -> None:
     """Compile the kernels, or load them where they are compiled, before threads need them."""
-    linkage, two = kernels.linkage, np.arange(2)
+    from coterie.kernels import linkage
+    from coterie.kernels.mdav import QueryStrings
+    from coterie.kernels.quotas import choose_by_quota
+
+    two = np.arange(2)
     start, category, count = linkage.user_counts(np.arange(3), two, two + 1, np.arange(3), two.astype(np.int32), 2)
     similar = linkage.similarities(two, start, category, count, 2, False)
     group, number = linkage.sum_linkage(similar, 2, 2)
     linkage.most_similar_groups(similar, group, number)
     numbers = two.astype(np.uint64)
-    strings = kernels.mdav.QueryStrings(two, np.arange(3), np.arange(3), two, numbers)
-    kernels.quotas.choose_by_quota(two, np.arange(3), strings, 1.0)
+    strings = QueryStrings(two, np.arange(3), np.arange(3), two, numbers)
+    choose_by_quota(two, np.arange(3), strings, 1.0)

@@ -35,12 +35,12 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.details import Attrs, KDetails, Times, refuse_exact
+from coterie.apply.details import refuse_exact
 from coterie.apply.items import Beside, numbers_of, release_items
 from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
 from coterie.apply.windows import ALWAYS, Window, within
 from coterie.core.log import Log
-from coterie.core.params import Late, Range, check_params
+from coterie.core.params import Attrs, KDetails, Late, Range, Times, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, VISITS, Shape

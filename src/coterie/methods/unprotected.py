@@ -31,11 +31,11 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.details import Times, cut_times, without_details, without_identifiers
+from coterie.apply.details import cut_times, without_details, without_identifiers
 from coterie.apply.items import keep_items
 from coterie.apply.names import LinkMinutes, LinkQueries, Users, rename_subjects
 from coterie.core.log import Log
-from coterie.core.params import Choice, NumberOr, check_params
+from coterie.core.params import Choice, NumberOr, Times, check_params
 from coterie.core.plan import YARDSTICK, Draft, Facts, Plan
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, Shape

@@ -55,8 +55,6 @@ class Scales:
     @classmethod
     def of_rows(cls, rows: pl.LazyFrame, run: Run) -> Scales:
         """The scales of the rows of users, wherever they are."""
-        if run.engine.here:
-            return cls.of(rows)
         names = [field.name for field in fields(cls)]
 
         def ends(block: pl.LazyFrame) -> pl.LazyFrame:
@@ -64,7 +62,7 @@ class Scales:
             values = {**_widths(), "size": pl.lit(size)}
             return block.select(end.alias(f"{n}.{i}") for n in names for i, end in enumerate(_ends(values[n])))
 
-        found = run.small(run.blocks(rows, ends, [USER]))
+        found = run.small_blocks(rows, ends, [USER])
         widths = [(pl.col(f"{name}.1").max() - pl.col(f"{name}.0").min()).alias(name) for name in names]
         return cls(**{name: width or 0 for name, width in found.select(widths).row(0, named=True).items()})
 

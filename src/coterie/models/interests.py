@@ -45,8 +45,7 @@ from coterie.kernels.lsa import Sparse, directions, project, times
 from coterie.models.events import PAGE, QUERY, USER
 from coterie.models.groups import user_rows
 from coterie.models.lsa import Begin, Singles, beside, by_rows, idf, lsa_vectors, tfidf, unit_rows
-from coterie.models.typed import typed_by
-from coterie.models.words import Stems, numbered_words, pieces_of, stems_of, word_hashes
+from coterie.models.words import Stems, numbered_words, pieces_of, stems_of, typed_by, word_hashes
 from coterie.text.hosts import host_of
 from coterie.text.language import ENGLISH, Language, language
 from coterie.text.words import without_spaces

@@ -37,17 +37,8 @@ _TOO_DEEP = rf"(?s)^((?:[^/]*/){{{_DEEPEST - 1}}}[^/]*)/.*$"
 
 
 def with_short_names(log: Log, run: Run) -> Log:
-    """The log with a number in place of each visitor's long name, which is slow to compare; nobody stays nobody.
-
-    Where rows are elsewhere names stay as they are, and nobody has to hold them all.
-    """
-    if not run.engine.here:
-        return log
-    subject = log.shape.subject
-    names = log.frame.select(subject).drop_nulls().unique().collect(engine="streaming").with_row_index(VISITOR)
-    short = pl.col(VISITOR).cast(pl.String).alias(subject)
-    rows = log.frame.join(names.lazy(), on=subject, how="left").with_columns(short).drop(VISITOR)
-    return replace(log, frame=run.keep(rows))
+    """The log with a number in place of each visitor's long name, which is slow to compare; nobody stays nobody."""
+    return replace(log, frame=run.engine.shortened(log.frame, log.shape.subject))
 
 
 def hosts(log: Log, run: Run) -> pl.LazyFrame:
@@ -77,9 +68,20 @@ def shared_prefixes(visits: pl.LazyFrame, k: int, run: Run) -> pl.LazyFrame:
 
     `visits` has a line (visitor, item) for each request.
     """
-    if not run.engine.here:
-        return _prefixes(*_counted_there(visits, k, run))
-    return prefixes_of(run.small(run.blocks(visits.select(VISITOR, ITEM), lambda rows: rows.unique(), by=[ITEM])), k)
+
+    def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.select(VISITOR, ITEM).unique()
+
+    pairs = run.keep(run.blocks(visits, distinct, by=[ITEM]))
+    paths = run.small(run.blocks(pairs, lambda rows: rows.select(ITEM).unique(), by=[ITEM]))[ITEM]
+
+    def enough(waiting: pl.DataFrame) -> pl.DataFrame:
+        if waiting.is_empty():
+            return waiting.select(INTO)
+        crowds = run.crowds(run.join(pairs, waiting.select(ITEM, INTO).lazy(), [ITEM]), [INTO], VISITOR, _CROWD)
+        return run.small(run.each(crowds, lambda rows: rows.filter(pl.col(_CROWD) >= k)))
+
+    return _prefixes(paths, enough)
 
 
 def prefixes_of(pairs: pl.DataFrame, k: int) -> pl.LazyFrame:
@@ -123,24 +125,6 @@ def _prefixes(paths: pl.Series, enough_of: Enough) -> pl.LazyFrame:
             parent = pl.col(_STEM).str.extract(_BEFORE_THE_LAST_SLASH)
             left = pl.concat([left.filter(~here), risen.with_columns(parent.alias(_STEM))])
     return REPLACE.check(pl.concat(settled).lazy())
-
-
-def _counted_there(visits: pl.LazyFrame, k: int, run: Run) -> tuple[pl.Series, Enough]:
-    """Visits that are elsewhere: each level is counted there, and the distinct paths alone come here."""
-
-    def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return rows.select(VISITOR, ITEM).unique()
-
-    pairs = run.keep(run.blocks(run.each(visits, distinct), distinct, by=[ITEM]))
-    paths = run.small(run.blocks(pairs, lambda rows: rows.select(ITEM).unique(), by=[ITEM]))[ITEM]
-
-    def enough(waiting: pl.DataFrame) -> pl.DataFrame:
-        if waiting.is_empty():
-            return waiting.select(INTO)
-        crowds = run.crowds(run.join(pairs, waiting.select(ITEM, INTO).lazy(), [ITEM]), [INTO], VISITOR, _CROWD)
-        return run.small(run.each(crowds, lambda rows: rows.filter(pl.col(_CROWD) >= k)))
-
-    return paths, enough
 
 
 def kept_details(

@@ -23,8 +23,7 @@ from coterie.core.threads import in_threads
 from coterie.kernels.phrases import Cuts, Queries, cut, frequent_runs, numbers_of_phrases, profiles
 from coterie.models.events import QUERY, USER
 from coterie.models.groups import user_rows
-from coterie.models.typed import typed_by
-from coterie.models.words import numbered_words
+from coterie.models.words import numbered_words, typed_by
 from coterie.text.language import Language
 from coterie.text.words import JOINT, put_together, words_and_letters
 

@@ -63,10 +63,8 @@ def pairs_of(rows: pl.LazyFrame, run: Run) -> Pairs:
     def distinct(frame: pl.LazyFrame) -> pl.LazyFrame:
         return frame.select("subject", "item").drop_nulls().unique()
 
-    if run.engine.here:
-        pairs = run.keep(run.blocks(rows.select("subject", "item"), distinct, by=["subject", "item"]))
-    else:  # what comes here comes once, and each pair once
-        pairs = run.small(run.blocks(run.each(rows, distinct), distinct, by=["subject", "item"])).lazy()
+    named = run.each(rows, lambda frame: frame.select("subject", "item"))
+    pairs = run.engine.fetch(run.blocks(named, distinct, by=["subject", "item"]))
     users = _numbered(pairs, "subject")
     items = _numbered(pairs, "item")
     numbers = (

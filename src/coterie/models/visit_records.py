@@ -1,9 +1,8 @@
 """Records of an access log as arrays for the kernel `visit_records` (paper 004).
 
-A record is a visit, or a session: its first visit, with the number of its visits in place of the size of the answer.
-Distinct paths, referrers, agents and addresses are numbered once for the whole log. `clusters` cuts the records, sorted
-by path, path of the referrer and time, into blocks, and numbers what is in a block anew, so that its tables are small.
-Records are sorted by all that is in them, so that the order of rows never changes an answer.
+A record is a visit. Distinct paths, referrers, agents and addresses are numbered once for the whole log. `clusters`
+cuts the records, sorted by path, path of the referrer and time, into blocks, and numbers what is in a block anew, so
+that its tables are small. Records are sorted by all that is in them, so that the order of rows never changes an answer.
 """
 
 from __future__ import annotations
@@ -32,9 +31,7 @@ from coterie.text.pages import host_and_path, segments, without_query
 ROW, GROUP, SESSION = "row", "group", "session"
 ADDRESS, REFERRER, AGENT = VISITS.identifying
 METHOD, STATUS, SIZE = VISITS.details
-CLICKS = [VISITS.time, *(name for name in VISITS.order if name != VISITS.time)]
-"""What the visits of a session are sorted by."""
-_PAGE, _LED_FROM, _RECORD, _COUNT = "_page", "_led_from", "_record", "_count"
+_PAGE, _LED_FROM, _RECORD = "_page", "_led_from", "_record"
 _PARTS_OF_UNIT = 4  # weights are counted in quarters: people give halves, and referrers have two halves
 
 
@@ -53,19 +50,17 @@ class Records:
         return len(self.columns)
 
 
-def encode(log: Log, *, by_session: bool, sessionid: bool) -> Records:
-    """The records of a log: visits, or sessions. With `sessionid` each has the number of its session."""
-    subject, sessions = log.shape.subject, by_session or sessionid
-    log = with_sessions(log) if sessions else log
+def encode(log: Log, *, sessionid: bool) -> Records:
+    """The records of a log. With `sessionid` each has the number of its session."""
+    subject = log.shape.subject
+    log = with_sessions(log) if sessionid else log
     cut = without_query(pl.col(log.shape.item)).alias(_PAGE), without_query(pl.col(REFERRER)).alias(_LED_FROM)
-    given = VISITS.released if by_session else [name for name in VISITS.released if name not in (VISITS.item, REFERRER)]
-    columns_of = [ROW, *given, *([SESSION] if sessions else [])]
+    given = [name for name in VISITS.released if name not in (VISITS.item, REFERRER)]
+    columns_of = [ROW, *given, *([SESSION] if sessionid else [])]
     kept = log.frame.drop_nulls(subject).select(*columns_of, *cut).collect(engine="streaming")
     kept = kept.with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias(_RECORD))
     nobodys = log.frame.select(pl.col(subject).null_count()).collect(engine="streaming").item()
-    rows, size = kept.select(_RECORD, ROW), SIZE
-    if by_session:
-        kept, rows, size = *_first_visits(kept), _COUNT
+    rows = kept.select(_RECORD, ROW)
     distinct = {name: _Distinct.of(kept[name]) for name in (_PAGE, _LED_FROM, AGENT, ADDRESS, METHOD, STATUS, subject)}
     paths = _Listed.of([segments(path) for path in distinct[_PAGE].values])
     led_from = [("", "") if text is None else host_and_path(text) for text in distinct[_LED_FROM].values]
@@ -86,13 +81,13 @@ def encode(log: Log, *, by_session: bool, sessionid: bool) -> Records:
     columns[:, kernel.ADDRESS] = address[distinct[ADDRESS].number]
     columns[:, kernel.ANSWER] = answer
     columns[:, kernel.TIME] = scaled(kept[VISITS.time].dt.epoch("s"))
-    columns[:, kernel.SIZE] = scaled(log_scale(kept[size]))
+    columns[:, kernel.SIZE] = scaled(log_scale(kept[SIZE]))
     columns[:, kernel.VISITOR] = distinct[subject].number
-    session = _Distinct.of(kept[SESSION]).number if sessions else np.zeros(kept.height, dtype=np.int64)
+    session = _Distinct.of(kept[SESSION]).number if sessionid else np.zeros(kept.height, dtype=np.int64)
     session = _distinct_rows(np.stack([distinct[subject].number, session], axis=1))[1]
     columns[:, kernel.SESSION] = session if sessionid else 0
     order = np.lexsort((
-        session, *columns[:, [kernel.ADDRESS, kernel.AGENT, kernel.ANSWER, kernel.REFERRER]].T, _as_ints(kept[size]),
+        session, *columns[:, [kernel.ADDRESS, kernel.AGENT, kernel.ANSWER, kernel.REFERRER]].T, _as_ints(kept[SIZE]),
         _as_ints(kept[VISITS.time]), led_paths.number[distinct[_LED_FROM].number], columns[:, kernel.PATH],
     ))  # fmt: skip
     place = np.empty(kept.height, dtype=np.uint32)
@@ -108,14 +103,6 @@ def encode(log: Log, *, by_session: bool, sessionid: bool) -> Records:
 def with_sessions(log: Log) -> Log:
     """The log with numbers of sessions: its own, or new ones."""
     return log if SESSION in log.frame.collect_schema() else Sessions()(log)
-
-
-def _first_visits(visits: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The first visit of each session with the number of its visits, and the rows of each."""
-    key = [VISITS.subject, SESSION]
-    first = visits.sort(*key, *CLICKS).group_by(key, maintain_order=True).agg(pl.all().first(), pl.len().alias(_COUNT))
-    first = first.with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias(_RECORD), pl.col(_COUNT).cast(pl.Int64))
-    return first, visits.select(*key, ROW).join(first.select(*key, _RECORD), on=key).select(_RECORD, ROW)
 
 
 # --- numbers in place of values -------------------------------------------------------------------

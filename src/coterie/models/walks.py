@@ -87,10 +87,7 @@ def visits(log: Log) -> Visits:
     def named(rows: pl.LazyFrame) -> pl.LazyFrame:
         return rows.select(needed).filter(pl.col(VISITOR).is_not_null())
 
-    if log.engine is None or log.engine.here:
-        rows = named(log.frame)
-    else:  # they are looked at three times, and come once
-        rows = log.engine.small(log.engine.each(log.frame, named)).lazy()
+    rows = log.engine.fetch(log.engine.each(log.frame, named))
     visitors, paths = (rows.select(name).unique().collect(engine="streaming")[name].sort() for name in (VISITOR, ITEM))
     for name, values in ((VISITOR, visitors), (ITEM, paths)):
         numbers = values.to_frame().with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias(f"_{name}"))

@@ -1,7 +1,12 @@
-"""Words of texts as numbers: running ones, or a hash of our own, which no version of a library changes."""
+"""Texts as numbers: who typed which how often, and their words: running numbers, or a hash of our own, which no version
+of a library changes.
+
+Of what was typed, the distinct texts are held, and eight bytes for each text of each user.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +14,18 @@ import polars as pl
 
 from coterie.core.arrays import Ints, Masks, Short, offsets
 from coterie.core.texts import bytes_of, numbered
-from coterie.kernels.bags import Parts
+from coterie.kernels.bags import Bags, Parts, bags
 from coterie.kernels.minhash import smallest_word_hashes
 from coterie.text.language import Language
 from coterie.text.words import has_letters_without_spaces, without_spaces, words
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Typed:
+    """Distinct texts, and those of each user."""
+
+    texts: pl.Series
+    of_users: Bags
 
 
 class Stems(NamedTuple):
@@ -21,6 +34,21 @@ class Stems(NamedTuple):
     of_texts: Parts
     hashes: Masks
     """The hash of each stem, in order."""
+
+
+def typed_by(users: pl.Series, rows: pl.LazyFrame) -> Typed:
+    """What each of some distinct users has typed, from two columns: user and text. Rows of others are left out.
+
+    Every distinct text is looked at once, however many typed it.
+    """
+    user, text = rows.collect_schema().names()
+    texts = rows.select(text).unique().collect(engine="streaming")[text]
+    places = users.alias(user).to_frame().lazy().with_row_index("place")
+    numbers = texts.to_frame().lazy().with_row_index("number")
+    pairs = rows.join(places, on=user).join(numbers, on=text).select(pl.col("place", "number").cast(pl.Int32))
+    lines = pairs.collect(engine="streaming")
+    place, number = (lines[name].to_numpy(writable=True) for name in ("place", "number"))
+    return Typed(texts=texts, of_users=bags(place, number, users.len()))
 
 
 def word_hashes(texts: pl.Series) -> pl.Series:

@@ -16,7 +16,6 @@ import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check
-from coterie.core.run import Engine
 from coterie.promises._checks import judged, not_checked
 from coterie.promises._units import Linking, labels_of, with_owner
 
@@ -30,10 +29,8 @@ _MINUTES = 30
 
 def names_of(run: Mapping[str, Any], labels: Iterable[str], taken: Iterable[str]) -> list[str]:
     """The names that a run gives labels (people, or people and sessions): a keyed hash of each, none in `taken`."""
-    seed, used = str(run["seed"]), set(taken)
-    # Records of older versions have no digest: their names were keyed by the seed alone.
-    keyed_by = f"{seed}\0{_naming(run)}" if run.get("input_digest") else seed
-    key = hashlib.blake2b(keyed_by.encode(), digest_size=32, person=b"coterie").digest()
+    used = set(taken)
+    key = hashlib.blake2b(f"{run['seed']}\0{_naming(run)}".encode(), digest_size=32, person=b"coterie").digest()
     begun = hashlib.blake2b(key=key, digest_size=10)
 
     def hashed(label: str, attempt: int) -> bytes:
@@ -91,13 +88,7 @@ def seeded(case: Case, users: str, linking: Linking | None = None) -> Iterator[C
     if case.original is None or not is_known(case):
         yield not_checked("seeded", detail, carries_promise=True, needs=BOTH if case.original is None else RECORD)
         return
-    if case.engine is None or case.engine.here:
-        few = linking if users in ("day", "mini") else None
-        labels = None if few is None else labels_of(*with_owner(case.original, case.shape, few, case.rows))
-        given, name = _given_names(case.run, case.original, users, labels), pl.col(case.shape.subject).alias("name")
-        broken, names = _strangers(case.rows.select(name), given).collect(engine="streaming").row(0)
-    else:
-        broken, names = _seeded_elsewhere(case, case.engine, case.original, users)
+    broken, names = _not_given(case, case.original, users, linking)
     yield judged(
         "seeded",
         broken,
@@ -127,12 +118,15 @@ def _strangers(released: pl.LazyFrame, given: pl.LazyFrame) -> pl.LazyFrame:
     return strange.select(pl.col("given").null_count().alias("broken"), pl.len().alias("names"))
 
 
-def _seeded_elsewhere(case: Case, engine: Engine, original: Log, users: str) -> tuple[int, int]:
-    """The same for rows that are elsewhere: names are a function of their people."""
+def _not_given(case: Case, original: Log, users: str, linking: Linking | None) -> tuple[int, int]:
+    """How many released names a run did not give, and how many there are: names are a function of their people."""
     run, shape, history, subject = dict(case.run), original.shape, original.history, case.shape.subject
+    engine, labels = case.engine, None
+    if linking is not None and users in ("day", "mini"):  # units of released rows, which no block of people has
+        labels = labels_of(*with_owner(original, case.shape, linking, case.rows))
 
     def given(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return _given_names(run, Log(frame=rows, shape=shape, history=history), users)
+        return _given_names(run, Log(frame=rows, shape=shape, history=history), users, labels)
 
     names = engine.blocks(original.frame, given, [shape.subject])
     released = engine.each(case.rows, lambda rows: rows.select(pl.col(subject).alias("name")))

@@ -23,11 +23,9 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check, Kind, k_of, to_dict
 from coterie.core.shapes import Shape
-from coterie.promises._checks import count, judged, not_checked, numbers
+from coterie.promises._checks import count, judged, level_of, not_checked, numbers
 from coterie.promises._names import BOTH, RECORD, is_known, names_of
-from coterie.promises._phrase_profiles import unlike_profiles
-from coterie.promises._phrase_recount import TypedQueries, numbered
-from coterie.promises._times import level_of
+from coterie.promises._phrase_recount import TypedQueries, numbered, unlike_profiles
 from coterie.text.hosts import host_labels, host_of
 from coterie.text.language import language_in
 
@@ -111,10 +109,7 @@ def _made_of_text(case: Case, original: Log, groups: _Groups, times: str) -> Ite
     def look(typed: pl.LazyFrame, profiles: pl.LazyFrame) -> pl.LazyFrame:
         return _looked_at(typed, profiles, shape, before, max_share, times).lazy()
 
-    if case.engine is None or case.engine.here:
-        found = look(groups.typed, groups.profiles).collect()
-    else:
-        found = case.engine.small(case.engine.blocks(groups.typed, look, ["group"], groups.profiles))
+    found = case.engine.small(case.engine.blocks(groups.typed, look, ["group"], groups.profiles))
     of_groups, numbers = found.drop_nulls("length"), found.filter(pl.col("length").is_null()).sum()
     untyped, rows = numbers.select("untyped", "rows").row(0)
     yield _typed(case, int(untyped), int(rows))
@@ -184,9 +179,6 @@ def _groups(case: Case, original: Log, profiles: pl.LazyFrame) -> _Groups:
     known = equal.join(named.lazy(), on="name", how="left").collect(engine="streaming")
     first = known.group_by("group").agg(pl.col("name").min()).rename({"name": name}).lazy()
     behind = known.select("group", "user").drop_nulls().rename({"user": subject}).lazy()
-    if case.engine is None or case.engine.here:
-        typed, of_profiles = original.frame.join(behind, on=subject), case.rows.join(first, on=name)
-        return _Groups(people=known, typed=typed.rename({subject: "user"}), profiles=of_profiles)
     typed = case.engine.join(original.frame, behind, [subject])
     return _Groups(
         people=known,
@@ -202,9 +194,7 @@ def _people_of(case: Case, original: Log) -> pl.Series:
     def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
         return rows.select(subject).drop_nulls().unique()
 
-    if case.engine is None or case.engine.here:
-        return distinct(original.frame).collect(engine="streaming")[subject].sort()
-    return case.engine.small(case.engine.blocks(original.frame, distinct, [subject]))[subject].sort()
+    return case.engine.small_blocks(original.frame, distinct, [subject])[subject].sort()
 
 
 def _unlike_record(case: Case, known: pl.DataFrame) -> int:
@@ -405,8 +395,7 @@ def _average_numbers(
         pl.col("rank").min().alias("lowest"), pl.col("rank").max().alias("highest"),
     )  # fmt: skip
     day, month = pl.col("time").dt.truncate("1d").alias("day"), pl.col("time").dt.truncate("1mo").alias("month")
-    # Releases of older versions do not say how exact a time is: the first of a month may stand for the month.
-    coarse = pl.col("level").is_in(["month", "quarter"]) if shape.level else pl.col("time") == month
+    coarse = pl.col("level").is_in(["month", "quarter"]).fill_null(False)
     given = given.with_columns(day, month, coarse.alias("whole_month"))
     given = given.join(limits.collect(engine="streaming"), on="group", how="left")
     by_time = ("by_time", ["group", "time"], had)

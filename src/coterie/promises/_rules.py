@@ -16,7 +16,6 @@ from coterie.core.promise import Case, Check, Promise
 from coterie.core.run import Engine
 from coterie.core.shapes import Shape
 from coterie.promises._checks import any_given, count, judged, not_checked, rows_broken
-from coterie.promises._divided import divided
 
 _NO_IDS = "no original subject is named in the release"
 _RANDOM_NAME = r"^u_[a-z2-7]{16}$"
@@ -40,10 +39,7 @@ def given(case: Case) -> tuple[int, dict[str, int]]:
     """How many rows there are, and how many have a value in each released column; counted once."""
     if "given" not in case.shared:
         numbers = (pl.len().cast(pl.Int64).alias("_rows"), pl.col(case.shape.released).count().cast(pl.Int64))
-        if case.engine is None:
-            counts = case.rows.select(numbers).collect(engine="streaming")
-        else:
-            counts = case.engine.total(case.rows, lambda rows: rows.select(numbers))
+        counts = case.engine.total(case.rows, lambda rows: rows.select(numbers))
         case.shared["given"] = counts.row(0, named=True)
     counted = dict(case.shared["given"])
     return counted.pop("_rows"), counted
@@ -63,7 +59,9 @@ def others(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
     yield _order(case)
     if case.shape.subject:
         named = case.original is None or given(case)[1][case.shape.subject]
-        yield from divided(case, _ids, (case.shape.subject, case.log_shape.subject)) if named else [_no_ids()]
+        yield from (
+            case.engine.judged(case, _ids, (case.shape.subject, case.log_shape.subject)) if named else [_no_ids()]
+        )
     yield _identifying(case, promises)
 
 
@@ -76,7 +74,7 @@ def names(case: Case, users: str) -> Iterator[Check]:
         broken = values[case.shape.subject]
         yield judged("names", broken, "no row says whose it is", fault="do", looked_at=rows)
     else:
-        yield from divided(case, _names)
+        yield from case.engine.judged(case, _names)
 
 
 def _names(case: Case) -> Iterator[Check]:
@@ -86,10 +84,7 @@ def _names(case: Case) -> Iterator[Check]:
 
 def _order(case: Case) -> Check:
     """Each row is at least its predecessor, nulls first: nothing of the file order is left."""
-    if case.engine is None or case.engine.here:
-        broken, rows = rows_broken(case.rows, _behind(case.shape))
-    else:
-        broken, rows = _behind_in_parts(case.engine, case.rows, case.shape)
+    broken, rows = _behind_in_parts(case.engine, case.rows, case.shape)
     return judged(
         "order", broken, "rows are sorted by released values only", fault="are out of order", looked_at=rows
     )  # fmt: skip
@@ -111,10 +106,9 @@ def _behind_in_parts(engine: Engine, rows: pl.LazyFrame, shape: Shape) -> tuple[
     behind, columns = _behind(shape), list(shape.order)
 
     def ends(part: pl.LazyFrame) -> pl.LazyFrame:
-        whole = part.select(columns).collect(engine="streaming")
-        broken, height = rows_broken(whole.lazy(), behind)
-        both = pl.concat([whole.head(1), whole.tail(1)])
-        return both.with_columns(pl.lit(broken / 2).alias("_broken"), pl.lit(height / 2).alias("_rows")).lazy()
+        broken, height = rows_broken(part, behind)
+        both = pl.concat([part.select(columns).head(1), part.select(columns).tail(1)])
+        return both.with_columns(pl.lit(broken / 2).alias("_broken"), pl.lit(height / 2).alias("_rows"))
 
     found = engine.total(rows, ends, lambda parts: parts)
     seams = found.select(columns).slice(1)
@@ -152,7 +146,7 @@ def _identifying(case: Case, promises: Sequence[Promise]) -> Check:
     rows, values = given(case)
     broken = 0
     if any(values[name] for name in empty):
-        broken = next(divided(case, partial(_any_given, empty))).broken
+        broken = next(iter(case.engine.judged(case, partial(_any_given, empty)))).broken
     return judged("identifying", broken, detail, fault="rows have a value", looked_at=rows, carries_promise=True)
 
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.shapes import Shape
+from coterie.promises._checks import level_of
 
 if TYPE_CHECKING:
     from ua_parser import Parser
@@ -37,14 +38,10 @@ def column_of(detail: str, shape: Shape) -> str:
 
 
 def said(rows: pl.LazyFrame, shape: Shape, details: Sequence[str]) -> pl.LazyFrame:
-    """What released rows say: their path, and each detail.
-
-    In releases of older versions, whose rows do not say what a time is, one at midnight is a day, where days may stand.
-    """
+    """What released rows say: their path, and each detail."""
     values = {detail: pl.col(column_of(detail, shape)) for detail in details}
     if _HOUR in values and _DAY in values:
-        midnight = pl.col(shape.time).dt.truncate(_UNITS[_DAY]) == pl.col(shape.time)
-        is_day = pl.col(shape.level) == _DAY if shape.level else midnight
+        is_day = level_of(shape) == _DAY
         values[_HOUR] = pl.when(~is_day).then(shape.time)
         values[_DAY] = pl.when(is_day).then(shape.time)
     return rows.select(pl.col(shape.item).alias(PATH), *(value.alias(detail) for detail, value in values.items()))

@@ -21,13 +21,12 @@ in it turns out to say more than holds, remove the file: releases that speak it 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
-from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar, cast
 
+from coterie.core.data import table_at
 from coterie.core.params import Several
 from coterie.core.shapes import QUERIES
 
@@ -169,7 +168,5 @@ def _file(edition: int) -> Any:
     return files("coterie.promises") / "words" / f"{edition:d}.toml"
 
 
-@cache
 def _texts(edition: int) -> dict[str, Any]:
-    texts: dict[str, Any] = tomllib.loads(_file(edition).read_text(encoding="utf-8"))
-    return texts
+    return table_at("promises", f"words/{edition:d}.toml")

@@ -7,23 +7,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
-from coterie.core.params import Range, check_params
+from coterie.core.params import Attrs, KDetails, Range, Times, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import QUERIES
 from coterie.promises import _rules
 from coterie.promises._crowds import ALL_OF_IT, Window, crowds, recent
-from coterie.promises._divided import divided
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ANYWHERE,
-    Attrs,
     Details,
-    KDetails,
     LinkMinutes,
     LinkQueries,
     SessionMinutes,
     ShapeName,
-    Times,
     Users,
     accompaniment,
     levels_of,
@@ -87,9 +83,8 @@ class QueryKAnonymity(Worded):
             yield from seeded(case, self.users, self)
         by_item = (case.shape.item, case.log_shape.item)
         named = named and self.window == ALL_OF_IT
-        yield from divided(case, partial(self._by_item, named=named), by_item)
-        if not case.foreign:
-            yield from links(case, self)
+        apart = partial(links, promise=self)
+        yield from case.engine.judged(case, partial(self._by_item, named=named), by_item, apart)
 
     def _by_item(self, case: Case, *, named: bool) -> Iterator[Check]:
         """What can be seen of each item by itself; a window is one of the whole log, which is then all here."""

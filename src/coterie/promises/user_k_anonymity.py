@@ -1,4 +1,10 @@
-"""User k-anonymity: every released profile is shared by at least k subjects."""
+"""User k-anonymity: every released profile is shared by at least k subjects.
+
+Which users have which sensitive topics, once more from the original, for the judge alone.
+
+It shares no code with the model of interests and its kernels: words are strings in polars tables here, no hashes and no
+bits. What a word of a query is and when it stands for a word of a topic is said in `text`.
+"""
 
 from __future__ import annotations
 
@@ -16,28 +22,26 @@ from coterie.core.shapes import Shape
 from coterie.errors import CoterieError
 from coterie.promises import _rules
 from coterie.promises._checks import (
+    NameOrDigest,
     any_given,
     count,
     judged,
+    no_finer,
     not_checked,
     other_columns,
     rows_broken,
     strange_items,
 )
 from coterie.promises._crowds import multisets, secret_seeds
-from coterie.promises._digests import NameOrDigest
-from coterie.promises._divided import divided
 from coterie.promises._people import people
-from coterie.promises._times import no_finer
-from coterie.promises._topic_recount import shared_by_all, users_with_topics
 from coterie.promises._words import Worded
-from coterie.text.language import ENGLISH, LanguageName, language
-from coterie.text.words import digest_of, name_of_topics
+from coterie.text.language import ENGLISH, Language, LanguageName, language
+from coterie.text.words import digest_of, name_of_topics, without_spaces
 
 _LABELS = "the taxonomy's file, whose path is in the run record (--record DIR)"
 _TOPICS = "the topics and who became whom, which are in the run record (--record DIR)"
 UNSAID = ""
-"""Of releases that were made before profiles had such a parameter."""
+"""Of profiles of labels, which have no times, and of rows without a sidecar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,11 +124,11 @@ class UserKAnonymity(Worded):
         published = case.rows if case.published is None else case.published
         nameless, rows = _nameless(case, published)
         if self.times != UNSAID:
-            yield from divided(case, partial(no_finer, self.levels, carries_promise=True))
+            yield from case.engine.judged(case, partial(no_finer, self.levels, carries_promise=True))
         if self.labels:
             yield self._labels(case, published)
         elif not self.phrases:
-            yield from divided(case, _items, (case.shape.item, case.log_shape.item))
+            yield from case.engine.judged(case, _items, (case.shape.item, case.log_shape.item))
         if nameless:
             detail = "every row has a name"
             yield judged("profiles", nameless, detail, fault="have none", looked_at=rows, carries_promise=True)
@@ -203,8 +207,7 @@ class UserKAnonymity(Worded):
         else:
             given = case.table("taxonomy", {"path": pl.String})
             paths = [] if given is None else given["path"].to_list()
-            # Anyone can make a list and its digest, so labels are those of the file; older records name it here alone.
-            own = self._own_labels([*paths, *([used] if isinstance(used, str) else [])])
+            own = self._own_labels(paths)  # anyone can make a list and its digest, so labels are those of the file
             if own is None:
                 return not_checked("labels", detail, carries_promise=True, needs=_LABELS)
             labels = own.rename("label")
@@ -248,22 +251,17 @@ def _unaccounted(became: pl.LazyFrame, case: Case) -> int:
 
 def _profiles(case: Case, published: pl.LazyFrame, subject: list[str], columns: list[str]) -> pl.LazyFrame:
     """One row for each name, which stands for all that is published under it."""
-    if case.engine is None or case.engine.here:
-        return multisets(published, subject, columns, secret_seeds())
     sums = partial(multisets, owner=subject, columns=columns, seeds=secret_seeds())
-    return case.engine.small(case.engine.blocks(published, sums, subject)).lazy()
+    return case.engine.small_blocks(published, sums, subject).lazy()
 
 
 def _nameless(case: Case, rows: pl.LazyFrame) -> tuple[int, int]:
     """How many rows have no name, and how many rows there are; a shape without a subject names nobody."""
     shape = case.shape
-    if shape.subject and not (case.engine is None or case.engine.here):
-        total, given = _rules.given(case)
-        return total - given[shape.subject], total
-    if shape.subject:
-        return rows_broken(rows, pl.col(shape.subject).is_null())
-    total = count(rows.select(pl.len()))
-    return total, total
+    named = pl.col(shape.subject).count() if shape.subject else pl.lit(0)
+    counts = case.engine.total(rows, lambda some: some.select(pl.len().cast(pl.Int64), named.cast(pl.Int64)))
+    total, given = counts.row(0)
+    return total - given, total
 
 
 def _items(case: Case) -> Iterator[Check]:
@@ -280,3 +278,35 @@ def _only_these_were_compared(shape: Shape) -> Check:
     """What is not looked at in rows that Coterie did not make."""
     detail = f"only {', '.join(shape.released)} were compared; other columns of the file can tell people apart"
     return Check(name="details", status="not checked", detail=detail)
+
+
+def users_with_topics(rows: pl.LazyFrame, topics: pl.DataFrame, spoken: Language) -> pl.DataFrame:
+    """topic, user: who typed a word of a topic. `rows`: user, query; `topics`: topic, word."""
+    queries = rows.select("query").unique().collect(engine="streaming")
+    typed = queries.with_columns(spoken.pieces(queries["query"]).alias("word")).explode("word")
+    typed = typed.filter(pl.col("word").is_not_null() & ~pl.col("word").is_in(list(spoken.stop_words)))
+    wanted = topics.select("topic", spoken.stems(topics["word"]).alias("stem")).unique()
+    spelled = typed.select(pl.col("word").unique())
+    meant = (
+        spelled.with_columns(spoken.stems(spelled["word"]).alias("stem"))
+        .join(wanted, on="stem")
+        .select("word", "topic")
+    )
+    holding = [typed.join(meant, on="word").select("topic", "query")]
+    joined = topics.filter(without_spaces(pl.col("word")))
+    for topic, word in joined.select("topic", "word").iter_rows():
+        written = queries.filter(spoken.folded(pl.col("query")).str.contains(word, literal=True))
+        holding.append(written.select(pl.lit(topic, dtype=topics.schema["topic"]).alias("topic"), "query"))
+    topic_of = pl.concat(holding).unique()
+    return rows.join(topic_of.lazy(), on="query").select("topic", "user").unique().collect(engine="streaming")
+
+
+def shared_by_all(having: pl.DataFrame, groups: pl.DataFrame, share: float) -> int:
+    """Pairs of a group and a topic that all its users have, of topics that fewer than `share` of all users have.
+
+    `having`: topic, user; `groups`: user, group, for all users.
+    """
+    rare = having.filter(pl.len().over("topic") < share * groups.height)
+    sizes = groups.group_by("group").len("size")
+    counts = rare.join(groups, on="user").group_by("group", "topic").len("having").join(sizes, on="group")
+    return counts.filter(pl.col("having") == pl.col("size")).height

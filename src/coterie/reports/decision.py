@@ -293,7 +293,7 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing, edition: Edition) 
         text += f"Not attacked in every way: {listed(partly)}. "
     if unmeasured := weighing.having("not measured"):
         text += f"Not measured, which does not mean impossible: {listed(unmeasured)}. "
-        text += f"{_missing(release)} " if edition == "internal" else ""
+        text += "Some attacks need --record, given when the release is made. " if edition == "internal" else ""
     if weighing.having("not told"):
         text += "What attacks found is not told in this edition. "
     if not any(line.after is not None for line in weighing.lines) and not text:
@@ -304,13 +304,6 @@ def _can_and_cannot(release: ReleaseView, weighing: Weighing, edition: Edition) 
     )
     first = [promise.sentence.partition(". ")[0].rstrip(".") for promise in release.promises]
     return f"{text}{holds}: {'. '.join(first)}."
-
-
-def _missing(release: ReleaseView) -> str:
-    """What it would have taken to measure more."""
-    if release.elsewhere:
-        return "The log was on a cluster, where some attacks cannot be tried."
-    return "Some attacks need --record, given when the release is made."
 
 
 # --- the log ---------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ NONE = "–"
 EMPTY = "Nothing of this was measured."
 _KEYS = re.compile(r"{([a-z0-9_.]+)}")
 _POINTS = "% points"
-_ONE_MACHINE = "It takes one machine: the rows of the log were on a cluster."
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,7 @@ class Figures:
         without_record = bool(private) and private <= absent - set(release.left_out)
         by_reason: dict[str, list[str]] = {}
         for name in sorted(absent - private if without_record else absent):
-            reason = _ONE_MACHINE if release.elsewhere and not measures.runs_anywhere(name) else ""
-            by_reason.setdefault(release.left_out.get(name, reason), []).append(name.replace("_", " "))
+            by_reason.setdefault(release.left_out.get(name, ""), []).append(name.replace("_", " "))
         for reason, names in sorted(by_reason.items()):
             yield f"Not measured: {', '.join(names)}. {reason}".strip()
         of_rows = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
@@ -13,14 +12,12 @@ from coterie.core import randomness
 from coterie.core.log import Log, Release
 from coterie.core.nouns import in_words_of
 from coterie.core.promise import Check, Promise, k_of
-from coterie.core.run import Engine
 from coterie.core.scores import score_table
-from coterie.engines.local import Local
-from coterie.formats import search_params
 from coterie.measures.comparison import Comparison, Samples, not_applicable, scores_of
 from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.measures.resampling import ratio
 from coterie.measures.store import Store
+from coterie.reading.searches import search_params
 from coterie.steps import public_text
 
 _FILES = 4  # names that there is room for
@@ -86,8 +83,6 @@ class ReleaseView:
     """Whether what was measured is not told, because the page goes to others (reports/editions.py)."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Measures that have no meaning for this release, and why."""
-    elsewhere: bool = False
-    """Whether the rows of the log were on a cluster, where not every measure can be taken."""
     samples: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict, repr=False)
     """What some scores, by measure and key, are in samples of users drawn anew: the same draws for random groups."""
 
@@ -120,7 +115,7 @@ def log_view(log: Log) -> LogView:
         steps=tuple(map(public_text, log.steps)),
         shape=log.shape.name,
         synthetic=log.synthetic,
-        exposure=score_table(singled_out(log, "before.") if _is_here(log) else []),
+        exposure=score_table(singled_out(log, "before.")),
         files=files if len(files) <= _FILES else (*files[:_FILES], f"and {len(files) - _FILES:,} more"),
         digest=log.digest,
         period=_period(log),
@@ -131,28 +126,9 @@ def _period(log: Log) -> tuple[str, str]:
     """The first and the last day."""
     if not log.shape.time:
         return "", ""
-    first, last = _span(log)
-    return ("", "") if first is None or last is None else (first.date().isoformat(), last.date().isoformat())
-
-
-def _span(log: Log) -> tuple[datetime | None, datetime | None]:
-    """The first and the last time."""
-    if not log.shape.time:
-        return None, None
     time = pl.col(log.shape.time)
-
-    def first_and_last(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return rows.select(first=time.min(), last=time.max())
-
-    def of_parts(parts: pl.LazyFrame) -> pl.LazyFrame:
-        return parts.select(pl.col("first").min(), pl.col("last").max())
-
-    first, last = (log.engine or Local()).total(log.frame, first_and_last, of_parts).row(0)
-    return first, last
-
-
-def _is_here(log: Log) -> bool:
-    return log.engine is None or log.engine.here
+    first, last = log.frame.select(first=time.min(), last=time.max()).collect(engine="streaming").row(0)
+    return ("", "") if first is None or last is None else (first.date().isoformat(), last.date().isoformat())
 
 
 def release_view(
@@ -202,7 +178,6 @@ def release_view(
         file="" if release.path is None else release.path.name,
         sha256=release.sha256,
         left_out=left_out,
-        elsewhere=not comparison.engine.here,
         samples=samples,
     )
 
@@ -259,7 +234,7 @@ def _value(view: ReleaseView, name: str, key: str) -> float | None:
 def overview(log: Log) -> list[ScoreRow]:
     """The size of a log in a few numbers, as score rows."""
     shape = log.shape
-    numbers = _size_here(log) if _is_here(log) else _size_there(log)
+    numbers = _size(log)
     left_out = log.rows_read - (numbers["rows"] or 0)
     if left_out > 0:  # a release is compared with what was read
         numbers = {"rows_read": log.rows_read, "rows_left_out": left_out, **numbers}
@@ -267,7 +242,7 @@ def overview(log: Log) -> list[ScoreRow]:
     return [("log", key, value, in_words_of(shape, units.get(key, key))) for key, value in numbers.items()]
 
 
-def _size_here(log: Log) -> dict[str, int | None]:
+def _size(log: Log) -> dict[str, int | None]:
     shape = log.shape
     user, item = pl.col(shape.subject), pl.col(shape.item)
     time = pl.col(shape.time) if shape.time else pl.lit(None, dtype=pl.Datetime("us"))
@@ -279,31 +254,6 @@ def _size_here(log: Log) -> dict[str, int | None]:
         user.is_null().sum().alias("rows_without_user"),
     )
     return counts.collect(engine="streaming").row(0, named=True)
-
-
-def _size_there(log: Log) -> dict[str, int | None]:
-    """The same as sums over blocks."""
-    shape, engine = log.shape, cast(Engine, log.engine)
-
-    def rows_and_nulls(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return rows.select(pl.len().cast(pl.Int64), pl.col(shape.subject).null_count().cast(pl.Int64).alias("nulls"))
-
-    def different(column: str, *, nulls: bool) -> int:
-        def values(rows: pl.LazyFrame) -> pl.LazyFrame:
-            return (rows.select(column) if nulls else rows.select(column).drop_nulls()).unique()
-
-        blocks = engine.blocks(engine.each(log.frame, values), values, [column])
-        return int(engine.total(blocks, lambda rows: rows.select(pl.len().cast(pl.Int64))).item())
-
-    rows, nulls = engine.total(log.frame, rows_and_nulls).row(0)
-    first, last = _span(log)
-    return {
-        "rows": rows,
-        "users": different(shape.subject, nulls=False),
-        "queries": different(shape.item, nulls=True),
-        "days": None if first is None or last is None else (last - first).days + 1,
-        "rows_without_user": nulls,
-    }
 
 
 def singled_out(log: Log, prefix: str = "") -> list[ScoreRow]:

@@ -130,11 +130,8 @@ def _always(weighed: Sequence[Weighed]) -> list[Weighed]:
 
 
 def _is_open(release: ReleaseView, each: Weighed) -> bool:
-    """Whether an attack that could have been tried was neither tried nor found to have no meaning.
-
-    On a cluster a measure may be taken without some of its attacks, which need one machine.
-    """
-    taken = not release.elsewhere and each.measure in set(release.scores["name"])
+    """Whether an attack that could have been tried was neither tried nor found to have no meaning."""
+    taken = each.measure in set(release.scores["name"])
     return not taken and each.measure not in release.left_out and not _nameless(release, each)
 
 

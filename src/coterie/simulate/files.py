@@ -11,7 +11,8 @@ from coterie.core import randomness
 from coterie.core.declared import json_bytes
 from coterie.core.params import files_of
 from coterie.errors import NotApplicableError, ParameterError
-from coterie.jobs import Note, Reading
+from coterie.jobs import Note
+from coterie.reading.reading import Reading
 from coterie.simulate.protection import Protects
 from coterie.simulate.run import Progress, Simulation, simulate
 from coterie.simulate.world import World

@@ -20,11 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import polars as pl
-
 from coterie.core import registry
-from coterie.core.log import Log, Step
-from coterie.core.run import Engine
+from coterie.core.log import Log
 from coterie.errors import InputError, ParameterError
 from coterie.steps._spelling import (
     PrepareStep,
@@ -51,7 +48,16 @@ DEFAULT = ("default",)
 def prepare(log: Log, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
     """The log after the steps, in the given order."""
     for step in steps_of(steps):
-        after = step(log) if log.engine is None else _elsewhere(step, log, log.engine)
+        if isinstance(step, Default):
+            log = prepare(log, default_steps(log.shape))
+            continue
+        seen = looks_at(step)
+        if seen not in ("rows", "subjects") or public_text(spelled(step)) != spelled(step):  # a file is on this machine
+            log.engine.require_local(
+                f"The step {registry.name_of(step)} runs on one machine; leave it out of --prepare, or leave out "
+                f"--engine."
+            )
+        after = log.engine.stepped(log, step, [log.shape.subject] if seen == "subjects" else [])
         if not isinstance(after, Log):
             raise InputError(
                 f"The step {registry.name_of(step)} gave no Log: it was made for another version of Coterie. Ask those "
@@ -64,26 +70,6 @@ def prepare(log: Log, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
 def looks_at(step: PrepareStep) -> str:
     """What decides about a row: "rows" (that row), "subjects" (all rows of its subject), or "log"."""
     return str(getattr(step, "looks_at", "log"))
-
-
-def _elsewhere(step: PrepareStep, log: Log, engine: Engine) -> Log:
-    """The log after a step, where its rows are elsewhere; what it counts is not told."""
-    if isinstance(step, Default):
-        return prepare(log, default_steps(log.shape))
-    seen, text = looks_at(step), spelled(step)
-    if seen not in ("rows", "subjects") or public_text(text) != text:  # a file of the user is on this machine only
-        raise ParameterError(
-            f"The step {registry.name_of(step)} runs on one machine; leave it out of --prepare, or leave out --engine."
-        )
-    shape, history, settings = log.shape, log.history, log.settings
-
-    def work(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return step(Log(frame=rows, shape=shape, history=history, settings=settings)).frame
-
-    nothing = Log(frame=pl.LazyFrame(schema=log.frame.collect_schema()), shape=shape, history=history)
-    entry = Step(name=step(nothing).history[-1].name)
-    done = engine.each(log.frame, work) if seen == "rows" else engine.blocks(log.frame, work, [shape.subject])
-    return log.then(done if seen == "rows" else engine.keep(done), entry)
 
 
 def parse_steps(text: str) -> tuple[PrepareStep, ...]:

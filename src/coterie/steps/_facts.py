@@ -16,17 +16,13 @@ def facts_of(log: Log, engine: Engine) -> Facts:
     name, log_item = log.shape.subject, log.shape.item
     subject, item = pl.col(name), pl.col(log_item)
     numbers = [pl.len().alias("rows"), item.null_count().alias("empty")]
-    distinct = [subject.drop_nulls().n_unique().alias("subjects")]
+    columns, distinct = [name], [subject.drop_nulls().n_unique().alias("subjects")]
     if (owner := log.shape.owner) in log.frame.collect_schema():
+        columns.append(owner)
         distinct.append(pl.coalesce(owner, pl.lit("\0") + subject).n_unique().alias("owners"))
-    if engine.here:
-        counts = log.frame.select(*numbers, *distinct).collect(engine="streaming").row(0, named=True)
-    else:
-        counts = engine.total(log.frame, lambda rows: rows.select(numbers)).row(0, named=True)
-        names = engine.each(log.frame, lambda rows: rows.select(name).unique())
-        counts |= (
-            engine.small(engine.blocks(names, lambda rows: rows.select(distinct[0]), [name])).sum().row(0, named=True)
-        )
+    counts = engine.total(log.frame, lambda rows: rows.select(numbers)).row(0, named=True)
+    names = engine.each(log.frame, lambda rows: rows.select(columns).unique())
+    counts |= engine.small_blocks(names, lambda rows: rows.select(distinct), [name]).sum().row(0, named=True)
     if counts["rows"] == 0:
         raise InputError("The log has no rows left to anonymize. Check the prepare steps.")
     if empty := counts.pop("empty"):

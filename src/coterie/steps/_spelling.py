@@ -74,16 +74,15 @@ def digested_text(text: str) -> str:
 
 
 def with_file_in(text: str, folder: Path) -> str:
-    """A text with the file of its digest, if one lies in the folder; older ones have the file's name.
+    """A text with the file of its digest, if one lies in the folder.
 
     Without a digest nothing is looked for: any file could be the list.
     """
 
     def found(value: str) -> str:
-        if not (own := _OWN.fullmatch(value)):
-            return str(folder / Path(value).name)
-        files = _files_in(folder) if own[1] else []
-        return next((str(each) for each in files if _digest(each) == own[1]), value)
+        own = _OWN.fullmatch(value)
+        files = _files_in(folder) if own and own[1] else []
+        return next((str(each) for each in files if own and _digest(each) == own[1]), value)
 
     return _with_files(text, found)
 

@@ -37,7 +37,7 @@ class Visitors:
         unnamed = address.is_not_null() & (user == written)
         visitor = pl.concat_str([address, "_parsed"], separator=" ", ignore_nulls=True)
         frame = (
-            log.frame.join(agents.hstack(parsed).lazy(), on="agent", how="left")
+            log.frame.join(agents.hstack(parsed).lazy(), on="agent", how="left", maintain_order="left")
             .with_columns(pl.when(unnamed).then(visitor).otherwise(user).alias("user"))
             .drop("_parsed")
         )

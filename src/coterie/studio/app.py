@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -224,15 +225,15 @@ class Studio:
         names = () if log.hides else log.names or (log.opened.names if log.opened is not None else ())
         return self._page(
             "log", "open", log, formats=registry.names("formats"), steps_there=registry.names("steps"),
-            command=commands.inspect(log.shown), columns=columns_as_text(log.shown.reading.get("columns", {})),
+            command=commands.inspect(log.shown), columns=columns_as_text(log.shown.reading.columns),
             known=known or forms.SEARCHES, names=names,
         )  # fmt: skip
 
     async def _again(self, request: Request) -> Response:
         form, log = await self._form(request), self._log_of(request)
         reading = forms.reading_of(form)
-        if log.hides and "columns" not in reading:  # the page does not name them
-            reading["columns"] = log.source.reading["columns"]
+        if log.hides and not reading.columns:  # the page does not name them
+            reading = replace(reading, columns=log.source.reading.columns)
         return self._to(f"/log/{self._desk.again(log, reading, forms.text_of(form, 'prepare') or 'default').id}")
 
     async def _show(self, request: Request) -> Response:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coterie.core.columns import columns_as_text
 from coterie.core.place import place_of
 from coterie.studio.plain import Field, Offer, Source
 
@@ -23,14 +22,14 @@ def spelled(words: Sequence[str]) -> str:
 def inspect(source: Source) -> str:
     """Look at a log."""
     prepare = [] if source.prepare == "default" else ["--prepare", source.prepare]
-    return spelled(["coterie", "inspect", *_names(source), *_reading(source), *prepare])
+    return spelled(["coterie", "inspect", *_names(source), *source.reading.words_said, *prepare])
 
 
 def anonymize(source: Source, offer: Offer, typed: Mapping[str, str], out: str, record: str = "") -> str:
     """Release a log."""
     kept = ["--record", record] if record else []
     # Said even where it is the default, as some methods have more steps unless they are told.
-    settings = [*_parameters(offer, typed), *_reading(source), "--prepare", source.prepare]
+    settings = [*_parameters(offer, typed), *source.reading.words_said, "--prepare", source.prepare]
     return spelled([*_anonymize(source, offer, out), *settings, *kept])
 
 
@@ -48,19 +47,21 @@ def nightly(source: Source, offer: Offer, folder: Path, ending: str, config: str
 
 def measure(source: Source, out: str, record: str) -> str:
     """Attack and measure a release."""
-    return spelled(["coterie", "measure", out, *_originals(source), *_reading(source), "--record", record])
+    return spelled(["coterie", "measure", out, *_originals(source), *source.reading.words_said, "--record", record])
 
 
 def report(source: Source, outs: Sequence[str], to: str, records: Sequence[str] = (), about: str = "") -> str:
     """One page about releases."""
     kept = [word for record in records for word in ("--record", record)]
     signed = ["--about", about] if about else []
-    return spelled(["coterie", "report", *outs, *_originals(source), *_reading(source), *kept, *signed, "-o", to])
+    return spelled(
+        ["coterie", "report", *outs, *_originals(source), *source.reading.words_said, *kept, *signed, "-o", to]
+    )
 
 
 def verify(out: str, source: Source | None, promise: str = "", k: int | None = None, record: str = "") -> str:
     """Check a release again."""
-    original = [] if source is None else [*_originals(source), *_reading(source)]
+    original = [] if source is None else [*_originals(source), *source.reading.words_said]
     asked = [*(["--promise", promise] if promise else []), *(["--k", str(k)] if k else [])]
     return spelled(["coterie", "verify", _name(out), *original, *asked, *(["--record", record] if record else [])])
 
@@ -72,7 +73,7 @@ def settings(source: Source, offer: Offer, typed: Mapping[str, str]) -> str:
         if each.name in typed and (each.name == "k" or _differs(each, typed[each.name])):
             values[each.name.replace("_", "-")] = _as_toml(each, typed[each.name])
     values["prepare"] = source.prepare
-    for name, value in source.reading.items():
+    for name, value in source.reading.said.items():
         values[name.replace("_", "-")] = value
     return toml(values)
 
@@ -136,16 +137,3 @@ def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(str(k))} = {_toml(v)}" for k, v in value.items()) + "}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _reading(source: Source) -> list[str]:
-    words = []
-    for name, value in source.reading.items():
-        option = f"--{name.replace('_', '-')}"
-        if value is True:
-            words.append(option)
-        elif isinstance(value, Mapping):
-            words += [option, columns_as_text(value)]
-        else:
-            words += [option, str(value)]
-    return words

@@ -26,7 +26,7 @@ from coterie.core.row_digest import digest_of_rows
 from coterie.core.scratch import Scratch
 from coterie.errors import BrokenPromiseError, InputError, MissingError
 from coterie.measuring import report_files
-from coterie.places import is_elsewhere
+from coterie.reading.places import is_elsewhere
 from coterie.reports.about import read_about
 from coterie.reports.decision import Sheet
 from coterie.studio import commands

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from coterie.core.place import place_of
+from coterie.reading.reading import Reading
 from coterie.studio import plain
 from coterie.studio.queue import Job, Queue
 from coterie.studio.sources import MADE_UP, stamp_of, whole_path
@@ -56,10 +57,10 @@ class OpenLog:
     @property
     def shown(self) -> plain.Source:
         """The log as pages may spell it: without names of columns that may be values."""
-        columns = self.source.reading.get("columns")
+        columns = self.source.reading.columns
         if not self.hides or columns is None:
             return self.source
-        return replace(self.source, reading={**self.source.reading, "columns": dict.fromkeys(columns, HIDDEN)})
+        return replace(self.source, reading=replace(self.source.reading, columns=dict.fromkeys(columns, HIDDEN)))
 
     @property
     def name(self) -> str:
@@ -161,10 +162,10 @@ class Desk:
         )
         return log
 
-    def again(self, log: OpenLog, reading: Mapping[str, object], prepare: str) -> OpenLog:
+    def again(self, log: OpenLog, reading: Reading, prepare: str) -> OpenLog:
         """The same files, read in another way: another log."""
         other = self.open(replace(log.source, reading=reading, prepare=prepare))
-        if reading.get("columns") and (log.names is not None or log.of_values):
+        if reading.columns and (log.names is not None or log.of_values):
             other.of_values = True
             other.names = other.names or log.names
         return other

@@ -6,10 +6,9 @@ from typing import Any
 
 from starlette.datastructures import FormData
 
-from coterie.core.columns import columns_in
+from coterie.errors import ParameterError
+from coterie.reading.reading import Reading, options
 from coterie.studio import plain
-
-_READING = ("format", "query_param", "user_field", "date")
 
 
 class BadFormError(Exception):
@@ -61,19 +60,19 @@ def thresholds_of(form: FormData, risks: tuple[str, ...]) -> dict[str, float]:
     return found
 
 
-def reading_of(form: FormData) -> dict[str, Any]:
+def reading_of(form: FormData) -> Reading:
     """How to read a log, as far as a form says it."""
-    reading: dict[str, Any] = {name: text for name in _READING if (text := text_of(form, name))}
-    columns = {name[7:]: text for name in form if name.startswith("column.") and (text := text_of(form, name))}
+    typed = {name: text for name in options() if (text := text_of(form, name))}
+    named = {name[7:]: text for name in form if name.startswith("column.") and (text := text_of(form, name))}
     try:
-        columns |= columns_in(text_of(form, "columns"))
+        given: dict[str, Any] = {
+            name: options()[name].read(text) if options()[name].metavar else True for name, text in typed.items()
+        }
+        return Reading().with_options({**given, "columns": {**named, **given.get("columns", {})}})
+    except ParameterError as error:
+        raise BadFormError(str(error)) from None
     except ValueError:
-        raise BadFormError("Columns are written user=NAME,query=NAME: ours first.") from None
-    if columns:
-        reading["columns"] = columns
-    if text_of(form, "allow_bad") == "on":
-        reading["allow_bad"] = True
-    return reading
+        raise BadFormError("A number is a whole number.") from None
 
 
 def parameters_of(form: FormData, offer: plain.Offer) -> dict[str, str]:

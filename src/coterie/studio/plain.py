@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from coterie.core.params import With
+from coterie.reading.reading import Reading
 
 Stamp = tuple[tuple[str, int, int], ...]
 """Files, with their sizes and when they were last changed."""
@@ -17,8 +18,7 @@ class Source:
     """A log, and how to read and prepare it."""
 
     paths: tuple[str, ...]
-    reading: Mapping[str, Any] = field(default_factory=dict)
-    """The named arguments of `coterie.read`, as far as they were said."""
+    reading: Reading = field(default_factory=Reading)
     prepare: str = "default"
     kept: bool = True
     """Whether the files are the owner's own; False for what was dropped into the studio, which goes with it."""
@@ -36,7 +36,7 @@ class Source:
     @property
     def key(self) -> tuple[object, ...]:
         """What rows depend on."""
-        return self.paths, repr(sorted(self.reading.items())), self.prepare, self.stamp
+        return self.paths, repr(self.reading), self.prepare, self.stamp
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,9 @@ from typing import Any
 
 import polars as pl
 
-from coterie import formats, jobs, measures, verbs
+from coterie import jobs, measures, verbs
 from coterie.core import registry
+from coterie.core.files import expand
 from coterie.core.log import Log, Release
 from coterie.core.params import early_params
 from coterie.core.plan import Method, baseline_of, spends
@@ -24,6 +25,8 @@ from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures import as_it_is
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.inputs import INPUTS
+from coterie.reading.sniff import format_of
+from coterie.reading.source import Source as Lines
 from coterie.reports.views import LogView, ReleaseView, personal_data, site_searches
 from coterie.steps import parse_steps
 from coterie.studio.decisions import book_of, decide, needs_record
@@ -68,7 +71,7 @@ class Bench:
             self.log = self.view = self.learnt = self.tables = None
             tell(STAGES["read"])
             steps = parse_steps(source.prepare)
-            as_read = verbs.read(list(source.paths), **source.reading)
+            as_read = verbs.read(list(source.paths), source.reading)
             self.log = (source.key, as_read, verbs.prepare(as_read, steps))
         return self.log[1:]
 
@@ -94,7 +97,7 @@ def catalogue(bench: Bench, tell: Told) -> Catalogue:  # noqa: ARG001 (all tasks
     from coterie.core.shapes import SHAPES
     from coterie.reports.about import QUESTIONS, Thresholds
     from coterie.synth import KINDS as KINDS_OF_LOGS
-    from coterie.writing.files import KINDS
+    from coterie.writing.target import KINDS
 
     every = offers()
     shapes = sorted({shape for offer in every for shape in offer.accepts})
@@ -169,22 +172,22 @@ def _made_up(source: Source) -> bool:
 def _format_of(source: Source) -> str:
     if _made_up(source):
         return "made up"
-    if source.reading.get("format"):
-        return str(source.reading["format"])
+    if source.reading.format:
+        return str(source.reading.format)
     try:
-        return formats.format_of(formats.expand(source.paths, folders=True)[0])
+        return format_of(expand(source.paths, folders=True)[0])
     except CoterieError:
         return "table"
 
 
 def _names_in(source: Source) -> tuple[str, ...]:
     """The columns of a file, where it was read as a table and so has names for them."""
-    from coterie.formats import table
+    from coterie.reading.formats import table
 
     if _made_up(source) or _format_of(source) != "table":
         return ()
     try:
-        return tuple(table.column_names(formats.Source(formats.expand(source.paths)), thorough=False))
+        return tuple(table.column_names(Lines(expand(source.paths)), thorough=False))
     except CoterieError:
         return ()
 
@@ -199,9 +202,9 @@ def show_rows(bench: Bench, tell: Told, source: Source) -> tuple[tuple[str, ...]
 
 def show_names(bench: Bench, tell: Told, source: Source) -> tuple[str, ...]:  # noqa: ARG001 (all have this signature)
     """What stands in the first line of a file that could not be read: for owners who asked."""
-    from coterie.formats import table
+    from coterie.reading.formats import table
 
-    return tuple(table.column_names(formats.Source(formats.expand(source.paths)), thorough=False))
+    return tuple(table.column_names(Lines(expand(source.paths)), thorough=False))
 
 
 # --- risk before any protection ----------------------------------------------------------------------

@@ -8,7 +8,7 @@ done.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,12 +18,12 @@ from msgspec import Meta
 
 from coterie import regimes, taxonomies
 from coterie.core import registry
-from coterie.core.declared import Declared, DeclaredFile, as_declared, format_of, keys_of, known_keys, toml_table
+from coterie.core.declared import Declared, DeclaredFile, as_declared, keys_of, known_keys, refuse_format, toml_table
 from coterie.core.params import params_of, with_files_in
 from coterie.core.plan import baseline_of
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.formats import details_of
 from coterie.measures.inputs import INPUTS, files_of, from_study, read_inputs
+from coterie.reading.reading import Option, Reading, columns_of, details_of, options
 from coterie.reports import RANDOM, report_kind
 from coterie.reports.drawing import Drawing, check_drawing
 from coterie.steps import DEFAULT, spelled, steps_of
@@ -31,20 +31,27 @@ from coterie.steps import DEFAULT, spelled, steps_of
 FORMAT = 1
 
 
-class ReadTable(Declared, frozen=True, kw_only=True):
-    """[read]: the log, as the options of the command line say it."""
+def _kind_of(option: Option) -> Any:
+    """What a value of [read] may be."""
+    if not option.metavar:
+        return bool
+    if option.read in (columns_of, details_of):
+        return str | dict[str, str]
+    return int | None if option.read is int else str | None
 
-    source: Annotated[tuple[str, ...], Meta(min_length=1)] | str
-    format: str | None = None
-    columns: dict[str, str] = msgspec.field(default_factory=dict)
-    details: str | dict[str, str] = ""
-    user_field: str | None = None
-    date: str | None = None
-    query_param: str | None = None
-    terms: int = 100
-    min_length: int = 3
-    words: str = "nouns"
-    allow_bad: bool = False
+
+_OPTIONS = {name: option for name, option in options().items() if name != "sql"}  # a study reads files
+ReadTable = msgspec.defstruct(
+    "ReadTable",
+    [
+        ("source", Annotated[tuple[str, ...], Meta(min_length=1)] | str),
+        *((name, _kind_of(option), getattr(Reading(), name)) for name, option in _OPTIONS.items()),
+    ],
+    bases=(Declared,),
+    frozen=True,
+    kw_only=True,
+)
+"""[read]: the log, as the options of the command line say it."""
 
 
 class PrepareTable(Declared, frozen=True, kw_only=True):
@@ -122,7 +129,8 @@ class StudyFile(Declared, frozen=True, kw_only=True):
     """All tables of a study file."""
 
     format: int = FORMAT
-    read: ReadTable
+    read: dict[str, Any]
+    """A ReadTable, whose keys are the options of a Reading."""
     prepare: PrepareTable = PrepareTable()
     anonymize: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)] | None = None
     simulate: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)] | None = None
@@ -153,8 +161,9 @@ class Study:
     """A study file that was checked."""
 
     path: Path
-    read: Mapping[str, Any]
-    """What `read` takes; paths are those of files, wherever the study is."""
+    sources: tuple[str, ...]
+    """Paths of files, wherever the study is, or `synth:...`."""
+    read: Reading
     prepare: PrepareTable
     cells: tuple[Cell, ...]
     measures: tuple[str, ...] | None
@@ -173,18 +182,19 @@ class Study:
         return sum(1 if cell.baseline is None else 2 for cell in self.cells)
 
 
-def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any] | None = None) -> Study:
+def load_study(path: Path, *, folder: Path | None = None, read: tuple[Sequence[str], Reading] | None = None) -> Study:
     """Parse and check a study file before any work is done.
 
-    `folder` takes all that is written, in place of `<study>.results`; `read` says which log to read, in place of
-    [read].
+    `folder` takes all that is written, in place of `<study>.results`; `read` says which log to read, and how, in place
+    of [read].
     """
     file = DeclaredFile(name=path.name, toml=True)
     data = _table(path, file)
     if read is not None:  # paths of a study are relative to it, those of a caller are not
-        data["read"] = {**read, "source": [_located(source, Path.cwd()) for source in read["source"]]}
-    format_of(data, FORMAT, file)
+        data["read"] = {**read[1].said, "source": [_located(source, Path.cwd()) for source in read[0]]}
+    refuse_format(data, FORMAT, file)
     study = as_declared(data, StudyFile, file)
+    said = msgspec.structs.asdict(as_declared(study.read, ReadTable, file, ("read",)))
     kind = _kind(study, file)
     prepare = _prepared(study.prepare, file)
     names, inputs = _measuring(study, path.parent, file, _TABLES[kind][2])
@@ -195,7 +205,8 @@ def load_study(path: Path, *, folder: Path | None = None, read: Mapping[str, Any
     entries = enumerate(getattr(study, kind))
     return Study(
         path=path,
-        read=_reading(study.read, path.parent),
+        sources=_sources(said.pop("source"), path.parent),
+        read=Reading().with_options(said),
         prepare=prepare,
         cells=tuple(
             cell
@@ -278,11 +289,8 @@ def _located(source: str, folder: Path) -> str:
     return source if source.startswith("synth:") else str(folder / source)
 
 
-def _reading(table: ReadTable, folder: Path) -> dict[str, Any]:
-    sources = (table.source,) if isinstance(table.source, str) else table.source
-    details = [f"{name}={column}" for name, column in details_of(table.details).items()]  # their order matters
-    located = [_located(source, folder) for source in sources]
-    return {**msgspec.structs.asdict(table), "details": details, "source": located}
+def _sources(given: tuple[str, ...] | str, folder: Path) -> tuple[str, ...]:
+    return tuple(_located(source, folder) for source in ((given,) if isinstance(given, str) else given))
 
 
 def _of_regime(

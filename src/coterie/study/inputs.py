@@ -36,7 +36,7 @@ def made(study: Study, cell: Cell) -> Any:
 
 def read_log(study: Study) -> tuple[Log, dict[str, Log]]:
     """The log and, where it is split, what measures get of the rest: what came later, or public documents."""
-    log = verbs.prepare(verbs.read(**study.read), study.prepare.steps)
+    log = verbs.prepare(verbs.read(study.sources, study.read), study.prepare.steps)
     given: dict[str, Log] = {}
     if study.prepare.split == "halves":
         log, given["public"] = halves(log)
@@ -50,13 +50,12 @@ def read_log(study: Study) -> tuple[Log, dict[str, Log]]:
 def digested(study: Study, version: int) -> str:
     """What all cells depend on: the bytes of the input and of other files, the steps, the measures, our version and
     that of results."""
-    settings = dict(study.read)
     inputs = [
         [source] if source.startswith("synth:") else [sha256(path) for path in every_file([source])]
-        for source in settings.pop("source")
+        for source in study.sources
     ]
     judged = {**study.inputs, **{name: sha256(path) for name, path in measure_inputs.files_of(study.inputs).items()}}
-    parts = [inputs, settings, msgspec.to_builtins(study.prepare), study.measures, judged, __version__, version]
+    parts = [inputs, study.read.said, msgspec.to_builtins(study.prepare), study.measures, judged, __version__, version]
     return json.dumps(parts, sort_keys=True)
 
 
@@ -73,7 +72,7 @@ def put(path: Path, text: str, inputs: Sequence[Path]) -> None:
 
 def files_read(study: Study) -> list[Path]:
     """The study file, the log, and the files that measures and methods need."""
-    sources = [source for source in study.read["source"] if not source.startswith("synth:")]
+    sources = [source for source in study.sources if not source.startswith("synth:")]
     given = measure_inputs.files_of(study.inputs).values()
     params = [path for cell in study.cells for path in files_of(made(study, cell)).values()]
     return [study.path, *(every_file(sources) if sources else ()), *given, *dict.fromkeys(params)]

@@ -17,7 +17,7 @@ import polars as pl
 
 from coterie import jobs, verbs
 from coterie.core import registry
-from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
+from coterie.core.declared import Declared, DeclaredFile, Scalar, json_bytes, json_file
 from coterie.core.log import Log
 from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, is_seeded
@@ -34,7 +34,7 @@ from coterie.study.simulations import run_simulations
 from coterie.writing.files import sha256
 from coterie.writing.targets import placed, refuse_output
 
-FORMAT = 3
+FORMAT = 1
 
 
 class ScoreRow(Declared, frozen=True, kw_only=True):
@@ -198,9 +198,7 @@ class _Results:
             verdict="is not a result of this study",
             end="Delete it, and it is computed again.",
         )
-        data = json_object(path.read_bytes(), file)
-        format_of(data, FORMAT, file)
-        result = as_declared(data, CellResult, file)
+        result = json_file(path.read_bytes(), CellResult, FORMAT, file)
         rows = [msgspec.structs.astuple(score) for score in result.scores]
         scores = score_table(rows, labelled=True)
         view = ReleaseView(

@@ -1,4 +1,4 @@
-"""What the generators of synthetic logs share about words: random streams, made-up words, texts from numbers."""
+"""What the generators of synthetic logs share: random streams, made-up words, texts from numbers, user agents."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from coterie.core.arrays import Floats, Ints
+from coterie.core.data import table_at
 
 ZIPF_EXPONENT = 1.0
 MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier with its bits well spread
@@ -21,26 +22,20 @@ def split(text: str) -> list[str]:
     return text.split()
 
 
+def _plural(noun: str) -> str:
+    """The plural of a noun, or the noun where that takes more than an s."""
+    return noun if noun.endswith(("s", "x", "y", "f", "o", "ch", "sh", "man", "fish", "deer", "sheep")) else noun + "s"
+
+
+WORDS = table_at("synth", "data/words.toml")
 # Syllables end at their vowel. Without f, g and sh few of the words made of them are rude.
 ONSETS = split("b c d h j k l m n p r s t v w z br ch cl dr fl pl pr st th tr")
 SYLLABLES = [onset + vowel for onset in ONSETS for vowel in "aeiou"]
-HEADS = split("""
-    weather maps dictionary recipes games lottery horoscope jokes translation news calculator
-    poems music movies radio library hotels flights cars jobs houses furniture flowers shoes
-    coupons crossword tattoos baseball football wallpaper ringtones lyrics calendar thesaurus
-    quotes trivia chess sudoku astronomy museums stamps coins kites bicycles buses ferries
-    campgrounds beaches waterfalls
-""")
-FOREIGN = split("café jalapeño piñata crème übersetzung fjörður погода 天気 niño château")
-MODIFIERS = split("""
-    free the of in for and how to new best cheap online used pictures reviews home make what
-    with a sale store county on city school center map buy old show company pages from list
-    world small guide state information street american high club shop service north south west
-    east lake park big black white red blue green kids women men baby real tips price parts
-    repair rental plans history ideas design lessons software video photos near by at is does
-    where can my your 2006 2005 101 official top local fast easy custom discount wholesale
-    antique vintage modern natural homemade
-""")
+HEADS, FOREIGN, MODIFIERS = (split(WORDS[name]) for name in ("heads", "foreign", "modifiers"))
+FIELDS = {name: split(nouns) for name, nouns in WORDS["fields"].items()}
+"""Everyday nouns by field: neighbouring fields are related, and the most general words of a field come first."""
+NOUNS = list(dict.fromkeys(word for field in FIELDS.values() for word in field))
+PLURALS = [_plural(noun) for noun in NOUNS]
 STREETS = ("street", "avenue", "road", "lane")
 
 
@@ -151,3 +146,31 @@ def as_hosts(heads: pl.Series) -> pl.Series:
     plain = heads.str.normalize("NFKD").str.replace_all("[^a-z]", "")
     named = pl.when(plain == "").then(pl.lit("example")).otherwise(plain)
     return pl.select(pl.format("http://www.{}.com", named)).to_series()
+
+
+_MARKS = {"~": "AppleWebKit/537.36 (KHTML, like Gecko)", "^": "AppleWebKit/605.1.15 (KHTML, like Gecko)"}
+
+
+# What browsers and programs call themselves (`data/agents.toml`): a weight, versions that `{}` stands for (later ones
+# are more frequent), and marks for words that nearly all have.
+def _table(lines: str) -> tuple[list[str], Floats, Ints]:
+    """The agents, how frequent they are, and which one each becomes when it is brought up to date."""
+    agents: list[str] = []
+    weights: list[float] = []
+    following: list[int] = []
+    for line in lines.splitlines():
+        weight, versions, agent = (part.strip() for part in line.split("|", 2))
+        for mark, words in _MARKS.items():
+            agent = agent.replace(mark, words)
+        written = [agent.format(version) for version in versions.split()]
+        shares = range(1, len(written) + 1)
+        last = len(agents) + len(written) - 1
+        following += [min(len(agents) + place, last) for place in shares]
+        weights += [float(weight) * share / sum(shares) for share in shares]
+        agents += written
+    return agents, cumulative(weights), np.array(following)
+
+
+_LISTS = table_at("synth", "data/agents.toml")
+BROWSERS, BROWSER_CDF, UPDATED = _table(_LISTS["browsers"])
+BOTS, BOT_CDF, _ = _table(_LISTS["bots"])

@@ -1,7 +1,7 @@
 """A synthetic corpus: documents with a topic, made of nouns of WordNet.
 
 Model
-    A topic is made of four to six fields of everyday nouns (`_fields.py`), some of which other topics have as well: a
+    A topic is made of four to six fields of everyday nouns (`_words.py`), some of which other topics have as well: a
     word tells little about the topic by itself, and words of a topic mean very different things (a bank, a judge and a
     school are about society). Each topic has stories: lists of some of its words, the first ones frequent.
     A document tells a story of its topic, and has another topic beside it. Its nouns come from the story, from the
@@ -31,8 +31,7 @@ import polars as pl
 
 from coterie import taxonomies
 from coterie.core.arrays import Ints
-from coterie.synth._fields import FIELDS, NOUNS, PLURALS
-from coterie.synth._words import cumulative, pick, split, stream, zipf
+from coterie.synth._words import FIELDS, NOUNS, PLURALS, WORDS, cumulative, pick, split, stream, zipf
 
 BLOCK = 500  # documents that are made at once
 NOUNS_MEDIAN, NOUNS_SPREAD = 130, 0.5  # of a document
@@ -43,36 +42,9 @@ GENERAL_EXPONENT = 0.9
 SOURCES = (0.17, 0.26, 0.23, 0.20, 0.14)  # story, topic, another topic, general nouns, all of WordNet
 PLURAL = 0.3
 SENTENCE = 9  # nouns of a sentence
-_PLACES = {name: place for place, name in enumerate(split("""
-    house furniture garden farm cooking dining diet illness medicine family names pets wildlife outdoors water sport
-    motors travel places property money work law government school science computers phones play music screen books
-    crafts clothes beauty holidays faith tools
-"""))}  # fmt: skip
-_TOPICS = {
-    "home": "house furniture garden property tools crafts",
-    "food": "cooking dining diet farm holidays",
-    "health": "illness medicine diet family science",
-    "nature": "wildlife pets outdoors water farm garden",
-    "travel": "travel places motors outdoors water",
-    "society": "money work law government property school",
-    "technology": "computers phones science tools work",
-    "culture": "music screen books play faith crafts",
-}
+_TOPICS = WORDS["topics"]
 TOPICS = tuple(_TOPICS)
-_GENERAL = split("""
-    time year people way day thing world life part case number point group problem fact place hand side kind area word
-    issue reason result change idea form level order line end example question system program service power community
-    member body information back face person moment age process research effect voice view value action model season
-    position record paper space ground period role field event type matter center couple interest project activity
-    table need court support practice piece product rate size cause range term condition test choice design difference
-    degree detail step shape set base ability approach situation attention character demand pattern structure task
-    source subject manner method lot list rule search sense amount benefit chance state standard stage opportunity
-    concern aim plan purpose use title story unit trade quality theory trouble truth variety version week month hour
-    minute century decade past future present start beginning middle top bottom edge corner surface depth distance
-    direction speed force weight measure scale figure sum share half third quarter half pair series row column
-    addition average balance limit extent total cost price supply stock deal offer bid claim argument answer reply
-    request report account note letter message sign signal mark symbol name label
-""")
+_GENERAL = split(WORDS["general"])
 _LINKS = split("the a of in and with for on to the of his her their this that from by at an into over")
 
 
@@ -94,7 +66,7 @@ def _story_words(seed: int) -> tuple[list[Ints], Ints]:
     """The nouns of each topic, and those of each story: topic by topic, the first ones frequent."""
     number = {noun: place for place, noun in enumerate(NOUNS)}
     topics = [
-        np.array(list(dict.fromkeys(number[noun] for name in fields.split() for noun in FIELDS[_PLACES[name]])))
+        np.array(list(dict.fromkeys(number[noun] for name in fields.split() for noun in FIELDS[name])))
         for fields in _TOPICS.values()
     ]
     rng = stream(seed, "stories")

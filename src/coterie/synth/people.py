@@ -1,7 +1,7 @@
 """A synthetic log whose users are about as hard to group as people are.
 
 Model
-    There are 38 fields of everyday nouns (`_fields.py`), in a ring of related ones, and a few topics in each, more in
+    There are 38 fields of everyday nouns (`_words.py`), in a ring of related ones, and a few topics in each, more in
     larger logs. A topic has a list of words: most from its own field, some from the two beside it, some from anywhere,
     and made-up names of its own. So topics of a field share many words, and topics of related fields some.
     A user has 1 to 4 lasting interests and a passing one, which gives way to another after eight sessions. A session is
@@ -31,11 +31,13 @@ import polars as pl
 
 from coterie.core.arrays import Floats, Ints
 from coterie.synth._events import BLOCK_USERS, Schedule, activity, begin, first_typed, lines, schedule
-from coterie.synth._fields import FIELDS, NOUNS, PLURALS
 from coterie.synth._words import (
+    FIELDS,
     HEADS,
     MIX,
     MODIFIERS,
+    NOUNS,
+    PLURALS,
     RARE_SYLLABLES,
     SYLLABLES,
     as_hosts,
@@ -170,8 +172,8 @@ def _lists(rng: np.random.Generator, siblings: int, size: int, first_name: int) 
 def _of_field(rng: np.random.Generator, fields: Ints) -> Ints:
     """A noun of each field, in the singular or in the plural."""
     number = {noun: place for place, noun in enumerate(NOUNS, start=len(LINKING) + len(EVERYDAY))}
-    members = [[number[noun] for noun in field] for field in FIELDS]
-    tables = [zipf(len(field), FIELD_EXPONENT) for field in FIELDS]
+    members = [[number[noun] for noun in field] for field in FIELDS.values()]
+    tables = [zipf(len(field), FIELD_EXPONENT) for field in FIELDS.values()]
     drawn = np.empty(fields.shape, np.int64)
     for field, (nouns, table) in enumerate(zip(members, tables, strict=True)):
         here = fields == field

@@ -46,6 +46,7 @@ from coterie.synth._words import (
     MODIFIERS,
     RARE_SYLLABLES,
     SYLLABLES,
+    WORDS,
     as_hosts,
     cumulative,
     decorate,
@@ -87,20 +88,7 @@ RARE_WORDS = (1.0, 0.25, 0.10, 0.06, 0.05)  # chance per modifier, by length of 
 
 HASH_WEIGHTS = 3**31 * np.arange(1, PERSONAL_WIDTH + 1) + 1  # tell the order of words apart
 
-THEMES = split("""
-    gardening fishing diabetes mortgage puppies knitting basketball asthma roofing yoga camping
-    quilting pottery astronauts dinosaurs volcanoes aquariums parrots horses kittens tomatoes
-    orchids roses bonsai sailing kayaking surfing skiing golf tennis bowling archery boxing
-    cycling running swimming guitar piano violin drums opera ballet jazz photography painting
-    sculpture carpentry plumbing insulation kitchens bathrooms carpets curtains mattresses
-    refrigerators tractors trucks motorcycles tires brakes engines insurance taxes pensions
-    loans scholarships universities kindergarten algebra geometry chemistry physics biology
-    grammar spelling genealogy castles pyramids pirates wizards dragons robots rockets
-    submarines airplanes trains bridges tunnels lighthouses islands glaciers deserts
-    rainforests whales sharks dolphins turtles butterflies bees spiders arthritis allergies
-    migraine vitamins cholesterol pregnancy babies toys dolls puzzles cards weddings birthdays
-    costumes candles soap jewelry pancakes
-""")
+THEMES = split(WORDS["themes"])
 TOPICS = len(THEMES)
 
 

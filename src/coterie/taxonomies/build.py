@@ -148,14 +148,6 @@ def build(
     return from_categories(categories, name, notes)
 
 
-def from_paths(paths: Iterable[Sequence[str]], name: str = "paths") -> Taxonomy:
-    """The tree of some paths, each the labels from the root to a category. For tests and benchmarks."""
-    categories = Categories()
-    for path in paths:
-        categories.add_path(path)
-    return from_categories(categories, name).tree
-
-
 def from_categories(categories: Categories, name: str, notes: Sequence[str] = ()) -> Built:
     """Join roots, number by depth, and rank what words mean."""
     if not categories.labels:

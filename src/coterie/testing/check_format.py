@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import tempfile
 from pathlib import Path
+from types import ModuleType
 
 import polars as pl
 
@@ -13,18 +14,22 @@ from coterie.core import registry
 from coterie.core.log import Log
 from coterie.core.shapes import NORMAL
 from coterie.errors import CoterieError
+from coterie.reading.sniff import Head, sure_of
 
 
-def check_format(name: str, sample: str | None = None) -> None:
+def check_format(name: str | ModuleType, sample: str | None = None) -> None:
     """Raise AssertionError if the format breaks the contract; `sample` is a small valid file, else the format's own."""
+    name = registry.name_in("formats", name)
     module = registry.module("formats", name)
     sample = module.sample if sample is None else sample
     assert module.__doc__, "a format says what it reads"
     assert module.shape.subject, "its shape is that of a log"
     encoding = getattr(module, "encoding", "utf-8")
-    assert 0 < module.sniff([line for line in sample.splitlines() if line]) <= 1, "it knows its own"
-    assert module.sniff([]) == 0, "nothing is not its own"
-    assert module.sniff(["\x00\x01\x02"]) == 0, "junk is not its own"
+    heads: tuple[list[str], ...] = ([line for line in sample.splitlines() if line], [], ["\x00\x01\x02"])
+    own, nothing, junk = (sure_of(module, Head(lines)) for lines in heads)
+    assert 0 < own <= 1, "it knows its own"
+    assert nothing == 0, "nothing is not its own"
+    assert junk == 0, "junk is not its own"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sample"
         path.write_bytes(sample.encode(encoding))

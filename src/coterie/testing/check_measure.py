@@ -6,11 +6,13 @@ import math
 import re
 from contextlib import suppress
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import polars as pl
 
 from coterie import measures, verbs
+from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.shapes import TERMS
 from coterie.errors import NotApplicableError
@@ -26,8 +28,9 @@ from coterie.testing._logs import queries_log, terms_log, visits_log
 _KEY = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*$")
 
 
-def check_measure(name: str) -> None:
-    """Raise AssertionError if the measure of that name breaks the contract."""
+def check_measure(name: str | ModuleType) -> None:
+    """Raise AssertionError if the measure of that name, or module, breaks the contract."""
+    name = registry.name_in("measures", name)
     module = measures.load(name)
     assert module.needs <= {*FACTS, *INPUTS}, "needs names facts of a release and inputs that are declared"
     assert module.__doc__, "a measure says what its numbers mean"

@@ -29,7 +29,7 @@ from coterie.core.plan import (
     shape_given,
 )
 from coterie.core.promise import promise_nothing
-from coterie.core.run import Engine, Run
+from coterie.core.run import HERE, Engine, Run
 from coterie.core.shapes import QUERIES, TERMS, VISITS
 from coterie.engines.local import Local
 from coterie.errors import BrokenPromiseError, CoterieError, ParameterError
@@ -332,7 +332,7 @@ def _depends_on_nothing_but_values_before_noise(log: Log, method: Any) -> None:
     def rows(frame: pl.LazyFrame, blocks: int = 1, engine: Engine | None = None) -> pl.DataFrame:
         words = np.random.default_rng(_SEED)  # the same words for every run, as only tests can have them
         run = Run(engine=engine or Local(blocks), words=lambda count: words.integers(0, 2**64, count, dtype=np.uint64))
-        given = replace(log, frame=frame, engine=engine)
+        given = replace(log, frame=frame, engine=engine or HERE)
         plan = method.plan(learn(method, given, run), given, run)
         table: pl.DataFrame = plan.table.select(shape.released).sort(shape.order).collect()
         return table

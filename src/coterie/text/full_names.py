@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
+from coterie.core.data import text_at
 from coterie.errors import InputError
 from coterie.text.single import spell_one
 
@@ -18,7 +19,6 @@ CENSUS = "census"
 """The list that comes along."""
 JOINT = "_"
 """Stands in place of the spaces inside of a name that is to be one word."""
-_DATA = Path(__file__).parent / "data"
 HELD_TOGETHER = "\ufdd0"
 """The same where no text may have it: a code that stands for nothing."""
 # A space on either side of each word, so that names that follow each other do not share one.
@@ -41,7 +41,7 @@ def has_name(texts: pl.Series, listed: str = CENSUS) -> pl.Series:
 
 @cache
 def _census(kind: str) -> tuple[str, ...]:
-    return tuple((_DATA / f"census_{kind}_names.txt").read_text(encoding="utf-8").split())
+    return tuple(text_at("text", f"data/census_{kind}_names.txt").split())
 
 
 @cache

@@ -24,7 +24,7 @@ from coterie.core.parts import Part, even_sizes, part_name
 from coterie.core.promise import Check
 from coterie.core.scratch import Scratch
 from coterie.core.shapes import Shape
-from coterie.formats._read import released_kind
+from coterie.reading.logs import released_kind
 from coterie.writing.files import _CHUNK, _compress, _sink
 
 _DETAIL = "the file is, byte for byte, what Coterie writes for its rows"

@@ -34,10 +34,7 @@ def groups_to_reuse(log: Log, method: Method, groups_of: Record | str | Path) ->
     refuse_groups(method)
     record = groups_of if isinstance(groups_of, Record) else read_record(Path(groups_of))
     if not record.run.get("input_digest"):
-        raise InputError(
-            "The run record does not say which log it is of, as an older version wrote it, so its groups cannot be "
-            "used again."
-        )
+        raise InputError("The run record does not say which log it is of, so its groups cannot be used again.")
     refuse_other_digest(log, record)
     return earlier_groups(record)
 

@@ -14,16 +14,16 @@ from pathlib import Path
 
 from msgspec import structs
 
-from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
+from coterie.core.declared import Declared, DeclaredFile, Scalar, json_bytes, json_file
 from coterie.core.files import HISTORY_ENDING
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF
 from coterie.core.log import Listing, Log, Release
 from coterie.core.nouns import in_words_of
 from coterie.errors import InputError, InternalError, MissingError, ParameterError
 from coterie.writing.ledger import Allowance, Spent, cost_of_all, one_at_a_time, onto_the_disk
-from coterie.writing.targets import is_same_file, put_in_place, refuse_existing, temporary
+from coterie.writing.targets import is_same_file, refuse_existing, temporary
 
-FORMAT = 5
+FORMAT = 1
 NONE = "none"
 USUAL = "usual"
 """What is said in Python where nothing is said: what the command line does by default."""
@@ -63,12 +63,11 @@ class Released(Declared, frozen=True, kw_only=True):
     prepare: tuple[str, ...]
     headline: str
     released_sha256: str
-    rows: str | tuple[int, ...]
-    """Digest of the released rows: the same rows in another kind of file are not a second release. Up to format 3 it
-    was a list of numbers, which depended on the version of polars."""
-    groups: str = ""
+    rows: str
+    """Digest of the released rows: the same rows in another kind of file are not a second release."""
+    groups: str
     """Digest of who is in which group, where users are in groups."""
-    groups_of: tuple[str, ...] = ()
+    groups_of: tuple[str, ...]
     """Digests of the earlier groups that these are unions of, the nearest first."""
     date: str
 
@@ -91,11 +90,11 @@ class HistoryFile(Declared, frozen=True, kw_only=True):
     """What the file holds."""
 
     format: int
-    releases: tuple[Released, ...] = ()
-    spent: tuple[Spent, ...] = ()
-    """What runs with differential privacy have spent; since format 2."""
-    budgets: tuple[Allowance, ...] = ()
-    """How much may be spent of the people in a log, one for each log that has a budget; since format 5."""
+    releases: tuple[Released, ...]
+    spent: tuple[Spent, ...]
+    """What runs with differential privacy have spent."""
+    budgets: tuple[Allowance, ...]
+    """How much may be spent of the people in a log, one for each log that has a budget."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,13 +184,11 @@ class History:
         """What is in the file; nothing where there is no file yet."""
         file = DeclaredFile(name=str(self.path), verdict="is not a history of Coterie", end=self._elsewhere)
         try:
-            data = json_object(self.path.read_bytes(), file)
+            return json_file(self.path.read_bytes(), HistoryFile, FORMAT, file)
         except FileNotFoundError:
-            return HistoryFile(format=FORMAT)
+            return HistoryFile(format=FORMAT, releases=(), spent=(), budgets=())
         except OSError:
             raise file.error("it cannot be read") from None
-        format_of(data, FORMAT, file)
-        return as_declared(data, HistoryFile, file)
 
     def warning(self, release: Release, digest: str) -> str:
         """What another release of this log costs; empty for the first, and for rows that were released before.
@@ -283,9 +280,10 @@ class History:
             with temporary(self.path.parent, self.path.name) as part:
                 part.touch(mode=0o600)
                 part.chmod(0o600)  # whatever the umask
-                part.write_bytes(json_bytes(structs.replace(file, format=FORMAT)))
+                part.write_bytes(json_bytes(file))
                 onto_the_disk(part)
-                put_in_place(part, self.path, force=True)
+                refuse_existing(self.path, True, self._elsewhere)
+                part.replace(self.path)
         except OSError as error:
             raise InputError(
                 f"{self.path} could not be written, and is as it was: {error.strerror or type(error).__name__}. "

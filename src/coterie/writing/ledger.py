@@ -36,8 +36,8 @@ class Spent(Declared, frozen=True, kw_only=True):
     """What was published: queries, words, ..."""
     epsilon: float
     delta: float
-    orders: tuple[float, ...] = ()
-    """The orders of the Rényi divergences that it was accounted in, one for each part of `what`; since format 3."""
+    orders: tuple[float, ...]
+    """The orders of the Rényi divergences that it was accounted in, one for each part of `what`."""
 
 
 class Allowance(Declared, frozen=True, kw_only=True):

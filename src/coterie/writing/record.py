@@ -1,8 +1,6 @@
 """Record: the private folder that says who became whom. It undoes the release, so nobody but its owner can read it.
 
 `run.json` says what was run and lists the tables beside it, each a Parquet file with the columns that are named there.
-Format 1, before there were versions of the format, listed none; format 2 had no digest of the log, and names of its
-release depend on the seed alone. Both are still read.
 """
 
 from __future__ import annotations
@@ -13,50 +11,48 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import polars as pl
 from msgspec import Meta
 
-from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, format_of, json_bytes, json_object
+from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, json_bytes, json_file
 from coterie.core.log import Record, Release, Step
 from coterie.errors import CoterieError, InputError, InternalError, MissingError
 from coterie.steps import digested_text, public_text
 from coterie.writing.sidecar import Sidecar
 from coterie.writing.targets import is_same_file, put_in_place, refuse_record, temporary
 
-FORMAT = 3
-_DIGESTED = 3  # the first format that has a digest of the log
+FORMAT = 1
 RUN = "run.json"
 _SUBJECTS, _ROWS = "subjects", "rows"
 _NEEDED = {_SUBJECTS: {"original", "released"}, _ROWS: {"row", "released_row"}}
-_OF_FORMAT_1 = (_SUBJECTS, _ROWS, "certificate", "degrees", "function_words", "labels", "taxonomy", "topics")
 TableName = Annotated[str, Meta(pattern=r"^[a-z_]+\Z")]  # never a path that leaves the folder
 
 
 class RunFile(Declared, frozen=True, kw_only=True):
     """What run.json holds."""
 
-    coterie: str = ""
+    coterie: str
     """The version that wrote it."""
     format: int
     method: str
     parameters: dict[str, Scalar | tuple[Scalar, ...]]
     seed: int
     seed_chosen: bool
-    learning_seed: int | None = None
+    learning_seed: int | None
     """The seed of what was learnt for several k, where it is another one."""
     subjects: int
     rows: int
     history: tuple[Step, ...]
-    prepare: tuple[str, ...] = ()
-    """The prepare steps, with the digests of the files that they read. Empty in older records."""
+    prepare: tuple[str, ...]
+    """The prepare steps, with the digests of the files that they read."""
     input_sha256: tuple[str, ...]
-    input_digest: str = ""
-    """Of the log, whatever it was read from; names depend on it. Empty in older records."""
-    groups: str = ""
+    input_digest: str
+    """Of the log, whatever it was read from; names depend on it. Empty for a log on a cluster where nobody has one."""
+    groups: str
     """Of who is in which group, where users are in groups."""
-    groups_of: tuple[str, ...] = ()
+    groups_of: tuple[str, ...]
     """Of the earlier groups that these are unions of, the nearest first."""
     released_sha256: str
     warnings: tuple[str, ...] = ()
@@ -135,14 +131,11 @@ def read_record(folder: Path) -> Record:
         end="Use the folder as it was written with the release, or leave out --record.",
     )
     try:
-        data = json_object((folder / RUN).read_bytes(), file)
+        run = json_file((folder / RUN).read_bytes(), RunFile, FORMAT, file)
     except (FileNotFoundError, NotADirectoryError):
         raise MissingError(f"{folder} holds no run record. Give the folder of --record.") from None
     except OSError:
         raise file.error(f"{RUN} cannot be read") from None
-    if format_of(data, FORMAT, file) == 1:
-        data = _from_format_1(data, folder, file)
-    run = as_declared(data, RunFile, file)
     if _SUBJECTS not in run.tables:
         raise file.error(f"{RUN} lists no table of subjects")
     tables = {name: _table(folder, name, columns, file) for name, columns in run.tables.items()}
@@ -157,23 +150,15 @@ def read_record(folder: Path) -> Record:
 def is_record_of(sidecar: Sidecar, record: Record) -> bool:
     """Whether a record was made with the release that a sidecar describes: names are keyed by what both say.
 
-    Of files that steps read a sidecar says nothing (older ones: the digest, which cannot be had where the file is no
-    longer there); of those that methods read, the last part of the name.
+    Of files that steps read a sidecar says nothing; of those that methods read, the last part of the name.
     """
     run = json.loads(json.dumps(record.run, default=list))  # numbers and texts, whether it was read or is at hand
     said = json.loads(json_bytes(sidecar))["parameters"]
-    steps = [public_text(name) for name in steps_in(record)]
+    steps = [public_text(name) for name in record.steps]
     alike = all(said.get(name) in (value, Path(str(value)).name) for name, value in run["parameters"].items())
-    digested = bool(run.get("input_digest")) or run.get("format", FORMAT) < _DIGESTED
     digest = run.get("released_sha256", sidecar.sha256)
-    prepared = [public_text(step) for step in sidecar.prepare]
-    same = (run["method"], steps, digest) == (sidecar.method, prepared, sidecar.sha256)
-    return same and alike and digested
-
-
-def steps_in(record: Record) -> list[str]:
-    """The prepare steps of a record's history, as they were written."""
-    return [step["name"] for step in record.run.get("history", ()) if step["name"] not in ("read", "synth")]
+    same = (run["method"], steps, digest) == (sidecar.method, list(sidecar.prepare), sidecar.sha256)
+    return same and alike and bool(run["input_digest"])
 
 
 def _digested(name: str) -> str:
@@ -198,7 +183,7 @@ def _run_file(record: Record, tables: Mapping[str, pl.LazyFrame], sha256: str) -
         **record.run,
         "coterie": __version__,
         "format": FORMAT,
-        "prepare": record.run.get("prepare") or [_digested(name) for name in steps_in(record)],
+        "prepare": record.run.get("prepare") or [_digested(name) for name in record.steps],
         "released_sha256": sha256,
         "tables": columns,
     }
@@ -223,16 +208,11 @@ def _make_private(path: Path) -> None:
 
 
 def _listed(folder: Path) -> tuple[str, ...]:
-    """The tables that a record already in the folder has; those that older ones could have where it does not say."""
+    """The tables that a record already in the folder has; those that every one may have where it does not say."""
     try:
         return tuple(read_record(folder).run["tables"])
     except (InputError, MissingError):
-        return _OF_FORMAT_1 if (folder / RUN).is_file() else ()
-
-
-def _from_format_1(data: Mapping[str, Any], folder: Path, file: DeclaredFile) -> dict[str, Any]:
-    there = [name for name in _OF_FORMAT_1 if (folder / f"{name}.parquet").is_file()]
-    return {**data, "format": FORMAT, "tables": {name: _columns(folder, name, file) for name in there}}
+        return (_SUBJECTS, _ROWS) if (folder / RUN).is_file() else ()
 
 
 def _table(folder: Path, name: str, columns: Sequence[str], file: DeclaredFile) -> pl.LazyFrame:

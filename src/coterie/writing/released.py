@@ -11,16 +11,13 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.parts import changed_parts, refuse_other_files, refuse_other_parts
 from coterie.core.promise import Check, Status
-from coterie.core.row_digest import digest_elsewhere, digest_of_rows
-from coterie.core.run import Engine
+from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import Shape
 from coterie.errors import InputError
-from coterie.formats import read_release, released_kind
+from coterie.reading.logs import read_release, released_kind
 from coterie.writing.canonical import canonical
 from coterie.writing.files import sha256, unnamed
-from coterie.writing.sidecar import Sidecar, consistent, names_left_out
-
-_PLACE = "released_row"
+from coterie.writing.sidecar import Sidecar, consistent
 
 
 def released_rows(path: Path, sidecar: Sidecar) -> tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]:
@@ -38,20 +35,6 @@ def as_described(path: Path, sidecar: Sidecar) -> tuple[pl.LazyFrame, Shape, lis
     if sidecar.table and digest_of_rows(frame.select(shape.released)) != sidecar.rows_sha256:
         raise InputError(f"{path.stem} is not the table that the sidecar describes: its rows are others.")
     return frame, shape, names, resources
-
-
-def bring_rows(engine: Engine, path: Path, rows: pl.LazyFrame, shape: Shape, sidecar: Sidecar) -> pl.LazyFrame:
-    """Released rows where those of the log are; `rows` is what they are here, and the digests of both are compared."""
-    files = [path / part.name for part in sidecar.parts] if sidecar.parts else [path]
-    brought = engine.bring(rows, files, _PLACE)
-    released = list(shape.released)
-    there = engine.each(brought, lambda some: some.select(_PLACE, *released))
-    if digest_elsewhere(engine, there, _PLACE) != digest_of_rows(rows.select(released)):
-        raise InputError(
-            f"The cluster reads other rows in {path.name} than this machine. Its nodes must see the same file: give "
-            f"one that they all can read, or leave out --engine."
-        )
-    return engine.each(brought, lambda some: some.drop(_PLACE))
 
 
 def is_one_file(sidecar: Sidecar) -> bool:
@@ -76,7 +59,7 @@ def file_checks(
     rows = frame.drop("bad")
     first = path / sidecar.parts[0].name if sidecar.parts else path
     kind = "parquet" if sidecar.table else released_kind(first)[0]
-    left_out = unnamed(Log(frame=rows, shape=shape), kind) if names_left_out(sidecar) else ()
+    left_out = unnamed(Log(frame=rows, shape=shape), kind)
     file = canonical(path, rows, shape, sidecar.csv_safe, sidecar.parts, left_out)
     return (
         _check("readable", unread, "every line can be read", "cannot"),
@@ -87,8 +70,8 @@ def file_checks(
 
 
 def _digest(path: Path, rows: pl.LazyFrame, sidecar: Sidecar) -> Check:
-    """Whether files and rows have the digests that the sidecar tells; older sidecars have none of the rows."""
-    other_rows = bool(sidecar.rows_sha256) and sidecar.rows_sha256 != digest_of_rows(rows)
+    """Whether files and rows have the digests that the sidecar tells."""
+    other_rows = sidecar.rows_sha256 != digest_of_rows(rows)
     if sidecar.parts:
         changed = len(changed_parts(path, sidecar.parts)) or other_rows
         return _check("digest", changed, "the parts are those the sidecar describes", "are not")

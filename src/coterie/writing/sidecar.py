@@ -1,10 +1,4 @@
-"""Sidecar: what everybody may know about a release, in a JSON file beside it. Never the seed, never a value of the log.
-
-Format 1, before there were versions of the format, had one `promise`, and checks without counts; format 2 did not say
-whether values are safe in a spreadsheet; up to format 3 promises called everybody a user and everything a query; up to
-format 4 there were no parts and no digest of the rows, it was not said which columns of a table were read, and text
-files had an empty column of names where nobody is named; up to format 5 no time said how exact it is. All are read.
-"""
+"""Sidecar: what everybody may know about a release, in a JSON file beside it; never the seed or a value of the log."""
 
 from __future__ import annotations
 
@@ -13,20 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta
 
 from coterie import regimes
 from coterie.core import registry
-from coterie.core.declared import (
-    Declared,
-    DeclaredFile,
-    Scalar,
-    as_declared,
-    format_of,
-    json_bytes,
-    json_object,
-    keys_of,
-)
+from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, json_bytes, json_file, keys_of
 from coterie.core.log import Log, Record, Release
 from coterie.core.params import File, Param, params_of
 from coterie.core.parts import Part, Sha256, list_digest
@@ -34,20 +19,15 @@ from coterie.core.parts import sidecar_path as sidecar_path
 from coterie.core.people import ADDRESS_AND_AGENT, in_place_of_people, noun_in, person_in
 from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, released_shape, to_dict
-from coterie.core.shapes import QUERIES, RELEASED_SHAPES, SHAPES, Shape
+from coterie.core.shapes import RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, InputError, NotCheckableError, ParameterError, UnknownNameError
-from coterie.formats import details_of
 from coterie.promises._words import EDITION, Worded, Words, has_edition, words_in
+from coterie.reading.reading import FOUND, Reading
 from coterie.steps import PrepareStep, digested_text, lacks_file, public_text, step_of, with_file_in
 
-FORMAT = 6
-"""Raise it where judges make a check more: a sidecar of this format without it does not pass."""
-_AFTER_FORMAT_1 = 2  # format 1 is read as this one
-_WITHOUT_ROWS = _WITH_EMPTY_NAMES = 4  # the last one without a digest of the rows, and with an empty column of names
-_WITHOUT_LEVELS = 5  # the last one whose times do not say how exact they are
-_WITHOUT_NOUNS = 3  # the last one whose words were those of search logs, whatever the shape
+FORMAT = 1
+"""From Coterie 1.0 on, raise it where judges make a check more: a sidecar of this format without it does not pass."""
 REPRODUCIBLE = "reproducible: whoever guesses the seed can undo the pseudonyms"
-_FOUND = ("counted", "told_apart_by")  # by which fields people are told apart, where nobody said it
 _OF_A_GATE = "windowed_counts"  # its parts come out before all of the log was read
 _MANY = 1 << 62  # users and rows: enough for any k
 NameOfDetail = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,39}\Z")]
@@ -65,12 +45,12 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     promises: Annotated[tuple[dict[str, Scalar], ...], Meta(min_length=1)]
     """Of each its name and numbers, and for people its headline and sentence."""
     limits: tuple[str, ...]
-    words_edition: Annotated[int, Meta(ge=1, le=999)] = 1
+    words_edition: Annotated[int, Meta(ge=1, le=999)]
     """The edition of headlines, sentences and limits (`promises/_words.py`)."""
     warnings: tuple[str, ...]
     checks: tuple[Check, ...]
     shape: str
-    details: tuple[NameOfDetail, ...] = ()
+    details: tuple[NameOfDetail, ...]
     """Further details: the columns of the release that its shape does not have by itself."""
     prepare: tuple[str, ...]
     """The steps that the log was prepared with."""
@@ -88,7 +68,7 @@ class Sidecar(Declared, frozen=True, kw_only=True):
             "told_apart_by",
         ],
         int | ParamNames | dict[str, str] | tuple[str, ...],
-    ] = field(default_factory=dict)
+    ]
     """How the log was read, where that was said or guessed: columns of a table, further details (`device`, or
     `device=COLUMN`), the field of the user, the day, the numbers that documents were made vectors by, the parameter
     that searches were read from; else empty. `counted` names the fields by which people were told apart where nobody
@@ -97,26 +77,25 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     people apart."""
     sha256: Sha256
     """Of the released file; of a release of parts that of their list, as `sha256sum part-* | sha256sum` prints it."""
-    rows_sha256: Annotated[str, Meta(pattern=r"^(?:[0-9a-f]{64})?\Z")] = ""
-    """Of the rows, whatever they lie in (`core/row_digest.py`); since format 5."""
-    parts: tuple[Part, ...] = ()
-    """The files of a release of parts, in order; since format 5."""
-    table: bool = False
+    rows_sha256: Sha256
+    """Of the rows, whatever they lie in (`core/row_digest.py`)."""
+    parts: tuple[Part, ...]
+    """The files of a release of parts, in order."""
+    table: bool
     """Whether it is a table of a database: `sha256` then is that of the rows, too."""
-    csv_safe: bool = False
+    csv_safe: bool
     """Whether an apostrophe stands before text that a spreadsheet would take for a formula."""
-    regime: Annotated[str, Meta(pattern=r"^([a-z][a-z0-9_]{0,60})?\Z")] = ""
+    regime: Annotated[str, Meta(pattern=r"^([a-z][a-z0-9_]{0,60})?\Z")]
     """The regime whose settings these are (`coterie regimes`); empty where none was named."""
-    changed: tuple[Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,60}\Z")], ...] = ()
+    changed: tuple[Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,60}\Z")], ...]
     """The settings among these that are not those of the regime."""
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...]
     """Columns of the shape that the file does not have, because nobody is named in it."""
 
     @property
     def released_shape(self) -> Shape:
         """The shape of the released rows."""
-        shape = SHAPES[self.shape].with_details(self.details)
-        return shape if self.format <= _WITHOUT_LEVELS else released_shape(shape, self.promised)
+        return released_shape(SHAPES[self.shape].with_details(self.details), self.promised)
 
     @property
     def promised(self) -> tuple[Promise, ...]:
@@ -129,7 +108,7 @@ class _Words(Declared, frozen=True, kw_only=True):
 
     name: str
     sentence: str
-    headline: str = ""
+    headline: str
 
 
 def sidecar_of(
@@ -189,14 +168,11 @@ def read_sidecar(path: Path) -> Sidecar | None:
     """The sidecar beside a released file, or None."""
     file = _file(path)
     try:
-        data = json_object(sidecar_path(path).read_bytes(), file)
+        sidecar = json_file(sidecar_path(path).read_bytes(), Sidecar, FORMAT, file)
     except FileNotFoundError:
         return None
     except OSError:
         raise file.error("it cannot be read") from None
-    if format_of(data, FORMAT, file) == 1:
-        data = _from_format_1(data, file)
-    sidecar = as_declared(data, Sidecar, file)
     if sidecar.shape not in RELEASED_SHAPES:
         raise file.error(f"'shape' must be one of {', '.join(RELEASED_SHAPES)}, the shapes of releases")
     try:
@@ -207,8 +183,6 @@ def read_sidecar(path: Path) -> Sidecar | None:
              "counted": str, "told_apart_by": str}  # fmt: skip
     if any(not isinstance(value, kinds.get(name, int)) for name, value in sidecar.reading.items()):
         raise file.error("'reading' has a text in place of a number, or a number in place of a text")
-    if sidecar.format > _WITHOUT_ROWS and not sidecar.rows_sha256:
-        raise file.error("'rows_sha256' is missing")
     if sidecar.table and (sidecar.parts or sidecar.csv_safe or sidecar.sha256 != sidecar.rows_sha256):
         raise file.error("'table' says that it is about a table, and the rest that it is not")
     if sidecar.parts and sidecar.sha256 != list_digest(sidecar.parts):
@@ -217,28 +191,10 @@ def read_sidecar(path: Path) -> Sidecar | None:
     return sidecar
 
 
-def reading_like(path: str | Path, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def reading_like(path: str | Path, given: Reading | None = None) -> Reading:
     """How to read the original: as the sidecar says, but for what is given; of columns and details each by itself."""
-    sidecar = read_sidecar(Path(path))
-    said = {name: value for name, value in (given or {}).items() if value != {}}
-    if sidecar is None:
-        return said
-    as_made = read_again(sidecar.reading)
-    if columns := said.get("columns"):
-        said["columns"] = as_made.get("columns", {}) | columns
-    if details := said.get("details"):
-        said["details"] = {**details_of(as_made.get("details", ())), **details_of(details)}
-    return {**as_made, **said}
-
-
-def read_again(settings: Mapping[Any, Any]) -> dict[str, Any]:
-    """The options that read a log again as these settings say that it was; what was found in its rows is none."""
-    return {**{name: value for name, value in settings.items() if name not in _FOUND}, "guess": False}
-
-
-def names_left_out(sidecar: Sidecar) -> bool:
-    """Whether the release is of a format whose text files have no column of names where nobody is named."""
-    return sidecar.format > _WITH_EMPTY_NAMES
+    sidecar, given = read_sidecar(Path(path)), given or Reading()
+    return given if sidecar is None else given.over(Reading.again(sidecar.reading))
 
 
 def consistent(
@@ -307,7 +263,7 @@ def _other_words(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator[str]
             yield f"none for this {promise.name}"
             return
         follow = _said_of(promise, words, noun_in(sidecar.reading))
-        yield from (name for name in ("headline", "sentence") if entry.get(name, "") != follow[name])
+        yield from (name for name in ("headline", "sentence") if entry[name] != follow[name])
         limits += words.limits
     if sidecar.limits != tuple(dict.fromkeys(limits)):
         yield "limits"
@@ -318,7 +274,7 @@ def _left_out_checks(sidecar: Sidecar, made: Sequence[Check]) -> bool:
 
     Only where everything could be checked: a judge that lacks something may look at something else instead.
     """
-    if sidecar.format < FORMAT or any(check.status == "not checked" for check in made):
+    if any(check.status == "not checked" for check in made):
         return False
     told = {check.name for check in sidecar.checks}
     could = (check for check in made if not (sidecar.method == _OF_A_GATE and check.needs_original))
@@ -408,7 +364,7 @@ def _wrong_people(sidecar: Sidecar, original: Log | None) -> Iterator[str]:
     """
     said = sidecar.reading
     columns = said.get("columns")
-    ways = [name for name in (*_FOUND, "user_field") if name in said]
+    ways = [name for name in (*FOUND, "user_field") if name in said]
     if said.get("counted") == ADDRESS_AND_AGENT:  # access logs have no fields of users, and nobody is told so
         ways = ["counted"]
     ways += ["columns"] * (isinstance(columns, Mapping) and "user" in columns)
@@ -420,10 +376,7 @@ def _wrong_people(sidecar: Sidecar, original: Log | None) -> Iterator[str]:
     named, found = (set(filter(None, person_in(each).split(","))) for each in (said, own))
     if sidecar.method == _OF_A_GATE and named and (named <= found or found <= named):
         return
-    if named:
-        other = named != found and bool(found or ways[0] in _FOUND)
-    else:
-        other = bool(noun_in(own)) and sidecar.format > _WITHOUT_ROWS
+    other = named != found and (found or ways[0] in FOUND) if named else noun_in(own)
     if other:
         yield "reading"
 
@@ -451,8 +404,6 @@ def _unlike_regime(sidecar: Sidecar) -> str:
 
 def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Sequence[Shape]) -> Shape:
     """The shape of the log that a release was made from; of numbers of no one person, what a promise says it was."""
-    if sidecar.format <= _WITHOUT_NOUNS:
-        return QUERIES
     if sidecar.released_shape.subject:
         return sidecar.released_shape.of_log
     named = {to_dict(promise).get("shape") for promise in promises}
@@ -462,29 +413,28 @@ def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Seque
 def prepare_steps(sidecar: Sidecar, path: Path, record: Record | None = None) -> tuple[PrepareStep, ...]:
     """The steps that the log of a released file was prepared with; InputError where one of them is not known here.
 
-    Of a file that a step reads the private record has name and digest, and a sidecar nothing; older ones have the
-    digest. It is looked for where the record says, then beside the release, then here.
+    Of a file that a step reads the private record has name and digest, and a sidecar nothing. It is looked for where
+    the record says, then beside the release, then here.
     """
-    done = [] if record is None else [step["name"] for step in record.run.get("history", ())]
-    private = [name for name in done if name not in ("read", "synth")]
+    private = () if record is None else record.steps
     digested = () if record is None else record.run.get("prepare") or tuple(map(digested_text, private))
-    known = {public_text(each): each for each in digested}
-    return tuple(_steps(tuple(known.get(text, text) for text in sidecar.prepare), path, private))
+    return tuple(_steps(sidecar, path, {public_text(each): each for each in digested}, private))
 
 
-def _tells_nothing(text: str) -> bool:
-    """Whether a step reads a file of which neither name nor digest is known."""
+def _is_public(text: str) -> bool:
+    """Whether a text is that of a step as a sidecar has it, which tells nothing of the files that it reads."""
     try:
-        return lacks_file(text) and public_text(text) == text
+        return public_text(text) == text
     except CoterieError:
         return False
 
 
-def _steps(texts: tuple[str, ...], path: Path, private: Sequence[str]) -> Iterator[PrepareStep]:
+def _steps(sidecar: Sidecar, path: Path, digested: Mapping[str, str], private: Sequence[str]) -> Iterator[PrepareStep]:
     known = ", ".join(registry.names("steps"))
-    for number, text in enumerate(texts, 1):
-        found = _first_step(text, path, private[number - 1 : number])
-        if found is None and _tells_nothing(text):
+    for number, public in enumerate(sidecar.prepare, 1):
+        text = digested.get(public, public)
+        found = _first_step(text, path, private[number - 1 : number]) if _is_public(public) else None
+        if found is None and _is_public(text) and lacks_file(text):
             raise NotCheckableError(
                 f"{path.name}: 'prepare' (item {number}) in its sidecar is a step with a list of one's own, of which a "
                 f"sidecar tells nothing. Give the run record (--record), which knows the file, or the steps with its "
@@ -519,16 +469,8 @@ def _file(path: Path) -> DeclaredFile:
         name=sidecar_path(path).name,
         verdict="is not a sidecar of Coterie",
         end="Use the sidecar as it was written with the release.",
+        other="Release again, or verify with that version.",
     )
-
-
-def _from_format_1(data: Mapping[str, Any], file: DeclaredFile) -> dict[str, Any]:
-    if "promises" in data:  # whoever reads another key than we do would be shown another promise
-        raise file.error("'promises' stands in it without 'format', or beside 'promise'")
-    renamed = {
-        "promises" if key == "promise" else key: [value] if key == "promise" else value for key, value in data.items()
-    }
-    return {**renamed, "format": _AFTER_FORMAT_1}
 
 
 def _promised(entries: tuple[dict[str, Scalar], ...], file: DeclaredFile) -> tuple[Promise, ...]:

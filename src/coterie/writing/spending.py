@@ -13,7 +13,7 @@ from coterie.core.files import home_of
 from coterie.core.log import Listing, Log, Release, digest_of, sha256_of
 from coterie.core.plan import Method, is_seeded, refuse_log, refuse_seed, spends
 from coterie.errors import ParameterError
-from coterie.formats import Options
+from coterie.reading.reading import Reading
 from coterie.writing.history import NONE, USUAL, History
 from coterie.writing.ledger import Allowance, Spent
 
@@ -124,7 +124,7 @@ def for_the_operator(release: Release) -> Iterator[str]:
 
 
 def spent_of(
-    files: Sequence[Path], history: str | None = None, log_name: str | None = None, options: Options | None = None
+    files: Sequence[Path], history: str | None = None, log_name: str | None = None, options: Reading | None = None
 ) -> list[Spent]:
     """What has been spent of the people in a log, run by run; it is known by its name or, read alike, by its bytes."""
     book = History.of(home_of(files), history, log_name)
@@ -134,7 +134,7 @@ def spent_of(
     if all(entry.log == book.log_name for entry in listed.spent):
         return list(listed.spent)  # a large file is not read for nothing
     read = [path for path in files if path.is_file() and path.stat().st_size] or [p for p in files if p.is_file()]
-    return book.spent_before(listed, digest_of(sha256_of(read), (options or Options()).said({})))
+    return book.spent_before(listed, digest_of(sha256_of(read), (options or Reading()).digested({})))
 
 
 def budget_of(files: Sequence[Path], history: str | None = None, log_name: str | None = None) -> Allowance | None:

@@ -1,8 +1,8 @@
 """Targets: which files may be written, and how a finished file gets its name.
 
 Regular files only: a device, a pipe, a link or a folder is never replaced. No input is ever replaced, under whatever
-name it is met. What exists stays, unless the caller says `force`. All of this is asked before any work is done, and
-once more at the moment of replacing, which may be hours later.
+name it is met, and no list of a log's releases. What exists stays, unless the caller says `force`. All of this is asked
+before any work is done, and once more at the moment of replacing, which may be hours later.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
+from coterie.core.files import HISTORY_ENDING
 from coterie.core.parts import is_release_of_parts
 from coterie.core.scratch import Scratch, disk_is_full, sweep
 from coterie.errors import InputError, MissingError, ParameterError
@@ -28,6 +29,8 @@ def refuse_output(path: Path, force: bool, inputs: Sequence[Path] = (), hint: st
     """Raise an error where a file must not, or cannot, be written; `hint` says what to do about a device or a link."""
     refuse_inputs(path, inputs)
     refuse_existing(path, force, hint)
+    if path.name.endswith(HISTORY_ENDING) and path.exists():
+        raise ParameterError(f"{path} is the list of a log's releases, and these are never replaced. {_ANOTHER}")
     if not path.parent.is_dir():
         raise MissingError(f"The folder {path.parent} does not exist. Make it first.")
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.apply.details import Attrs
 from coterie.apply.names import Users, rename_subjects
+from coterie.core.params import Attrs
 from coterie.core.shapes import QUERIES
 from tests.helpers import reference
 from tests.helpers.hand_made_logs import NOON, log_of, rows_of

@@ -4,14 +4,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from coterie import kernels, models
 from coterie.apply import profiles
 from coterie.apply.profiles import release_groups, release_texts, share_profiles, typed_alone
 from coterie.core.plan import Plan
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, VISITS
 from coterie.errors import ParameterError
+from coterie.kernels import mdav
 from coterie.methods.microaggregate import Microaggregate
+from coterie.models import profiles as model
+from coterie.models.events import Scales
+from coterie.models.groups import user_rows
 from tests.helpers.hand_made_logs import NOON, Listener, log_of, rows_of
 from tests.helpers.runs import a_run
 
@@ -138,8 +141,8 @@ def made_up(monkeypatch):
         schema = {"group": pl.UInt32, **EVENTS, "time_level": pl.String, "alone": pl.Boolean}
         return pl.DataFrame(events, schema=schema)
 
-    monkeypatch.setattr(models.profiles, "centroids", centroids)
-    monkeypatch.setattr(models.profiles, "load_centroids", lambda *arguments: asked["load"].append(arguments))
+    monkeypatch.setattr(model, "centroids", centroids)
+    monkeypatch.setattr(model, "load_centroids", lambda *arguments: asked["load"].append(arguments))
     return asked
 
 
@@ -156,11 +159,11 @@ def test_each_member_gets_the_profile_of_the_group(made_up):
         "1 of 2 chosen queries, or their page, rank or time, come from one user of the group alone: such a page or "
         "rank is left out, and a time is cut to its month. The words are as some user typed them.",
     )
-    rule = models.profiles.QueryRule(shares=kernels.mdav.choose, herding=False, max_share=1.0, language="english")
+    rule = model.QueryRule(shares=mdav.choose, herding=False, max_share=1.0, language="english")
     assert made_up["load"] == [("text", "nearest", rule)]
     rows, scales, keys, *rest = made_up["centroids"][-1]
     assert rows.columns == ["user", "query", "time", "rank", "url", "group"]
-    assert scales == models.events.Scales.of(models.groups.user_rows(LOG))
+    assert scales == Scales.of(user_rows(LOG))
     assert keys("x", pl.Series(["a"])).tolist() == run.keys("x", pl.Series(["a"])).tolist()
     assert rest == ["text", "nearest", rule, "day"]
 
@@ -172,7 +175,7 @@ def test_what_a_method_asks_for_is_passed_on(made_up):
     draft = release_groups(
         LOG, Plan(table=GROUPS), a_run(), eq1="printed", attrs="drop", shares=choose, max_share=0.3, language="german"
     )
-    rule = models.profiles.QueryRule(shares=choose, herding=False, max_share=0.3, language="german")
+    rule = model.QueryRule(shares=choose, herding=False, max_share=0.3, language="german")
     assert made_up["load"] == [("printed", "drop", rule)]
     rows, _, _, *rest = made_up["centroids"][-1]
     assert rest == ["printed", "drop", rule, "month"]
@@ -181,7 +184,7 @@ def test_what_a_method_asks_for_is_passed_on(made_up):
     release_groups(LOG, Plan(table=GROUPS), a_run(), attrs="drop", choice="herding")
     rows, *_, rule, _ = made_up["centroids"][-1]
     assert rows.columns == ["user", "query", "time", "rank", "url", "group"]  # queries are herded by hosts, too
-    assert rule == models.profiles.QueryRule(herding=True)
+    assert rule == model.QueryRule(herding=True)
     release_groups(LOG, Plan(table=GROUPS), a_run(), attrs="same_string")
     assert made_up["centroids"][-1][0].columns == ["user", "query", "time", "rank", "url", "group"]
 

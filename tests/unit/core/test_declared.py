@@ -12,10 +12,11 @@ from coterie.core.declared import (
     Declared,
     DeclaredFile,
     as_declared,
-    format_of,
     json_bytes,
+    json_file,
     json_object,
     keys_of,
+    refuse_format,
     toml_table,
 )
 from coterie.errors import InputError
@@ -176,13 +177,14 @@ def test_a_hundred_levels_are_read_and_refused_by_what_is_declared():
 
 
 def test_formats():
-    assert format_of({}, 2, JSON) == 1
-    assert format_of({"format": 2}, 2, JSON) == 2
-    with pytest.raises(InputError, match=r"a.json was made by a newer version of Coterie \(format 3.*Update Coterie"):
-        format_of({"format": 3}, 2, JSON)
+    for ours in ({}, {"format": 2}):
+        refuse_format(ours, 2, JSON)
+    for other in (1, 3):
+        with pytest.raises(InputError, match=rf"^a.json was written by another version .*\(format {other}; this one"):
+            refuse_format({"format": other}, 2, JSON)
     for wrong in (0, -1, "2", 2.0, True, None, [2]):
         with pytest.raises(InputError, match="'format' must be a whole number of at least 1"):
-            format_of({"format": wrong}, 2, JSON)
+            refuse_format({"format": wrong}, 2, JSON)
 
 
 def test_keys():
@@ -205,7 +207,7 @@ def test_keys():
 )
 def test_what_is_written_is_read(value):
     written = json_bytes(value)
-    again = as_declared(json_object(written, JSON), Whole, JSON)
+    again = json_file(written, Whole, 1, JSON)
     assert again == value
     assert json_bytes(again) == written
 

@@ -42,8 +42,8 @@ def test_what_they_are_unions_of_is_remembered():
 
 @pytest.mark.parametrize(
     "table",
-    [PAIRS.filter(pl.col("group").is_null()), PAIRS.drop("group"), PAIRS.clear()],
-    ids=["nobody", "old", "empty"],
+    [PAIRS.filter(pl.col("group").is_null()), PAIRS.clear()],
+    ids=["nobody", "empty"],
 )
 def test_a_record_without_groups(table):
     assert groups_digest(table) == ""
@@ -56,6 +56,7 @@ def test_a_record_without_groups(table):
     [
         pl.concat([PAIRS, PAIRS]),
         pl.concat([PAIRS, subjects((None, "x9", 3))]),
+        PAIRS.drop("group"),
         PAIRS.with_columns(pl.lit("secret").alias("group")),
     ],
 )

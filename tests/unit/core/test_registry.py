@@ -1,7 +1,15 @@
 import pytest
 
 from coterie.core import registry
-from coterie.errors import UnknownNameError
+from coterie.errors import InputError, UnknownNameError
+
+
+@pytest.mark.parametrize(("kind", "name"), [("formats", "aol"), ("measures", "exposure")])
+def test_a_member_may_be_given_by_its_name_or_as_its_module(kind, name):
+    assert registry.name_in(kind, name) == name
+    assert registry.name_in(kind, registry.module(kind, name)) == name
+    with pytest.raises(InputError, match=r"is the module pytest\. Give its name"):
+        registry.name_in(kind, pytest)
 
 
 def test_a_name_is_a_file_name():

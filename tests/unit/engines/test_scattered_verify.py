@@ -1,6 +1,7 @@
 """A written release is verified wherever the rows of its original are, with the same checks and the same numbers."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import coterie
 from coterie.core import registry
 from coterie.core.plan import refuse_engine
-from coterie.core.row_digest import BLOCK, digest_elsewhere, digest_of_rows
+from coterie.core.row_digest import BLOCK
 from coterie.core.shapes import VISITS
 from coterie.engines.local import Local
 from coterie.errors import InputError, ParameterError
@@ -177,7 +178,7 @@ def test_a_release_too_large_to_be_sent(named):
 def test_other_rows_on_the_cluster_are_refused(named, monkeypatch):
     log, path, _ = named
     monkeypatch.setattr(
-        Scattered, "bring", lambda self, rows, _, name: self.sort(rows.head(9).with_row_index(name), [name])
+        Scattered, "placed", lambda self, rows, _, name: self.sort(rows.head(9).with_row_index(name), [name])
     )
     with pytest.raises(InputError, match=r"reads other rows in safe\.tsv than this machine"):
         coterie.verify(path, scattered(log))
@@ -189,8 +190,16 @@ def test_the_digest_of_rows_that_are_elsewhere(rows):
         text=pl.col("number").cast(pl.String)
     )
     engine = Scattered(3)
-    placed = engine.bring(table.lazy(), [], "place")
-    assert digest_elsewhere(engine, placed, "place") == digest_of_rows(table.lazy())
+    brought = engine.bring(table.lazy(), [Path("safe.tsv")], table.columns)
+    assert engine.small(brought).sort("number").equals(table)
+    others = (
+        table.lazy().with_columns(pl.lit("other").alias("text"))
+        if rows
+        else pl.LazyFrame({"number": [1], "text": ["1"]}, schema=table.schema)
+    )
+    engine.placed = lambda rows, _, name: engine.sort(others.with_row_index(name), [name])
+    with pytest.raises(InputError, match=r"reads other rows in safe\.tsv"):
+        engine.bring(table.lazy(), [Path("safe.tsv")], table.columns)
 
 
 def test_a_log_of_visits_is_one_of_them():

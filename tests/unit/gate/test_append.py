@@ -9,6 +9,7 @@ import coterie
 from coterie.errors import ParameterError
 from coterie.gate.append import append_night
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.reading.reading import Reading
 from coterie.steps import parse_steps
 from tests.helpers.gates import lines_in, rows_of, totals
 
@@ -53,10 +54,10 @@ def test_columns_are_guessed_in_the_first_night_for_all(tmp_path, named):
         if number:
             night = night.with_columns(pl.lit("everybody").alias("user_id"))
         night.write_parquet(tmp_path / f"night{number}.parquet")
-        numbers = _append(tmp_path, str(tmp_path / f"night{number}.parquet"), reading={"columns": named})
+        numbers = _append(tmp_path, str(tmp_path / f"night{number}.parquet"), reading=Reading(columns=named))
         assert not numbers["known"]
     assert [query for _, query, _ in totals(lines_in(tmp_path / "out"))] == ["maps", "tea"]
-    again = _append(tmp_path, str(tmp_path / "night0.parquet"), reading={"columns": named})
+    again = _append(tmp_path, str(tmp_path / "night0.parquet"), reading=Reading(columns=named))
     assert again["known"], "read alike, it is the same night"
 
 

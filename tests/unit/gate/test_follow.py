@@ -98,6 +98,23 @@ def test_rotated_while_nobody_read(tmp_path):
     assert _text(_read(gone)) == b"four\n"
 
 
+def test_what_lies_beside_a_log_and_was_not_rotated_is_not_read(tmp_path):
+    """Such as the list of releases that `coterie anonymize` keeps beside its log, or the log of somebody else."""
+    path = tmp_path / "log"
+    path.write_bytes(b"one\n")
+    lines = FileLines(path, None, None, follow=False)
+    _read(lines)
+    place = lines.marks(_mark)[str(path)]
+    path.rename(tmp_path / "log.3")
+    for number, name in enumerate(("log.2", "log-20240308", "log.history.json", "log~", "log_errors", "log.1"), 2):
+        (tmp_path / name).write_bytes(f"{name}\n".encode())
+        os.utime(tmp_path / name, ns=(number * 10**18, number * 10**18))
+    os.utime(tmp_path / "log.3", ns=(10**18, 10**18))
+    path.write_bytes(b"last\n")
+    found = _text(_read(FileLines(path, place, _mark, follow=False)))
+    assert found == b"log.2\nlog-20240308\nlog.1\nlast\n"
+
+
 def test_a_file_that_was_cut_and_has_grown_again(tmp_path):
     path = tmp_path / "log"
     path.write_bytes(b"one\ntwo\n")

@@ -8,7 +8,7 @@ import os
 import resource
 import signal
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from time import sleep
 
@@ -18,11 +18,12 @@ import pytest
 import coterie
 from coterie.core import scratch
 from coterie.errors import InputError, ParameterError
-from coterie.formats._source import Spool
 from coterie.gate import follow
 from coterie.gate.gate import Gate
 from coterie.gate.manage import rotate
 from coterie.gate.run import Stop, refuse_steps, run_gate, without_core_dumps
+from coterie.reading.reading import Reading
+from coterie.reading.source import Spool
 from coterie.steps import parse_steps
 from tests.helpers.gates import START, lines_in, totals
 
@@ -80,7 +81,7 @@ _FILES = {
 def test_formats_in_chunks(tmp_path, monkeypatch, name, chunk):
     monkeypatch.setattr(follow, "CHUNK", chunk)
     (tmp_path / name).write_text(_FILES[name])
-    reading = {"query_param": "q"} if name == "u_ex.log" else {}
+    reading = Reading(query_param="q") if name == "u_ex.log" else Reading()
     numbers = _run(tmp_path, tmp_path / name, reading=reading)
     assert (numbers["events"], numbers["bad"], numbers["held"]) == (60, 0, 0)
     assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
@@ -92,7 +93,7 @@ def test_formats_in_chunks(tmp_path, monkeypatch, name, chunk):
 def test_after_a_restart_no_line_counts_twice(tmp_path, name):
     """Also where the first line of a file is a row, which tells a new process what format it is."""
     lines = _FILES[name].splitlines(keepends=True)
-    reading = {"query_param": "q"} if name == "u_ex.log" else {}
+    reading = Reading(query_param="q") if name == "u_ex.log" else Reading()
     for end, part in ((False, lines[:45]), (True, lines[45:])):
         with (tmp_path / name).open("a") as log:
             log.writelines(part)
@@ -112,7 +113,7 @@ def test_columns_are_guessed_in_the_first_piece_for_all(tmp_path, monkeypatch, n
     for end in (40, 60):
         with (tmp_path / "log.jsonl").open("a") as log:
             log.writelines(json.dumps(row) + "\n" for row in rows[0 if end == 40 else 40 : end])
-        reading = {"columns": named}
+        reading = Reading(columns=named)
         numbers = _run(tmp_path, tmp_path / "log.jsonl", reading=reading, note=heard.append, keep_open=end == 40)
     assert (numbers["events"], numbers["bad"]) == (60, 0)
     assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
@@ -128,7 +129,7 @@ def test_access_logs(tmp_path):
     assert totals(lines_in(tmp_path / "pages" / "out")) == [("2024-03-07", "/search", 60)]
     table = lines_in(tmp_path / "pages" / "out")["table"]
     assert table.str.contains("pages from 2024-03-07").all()
-    _run(tmp_path / "searches", tmp_path / "access.log", reading={"query_param": "q"})
+    _run(tmp_path / "searches", tmp_path / "access.log", reading=Reading(query_param="q"))
     assert totals(lines_in(tmp_path / "searches" / "out")) == [("2024-03-07", "tea", 30)]
     part = sorted((tmp_path / "searches" / "out").glob("part-*.tsv"))[0]
     assert coterie.verify(part, coterie.read(tmp_path / "access.log", query_param="q")).exit_code == 0
@@ -153,8 +154,8 @@ def test_no_line_is_in_a_temporary_file_on_a_disk(tmp_path, monkeypatch, name, d
             .replace(b"\0", damage)
         )
         (tmp_path / name).write_bytes(data)
-        reading = {"query_param": "q"} if name in ("access.log", "u_ex.log") else {}
-        _run(tmp_path, tmp_path / name, reading={**reading, "allow_bad": True})
+        reading = Reading(query_param="q") if name in ("access.log", "u_ex.log") else Reading()
+        _run(tmp_path, tmp_path / name, reading=replace(reading, allow_bad=True))
         gc.collect()
     files = [path for path in (tmp_path / "tmp").rglob("*") if path.is_file()]
     assert not [path for path in files if b"rare" in path.read_bytes()]
@@ -260,10 +261,23 @@ def test_steps_give_the_same_however_lines_arrive(tmp_path, monkeypatch, arrives
     assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 9)]
 
 
+def test_no_step_makes_rows_late(tmp_path):
+    """A step may join rows with what it found, as `visitors` does with browsers, and give them in another order."""
+    line = '10.0.0.{} - - [{:%d/%b/%Y:%H:%M:%S} +0000] "GET /tea HTTP/1.1" 200 1 "-" "Mozilla/5.0 Firefox/{}"\n'
+    rows = [line.format(n % 3, START + timedelta(minutes=7 * n), 80 + n * 7 % 40) for n in range(2000)]
+    (tmp_path / "access.log").write_text("".join(rows))
+    numbers = _run(tmp_path, tmp_path / "access.log", steps=parse_steps("default,visitors"))
+    assert (numbers["events"], numbers["late"]) == (2000, 0)
+    packed = tmp_path / "access.log.gz"
+    packed.write_bytes(gzip.compress("".join(rows).encode()))
+    numbers = _run(tmp_path / "whole", packed, steps=parse_steps("default,visitors"))
+    assert (numbers["events"], numbers["late"]) == (2000, 0)
+
+
 def test_parameters_are_not_guessed(tmp_path):
     (tmp_path / "access.log").write_text("".join(_line(*row) for row in _searches()))
     with pytest.raises(ParameterError, match="cannot guess the parameter"):
-        _run(tmp_path, tmp_path / "access.log", reading={"query_param": "auto"})
+        _run(tmp_path, tmp_path / "access.log", reading=Reading(query_param="auto"))
 
 
 @pytest.mark.parametrize(
@@ -283,15 +297,15 @@ def test_what_says_how_to_read_is_used_or_refused(tmp_path, reading, message, re
         with (tmp_path / "log.tsv").open("a") as out:
             out.write(_tsv(_later(3)))
     with pytest.raises(ParameterError, match=message):
-        _run(tmp_path, tmp_path / "log.tsv", reading=reading)
+        _run(tmp_path, tmp_path / "log.tsv", reading=Reading(**reading))
 
 
 def test_columns_of_one_log_are_not_those_of_another_format(tmp_path):
     """A table was read first; what its columns are called says nothing about an access log."""
     (tmp_path / "log.tsv").write_text(_FILES["log.tsv"].replace("query", "q", 1))
     (tmp_path / "access.log").write_text("".join(_line(*row) for row in _searches()))
-    numbers = _run(tmp_path, tmp_path / "log.tsv", keep_open=True, reading={"columns": {"query": "q"}})
-    said = {"format": "clf", "query_param": "q"}
+    numbers = _run(tmp_path, tmp_path / "log.tsv", keep_open=True, reading=Reading(columns={"query": "q"}))
+    said = Reading(format="clf", query_param="q")
     assert _run(tmp_path, tmp_path / "access.log", keep_open=True, reading=said)["events"] == numbers["events"] + 60
 
 
@@ -302,7 +316,7 @@ def test_one_stream_at_a_time(tmp_path):
         _run(tmp_path, tmp_path / "a", tmp_path / "b", follow=True)
     (tmp_path / "nothing").touch()
     with pytest.raises(InputError, match="no rows to read"):
-        _run(tmp_path, tmp_path / "nothing", reading={"format": "table"})
+        _run(tmp_path, tmp_path / "nothing", reading=Reading(format="table"))
 
 
 def test_metrics_are_written(tmp_path):
@@ -515,11 +529,11 @@ def test_killed_and_rotated_before_anything_was_counted(tmp_path, monkeypatch, f
     with monkeypatch.context() as patched:
         patched.setattr(Gate, "offer_many", killed)
         with pytest.raises(KeyboardInterrupt):
-            _run(tmp_path, path, reading={"format": format})
+            _run(tmp_path, path, reading=Reading(format=format))
     path.rename(tmp_path / "log.tsv.1")
     header = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n" if format == "aol" else "user\tquery\ttime\n"
     path.write_text(header + _tsv((*row, "", "") if format == "aol" else row for row in _later(20)))
-    assert _run(tmp_path, path, reading={"format": format})["events"] == 80
+    assert _run(tmp_path, path, reading=Reading(format=format))["events"] == 80
 
 
 def test_a_key_of_another_gate_is_not_destroyed(tmp_path):
@@ -598,4 +612,4 @@ def test_a_field_that_names_requests_is_asked_about_however_small_pieces_are(tmp
         _run(tmp_path, log)
     assert not list((tmp_path / "out").glob("part-*.tsv"))
     (tmp_path / "said").mkdir()
-    assert _run(tmp_path / "said", log, reading={"user_field": "client_id"})["events"] == 400
+    assert _run(tmp_path / "said", log, reading=Reading(user_field="client_id"))["events"] == 400

@@ -1,6 +1,5 @@
-"""Records and sessions of an access log, and what is said about them."""
+"""Records of an access log, and what is said about them."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import polars as pl
@@ -19,7 +18,7 @@ START = datetime(2026, 3, 1)
 
 
 @pytest.mark.parametrize("params", [
-    {"visitors": False}, {"k": 2, "unit": "session"}, {"k": 2, "unit": "session", "visitors": False, "sessionid": True},
+    {"visitors": False},
     {"leftovers": "suppress", "weights": "request=1,time=0", "block": 6},
     {"sessionid": True, "visitors": False, "block": 0},
 ])  # fmt: skip
@@ -45,10 +44,9 @@ def test_groups_have_k_visitors():
 
 def test_no_address_in_any_mode():
     log = log_of([{"user": f"{n % 4}", "address": "10.0.0.1", "path": "/a"} for n in range(12)], VISITS)
-    for unit in ("record", "session"):
-        for visitors in (True, False):
-            release = coterie.anonymize(log, MicroaggregateVisits(k=3, unit=unit, visitors=visitors), seed=1)
-            assert release.to_polars()["address"].null_count() == release.to_polars().height > 0
+    for visitors in (True, False):
+        release = coterie.anonymize(log, MicroaggregateVisits(k=3, visitors=visitors), seed=1)
+        assert release.to_polars()["address"].null_count() == release.to_polars().height > 0
 
 
 def test_records_in_place_of_rows():
@@ -77,39 +75,6 @@ def test_a_visit_is_nearest_to_its_own_session():
 
     assert paths(False) == {"/in", "/out/deep"}
     assert paths(True) == {"/*"}
-
-
-def session_log():
-    """Three visitors of a shop; one of them walks farther, another comes twice."""
-    walks = {
-        "a": ["/in/1 /tea/1 /out"],
-        "b": ["/in/2 /tea/2 /tea/3 /tea/4 /out"],
-        "c": ["/in/1 /out"],
-        "d": ["/own"] * 3,
-    }
-    rows = [
-        {"user": user, "path": path, "time": START + timedelta(hours=3 * visit, minutes=step)}
-        for user, visits in walks.items()
-        for visit, walk in enumerate(visits)
-        for step, path in enumerate(walk.split())
-    ]
-    return log_of(rows, VISITS)
-
-
-def test_sessions_are_averaged_step_by_step():
-    """Mean length (3 + 5 + 2) / 3, rounded: 3. The second step: the second of three, of five, the first of two."""
-    log = session_log()
-    three = replace(log, frame=log.frame.filter(pl.col("user") != "d"))
-    release = coterie.anonymize(three, MicroaggregateVisits(k=3, unit="session"), seed=1)
-    rows = release.to_polars().sort("user", "time")
-    assert rows["user"].n_unique() == 3
-    assert rows.group_by("user", maintain_order=True).agg("path")["path"].to_list() == [["/in/*", "/*", "/*"]] * 3
-    assert set(release.record.subjects.collect()["original"]) == set("abc")
-
-
-def test_sessions_of_one_visitor_find_no_partner():
-    release = coterie.anonymize(session_log(), MicroaggregateVisits(k=3, unit="session", leftovers="suppress"), seed=1)
-    assert release.warnings == ("3 of 6 sessions remained when fewer than 3 visitors did: left out.",)
 
 
 def test_what_is_said_about_records_without_partners():

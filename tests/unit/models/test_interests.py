@@ -1,7 +1,4 @@
-"""Vectors of interests: the plain formula, any language, models of others, and sensitive topics.
-
-Covers: embeddings/wordllama.py
-"""
+"""Vectors of interests: the plain formula, any language, models of others, and sensitive topics."""
 
 from collections import Counter
 from math import cos, log, log2, pi, sin, sqrt
@@ -14,13 +11,13 @@ import Stemmer
 
 import coterie
 from coterie.core import registry, threads
-from coterie.errors import InputError, MissingError, ParameterError
+from coterie.errors import InputError, ParameterError
 from coterie.kernels.grouping import UNIT
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.models import interests as module
 from coterie.models import lsa
 from coterie.models.interests import InterestSettings, interests, read_topics, topic_owners
-from coterie.promises._topic_recount import users_with_topics
+from coterie.promises.user_k_anonymity import users_with_topics
 from coterie.text.language import language
 from tests.helpers.runs import a_run
 
@@ -239,18 +236,12 @@ def test_a_model_that_does_not_fit_is_refused(monkeypatch, table):
         vectors_of(ROWS, InterestSettings(embedding="theirs"))
 
 
-def test_the_model_that_can_be_installed():
-    assert registry.names("embeddings") == ["wordllama"]
-    try:
-        import wordllama  # noqa: F401
-    except ImportError:
-        with pytest.raises(MissingError, match=r"coterie\[embeddings\]"):
-            vectors_of(ROWS, InterestSettings(embedding="wordllama"))
-    else:
-        rows = [("a", "fishing boat"), ("b", "trout"), ("c", "mortgage rates"), ("d", "home loan")]
-        found = vectors_of(rows, InterestSettings(embedding="wordllama"))
-        assert found["a"] @ found["b"] > found["a"] @ found["c"]
-        assert found["c"] @ found["d"] > found["b"] @ found["d"]
+def test_no_model_comes_along():
+    assert registry.names("embeddings") == []
+    with pytest.raises(
+        ParameterError, match="The 'embedding' parameter of interest_microaggregate must be one of 'none'"
+    ):
+        InterestMicroaggregate(embedding="wordllama")
 
 
 def test_topics(tmp_path):

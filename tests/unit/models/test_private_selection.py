@@ -5,6 +5,7 @@ Covers: models/private_tables.py, models/private_baselines.py, models/private_it
 
 import itertools
 import math
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -21,7 +22,11 @@ from coterie.models import private_baselines, private_items
 from coterie.models.private_selection import Pairs, pairs_of, picked, sums_above
 from coterie.models.private_tables import Budget, Stage, cells_of, tables_for, tables_of
 
-TABLES = tables_for(Budget(epsilon=1, delta=1e-6, sketch=0.3), 16, 0.2)
+
+@cache
+def tables():
+    return tables_for(Budget(epsilon=1, delta=1e-6, sketch=0.3), 16, 0.2)
+
 
 users_and_items = st.lists(
     st.tuples(st.integers(0, 6), st.integers(0, 5), st.integers(0, 13)),
@@ -78,7 +83,7 @@ def test_weights_are_the_largest_that_both_budgets_allow(wanted, coins):
     """The plain version: try every multiple until one budget is spent."""
     n, most = len(wanted), max(wanted)
     shares = [0 if 50 * g <= most else g for g in wanted]
-    costs, masses = TABLES.costs.tolist(), TABLES.masses.tolist()
+    costs, masses = tables().costs.tolist(), tables().masses.tolist()
 
     def weights(scale):
         return [
@@ -88,13 +93,14 @@ def test_weights_are_the_largest_that_both_budgets_allow(wanted, coins):
     def fits(scale):
         given = weights(scale)
         return (
-            sum(costs[s] for s in given) <= TABLES.cost_budget and sum(masses[s] for s in given) <= TABLES.mass_budget
+            sum(costs[s] for s in given) <= tables().cost_budget
+            and sum(masses[s] for s in given) <= tables().mass_budget
         )
 
     found = np.zeros(n, dtype=np.uint8)
     kernel.spread(
         np.array([0, n]), np.arange(n, dtype=np.uint32), np.array(wanted), np.array(coins[:n], dtype=np.uint64),
-        TABLES.costs, TABLES.masses, np.array([TABLES.cost_budget, TABLES.mass_budget]), found, 0, 1,
+        tables().costs, tables().masses, np.array([tables().cost_budget, tables().mass_budget]), found, 0, 1,
     )  # fmt: skip
     low, high = 0, 1 << 62
     while high - low > 1:  # the sums never fall with the scale
@@ -130,7 +136,7 @@ def test_a_user_counts_for_few_items_and_all_users_count():
 
 def test_the_judge_would_refuse_a_table_made_for_a_smaller_order():
     """Prices come from the finished table, whatever it was made for."""
-    honest = tables_for(Budget(epsilon=1, delta=1e-6, sketch=0.3), 16, 0.2)
+    honest = tables()
     assert all(a < b for a, b in zip(honest.costs.tolist(), honest.costs.tolist()[1:], strict=False))
     assert honest.costs[12] <= 12**2 / 32**2 * honest.cost_budget
 
@@ -214,7 +220,7 @@ def test_a_pair_of_other_people_does_not_change_ones_weights():
     pairs = Pairs(items=pl.Series(["a", "b"]), start=np.array([0, 2, 3]), keys=np.array([0, 1, 1], dtype=np.uint32))
     alone = Pairs(items=pl.Series(["a", "b"]), start=np.array([0, 2]), keys=np.array([0, 1], dtype=np.uint32))
     coins, wanted = np.full(3, 2**63, dtype=np.uint64), np.array([1 << 20, 1 << 19])
-    budgets = np.array([TABLES.cost_budget, TABLES.mass_budget])
+    budgets = np.array([tables().cost_budget, tables().mass_budget])
     found = []
     for each in (pairs, alone):
         weights = np.zeros(each.keys.size, dtype=np.uint8)
@@ -223,8 +229,8 @@ def test_a_pair_of_other_people_does_not_change_ones_weights():
             each.keys,
             wanted,
             coins[: each.keys.size],
-            TABLES.costs,
-            TABLES.masses,
+            tables().costs,
+            tables().masses,
             budgets,
             weights,
             0,

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import polars as pl
-import pytest
 
 from coterie.core.run import Run
 from coterie.core.shapes import VISITS
@@ -34,11 +33,10 @@ def test_sizes_are_compared_by_powers_of_two():
     assert log_scale(pl.Series([2**40 - 1, 2**62, -5, None])).to_list() == [40 * UNIT, 62 * UNIT, 0, None]
 
 
-@pytest.mark.parametrize("by_session", [False, True])
-def test_records_do_not_depend_on_the_order_of_rows(by_session):
+def test_records_do_not_depend_on_the_order_of_rows():
     log = random_visits(80, seed=3)
     shuffled = replace(log, frame=log.frame.collect().sample(fraction=1, shuffle=True, seed=5).lazy())
-    first, second = (encode(each, by_session=by_session, sessionid=True) for each in (log, shuffled))
+    first, second = (encode(each, sessionid=True) for each in (log, shuffled))
     assert np.array_equal(first.columns, second.columns)
     values = [each.rows.join(log.frame.collect(), on="row").drop("row").sort(pl.all()) for each in (first, second)]
     assert values[0].equals(values[1])
@@ -46,7 +44,7 @@ def test_records_do_not_depend_on_the_order_of_rows(by_session):
 
 def test_rows_without_a_visitor_are_counted():
     log = log_of([{"user": user, "path": "/"} for user in ("a", None, "b", None)], VISITS)
-    records = encode(log, by_session=False, sessionid=False)
+    records = encode(log, sessionid=False)
     assert (len(records), records.nobodys) == (2, 2)
     assert records.rows["row"].sort().to_list() == [0, 2]
 
@@ -54,7 +52,7 @@ def test_rows_without_a_visitor_are_counted():
 def test_blocks_are_as_equal_as_can_be():
     """Tables of a block are its own, so a block gives the groups that its records alone give."""
     log = random_visits(90, seed=4)
-    records = encode(log, by_session=False, sessionid=False)
+    records = encode(log, sessionid=False)
     whole = groups(records, block=40, visitors=False).table.collect()
     n = len(records)
     assert n > 80
@@ -75,20 +73,10 @@ def test_what_becomes_of_records_without_partners():
     """One visitor has nine records, two others two each: two groups of three visitors, and seven records are left."""
     people = ["a"] * 9 + ["b", "c"] * 2
     log = log_of([{"user": user, "path": f"/{number}"} for number, user in enumerate(people)], VISITS)
-    records = encode(log, by_session=False, sessionid=False)
+    records = encode(log, sessionid=False)
     joined, left_out = groups(records), groups(records, join=False)
     assert (joined.joined, joined.left_out, joined.table.collect().height) == (7, 0, 13)
     assert (left_out.joined, left_out.left_out, left_out.table.collect().height) == (0, 7, 6)
     nobody = groups(records, k=4)
     assert (nobody.joined, nobody.left_out, nobody.table.collect().height) == (0, 13, 0)
     assert groups(records, visitors=False).joined == 0
-
-
-def test_sessions_are_records_of_their_first_visits():
-    minutes = [("a", 0, "/in"), ("a", 5, "/x"), ("a", 90, "/again"), ("b", 3, "/in")]
-    start = pl.datetime(2026, 1, 1, time_unit="us")
-    frame = pl.DataFrame(minutes, schema=["user", "minute", "path"], orient="row").select(
-        "user", "path", time=start + pl.duration(minutes="minute")
-    )
-    records = encode(log_of(frame.to_dicts(), VISITS), by_session=True, sessionid=False)
-    assert sorted(records.rows.group_by("_record").agg(pl.col("row").sort())["row"].to_list()) == [[0, 1], [2], [3]]

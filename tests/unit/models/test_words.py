@@ -1,11 +1,13 @@
-"""Hashes of words and stems are those of a plain version, also in a part of a series."""
+"""Who typed which text how often; hashes of words and stems are those of a plain version, in a part of a series too."""
+
+from collections import Counter
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.models.words import numbered_words, pieces_of, stem_hashes, word_hashes
+from coterie.models.words import numbered_words, pieces_of, stem_hashes, typed_by, word_hashes
 from coterie.text.language import language
 from tests.helpers.word_hash import smallest_hash
 
@@ -59,3 +61,19 @@ def test_words_have_running_numbers(lists):
     assert distinct.gather(number).to_list() == flat
     assert start.tolist() == [0, *(sum(map(len, lists[: i + 1])) for i in range(len(lists)))]
     assert distinct.n_unique() == distinct.len() == len(set(flat))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    typed=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["x", "y z", "", "手"])), min_size=1, max_size=30)
+)
+def test_texts_of_users_are_counted(typed):
+    users = pl.Series("user", ["b", "a", "nobody"])  # rows of c are left out
+    found = typed_by(users, pl.LazyFrame(typed, schema=["who", "what"], orient="row"))
+    assert sorted(found.texts) == sorted({text for _, text in typed})
+    for place, user in enumerate(users):
+        some = slice(found.of_users.start[place], found.of_users.start[place + 1])
+        texts = found.texts.gather(found.of_users.thing[some]).to_list()
+        assert dict(zip(texts, found.of_users.times[some].tolist(), strict=True)) == Counter(
+            text for who, text in typed if who == user
+        )

@@ -30,7 +30,8 @@ def canine():
 
 def _released(concept, week=True):
     """All three typed it in the week of that Monday."""
-    return [{"query": concept, "time": START.replace(hour=0) if week else None} for _ in TYPED[:3]]
+    said = {"time": START.replace(hour=0), "time_level": "week"} if week else {}
+    return [{"query": concept, **said} for _ in TYPED[:3]]
 
 
 @pytest.mark.parametrize(("k", "broken"), [(3, 0), (4, 1)])
@@ -56,7 +57,7 @@ def test_the_rows_of_a_concept_are_those_of_its_queries(canine):
         (fine, 0),
         (fine[:2], 1),
         ([*fine, fine[0]], 1),
-        ([*fine[:2], {**fine[2], "time": None}], 2),
+        ([*fine[:2], {**fine[2], "time": None, "time_level": None}], 2),
         ([*fine[:2], {**fine[2], "url": "x"}], 2),
         ([*fine[:2], {**fine[2], "rank": 1}], 2),
         ([*fine, {"query": "asteroid"}], 1),

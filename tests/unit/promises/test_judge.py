@@ -28,7 +28,7 @@ from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.sequence_k_anonymity import SequenceKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
-from tests.helpers.hand_made import DIGEST, NAMES, case_of, check_of, frame_of, log_of
+from tests.helpers.hand_made import DIGEST, NAMES, case_of, check_of, frame_of, log_of, run_of
 
 PROMISES = [
     QueryKAnonymity(k=5),
@@ -186,7 +186,7 @@ def test_nothing_here_knows_what_decides_or_applies():
 
 TEA = [{"user": user, "query": "tea"} for user in "abc"]
 SHARED = [{"user": name, "query": "tea"} for name in NAMES[:3]]
-RUN = {"seed": 7}
+RUN = run_of(7)
 NAMED = [{"user": name, "query": "tea"} for name in names_of(RUN, "abc", ())]
 
 
@@ -335,7 +335,7 @@ def test_a_day_is_a_day_and_not_an_hour():
         (timedelta(hours=12), 1),
         (timedelta(microseconds=1), 1),
     ):
-        rows = [{"query": "tea", "time": day + later}, {"query": "tea"}]
+        rows = [{"query": "tea", "time": day + later, "time_level": "day"}, {"query": "tea"}]
         check = check_of(judge(case_of(rows), (QueryKAnonymity(k=2),)), "times")
         assert (check.broken, check.looked_at) == (broken, 2)
 

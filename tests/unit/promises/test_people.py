@@ -17,9 +17,9 @@ from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.testing import queries_log
 from tests.helpers.broken_methods import times_of_one_member
-from tests.helpers.hand_made import case_of, check_of, log_of
+from tests.helpers.hand_made import case_of, check_of, log_of, run_of
 
-RUN = {"seed": 11}
+RUN = run_of(11)
 DAY = datetime(2020, 2, 3)
 PEOPLE = "abcde"
 NAMES = dict(zip(PEOPLE, names_of(RUN, PEOPLE, PEOPLE), strict=True))
@@ -36,7 +36,7 @@ def test_names_are_computed_as_releases_compute_them():
 
 
 def test_a_name_that_is_taken_is_given_to_nobody():
-    run = {**RUN, "method": "m", "parameters": {"k": 5}, "history": [], "input_digest": "0" * 64}
+    run = {**RUN, "parameters": {"k": 5}}
     first = names_of(run, ["a"], ())
     ids = pl.Series(["a", *first])
     again = names_of(run, ids, ids)
@@ -46,15 +46,15 @@ def test_a_name_that_is_taken_is_given_to_nobody():
 
 
 def test_names_on_earlier_groups_are_others():
-    run = {**RUN, "method": "m", "parameters": {"k": 5}, "history": [], "input_digest": "0" * 64}
+    run = {**RUN, "parameters": {"k": 5}}
     naming = randomness.naming("m", {"k": 5}, [], "0" * 64, ("ab", "cd"))
     on_groups = names_of({**run, "groups_of": ["ab", "cd"]}, ["a"], ())
     assert on_groups == randomness.pseudonyms(11, pl.Series(["a"]), pl.Series([], dtype=pl.String), naming).to_list()
     assert on_groups != names_of({**run, "groups_of": []}, ["a"], ()) == names_of(run, ["a"], ())
 
 
-def test_names_are_keyed_by_the_whole_run_where_it_says_what_it_was():
-    run = {**RUN, "method": "microaggregate", "parameters": {"k": 5}, "input_digest": "0" * 64}
+def test_names_are_keyed_by_the_whole_run():
+    run = {**RUN, "method": "microaggregate", "parameters": {"k": 5}}
     run["history"] = [{"name": "read"}, {"name": "normalize"}]
     others = [
         {**run, "parameters": {"k": 6}},
@@ -62,7 +62,6 @@ def test_names_are_keyed_by_the_whole_run_where_it_says_what_it_was():
         {**run, "method": "suppress_rare"},
         {**run, "history": [{"name": "read"}]},
         {**run, "seed": 12},
-        RUN,
     ]
     names = [tuple(names_of(each, PEOPLE, ())) for each in (run, *others)]
     assert len(set(names)) == len(names)
@@ -116,8 +115,9 @@ OWN = _log({user: [f"{user} {n}" for n in range(30)] for user in PEOPLE})
 FAIR = [f"{user} {n}" for user in PEOPLE for n in range(6)]
 
 
-def _profile(queries, people=PEOPLE, **more):
-    return [{"user": NAMES[user], "query": query, **more} for user in people for query in queries]
+def _profile(queries, run=RUN, **more):
+    names = names_of(run, PEOPLE, PEOPLE)
+    return [{"user": name, "query": query, **more} for name in names for query in queries]
 
 
 def _check(name, rows, original=OWN, **more):
@@ -181,20 +181,19 @@ def test_details_that_are_no_averages(more, broken):
     assert check.broken == broken
 
 
-@pytest.mark.parametrize(("times", "time", "broken"), [
-    ("", DAY, 0),
-    ("day", DAY, 30),  # each query is one person's, so it has at most its month
-    ("day", DAY.replace(day=1), 0),
-    ("week", DAY.replace(day=1), 0),
-    ("week", DAY - timedelta(days=DAY.weekday()), 30),
-    ("hour", DAY.replace(hour=1), 30),
-    ("month", DAY.replace(day=1), 0),
-    ("quarter", DAY.replace(month=1, day=1), 0),
-    ("month", DAY.replace(month=1, day=1), 30),  # before anybody did anything
+@pytest.mark.parametrize(("times", "time", "level", "broken"), [
+    ("day", DAY, "day", 30),  # each query is one person's, so it has at most its month
+    ("day", DAY.replace(day=1), "month", 0),
+    ("week", DAY.replace(day=1), "month", 0),
+    ("week", DAY - timedelta(days=DAY.weekday()), "week", 30),
+    ("hour", DAY.replace(hour=1), "hour", 30),
+    ("month", DAY.replace(day=1), "month", 0),
+    ("quarter", DAY.replace(month=1, day=1), "quarter", 0),
+    ("month", DAY.replace(month=1, day=1), "month", 30),  # before anybody did anything
 ])  # fmt: skip
-def test_a_query_of_one_person_has_at_most_its_month(times, time, broken):
+def test_a_query_of_one_person_has_at_most_its_month(times, time, level, broken):
     promise = UserKAnonymity(k=5, times=times)
-    verdict = judge(case_of(_profile(FAIR, time=time), OWN, run=RUN), (promise,))
+    verdict = judge(case_of(_profile(FAIR, time=time, time_level=level), OWN, run=RUN), (promise,))
     assert check_of(verdict, "averages").broken == broken
 
 
@@ -202,24 +201,31 @@ def test_a_query_of_several_has_its_week():
     """A Monday before the first of them did anything."""
     monday = DAY - timedelta(days=DAY.weekday())
     late = OWN.frame.with_columns(pl.col("query").str.replace("^. ", ""), pl.col("time") + timedelta(days=2))
-    rows = _profile([str(n) for n in range(30)], time=monday)
     for times, broken in (("week", 0), ("day", 30)):
+        rows = _profile([str(n) for n in range(30)], time=monday, time_level=times)
         promise = UserKAnonymity(k=5, times=times)
         verdict = judge(case_of(rows, replace(OWN, frame=late), run=RUN), (promise,))
         assert check_of(verdict, "averages").broken == broken
 
 
-@pytest.mark.parametrize(("times", "time", "broken"), [
-    ("drop", datetime(2020, 1, 1), 1), ("drop", None, 0),
-    ("quarter", datetime(2020, 2, 1), 1), ("quarter", datetime(2020, 4, 1), 0),
-    ("month", datetime(2020, 2, 3), 1), ("month", datetime(2020, 2, 1, 0, 0, 1), 1), ("month", datetime(2020, 2, 1), 0),
-    ("week", datetime(2020, 2, 4), 1), ("week", datetime(2020, 2, 3), 0), ("week", datetime(2020, 2, 1), 0),
-    ("day", datetime(2020, 2, 4, 1), 1), ("day", datetime(2020, 2, 4), 0),
-    ("hour", datetime(2020, 2, 4, 1, 1), 1), ("hour", datetime(2020, 2, 4, 1), 0),
+@pytest.mark.parametrize(("times", "time", "said", "broken"), [
+    ("drop", datetime(2020, 1, 1), {}, 1), ("drop", None, {}, 0),
+    ("quarter", datetime(2020, 2, 1), {"time_level": "quarter"}, 1),
+    ("quarter", datetime(2020, 4, 1), {"time_level": "quarter"}, 0),
+    ("month", datetime(2020, 2, 3), {"time_level": "month"}, 1),
+    ("month", datetime(2020, 2, 1, 0, 0, 1), {"time_level": "month"}, 1),
+    ("month", datetime(2020, 2, 1), {"time_level": "month"}, 0),
+    ("week", datetime(2020, 2, 4), {"time_level": "week"}, 1),
+    ("week", datetime(2020, 2, 3), {"time_level": "week"}, 0),
+    ("week", datetime(2020, 2, 1), {"time_level": "month"}, 0),
+    ("day", datetime(2020, 2, 4, 1), {"time_level": "day"}, 1), ("day", datetime(2020, 2, 4), {"time_level": "day"}, 0),
+    ("day", datetime(2020, 2, 4), {}, 1),  # and each says how exact it is
+    ("hour", datetime(2020, 2, 4, 1, 1), {"time_level": "hour"}, 1),
+    ("hour", datetime(2020, 2, 4, 1), {"time_level": "hour"}, 0),
 ])  # fmt: skip
-def test_no_time_is_finer_than_promised(times, time, broken):
+def test_no_time_is_finer_than_promised(times, time, said, broken):
     """Without the original, too, and all of a promise: exit code 1."""
-    rows = _profile(["tea"], time=time)
+    rows = _profile(["tea"], time=time, **said)
     verdict = judge(case_of(rows), (UserKAnonymity(k=5, times=times),))
     assert check_of(verdict, "times").broken == 5 * broken
     assert (verdict.exit_code == 1) == bool(broken)
@@ -262,7 +268,7 @@ def test_hours_and_days_of_one_person(people_log, times, unit):
 def test_hours_of_one_person_are_counted():
     several = OWN.frame.with_columns(pl.col("query").str.replace("^. ", ""))
     log = replace(OWN, frame=several.with_columns(pl.col("time") + pl.col("user").rank("dense") * timedelta(days=1)))
-    rows = _profile([str(n) for n in range(30)], time=DAY + timedelta(days=2, hours=3))
+    rows = _profile([str(n) for n in range(30)], time=DAY + timedelta(days=2, hours=3), time_level="hour")
     promise = UserKAnonymity(k=5, times="hour")
     check = check_of(judge(case_of(rows, log, run=RUN), (promise,)), "averages")
     assert check.how.startswith("30 % of these rows have a day, time or rank that one of them alone had")
@@ -274,8 +280,7 @@ def test_a_largest_share():
 
     def shares(run, of_a, of_others):
         queries = [f"a {n}" for n in range(of_a)] + [f"{user} {n}" for user in "bcde" for n in range(of_others)]
-        rows = [{"user": NAMES[user], "query": query} for user in PEOPLE for query in queries]
-        return check_of(judge(case_of(rows, log, run=run), (UserKAnonymity(k=5),)), "shares")
+        return check_of(judge(case_of(_profile(queries, run), log, run=run), (UserKAnonymity(k=5),)), "shares")
 
     assert shares(RUN, 28, 3).status == "passed"  # 40 rows on average, and 140 of 200 are those of a
     assert shares(capped, 28, 3).broken == 1
@@ -292,20 +297,19 @@ def test_a_profile_is_shorter_where_others_have_too_few_rows():
     queries = [*(f"{user} 0" for user in "bcde"), "a 0"]
     capped = {**RUN, "parameters": {"max_share": 0.3}}
     for run, broken in ((capped, 0), (RUN, 1)):
-        assert (
-            check_of(judge(case_of(_profile(queries), log, run=run), (UserKAnonymity(k=5),)), "shares").broken == broken
-        )
+        verdict = judge(case_of(_profile(queries, run), log, run=run), (UserKAnonymity(k=5),))
+        assert check_of(verdict, "shares").broken == broken
 
 
 def test_months():
     month = DAY.replace(day=1)
-    check = _check("averages", _profile(FAIR, time=month))
+    check = _check("averages", _profile(FAIR, time=month, time_level="month"))
     assert check.broken == 0
     assert check.how == (
         "0 % of these rows have a day, time or rank that one of them alone had, 100 % a month in which one of them "
         "alone typed the query"
     )
-    assert _check("averages", _profile(FAIR, time=month - timedelta(days=31))).broken == 30
+    assert _check("averages", _profile(FAIR, time=month - timedelta(days=31), time_level="month")).broken == 30
     assert _check("averages", _profile(FAIR, time=DAY - timedelta(days=1))).broken == 30
     assert _check("averages", _profile(FAIR, time=month + timedelta(hours=1))).broken == 30
 

@@ -19,8 +19,9 @@ from coterie.promises._phrase_recount import QueryTexts, TypedQueries
 from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from tests.helpers import phrase_reference as reference
-from tests.helpers.hand_made import NAMES, case_of, check_of, log_of
+from tests.helpers.hand_made import NAMES, case_of, check_of, log_of, run_of
 
+RUN = run_of(11)
 LOG = log_of([
     {"user": "a", "query": "red rose garden"},
     {"user": "b", "query": "a red rose"},
@@ -180,11 +181,11 @@ def test_a_profile_of_one_person_alone_is_none():
         {"user": user, "query": query}
         for user, query in [("a", "odd socks"), ("a", "red rose"), ("b", "x"), ("c", "odd socks"), ("d", "red rose")]
     ])  # fmt: skip
-    names = dict(zip("abcd", names_of({"seed": 11}, "abcd", "abcd"), strict=True))
+    names = dict(zip("abcd", names_of(RUN, "abcd", "abcd"), strict=True))
     promises = (UserKAnonymity(k=2, phrases=True), PhraseUsers(m=2))
     for phrases, behind, status in ((("odd socks", "red rose"), "ab", "failed"), (("odd socks",), "ac", "passed")):
         rows = [{"user": names[user], "query": phrase} for user in behind for phrase in phrases]
-        verdict = judge(case_of(rows, log, run={"seed": 11}), promises)
+        verdict = judge(case_of(rows, log, run=RUN), promises)
         assert check_of(verdict, "typed").status == "passed"
         assert check_of(verdict, "shares").status == status
 
@@ -192,7 +193,7 @@ def test_a_profile_of_one_person_alone_is_none():
 def test_a_profile_has_the_phrases_of_its_people_in_equal_shares():
     typed = {"a": ["odd socks", "odd socks", "red rose"], "b": ["red rose"], "c": ["odd socks"]}
     log = log_of([{"user": user, "query": query} for user, queries in typed.items() for query in queries])
-    names = dict(zip("abc", names_of({"seed": 11}, "abc", "abc"), strict=True))
+    names = dict(zip("abc", names_of(RUN, "abc", "abc"), strict=True))
     promises = (UserKAnonymity(k=2, phrases=True), PhraseUsers(m=2))
     # Of a's three phrases two are socks, of b's one none: 2 rows, 1/3 of them socks, which has the larger remainder.
     for phrases, status in (
@@ -203,7 +204,7 @@ def test_a_profile_has_the_phrases_of_its_people_in_equal_shares():
         (["red rose"], "failed"),
     ):
         rows = [{"user": names[user], "query": phrase} for user in "ab" for phrase in phrases]
-        verdict = judge(case_of(rows, log, run={"seed": 11}), promises)
+        verdict = judge(case_of(rows, log, run=RUN), promises)
         assert check_of(verdict, "shared").status == status, phrases
         assert verdict.exit_code == (status == "failed")
 
@@ -212,13 +213,13 @@ def test_between_equal_remainders_the_seed_decides_and_nobody_else():
     own = {"a": ["p one", "p two", "p three"], "b": ["q one", "q two", "q three"]}
     typed = {**own, "c": [*own["a"], *own["b"]]}
     log = log_of([{"user": user, "query": query} for user, queries in typed.items() for query in queries])
-    names = dict(zip("abc", names_of({"seed": 11}, "abc", "abc"), strict=True))
+    names = dict(zip("abc", names_of(RUN, "abc", "abc"), strict=True))
     promises = (UserKAnonymity(k=2, phrases=True), PhraseUsers(m=2))
     tie = dict(zip(typed["c"], randomness.keys(11, "tie between phrases", pl.Series(typed["c"])).tolist(), strict=True))
     order = sorted(typed["c"], key=tie.__getitem__)
     for phrases, status in ((order[:3], "passed"), ([*order[:2], order[3]], "failed"), (own["a"], None)):
         rows = [{"user": names[user], "query": phrase} for user in "ab" for phrase in phrases]
-        found = check_of(judge(case_of(rows, log, run={"seed": 11}), promises), "shared").status
+        found = check_of(judge(case_of(rows, log, run=RUN), promises), "shared").status
         assert found == (status or ("passed" if set(phrases) == set(order[:3]) else "failed"))
 
 
@@ -226,24 +227,24 @@ def test_a_larger_remainder_gets_the_row():
     # Shares of a: 3 of 5, 2 of 5; of b all: 3 rows, of which 0.9 and 0.6 are a's, and 1.5 b's.
     typed = {"a": ["red"] * 3 + ["blue"] * 2, "b": ["green"], "c": ["red", "blue", "green"]}
     log = log_of([{"user": user, "query": query} for user, queries in typed.items() for query in queries])
-    names = dict(zip("abc", names_of({"seed": 11}, "abc", "abc"), strict=True))
+    names = dict(zip("abc", names_of(RUN, "abc", "abc"), strict=True))
     promises = (UserKAnonymity(k=2, phrases=True), PhraseUsers(m=2))
     for phrases, status in ((["red", "blue", "green"], "passed"), (["red", "green", "green"], "failed")):
         rows = [{"user": names[user], "query": phrase} for user in "ab" for phrase in phrases]
-        assert check_of(judge(case_of(rows, log, run={"seed": 11}), promises), "shared").status == status
+        assert check_of(judge(case_of(rows, log, run=RUN), promises), "shared").status == status
 
 
 def test_groups_with_the_same_profile_are_told_apart_by_the_record_if_each_has_k_people():
     typed = {"a": ["x"], "b": ["x"], "c": ["x", "x", "x"], "d": ["x", "x", "x"]}
     log = log_of([{"user": user, "query": query} for user, queries in typed.items() for query in queries])
-    names = dict(zip("abcd", names_of({"seed": 11}, "abcd", "abcd"), strict=True))
+    names = dict(zip("abcd", names_of(RUN, "abcd", "abcd"), strict=True))
     rows = [{"user": names[user], "query": "x"} for user in "abcd"]
     promises = (UserKAnonymity(k=2, phrases=True), PhraseUsers(m=2))
 
     def found(rows, groups):
         table = {"original": list("abcd"), "released": list(names.values()), "group": groups}
         evidence = {"subjects": pl.LazyFrame(table, schema_overrides={"group": pl.UInt32})}
-        return check_of(judge(case_of(rows, log, run={"seed": 11}, evidence=evidence), promises), "shared")
+        return check_of(judge(case_of(rows, log, run=RUN, evidence=evidence), promises), "shared")
 
     assert found(rows, [0, 0, 1, 1]).broken == 1  # c and d have three rows each
     three = [*rows, *(row for row in rows for _ in range(2) if row["user"] in (names["c"], names["d"]))]

@@ -13,7 +13,7 @@ from coterie.methods.microaggregate_visits import MicroaggregateVisits
 from coterie.promises import judge
 from coterie.promises.record_k_anonymity import RecordKAnonymity
 from tests.helpers.broken_records import CAUGHT_BY, record_log
-from tests.helpers.hand_made import case_of, check_of, log_of
+from tests.helpers.hand_made import case_of, check_of
 from tests.helpers.random_visits import random_visits
 
 
@@ -23,23 +23,12 @@ def test_a_broken_method_is_caught(method, check):
         coterie.anonymize(record_log(), method(k=3), seed=1)
 
 
-@pytest.mark.parametrize("params", [{}, {"visitors": False}, {"unit": "session"}, {"leftovers": "suppress"}])
+@pytest.mark.parametrize("params", [{}, {"visitors": False}, {"leftovers": "suppress"}])
 def test_what_is_not_broken_is_not_caught(params):
     for log in (record_log(), random_visits(80, seed=3)):
         release = coterie.anonymize(log, MicroaggregateVisits(k=3, **params), seed=1)
         assert {check.status for check in release.checks} == {"passed"}
         assert release.verdict.largest_k >= 3
-
-
-def test_visits_of_the_same_second_stand_in_one_order():
-    """Two visits of a session that differ in address and size alone, in sessions of one visit less and more."""
-    rows = [
-        {"user": user, "path": "/", "address": f"10.0.0.{9 - n}", "bytes": n}
-        for user, clicks in (("a", 2), ("b", 3), ("c", 1))
-        for n in range(clicks)
-    ]
-    release = coterie.anonymize(log_of(rows, VISITS), MicroaggregateVisits(k=3, unit="session"), seed=1)
-    assert {check.status for check in release.checks} == {"passed"}
 
 
 @pytest.fixture(scope="module")
@@ -105,10 +94,3 @@ def test_rows_of_others_are_counted():
     assert verdict.sentence.startswith("To be checked: every row of the file appears at least 3 times")
     (check,) = verdict.checks
     assert (check.broken, check.looked_at, check.largest_k) == (2, 5, 2)
-
-
-def test_sessions_are_compared_as_wholes():
-    """Two names with a common record each, and one of their own, are two different sessions."""
-    rows = [{"user": name, "path": path} for name, own in (("u_1", "/b"), ("u_2", "/c")) for path in ("/a", own)]
-    check = check_of(judge(case_of(rows, shape=VISITS), (RecordKAnonymity(k=2, sessions=True),)), "copies")
-    assert (check.broken, check.looked_at) == (2, 2)

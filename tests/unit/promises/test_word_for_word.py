@@ -34,7 +34,7 @@ from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.promises.visit_k_anonymity import VisitKAnonymity
 from coterie.promises.word_k_anonymity import WordKAnonymity
 from coterie.text.words import digest_of, name_of_topics
-from tests.helpers.hand_made import DIGEST, NAMES, case_of, log_of
+from tests.helpers.hand_made import DIGEST, NAMES, case_of, log_of, run_of
 
 WORDS = Path(__file__).with_name("word_for_word.txt")
 DAY = datetime(2020, 2, 3)
@@ -93,7 +93,7 @@ PROMISES = [
     CellKAnonymity(k=2, tables="pages,hours,browsers"),
     CellKAnonymity(k=2, tables="landing", session_minutes=7),
     RecordKAnonymity(k=5),
-    RecordKAnonymity(k=2, sessions=True),
+    RecordKAnonymity(k=2),
     RecordKAnonymity(k=5, visitors=False),
     DocumentKAnonymity(k=5, term_documents=3),
     DocumentKAnonymity(k=4, term_documents=2, owners=True),
@@ -165,7 +165,7 @@ CERTIFICATE = pl.LazyFrame(
 )
 CANINE = [{"user": row["user"], "query": "canine (2)", "time": row.get("time")} for row in FULL]
 PROFILES = [{"user": name, "query": query} for name in NAMES[:3] for query in ("dog", "dog", "wolf")]
-RUN = {"seed": 7}
+RUN = run_of(7)
 TRUE_NAMES = names_of(RUN, "abc", ())
 SHARED = [{"user": name, "query": query, "time": DAY} for name in TRUE_NAMES for query in ("dog", "dog", "wolf")]
 OF_ONE = [{"user": name, "query": "zzqx", "url": "z", "rank": 9} for name in NAMES[:3]] + [
@@ -262,12 +262,24 @@ UNFIT = [
     {"item": "wolf", "count": 9, "low": 1, "high": 60},
 ]
 
+
+def said(level, rows):
+    """The same rows, each of which says how exact its time is."""
+    return [row | ({"time_level": level} if row.get("time") else {}) for row in rows]
+
+
 CASES = {
-    "rows of visits": (case_of(SHORT, SEEN, VISITS, evidence={"rows": BECAME}), VisitKAnonymity(k=3)),
-    "rows of visits, too few": (case_of(SHORT, SEEN, VISITS, evidence={"rows": BECAME}), VisitKAnonymity(k=4)),
-    "rows of visits, all wrong": (case_of(ODD, SEEN, VISITS, evidence={"rows": BECAME}), VisitKAnonymity(k=2)),
-    "rows of visits, no record": (case_of(ODD, SEEN, VISITS), VisitKAnonymity(k=3, details="day")),
-    "rows of visits, no original": (case_of(SHORT, None, VISITS), VisitKAnonymity(k=3)),
+    "rows of visits": (case_of(said("hour", SHORT), SEEN, VISITS, evidence={"rows": BECAME}), VisitKAnonymity(k=3)),
+    "rows of visits, too few": (
+        case_of(said("hour", SHORT), SEEN, VISITS, evidence={"rows": BECAME}),
+        VisitKAnonymity(k=4),
+    ),
+    "rows of visits, all wrong": (
+        case_of(said("hour", ODD), SEEN, VISITS, evidence={"rows": BECAME}),
+        VisitKAnonymity(k=2),
+    ),
+    "rows of visits, no record": (case_of(said("hour", ODD), SEEN, VISITS), VisitKAnonymity(k=3, details="day")),
+    "rows of visits, no original": (case_of(said("hour", SHORT), None, VISITS), VisitKAnonymity(k=3)),
     "rows of visits, none": (case_of([], SEEN, VISITS, evidence={"rows": BECAME.clear()}), VisitKAnonymity(k=3)),
     "tables": (case_of(COUNTED, SEEN, COUNTS), TABLES),
     "tables, all wrong": (case_of(MISCOUNTED, SEEN, COUNTS), TABLES),
@@ -281,7 +293,7 @@ CASES = {
         case_of(RECORDS, SEEN, VISITS, evidence={"clusters": OWN}),
         RecordKAnonymity(k=3, visitors=False),
     ),
-    "records, no record": (case_of(RECORDS, SEEN, VISITS), RecordKAnonymity(k=3, sessions=True)),
+    "records, no record": (case_of(RECORDS, SEEN, VISITS), RecordKAnonymity(k=3)),
     "records, foreign": (
         case_of(RECORDS[1:], SEEN, VISITS, foreign=True),
         RecordKAnonymity.of_foreign({"k": 3}, named=False),
@@ -342,13 +354,16 @@ CASES = {
     "queries, fine": (case_of(BARE, LOG), QueryKAnonymity(k=2, attrs="drop")),
     "queries, too few": (case_of(BARE, LOG), QueryKAnonymity(k=4)),
     "queries, by name": (case_of(NAMED, LOG), QueryKAnonymity(k=2, users="pseudonym")),
-    "queries, by name, with the record": (case_of(SHARED, LOG, run=RUN), QueryKAnonymity(k=2, users="pseudonym")),
+    "queries, by name, with the record": (
+        case_of(said("day", SHARED), LOG, run=RUN),
+        QueryKAnonymity(k=2, users="pseudonym"),
+    ),
     "queries, by session": (case_of(NAMED, LOG), QueryKAnonymity(k=2, users="session")),
-    "queries, with details": (case_of(FULL, LOG), QueryKAnonymity(k=2, users="pseudonym")),
-    "queries, all wrong": (case_of(WRONG, LOG), QueryKAnonymity(k=2)),
+    "queries, with details": (case_of(said("day", FULL), LOG), QueryKAnonymity(k=2, users="pseudonym")),
+    "queries, all wrong": (case_of(said("day", WRONG), LOG), QueryKAnonymity(k=2)),
     "queries, details in spite of all": (case_of(WRONG, LOG), QueryKAnonymity(k=2, attrs="drop")),
     "queries, no original": (case_of(BARE), QueryKAnonymity(k=2)),
-    "queries, no original but names": (case_of(FULL), QueryKAnonymity(k=2, users="pseudonym")),
+    "queries, no original but names": (case_of(said("day", FULL)), QueryKAnonymity(k=2, users="pseudonym")),
     "queries, no original but sessions": (case_of(NAMED), QueryKAnonymity(k=2, users="session", attrs="drop")),
     "queries, foreign": (case_of(WRONG, LOG, foreign=True), QueryKAnonymity.of_foreign({"k": 2}, named=True)),
     "queries, foreign, no original": (case_of(NAMED, foreign=True), QueryKAnonymity.of_foreign({"k": 2}, named=True)),
@@ -384,15 +399,18 @@ CASES = {
     "words, no original": (case_of(RARE), WordKAnonymity(k=3, m=1, users="day", window="1d")),
     "nothing promised": (case_of(RARE, ASKED), None_(users="day")),
     "nothing promised, no original": (case_of(RARE), None_(attrs="drop", times="month")),
-    "concepts": (case_of(CANINE, LOG), ConceptKAnonymity(k=3, users="pseudonym")),
+    "concepts": (case_of(said("day", CANINE), LOG), ConceptKAnonymity(k=3, users="pseudonym")),
     "concepts of sessions": (case_of(CANINE, LOG), ConceptKAnonymity(k=4, users="session", attrs="drop")),
     "concepts of queries": (case_of(CANINE, LOG), ConceptKAnonymity(k=3, size="queries", attrs="keep")),
     "concepts, none": (case_of([], LOG), ConceptKAnonymity(k=3, size="queries")),
     "concepts that are none": (case_of(BARE, LOG), ConceptKAnonymity(k=2, attrs="drop")),
-    "concepts, no original": (case_of(CANINE), ConceptKAnonymity(k=3, size="queries")),
-    "concepts, no taxonomy": (case_of(CANINE, LOG), ConceptKAnonymity(k=3, taxonomy=DIGEST, users="session")),
+    "concepts, no original": (case_of(said("day", CANINE)), ConceptKAnonymity(k=3, size="queries")),
+    "concepts, no taxonomy": (
+        case_of(said("day", CANINE), LOG),
+        ConceptKAnonymity(k=3, taxonomy=DIGEST, users="session"),
+    ),
     "concepts of queries, no taxonomy": (
-        case_of(CANINE, LOG),
+        case_of(said("day", CANINE), LOG),
         ConceptKAnonymity(k=3, taxonomy=DIGEST, size="queries"),
     ),
     "profiles": (case_of(PROFILES, LOG), UserKAnonymity(k=3)),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coterie.errors import ParameterError
-from coterie.simulate.protocols.uup import Uup, groups_in_time
+from coterie.simulate.protocols.uup import Uup, groups_in_time, messages_of, rounds_of
 from tests.helpers.worlds import synthetic_world, world_of
 
 
@@ -41,10 +41,15 @@ def test_one_who_searches_much_is_no_obstacle():
     assert np.flatnonzero(groups_in_time(author, 3) >= 0).tolist() == [0, 299_998, 299_999]
 
 
-@pytest.mark.parametrize("exact", [0, 3])
-def test_members_submit_each_others_queries(exact):
+def test_messages_of_an_exchange_of_two_counted_by_hand():
+    """Two key shares, one query to the first, one hand, the list to one, two shares of the decryption, two answers."""
+    assert messages_of(2) == 2 + 1 + 1 + 1 + 2 + 2
+    assert rounds_of(2) == 6
+
+
+def test_members_submit_each_others_queries():
     world = synthetic_world()
-    seen = Uup(group=4, exact=exact).protect(world, 7)
+    seen = Uup(group=4).protect(world, 7)
     group = groups_in_time(world.author, 4)
     for number in np.unique(group[group >= 0])[:50]:
         events = np.flatnonzero(group == number)

@@ -9,14 +9,14 @@ import click
 import pytest
 
 from coterie.cli.main import cli
-from coterie.cli.options import parse_columns
 from coterie.core.columns import columns_as_text
+from coterie.reading.reading import Reading, columns_of
 from coterie.studio import commands
 from coterie.studio.fields import method_of, offers
 from coterie.studio.plain import Source
 
 OFFERS = {offer.name: offer for offer in offers()}
-SOURCE = Source(paths=("my log's.tsv",), reading={"columns": {"user": "cookie", "query": "q"}, "allow_bad": True})
+SOURCE = Source(paths=("my log's.tsv",), reading=Reading(columns={"user": "cookie", "query": "q"}, allow_bad=True))
 
 
 def _parsed(line):
@@ -71,20 +71,20 @@ def test_verify_report_and_measure():
 
 
 def test_settings_are_toml_whatever_stands_in_them():
-    source = Source(paths=("x",), reading={"columns": {'a"b': "c\\d\x7f\n"}}, prepare='none"')
+    source = Source(paths=("x",), reading=Reading(columns={'a"b': "c\\d\x7f\n"}), prepare='none"')
     read = tomllib.loads(commands.settings(source, OFFERS["suppress_rare"], {"k": "3"}))
     assert read == {"k": 3, "prepare": 'none"', "columns": {'a"b': "c\\d\x7f\n"}}
 
 
 def test_names_that_look_like_something_else():
-    source = Source(paths=("/x",), shown=("-x y.tsv",), reading={"columns": {"user": "us,er=x", "query": 'a"b'}})
+    source = Source(paths=("/x",), shown=("-x y.tsv",), reading=Reading(columns={"user": "us,er=x", "query": 'a"b'}))
     said = _parsed(commands.inspect(source))
     assert said["log"] == ("./-x y.tsv",)
-    assert parse_columns(said["columns"]) == source.reading["columns"]
+    assert columns_of(said["columns"]) == source.reading.columns
     offer = OFFERS["suppress_rare"]
     assert _parsed(commands.anonymize(source, offer, {"k": "3"}, "out.tsv"))["log"] == ("./-x y.tsv",)
     settings = tomllib.loads(commands.settings(source, offer, {"k": "3"}))
-    assert parse_columns(columns_as_text(settings["columns"])) == source.reading["columns"]
+    assert columns_of(columns_as_text(settings["columns"])) == source.reading.columns
     assert _parsed(commands.verify("-r.tsv", None))["out"] == "./-r.tsv"
 
 

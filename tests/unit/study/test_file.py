@@ -67,13 +67,13 @@ def test_a_study(study):
     study.write_text(STUDY)
     loaded = load_study(study)
     assert [cell.label for cell in loaded.cells] == ["suppress_rare k=2", "suppress_rare k=3"]
-    assert loaded.read["source"] == ["synth:users=60,seed=7"]
+    assert loaded.sources == ("synth:users=60,seed=7",)
     assert loaded.prepare.steps == ("normalize",)
     assert loaded.folder == study.with_suffix(".results")
     assert loaded.report == study.with_suffix(".results") / "report.html"
     study.write_text('[read]\nsource = ["a.tsv", "/b.tsv"]\n[[anonymize]]\nmethod = "microaggregate"\nk = 2')
     least = load_study(study)
-    assert least.read["source"] == [str(study.parent / "a.tsv"), "/b.tsv"]
+    assert least.sources == (str(study.parent / "a.tsv"), "/b.tsv")
     assert least.prepare.steps == ("default",)
     assert least.measures is None
     assert least.cells[0].seed == 7
@@ -118,7 +118,7 @@ def test_a_value_in_place_of_a_table(study, table):
     ("text", "message"),
     [
         ("", "'read' is missing"),
-        ("format = 2\n", "study.toml was made by a newer version of Coterie (format 2; this one"),
+        ("format = 2\n", "study.toml was written for another version of Coterie (format 2; this one"),
         ("format = '1'\n", "'format' must be a whole number"),
         ("format = 0\n", "'format' must be a whole number of at least 1"),
         ("x = ", "not valid TOML"),

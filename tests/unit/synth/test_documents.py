@@ -10,7 +10,7 @@ import coterie
 from coterie import synth
 from coterie.errors import ParameterError
 from coterie.synth import documents
-from coterie.synth._fields import FIELDS, NOUNS
+from coterie.synth._words import FIELDS, NOUNS
 from coterie.taxonomies import load
 
 
@@ -38,7 +38,7 @@ def test_the_same_seed_gives_the_same_bytes(corpus):
 def test_words_are_nouns_of_wordnet(corpus):
     lexicon = load("wordnet").lexicon
     assert lexicon.bases(pl.Series([*NOUNS, *documents._GENERAL])).null_count() < 10
-    assert len(FIELDS) == len(documents._PLACES)
+    assert {field for fields in documents._TOPICS.values() for field in fields.split()} <= set(FIELDS)
     log = coterie.log(corpus)
     assert (log.history[0].counts["lines"], log.history[0].counts["bad"]) == (600, 0)
     terms = log.frame.group_by("doc").len().collect()["len"]

@@ -13,7 +13,9 @@ from coterie import jobs
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.synth import write_aol
+from coterie.testing import queries_log
 from coterie.writing.history import History
+from coterie.writing.target import Target
 
 STEPS = ("normalize", "drop_empty")
 
@@ -33,7 +35,7 @@ def log(tmp_path, made):
 
 
 def released(log, out, *, ks=(3,), params=(), **more):
-    to = jobs.targets(ks, str(out), record=more.pop("record", None))
+    to = Target(path=str(out), record=more.pop("record", None)).for_each(ks)
     methods = jobs.methods_for("suppress_rare", {"users": "pseudonym", **dict(params)}, ks)
     return jobs.anonymize_files([str(log)], methods, to, steps=STEPS, **{"seed": 1, **more})
 
@@ -62,18 +64,6 @@ def test_it_lies_beside_the_log_and_nobody_else_reads_it(log, tmp_path):
         "groups_of": [],
     }
     assert not any("released" in warning and "before" in warning for warning in first.warnings)
-
-
-def test_a_list_of_an_older_version_is_read(log, tmp_path):
-    """It told rows by sums of hashes, which depended on a library: the same rows are then asked about once more."""
-    released(log, tmp_path / "a.tsv")
-    path = tmp_path / "log.tsv.history.json"
-    data = json.loads(path.read_text())
-    data["releases"][0]["rows"] = [12, 34, 56]
-    path.write_text(json.dumps({**data, "format": 3}))
-    (second,) = released(log, tmp_path / "b.tsv")
-    assert second.warnings[-1].startswith("This log was released once before")
-    assert [entry["rows"] == [12, 34, 56] for entry in listed(path)] == [True, False]
 
 
 def test_the_second_release_is_warned_of_in_private(log, tmp_path):
@@ -191,6 +181,29 @@ def test_an_output_is_no_history(log, tmp_path):
     assert not (tmp_path / "a.tsv").exists()
 
 
+def test_a_link_is_the_log_that_it_leads_to(log, tmp_path):
+    """A second list beside the link would know of no other release, and of nothing that was spent."""
+    link = tmp_path / "elsewhere" / "link.tsv"
+    link.parent.mkdir()
+    link.symlink_to(log)
+    released(log, tmp_path / "a.tsv")
+    (second,) = released(link, tmp_path / "b.tsv", ks=(4,))
+    assert second.warnings[-1].startswith("This log was released once before")
+    assert len(listed(tmp_path / "log.tsv.history.json")) == 2
+    assert list(link.parent.iterdir()) == [link]
+
+
+@pytest.mark.parametrize("name", ["log.tsv.history.json", "log.tsv.history"])
+def test_no_output_replaces_a_list_of_releases(log, tmp_path, name):
+    """Neither a release nor its sidecar, which has that name where the release is called `log.tsv.history`."""
+    released(log, tmp_path / "a.tsv")
+    before = (tmp_path / "log.tsv.history.json").read_bytes()
+    release = coterie.anonymize(queries_log(), SuppressRare(k=3), seed=1)
+    with pytest.raises(ParameterError, match=r"log.tsv.history.json .* list of a log's releases.*never replaced"):
+        coterie.write(release, tmp_path / name, kind="tsv", force=True)
+    assert (tmp_path / "log.tsv.history.json").read_bytes() == before
+
+
 def test_a_pattern_means_the_logs(log, tmp_path):
     folder = tmp_path / "logs"
     folder.mkdir()
@@ -210,7 +223,7 @@ def test_it_is_complete_or_as_it_was(log, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise OSError("no")
 
-    monkeypatch.setattr("coterie.writing.history.put_in_place", fail)
+    monkeypatch.setattr("coterie.writing.history.onto_the_disk", fail)
     other = coterie.anonymize(coterie.prepare(coterie.read(log)), SuppressRare(k=4), seed=1)
     with pytest.raises(InputError, match=r"book\.json could not be written, and is as it was"):
         history.add(other, "00", "11")
@@ -223,7 +236,7 @@ def test_it_is_complete_or_as_it_was(log, tmp_path, monkeypatch):
 
 def grouped(log, out, *, k=2, method="microaggregate", params=None, seed=1, **more):
     """One release in which users share profiles; returns what its history says of it."""
-    to = jobs.targets((k,), str(out), record=out.with_name(out.name + ".record"))
+    to = Target(path=str(out), record=out.with_name(out.name + ".record")).for_each((k,))
     params = {**({"attrs": "drop"} if method == "microaggregate" else {}), **(params or {})}
     made = jobs.anonymize_files([str(log)], jobs.methods_for(method, params, (k,)), to, steps=STEPS, seed=seed, **more)
     return next((text for text in made[0].warnings if "before, last on" in text or "log.tsv.history" in text), "")
@@ -300,14 +313,3 @@ def test_the_smaller_groups_may_come_last(log, tmp_path):
 def test_a_release_without_groups_has_no_such_way(log, tmp_path):
     grouped(log, tmp_path / "a.tsv", method="suppress_rare")
     assert "--groups-of" not in grouped(log, tmp_path / "b.tsv")
-
-
-def test_histories_of_before_there_were_groups_are_read(log, tmp_path):
-    grouped(log, tmp_path / "a.tsv")
-    path = tmp_path / "log.tsv.history.json"
-    data = json.loads(path.read_text())
-    for entry in data["releases"]:
-        del entry["groups"], entry["groups_of"]
-    path.write_text(json.dumps(data))
-    warning = grouped(log, tmp_path / "b.tsv", seed=2, groups_of=tmp_path / "a.tsv.record")
-    assert "k then holds for neither" in warning  # nobody can tell whether these are the same groups

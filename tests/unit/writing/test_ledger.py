@@ -23,6 +23,7 @@ def entry(epsilon=1.0, delta=1e-6, log="log.tsv", digest="d"):
         what="queries",
         epsilon=epsilon,
         delta=delta,
+        orders=(),
     )
 
 
@@ -63,12 +64,6 @@ def test_the_file_is_private_and_says_what_was_spent(book, tmp_path):
     assert json.loads(book.path.read_text())["spent"][0]["epsilon"] == 1.0
     (tmp_path / "log.tsv").write_text("x")
     assert spent_of([tmp_path / "log.tsv"]) == [entry()]
-
-
-def test_histories_of_format_1_are_read(book):
-    book.path.write_text('{"format": 1, "releases": []}')
-    book.spend([entry()], None)
-    assert book.read().spent == (entry(),)
 
 
 def _spend_all(path, allowed, done):

@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 import coterie
 from coterie.core.files import open_bytes
 from coterie.core.parts import even_sizes
+from coterie.engines.remote import recut
 from coterie.errors import BrokenPromiseError, ParameterError
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log
+from coterie.testing.scattered import Scattered
 from coterie.writing.files import write_release
-from coterie.writing.parts import Pieces, recut
+from coterie.writing.target import Target
 
 WRITE = sys.modules[write_release.__module__]
 KINDS = ["tsv", "csv", "parquet", "jsonl", "tsv.gz", "jsonl.zst"]
@@ -87,21 +89,30 @@ def test_no_frame_at_all():
         list(recut(iter(()), [0]))
 
 
+def _elsewhere(release, frames):
+    """The release with rows that come as these frames."""
+
+    class Pieces(Scattered):
+        def parts(self, _):
+            return iter(frames)
+
+    return replace(release, log=replace(release.log, engine=Pieces(), resources=()))
+
+
 @pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl.zst"])
 def test_an_engine_may_bring_the_rows_piece_by_piece(release, tmp_path, kind):
     rows = release.to_polars()
     coterie.write(release, tmp_path / f"local.{kind}", parts=3)
-    pieces = Pieces(frames=(rows.slice(at, 4) for at in range(0, rows.height, 4)), rows=rows.height)
-    write_release(release, tmp_path / f"remote.{kind}", parts=3, pieces=pieces)
+    write_release(
+        _elsewhere(release, [rows.slice(at, 4) for at in range(0, rows.height, 4)]),
+        Target(path=str(tmp_path / f"remote.{kind}"), parts=3),
+    )
     local, remote = (
         {p.name: p.read_bytes() for p in (tmp_path / f"{n}.{kind}").iterdir()} for n in ("local", "remote")
     )
     assert local == remote
-    others = Pieces(frames=[rows.reverse()], rows=rows.height)
     with pytest.raises(BrokenPromiseError, match="not the rows that were verified"):
-        write_release(release, tmp_path / f"other.{kind}", parts=3, pieces=others)
-    with pytest.raises(ParameterError, match="parts=N"):
-        write_release(release, tmp_path / f"other.{kind}", pieces=others)
+        write_release(_elsewhere(release, [rows.reverse()]), Target(path=str(tmp_path / f"other.{kind}"), parts=3))
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(("other", "."))]
 
 

@@ -1,4 +1,4 @@
-"""What can be checked of released files themselves, for one file, for parts and for older sidecars."""
+"""What can be checked of released files themselves, for one file and for parts."""
 
 import json
 
@@ -10,7 +10,6 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log
 from coterie.writing.released import as_described, file_checks, is_one_file, released_rows
 from coterie.writing.sidecar import read_sidecar, sidecar_path
-from tests.helpers.old_releases import with_empty_names
 
 
 @pytest.fixture(params=[None, 3])
@@ -53,18 +52,6 @@ def test_a_line_that_cannot_be_read(path):
     _first(path).write_text(_first(path).read_text() + "x\ty\n")
     status = _status(path)
     assert (status["readable"], status["digest"], status["canonical"]) == ("failed", "failed", "failed")
-
-
-def test_an_older_sidecar_has_no_digest_of_the_rows(tmp_path):
-    where = tmp_path / "safe.tsv"
-    coterie.write(coterie.anonymize(queries_log(), SuppressRare(k=3), seed=1), where)
-    data = json.loads(sidecar_path(where).read_text())
-    older = {key: value for key, value in data.items() if key not in ("rows_sha256", "parts", "table", "left_out")}
-    older |= {"format": 4, "sha256": with_empty_names(where)}
-    sidecar_path(where).write_text(json.dumps(older))
-    assert set(_status(where).values()) == {"passed"}
-    where.write_text(where.read_text().replace("weather", "whether"))
-    assert _status(where)["digest"] == "failed"
 
 
 def test_a_sidecar_that_says_table_and_means_something_else(path):

@@ -1,4 +1,4 @@
-"""The public sidecar: what it says, what is refused, and that older ones are read."""
+"""The public sidecar: what it says, what is refused, and what verify makes of it."""
 
 import json
 from dataclasses import dataclass, fields, replace
@@ -21,39 +21,9 @@ from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.testing import queries_log
-from coterie.writing.sidecar import FORMAT, Sidecar, consistent, read_sidecar, sidecar_of, sidecar_path, write_sidecar
+from coterie.writing.files import sha256
+from coterie.writing.sidecar import Sidecar, consistent, read_sidecar, sidecar_of, sidecar_path, write_sidecar
 from tests.helpers.hand_made import log_of
-from tests.helpers.old_releases import with_empty_names
-
-# As Coterie wrote it before the format had versions: one promise, checks without counts.
-FORMAT_1 = {
-    "coterie": "0.1.0",
-    "method": "suppress_rare",
-    "parameters": {"k": 3, "users": "drop", "attrs": "common"},
-    "promise": {
-        "name": "query_k_anonymity",
-        "k": 3,
-        "users": "drop",
-        "attrs": "common",
-        "sentence": "Every released query was issued by at least 3 different users.",
-    },
-    "limits": ["The promise is about this release alone."],
-    "warnings": [],
-    "checks": [
-        {
-            "name": "crowd.query",
-            "status": "passed",
-            "detail": "at least 3 users behind each released query; 17 looked at",
-            "carries_promise": True,
-            "needs_original": True,
-            "broken": 0,
-            "largest_k": 3,
-        }
-    ],
-    "shape": "QUERIES",
-    "prepare": ["normalize", "drop_empty"],
-    "sha256": "0" * 64,
-}
 
 
 def _raw():
@@ -89,7 +59,7 @@ def test_what_it_says(written):
         "changed",
         "left_out",
     ]
-    assert data["format"] == FORMAT
+    assert data["format"] == 1
     assert data["coterie"] == coterie.__version__
     assert data["promises"] == [
         {
@@ -138,31 +108,14 @@ def test_limits_of_several_promises_stand_there_once():
     assert sidecar.promised == several.promises
 
 
-def test_a_sidecar_of_format_1_is_read(written):
-    path, _ = written
-    sidecar_path(path).write_text(json.dumps({**FORMAT_1, "sha256": with_empty_names(path)}, indent=2))
-    sidecar = read_sidecar(path)
-    assert sidecar.promised == (QueryKAnonymity(k=3),)
-    assert sidecar.checks[0].text == "at least 3 users behind each released query; 17 looked at"
-    assert sidecar.checks[0].looked_at is None
-    verdict = coterie.verify(path, _tea())
-    assert (verdict.exit_code, [check.name for check in verdict.unchecked]) == (3, ["sidecar"]), "it has other words"
-    assert coterie.load_release(path).headline == "k = 3"
-
-
-def test_each_format_has_one_spelling_of_nobody(written):
-    """Up to format 4 an empty column of names belongs to a text file, and from then on none does."""
+def test_there_is_one_spelling_of_nobody(written):
     path, data = written
     assert data["left_out"] == ["user"]
-    _put(path, {**data, "format": 4})
-    assert "canonical" in [check.name for check in coterie.verify(path, _tea()).broken]
     _put(path, {**data, "left_out": []})
     assert [check.name for check in coterie.verify(path, _tea()).broken] == ["sidecar"]
-    old = {**data, "sha256": with_empty_names(path), "rows_sha256": "", "left_out": []}
-    _put(path, {**old, "format": 4})
-    assert coterie.verify(path, _tea()).exit_code == 0
-    assert coterie.load_release(path).to_polars()["user"].null_count() > 0
-    _put(path, {**old, "rows_sha256": data["rows_sha256"]})
+    header, *lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([f"user\t{header}", *(f"\t{line}" for line in lines)]))
+    _put(path, {**data, "left_out": [], "sha256": sha256(path)})
     assert "canonical" in [check.name for check in coterie.verify(path, _tea()).broken]
 
 
@@ -174,11 +127,15 @@ def _put(path, data):
     sidecar_path(path).write_text(json.dumps(data))
 
 
-def test_a_newer_format_is_refused(written):
+@pytest.mark.parametrize("other", [2, 6])
+def test_another_format_is_refused(written, other):
     path, data = written
-    _put(path, {**data, "format": FORMAT + 1, "proofs": []})
+    _put(path, {**data, "format": other, "proofs": []})
+    said = (
+        rf"^safe.tsv.json was written by another version of Coterie \(format {other}; .*Release again, or verify with"
+    )
     for use in (coterie.verify, coterie.load_release):
-        with pytest.raises(InputError, match=r"safe.tsv.json was made by a newer version of Coterie.*Update"):
+        with pytest.raises(InputError, match=said):
             use(path)
 
 
@@ -219,26 +176,7 @@ def test_mistakes(written, change, message):
         assert message in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        name
-        for name in Sidecar.__annotations__
-        if name
-        not in (
-            "format",
-            "words_edition",
-            "details",
-            "reading",
-            "parts",
-            "table",
-            "csv_safe",
-            "regime",
-            "changed",
-            "left_out",
-        )
-    ],
-)
+@pytest.mark.parametrize("key", list(Sidecar.__annotations__))
 def test_every_key_is_needed(written, key):
     path, data = written
     del data[key]
@@ -297,15 +235,6 @@ def test_a_plan_is_no_release(written, shape):
     path, data = written
     _put(path, {**data, "shape": shape})
     with pytest.raises(InputError, match="'shape' must be one of QUERIES, VISITS, SEQUENCES, TERMS, COUNTS, the shap"):
-        coterie.verify(path)
-
-
-@pytest.mark.parametrize("beside", [{}, {"promise": {"name": "query_k_anonymity", "k": 2, "sentence": "x"}}])
-def test_promises_without_a_format_are_refused(written, beside):
-    path, data = written
-    del data["format"]
-    _put(path, {**data, **beside})
-    with pytest.raises(InputError, match="'promises' stands in it without 'format', or beside 'promise'"):
         coterie.verify(path)
 
 
@@ -379,14 +308,15 @@ _JSON = st.recursive(_scalars, lambda inner: st.lists(inner) | st.dictionaries(s
 
 
 @given(st.sampled_from(list(Sidecar.__annotations__)), _JSON)
-def test_any_value_in_any_place_is_read_or_refused(tmp_path, key, value):
-    _put(tmp_path / "x.tsv", {**FORMAT_1, key: value})
-    answer = "x.tsv.json"
+def test_any_value_in_any_place_is_read_or_refused(written, key, value):
+    path, data = written
+    _put(path, {**data, key: value})
+    answer = "safe.tsv.json"
     try:
-        assert isinstance(read_sidecar(tmp_path / "x.tsv"), Sidecar)
+        assert isinstance(read_sidecar(path), Sidecar)
     except InputError as refused:
         answer = str(refused)
-    assert answer.startswith("x.tsv.json")
+    assert answer.startswith("safe.tsv.json")
 
 
 # --- what follows from the promises ---------------------------------------------------------------
@@ -475,9 +405,9 @@ def test_an_edition_that_this_version_does_not_have_is_not_checked(written):
     assert check.text.endswith(f"needs edition {NOW + 1} of the words, which this version of Coterie does not have")
 
 
-def test_a_sidecar_that_names_no_edition_speaks_the_first(written):
+def test_a_sidecar_may_speak_the_first_edition(written):
     path, data = written
-    del data["words_edition"]
+    data["words_edition"] = 1
     first = _words.words_in(1, QueryKAnonymity(k=3))
     data["promises"][0] |= {"headline": first.headline, "sentence": first.sentence}
     data["limits"] = list(first.limits)

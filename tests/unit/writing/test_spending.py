@@ -1,6 +1,5 @@
 """What is listed before anything is spent, what is refused, and what the operator alone is told."""
 
-import json
 from dataclasses import replace
 
 import polars as pl
@@ -9,12 +8,13 @@ import pytest
 import coterie
 from coterie import jobs, verbs
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.formats import Options
 from coterie.methods.private_counts import PrivateCounts
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.writing.history import FORMAT, History
+from coterie.reading.reading import Reading
+from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
 from coterie.writing.spending import for_the_operator, spend, spent_of
+from coterie.writing.target import Target
 
 TABLE = PrivateCounts(delta=1e-6)
 BASELINE = PrivateCounts(delta=1e-6, counts=0.0, mechanism="wgm")
@@ -43,18 +43,6 @@ def test_each_run_is_listed_with_the_orders_that_it_is_accounted_in(log, book):
     assert first.input_digest == second.input_digest == coterie.read(log).digest
 
 
-def test_entries_of_format_2_have_no_orders(log, book):
-    spend(coterie.read(log), [TABLE], book, None)
-    (order,) = book.read().spent[0].orders
-    old = json.loads(book.path.read_text())
-    assert old.pop("format") == FORMAT
-    del old["spent"][0]["orders"]
-    book.path.write_text(json.dumps({"format": 2, **old}))
-    assert book.read().spent[0].orders == ()
-    spend(coterie.read(log), [TABLE], book, None)
-    assert [entry.orders for entry in book.read().spent] == [(), (order,)]
-
-
 def test_nothing_is_listed_for_other_methods_and_they_have_no_budget(log, book):
     spend(coterie.read(log), [SuppressRare(k=2)], book, None)
     assert not book.path.exists()
@@ -80,7 +68,7 @@ def test_what_a_method_refuses_is_refused_before_it_is_listed(log, book):
 
 @pytest.mark.parametrize(("method", "hint"), [(TABLE, False), (SuppressRare(k=2), True)])
 def test_nobody_is_told_to_do_without_a_list_that_is_needed(log, tmp_path, method, hint):
-    to = jobs.targets((None,), str(tmp_path / "safe.tsv"))
+    to = Target(path=str(tmp_path / "safe.tsv")).for_each((None,))
 
     def refused(error, paths, history):
         with pytest.raises(error) as told:
@@ -104,7 +92,7 @@ def test_a_log_is_found_by_its_name_and_by_its_bytes(log, book):
     where = str(book.path)
     assert spent_of([log], where) == spent_of([copy], where) == spent_of([other], where, "log.tsv") == [spent]
     assert spent_of([other], where) == []
-    assert spent_of([copy], where, options=Options(columns={"user": "query", "query": "user"})) == []
+    assert spent_of([copy], where, options=Reading(columns={"user": "query", "query": "user"})) == []
     assert spent_of([log], "none") == []
 
 
@@ -114,7 +102,7 @@ def test_bytes_are_those_of_a_log_that_is_read_alike(log, book):
     copy = log.with_name("copy.tsv")
     copy.write_bytes(log.read_bytes())
     assert spent_of([copy], str(book.path)) == []
-    assert len(spent_of([copy], str(book.path), options=Options(columns=columns))) == 1
+    assert len(spent_of([copy], str(book.path), options=Reading(columns=columns))) == 1
 
 
 def test_the_operator_alone_is_told_what_depends_on_the_log():

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import kernels
 from coterie.core.arrays import offsets
 
 PARTS = 1_000_000  # weights are whole millionths, so that equal sums are equal in whatever order they are added
@@ -35,42 +34,35 @@ class Clues:
         spelled: pl.LazyFrame,
         pairs: pl.LazyFrame,
         users: pl.DataFrame,
-        weights: pl.DataFrame | None = None,
     ) -> Clues:
-        """`known`: id, position, text. `spelled`: the texts of each released item. `pairs`: name, item.
-
-        Where `pairs` are those of some names only, `weights` (text, weight) were counted among all.
-        """
+        """`known`: id, position, text. `spelled`: the texts of each released item. `pairs`: name, item."""
         texts = known.select("text").unique().sort("text").with_row_index("number")
         having = spelled.join(texts.lazy(), on="text").select("item", "number").join(pairs, on="item")
         owned = having.select("number", "name").unique().collect(engine="streaming").sort("number", "name")
         clues = known.join(texts, on="text").sort("id", "position", "number")
         of_text = starts(owned["number"], texts.height)
-        if weights is None:
-            n = pairs.select(pl.col("name").n_unique()).collect(engine="streaming").item()
-            weight = weights_of(n, np.diff(of_text))
-        else:
-            known_weights = texts.join(weights, on="text", how="left", maintain_order="left")["weight"]
-            weight = known_weights.fill_null(0).to_numpy().astype(np.int64)  # no name has the others
+        n = pairs.select(pl.col("name").n_unique()).collect(engine="streaming").item()
         return cls(
             of_user=starts(clues["id"], users.height),
             position=clues["position"].to_numpy().astype(np.int64),
             text=clues["number"].to_numpy().astype(np.int64),
             of_text=of_text,
             name=owned["name"].to_numpy().astype(np.int64),
-            weight=weight,
+            weight=_weights_of(n, np.diff(of_text)),
         )
 
     def add(self, user: int, above: int, upto: int, scores: NDArray[np.int64]) -> None:
         """Add the weights of what the user's clues above < position <= upto tell to the scores of names."""
+        from coterie.kernels.clues import add
+
         begin, end = self.of_user[user], self.of_user[user + 1]
         begin += np.searchsorted(self.position[begin:end], above, side="right")
-        kernels.clues.add(
+        add(
             begin, end, upto, self.position, self.text, self.of_text, self.name, self.weight, scores
         )  # fmt: skip
 
 
-def weights_of(names: int, owners: NDArray[np.int64]) -> NDArray[np.int64]:
+def _weights_of(names: int, owners: NDArray[np.int64]) -> NDArray[np.int64]:
     """The weights of texts that so many of the names have; one that no name has adds its weight to nobody."""
     return np.asarray(np.rint(PARTS * np.log1p(names / np.maximum(owners, 1))), dtype=np.int64)
 
@@ -97,9 +89,11 @@ def best_names(clues: Sequence[Clues], amounts: NDArray[np.int64], size: NDArray
     That is the one with the highest score of that kind; among equals the one with the highest sum over all kinds, then
     the smallest one, then the first.
     """
+    from coterie.kernels.clues import best_names as best_by_column
+
     in_order = np.argsort(amounts, axis=1, kind="stable")
     clue, text, name = (offsets(np.array(sizes)) for sizes in zip(*map(_sizes, clues), strict=True))
-    chosen = kernels.clues.best_names(
+    chosen = best_by_column(
         np.stack([each.of_user + first for each, first in zip(clues, clue[:-1], strict=True)]),
         np.concatenate([each.position for each in clues]),
         np.concatenate([each.text + first for each, first in zip(clues, text[:-1], strict=True)]),

@@ -20,7 +20,7 @@ adversary reads words, and one who knows the taxonomy finds more (`semantic_dist
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,21 +28,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.run import Engine
 from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.measures.attacks import bound
-from coterie.measures.attacks._clues import Clues, starts, weights_of
-from coterie.measures.comparison import Comparison
+from coterie.measures.attacks._clues import Clues, starts
+from coterie.measures.comparison import Comparison, everybody
 from coterie.measures.rates import Rate
 from coterie.text.language import ENGLISH, Language, language, language_in
 
 _ENGLISH = language(ENGLISH)
 needs = frozenset({"record", "text"})
-anywhere = True
 effort = 3
 ATTACKED = 1_000
 _UNIT = "% of users"
-_FITS = ("by_query", "by_word", "size", "ties", "own", "other")
 KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
 figures = (
     Figure(
@@ -130,32 +127,24 @@ findings = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The share of users found for each knowledge, in the original and in the release."""
-    original, released, engine = comparison.owned_before, comparison.owned_after, comparison.engine
-    people, names = comparison.everybody(original), comparison.everybody(released)
+    original, released = comparison.pairs_before, comparison.pairs_after
+    people, names = everybody(original), everybody(released)
     users = _sample(people, comparison.seed)
-    known = draw(comparison.owned_by(original, users), users, comparison.seed)
+    known = draw(original, users, comparison.seed)
     n, spoken = known["user"].n_unique(), language_in(comparison.release.params)
     yield Score("users", n, "users attacked")
     if (most := bound(comparison.release)) is not None:
         yield Score("bound", most, "% of users")
     themselves = people.select(original="subject", released="subject")
     key = (__name__, comparison.seed, spoken, n)
-
-    def before() -> pl.DataFrame:
-        if engine.here:
-            return attack(known, comparison.pairs_before, themselves, spoken)
-        return _attack_there(engine, known, original, themselves, spoken, people.height)
-
-    for name, rate in _rates(comparison.of_log(key, before)).items():
+    before = comparison.of_log(key, lambda: attack(known, original, themselves, spoken))
+    for name, rate in _rates(before).items():
         yield from rate.before(name, _UNIT)
     yield Score("after.names", names.height, "names")
     if names.is_empty():
         yield from (Score(f"after.{key}", None, "does not apply: no names") for key in KNOWLEDGE)
         return
-    if engine.here:
-        after = attack(known, comparison.pairs_after, comparison.names, spoken)
-    else:
-        after = _attack_there(engine, known, released, comparison.names, spoken, names.height)
+    after = attack(known, released, comparison.names, spoken)
     there = comparison.names.join(names, left_on="released", right_on="subject", how="semi")
     for name, rate in _rates(after, there["original"]).items():
         yield from rate.after(name, _UNIT)
@@ -217,12 +206,10 @@ class _Asked:
         split = clues.with_columns(text=spoken.keywords(pl.col("text"))).explode("text").drop_nulls("text")
         return cls(users, clues, split.group_by("id", "text").agg(pl.col("position").min()))
 
-    def rates(self, fits: pl.DataFrame) -> pl.DataFrame:
+    def rates(self, fits: NDArray[np.int64]) -> pl.DataFrame:
         """user and the success for each knowledge, from what fits best (`_fits`)."""
-        n, columns = self.users.height, len(KNOWLEDGE)
-        fits = fits.sort("id", "column")
-        ties, own, other = (fits[name].to_numpy().reshape(n, columns) for name in ("ties", "own", "other"))
-        control = np.zeros((n, columns))
+        n, (ties, own, other) = self.users.height, fits
+        control = np.zeros(own.shape)
         if n > 1:
             control[_others(n)] = other / ties
         rates = {"": own / ties, ".control": control}
@@ -247,61 +234,20 @@ def attack(
     return asked.rates(_fits(asked, names, spoken, profiles))
 
 
-def _attack_there(
-    engine: Engine, known: pl.DataFrame, owned: pl.LazyFrame, names: pl.DataFrame, spoken: Language, count: int
-) -> pl.DataFrame:
-    """The same where profiles are elsewhere: what fits best is found in blocks of names, and then among these.
-
-    Weights are whole numbers and are worked out here, so that nothing depends on how names are cut into blocks.
-    """
-    asked = _Asked.of(known, spoken)
-    theirs = names.join(asked.users, left_on="original", right_on="user", how="semi")
-    texts = [each.select("text").unique() for each in (asked.queries, asked.words)]
-    whole = engine.join(engine.each(owned, lambda rows: rows.rename({"item": "text"})), texts[0].lazy(), ["text"])
-    of_words = texts[1]["text"].implode()
-
-    def spelled(rows: pl.LazyFrame) -> pl.LazyFrame:
-        words = rows.with_columns(text=spoken.keywords(pl.col("item"))).explode("text").drop_nulls("text")
-        return words.filter(pl.col("text").is_in(of_words)).select("subject", "text").unique()
-
-    weights = []
-    for having in (whole, engine.each(owned, spelled)):
-        owners = engine.small(engine.crowds(having, ["text"], "subject", "owners"))
-        weight = weights_of(count, owners["owners"].to_numpy().astype(np.int64))
-        weights.append(owners.select("text", pl.Series("weight", weight)))
-
-    def of_block(rows: pl.LazyFrame) -> pl.LazyFrame:
-        schema = dict.fromkeys(("id", "column", *_FITS), pl.Int64())
-        return rows.unique().map_batches(lambda pairs: _fits(asked, theirs, spoken, pairs, weights), schema=schema)
-
-    return asked.rates(engine.total(engine.blocks(owned, of_block, ["subject"]), lambda rows: rows, _best))
-
-
-def _fits(
-    asked: _Asked,
-    names: pl.DataFrame,
-    spoken: Language,
-    profiles: pl.DataFrame,
-    weights: Sequence[pl.DataFrame] = (),
-) -> pl.DataFrame:
-    """id, column, and of the names that fit best: by_query, by_word, size, ties (how many), own, other.
-
-    `own` of them are the user's, `other` those of somebody else. `profiles`: subject, item, each pair once; those of
-    some names only where there are `weights` of queries and words.
-    """
+def _fits(asked: _Asked, names: pl.DataFrame, spoken: Language, profiles: pl.DataFrame) -> NDArray[np.int64]:
+    """For each user and knowledge how many names fit best, how many of them are the user's, and somebody else's."""
     sizes = profiles.group_by("subject").len("size").sort("subject").with_row_index("name")
     users, number = asked.users, sizes.select("name", "subject")
     pairs = profiles.lazy().join(number.lazy(), on="subject").select("name", "item")
     items = profiles.lazy().select("item").unique()
-    of_queries, of_words = weights or (None, None)
-    queries = Clues.of(asked.queries, items.with_columns(text="item"), pairs, users, of_queries)
+    queries = Clues.of(asked.queries, items.with_columns(text="item"), pairs, users)
     spelled = items.with_columns(text=spoken.keywords(pl.col("item"))).explode("text").drop_nulls("text")
-    words = Clues.of(asked.words, spelled, pairs, users, of_words)
+    words = Clues.of(asked.words, spelled, pairs, users)
     own = users.join(names, left_on="user", right_on="original").join(number, left_on="released", right_on="subject")
     own = own.unique(["id", "name"]).sort("id", "name")
     first_own, mine = starts(own["id"], users.height), own["name"].to_numpy()
     size, others = sizes["size"].to_numpy(), _others(users.height)
-    found = np.zeros((len(_FITS), users.height, len(KNOWLEDGE)), np.int64)
+    found = np.zeros((3, users.height, len(KNOWLEDGE)), np.int64)
     is_best = np.zeros(size.size, np.bool_)
     for user, half in enumerate(users["half"].to_list() if size.size else []):
         amounts = [half if number is None else number for number in KNOWLEDGE.values()]
@@ -316,17 +262,6 @@ def _fits(
             best = best[size[best] == size[best].min()]
             is_best[best] = True
             right = (is_best[mine[first_own[person] : first_own[person + 1]]].sum() for person in (user, others[user]))
-            found[:, user, column] = (by_query[best[0]], by_word[best[0]], size[best[0]], best.size, *right)
+            found[:, user, column] = (best.size, *right)
             is_best[best] = False
-    places = np.indices(found.shape[1:]) if size.size else np.zeros((2, 0), np.int64)
-    values = found if size.size else np.zeros((len(_FITS), 0), np.int64)
-    columns = zip(("id", "column", *_FITS), (*places, *values), strict=True)
-    return pl.DataFrame({name: np.ascontiguousarray(each).ravel().astype(np.int64) for name, each in columns})
-
-
-def _best(fits: pl.LazyFrame) -> pl.LazyFrame:
-    """What fits best among all names, from what fits best in each block of them."""
-    key = ["id", "column"]
-    for rank in (pl.col("by_query").max(), pl.col("by_word").max(), pl.col("size").min()):
-        fits = fits.filter(pl.col(rank.meta.output_name()) == rank.over(key))
-    return fits.group_by(key).agg(pl.col("by_query", "by_word", "size").first(), pl.col("ties", "own", "other").sum())
+    return found

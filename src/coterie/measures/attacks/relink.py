@@ -37,7 +37,6 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from coterie import kernels
 from coterie.core import randomness
 from coterie.core.arrays import Floats, Ints, offsets
 from coterie.core.scores import Figure, Finding, Score, Weighed
@@ -275,8 +274,10 @@ class Crowd:
 
     def _candidates(self, attacked: Ints, first: int, last: int) -> tuple[Ints, Ints, Floats]:
         """Places of attacked units and their candidates, in order; and the chance of a guess at random for each."""
+        from coterie.kernels.nearest import nearest_others
+
         vectors = self.together
-        near, others, own = kernels.nearest.nearest_others(
+        near, others, own = nearest_others(
             attacked,
             int(self.until[first]),
             int(self.until[last]),
@@ -294,12 +295,16 @@ class Crowd:
 
     @cached_property
     def _lists(self) -> tuple[Ints, Ints, Floats]:
+        from coterie.kernels.nearest import columns_of
+
         vectors = self.together
-        return kernels.nearest.columns_of(vectors.start, vectors.feature, vectors.weight, vectors.n_features)
+        return columns_of(vectors.start, vectors.feature, vectors.weight, vectors.n_features)
 
     def _features(self, left: Ints, right: Ints) -> Floats:
         """What the model looks at, one line for each feature."""
-        cosines = [kernels.nearest.products(v.start, v.feature, v.weight, left, right) for v in self.kinds]
+        from coterie.kernels.nearest import products
+
+        cosines = [products(v.start, v.feature, v.weight, left, right) for v in self.kinds]
         known = (self.day[left] != _NO_DAY) & (self.day[right] != _NO_DAY)
         gap = np.where(known, np.abs(self.day[left] - self.day[right]), 0)
         ones, sizes = np.ones(left.size), (np.log(self.size[left]), np.log(self.size[right]))

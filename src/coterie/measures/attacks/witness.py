@@ -46,12 +46,11 @@ import polars as pl
 from coterie.core import randomness
 from coterie.core.scores import Figure, Finding, Score, Weighed
 from coterie.errors import NotApplicableError
-from coterie.measures.comparison import Comparison
+from coterie.measures.comparison import Comparison, everybody
 from coterie.measures.rates import Rate, mean, share_of
 from coterie.measures.units import units_of
 
 needs = frozenset({"record", "text"})
-anywhere = True
 weighed = (
     Weighed(
         risk="singling out",
@@ -143,7 +142,6 @@ findings = (
         options="--record DIR",
     ),
 )
-_COARSENING = ("common", "nearest", "same_string")  # what may cut single times to the month
 _KNOWLEDGE = ("one_query", "query_and_day", "two_queries")
 _NO_DAY = -(2**31)
 _SPANS = {"hour": "1d", "day": "1d", "week": "1w", "month": "1mo", "quarter": "1q"}
@@ -152,33 +150,30 @@ _UNIT = "% of searches"
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """What a witness learns from the original under other names, and from the release."""
-    original, released, seed = comparison.owned_before, comparison.owned_after, comparison.seed
-    people, names = comparison.everybody(original), comparison.everybody(released)
+    original, released, seed = comparison.pairs_before, comparison.pairs_after, comparison.seed
+    people, names = everybody(original), everybody(released)
     drawn = np.argsort(randomness.keys(seed, "witness users", people["subject"]), kind="stable")[:ATTACKED]
     users = people[np.sort(drawn)]
-    owned = comparison.owned_by(original, users)
+    owned = original.join(users, on="subject", how="semi")
     themselves = users.select(original="subject", released="subject")
     yield Score("users", users.height, "users attacked")
 
     def before() -> list[Score]:
-        having = _names_having(comparison, original, owned)
+        having = _names_having(original, owned)
         return list(_scores("before", _learnt(owned, having, owned, people.height, themselves, seed)))
 
     yield from comparison.of_log((__name__, seed), before)
     yield Score("after.names", names.height, "names")
     theirs = comparison.names.join(users, left_on="original", right_on="subject", how="semi")
-    under = comparison.owned_by(released, theirs.select(subject="released").unique())
-    having = _names_having(comparison, released, owned)
+    under = released.join(theirs.select(subject="released"), on="subject", how="semi")
+    having = _names_having(released, owned)
     yield from _scores("after", _learnt(owned, having, under, names.height, theirs, seed))
-    if comparison.engine.here:  # which units all others have is looked at row by row
-        yield from _by_unit(comparison, users)
+    yield from _by_unit(comparison, users)
 
 
-def _names_having(comparison: Comparison, pairs: pl.LazyFrame, owned: pl.DataFrame) -> pl.DataFrame:
+def _names_having(pairs: pl.DataFrame, owned: pl.DataFrame) -> pl.DataFrame:
     """item, names: how many names have each of the items that some people own; those that none has are left out."""
-    engine = comparison.engine
-    theirs = engine.join(pairs, owned.select("item").unique().lazy(), ["item"], "semi")
-    return engine.small(engine.crowds(theirs, ["item"], "subject", "names"))
+    return pairs.join(owned, on="item", how="semi").group_by("item").len("names")
 
 
 def _scores(moment: str, learnt: pl.DataFrame) -> Iterator[Score]:
@@ -208,14 +203,12 @@ def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
     if others is not None:
         yield Score("outsiders", others["subject"].n_unique(), "people who are not in the log")
     typed = comparison.original.select(person="subject", item="item").drop_nulls().unique()
-    params = comparison.release.params  # a day may stand for a week or a month
-    coarse = params.get("attrs") in _COARSENING or params.get("times") in ("week", "month", "quarter")
     seed, known_of = comparison.seed, {kind: known(seen, kind) for kind in _KNOWLEDGE}
     chance, only_one = 1 / max(1, typed["person"].n_unique()), pl.col("units") == 1
 
-    def told(moment: str, rows: pl.DataFrame, coarse: bool) -> Iterator[Score]:
+    def told(moment: str, rows: pl.DataFrame) -> Iterator[Score]:
         for kind in _KNOWLEDGE:
-            hits = fits(known_of[kind], rows, kind, coarse=coarse)
+            hits = fits(known_of[kind], rows, kind)
             rate = Rate.of(targets_of(hits, chance))
             yield from (rate.before if moment == "before" else rate.after)(kind, _UNIT)
             if kind == "one_query":
@@ -224,14 +217,14 @@ def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
             yield from mean(f"{moment}.{kind}.alone", share_of(hits, only_one & pl.col("own")), _UNIT)
             yield Score(f"{moment}.{kind}.read", _read(hits, rows, typed), "queries")
             if others is not None:
-                foreign = fits(known(others, kind), rows, kind, coarse=coarse)
+                foreign = fits(known(others, kind), rows, kind)
                 yield from mean(f"{moment}.{kind}.outsiders", share_of(foreign, only_one), _UNIT)
 
     if others is None:
-        yield from comparison.of_log((__name__, seed, units.cut_by), lambda: list(told("before", units.before, False)))
+        yield from comparison.of_log((__name__, seed, units.cut_by), lambda: list(told("before", units.before)))
     else:
-        yield from told("before", units.before, False)
-    yield from told("after", units.after, coarse)
+        yield from told("before", units.before)
+    yield from told("after", units.after)
 
 
 def targets_of(hits: pl.DataFrame, chance: float) -> pl.DataFrame:
@@ -265,19 +258,18 @@ def known(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
     return table.group_by("subject", "item", "other", "day").len("n").sort("subject", "item", "other", "day")
 
 
-def fits(known: pl.DataFrame, rows: pl.DataFrame, kind: str, *, coarse: bool) -> pl.DataFrame:
+def fits(known: pl.DataFrame, rows: pl.DataFrame, kind: str) -> pl.DataFrame:
     """What is known, with how many `units` fit and how many `people` are behind them, one `unit`, and if an `own` fits.
 
-    `rows`: unit, person, item, time; times that are `coarse` may be the first day of a week, month, quarter or year.
+    `rows`: unit, person, item, time, level (how exact that is; null: as it was logged).
     """
     clues = known.select("item", "other", "day").unique()
     stand = rows.join(clues, on="item", how="semi")
     if kind == "query_and_day":
         stand = stand.with_columns(day=pl.col("time").dt.date().cast(pl.Int32).fill_null(_NO_DAY))
-        level = pl.col("level") if "level" in rows.columns else pl.lit(None, pl.String).alias("level")
-        held = stand.select("unit", "person", "item", "day", level).unique()
-        days, on = _days_that_fit(clues, coarse), ["item", "day", "level"]
-        found = days.join(held, left_on=["item", "fits", "level"], right_on=on, nulls_equal=True)
+        held = stand.select("unit", "person", "item", "day", "level").unique()
+        on = ["item", "day", "level"]
+        found = _days_that_fit(clues).join(held, left_on=["item", "fits", "level"], right_on=on, nulls_equal=True)
         found = found.select("item", "other", "day", "unit", "person").unique()
     elif kind == "two_queries":
         having = rows.select("unit", "item").unique()
@@ -301,12 +293,10 @@ def fits(known: pl.DataFrame, rows: pl.DataFrame, kind: str, *, coarse: bool) ->
     return hits.with_columns(pl.col("units", "people").fill_null(0).cast(pl.Int64), pl.col("own").fill_null(False))
 
 
-def _days_that_fit(clues: pl.DataFrame, coarse: bool) -> pl.DataFrame:
+def _days_that_fit(clues: pl.DataFrame) -> pl.DataFrame:
     """item, other, day, fits, level: what a released time may show for each day that is known, and say of itself."""
     date = pl.col("day").cast(pl.Date)
-    spans = ("1d", "1w", "1mo", "1q", "1y") if coarse else ("1d",)
-    told = [*((None, unit) for unit in spans), *_SPANS.items()]  # by rows that do not say it, and by those that do
-    shown = [(level, date.dt.truncate(unit).cast(pl.Int32)) for level, unit in told]
+    shown = [(level, date.dt.truncate(unit).cast(pl.Int32)) for level, unit in ((None, "1d"), *_SPANS.items())]
     tables = [clues.with_columns(fits=day, level=pl.lit(level, pl.String)) for level, day in shown]
     nothing = clues.with_columns(fits=pl.lit(_NO_DAY, pl.Int32), level=pl.lit(None, pl.String))
     return pl.concat([*tables, nothing]).unique()
@@ -329,24 +319,13 @@ def _read(hits: pl.DataFrame, rows: pl.DataFrame, typed: pl.DataFrame) -> float 
 # --- a rare query ------------------------------------------------------------------------------------
 
 
-def witness(
-    users: pl.DataFrame, original: pl.DataFrame, released: pl.DataFrame, names: pl.DataFrame, seed: int
-) -> pl.DataFrame:
-    """subject, others, unique, read of each of the `users`; anywhere and a_name: by chance, under any name.
-
-    `original` and `released`: subject, item, each pair once. `names`: original, released.
-    """
-    owned = original.join(users, on="subject")
-    having = released.join(owned, on="item", how="semi").group_by("item").len("names")
-    return _learnt(owned, having, released, released["subject"].n_unique(), names, seed)
-
-
 def _learnt(
     owned: pl.DataFrame, having: pl.DataFrame, released: pl.DataFrame, every: int, names: pl.DataFrame, seed: int
 ) -> pl.DataFrame:
-    """The same from what the users own, and how many of `every` name have (item, names) the items.
+    """subject, others, unique, read of each user; anywhere and a_name: by chance, under any name.
 
-    `released` has what stands under the names of these users at least.
+    `owned`: subject, item of the users, each pair once; `having`: item, names: how many of `every` name have it;
+    `released`: subject, item: at least what stands under the names of these users; `names`: original, released.
     """
     seen = _rarest(owned.join(having, on="item"), seed)
     under = released.rename({"subject": "name"})

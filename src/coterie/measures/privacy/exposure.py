@@ -19,7 +19,6 @@ from coterie.core.scores import Figure, Glance, Score
 from coterie.measures.comparison import Comparison, of_few_queries
 
 needs = frozenset({"record", "text"})
-anywhere = True
 THRESHOLD = 40  # paper 000 calls a user protected at or below this level
 figures = (
     Figure(
@@ -68,7 +67,7 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Mean, quantiles and the share of users above the threshold, in both modes."""
-    levels = comparison.of_subjects(_of_users)
+    levels = _of_users(comparison.profiles).rechunk()
     few = levels.filter("few")
     yield Score("users", levels.height, "users")
     yield Score("few_queries.users", few.height, "users")

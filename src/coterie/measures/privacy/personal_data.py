@@ -20,7 +20,6 @@ from coterie.core.scores import Figure, Score
 from coterie.measures.comparison import Comparison
 
 needs: frozenset[str] = frozenset()
-anywhere = True
 figures = (
     Figure(
         section="sheet",
@@ -59,23 +58,14 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """How many rows and different items look like personal data, before and after."""
-    for moment, items in (("before", comparison.counted_as_read), ("after", comparison.counted_after)):
-        found = comparison.engine.total(items, _by_kind, _summed)
+    for moment, items in (("before", comparison.items_as_read), ("after", comparison.items_after)):
+        of_kind = personal(items).group_by("kind")
+        found = of_kind.agg(pl.col("n").sum(), pl.len().cast(pl.Int64).alias("items"))
         yield Score(f"{moment}.rows", int(found["n"].sum()), "rows")
         yield Score(f"{moment}.queries", int(found["items"].sum()), "queries")
         if moment == "after":
             kinds = found.sort("n", "kind", descending=[True, False])
             yield from (Score(f"after.kind.{kind}", count, "rows") for kind, count, _ in kinds.iter_rows())
-
-
-def _by_kind(items: pl.LazyFrame) -> pl.LazyFrame:
-    """kind, n, items: rows and different items that look like personal data."""
-    found = items.map_batches(personal, schema={**items.collect_schema(), "kind": pl.String()})
-    return found.group_by("kind").agg(pl.col("n").sum(), pl.len().cast(pl.Int64).alias("items"))
-
-
-def _summed(kinds: pl.LazyFrame) -> pl.LazyFrame:
-    return kinds.group_by("kind").agg(pl.col("n", "items").sum())
 
 
 def personal(items: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie import kernels
 from coterie.core.arrays import Flags, Ints, Short, offsets
 from coterie.core.scores import Figure, Picture, Score
 from coterie.measures.comparison import Comparison
@@ -123,9 +122,11 @@ def _parts(keys: Ints, n: int) -> tuple[Short, Short]:
 
 def _by_two(start: Ints, items: Short, owners: Ints) -> Flags:
     """Which subjects are singled out by one or two items: the kernel on the items of subjects, the owners of items."""
+    from coterie.kernels.pairs import singled_out_by_two
+
     subjects = np.repeat(np.arange(start.size - 1, dtype=np.int32), np.diff(start))
     of_items = _parts(_keys(items, subjects, start.size - 1), start.size - 1)[1]
-    return kernels.pairs.singled_out_by_two(start, items, offsets(owners), of_items)
+    return singled_out_by_two(start, items, offsets(owners), of_items)
 
 
 def _by_profile(start: Ints, items: Short, by_two: Flags) -> int:

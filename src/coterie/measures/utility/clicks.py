@@ -25,7 +25,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import kernels
 from coterie.core import randomness
 from coterie.core.arrays import Floats, Ints
 from coterie.core.scores import Figure, Score
@@ -122,13 +121,13 @@ def popular(asked: pl.DataFrame, clicked: pl.DataFrame) -> Floats:
 
 def foretold(asked: pl.DataFrame, clicked: pl.DataFrame, spoken: Language) -> Floats:
     """The value of each search (item, host), by the nearest queries of `clicked`: item, host, n."""
+    from coterie.kernels.nearest import nearest
+
     base = _Base.of(clicked, spoken)
     queries = asked.select("item").unique(maintain_order=True).with_row_index("id")
     words = _words(queries, spoken)
     vectors = base.terms.weighed(words, queries.height)
-    near, cosine = kernels.nearest.nearest(
-        vectors.start, vectors.feature, vectors.weight, *base.lists, max(1, base.queries), NEAR
-    )
+    near, cosine = nearest(vectors.start, vectors.feature, vectors.weight, *base.lists, max(1, base.queries), NEAR)
     scores: list[dict[str, float]] = []
     for place in range(queries.height):
         of_host: dict[str, float] = defaultdict(float)
@@ -156,11 +155,13 @@ class _Base:
 
     @classmethod
     def of(cls, clicked: pl.DataFrame, spoken: Language) -> _Base:
+        from coterie.kernels.nearest import columns_of
+
         queries = clicked.select(pl.col("item").unique().sort()).with_row_index("id")
         words, n = _words(queries, spoken), queries.height
         terms = Terms.of(words, n)
         vectors = terms.weighed(words, n)
-        lists = kernels.nearest.columns_of(vectors.start, vectors.feature, vectors.weight, vectors.n_features)
+        lists = columns_of(vectors.start, vectors.feature, vectors.weight, vectors.n_features)
         part = (pl.col("n") / pl.col("n").sum().over("item")).alias("part")
         rows = clicked.with_columns(part).join(queries, on="item").sort("id", "host")
         hosts: list[list[tuple[str, float]]] = [[] for _ in range(n)]

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie import models, taxonomies
+from coterie import taxonomies
 from coterie.core import randomness
 from coterie.core.scores import Figure, Score
 from coterie.measures.comparison import Comparison
@@ -42,10 +42,12 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """SSE, SSA, SST and L."""
+    from coterie.models.documents import meanings
+
     vectors = vectors_of(comparison)
     members = _sample(vectors.members, comparison.seed)
     rows = vectors.before.join(members, on=DOC, how="semi")
-    found = models.documents.meanings(rows, taxonomies.load(taxonomies.WORDNET))
+    found = meanings(rows, taxonomies.load(taxonomies.WORDNET))
     folding = found.folding
     place = pl.DataFrame([found.names, pl.Series("place", np.arange(len(found.names)))])
     whole = folding.common(np.arange(len(found.names)))

@@ -8,7 +8,6 @@ of the original's ten are among the release's ten. The strings are shown only on
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from functools import partial
 
 import polars as pl
 
@@ -18,7 +17,6 @@ from coterie.text.language import language_in
 from coterie.text.words import words
 
 needs = frozenset({"text"})
-anywhere = True
 TOP = 10
 _RANKING = Picture(
     kind="ranking",
@@ -54,13 +52,11 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Relative frequencies of the ten most frequent queries and words, before and after."""
-    engine, stop_words = comparison.engine, list(language_in(comparison.release.params).stop_words)
-    queries = engine.each(comparison.items, lambda items: items.rename({"item": "text"}))
-    split = engine.each(comparison.items, partial(_words, stop_words=stop_words))
-    for kind, texts in (("query", queries), ("word", engine.blocks(split, _summed, ["text"]))):
-        sizes = engine.total(texts, _sizes).row(0, named=True)
-        found = engine.total(texts, _most_frequent, _most_frequent)
-        before, after = _top(found, "before"), _top(found, "after")
+    queries = comparison.items.rename({"item": "text"})
+    split = _words(comparison.items, language_in(comparison.release.params).stop_words)
+    for kind, texts in (("query", queries), ("word", split)):
+        sizes = _sizes(texts).row(0, named=True)
+        before, after = _top(texts, "before"), _top(texts, "after")
         for rank, (text, n, n_after) in enumerate(before.iter_rows(), start=1):
             label = text if comparison.show_values else None
             yield Score(f"{kind}.{rank}", 100 * n_after / sizes["after"] if n_after else 0.0, "%", label)
@@ -69,30 +65,18 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         yield Score(f"{kind}.overlap", kept, f"of {min(TOP, sizes['texts'])}")
 
 
-def _words(items: pl.LazyFrame, stop_words: Collection[str]) -> pl.LazyFrame:
+def _words(items: pl.DataFrame, stop_words: Collection[str]) -> pl.DataFrame:
     """text, before, after: words of distinct queries, weighted by how often the query occurs."""
-    split = items.select(words(pl.col("item")).alias("text"), "before", "after").explode("text")
-    return _summed(split.filter(~pl.col("text").is_in(list(stop_words)) & (pl.col("text") != "")))
+    split = items.lazy().select(words(pl.col("item")).alias("text"), "before", "after").explode("text")
+    known = split.filter(~pl.col("text").is_in(list(stop_words)) & (pl.col("text") != ""))
+    return known.group_by("text").agg(pl.col("before", "after").sum()).collect(engine="streaming")
 
 
-def _summed(texts: pl.LazyFrame) -> pl.LazyFrame:
-    return texts.group_by("text").agg(pl.col("before", "after").sum())
-
-
-def _sizes(texts: pl.LazyFrame) -> pl.LazyFrame:
+def _sizes(texts: pl.DataFrame) -> pl.DataFrame:
     """All occurrences before and after, and how many different texts there were."""
     return texts.select(pl.col("before", "after").sum(), (pl.col("before") > 0).sum().cast(pl.Int64).alias("texts"))
 
 
-def _most_frequent(texts: pl.LazyFrame) -> pl.LazyFrame:
-    """The most frequent of either side; those of all parts are among those of each."""
-    return pl.concat([_ordered(texts, side) for side in ("before", "after")]).unique()
-
-
-def _ordered(texts: pl.LazyFrame, side: str) -> pl.LazyFrame:
-    there = texts.filter(pl.col(side) > 0)
-    return there.sort(side, "text", descending=[True, False]).head(TOP)
-
-
-def _top(found: pl.DataFrame, side: str) -> pl.DataFrame:
-    return _ordered(found.lazy(), side).select("text", "before", "after").collect()
+def _top(texts: pl.DataFrame, side: str) -> pl.DataFrame:
+    there = texts.filter(pl.col(side) > 0).sort(side, "text", descending=[True, False]).head(TOP)
+    return there.select("text", "before", "after")

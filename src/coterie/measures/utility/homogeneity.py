@@ -21,7 +21,6 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie import kernels, models
 from coterie.core.scores import Figure, Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
@@ -30,7 +29,6 @@ from coterie.measures.users import Users, users_of
 from coterie.text.words import digest_of
 
 needs = frozenset({"record", "text"})
-anywhere = True
 effort = 4
 figures = (
     Figure(
@@ -55,19 +53,22 @@ MOST_USERS = 2_000
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The sums for the groups of the release and for random ones, and their ratios."""
+    from coterie.models.events import EVENT, EVENT_ORDER
+    from coterie.models.profiles import EXACT, centroids, load_kernels
+
     users = users_of(comparison, MOST_USERS)
-    models.profiles.load_kernels()
+    load_kernels()
     groups = users.members["group"]
     if groups.n_unique() == groups.len():
         raise NotApplicableError("It is about groups of users with a common profile, and this release has none.")
     params = comparison.release.params
     # Random profiles lack what the released ones lack, also where a method has no choice but to leave it out.
-    details = [name for name in models.events.EVENT if name != QUERIES.item]
+    details = [name for name in EVENT if name != QUERIES.item]
     bare = all(users.after[name].null_count() == users.after.height for name in details)
     eq1, attrs = params.get("eq1", "text"), params.get("attrs", "drop" if bare else "nearest")
-    times = params.get("times", models.profiles.EXACT)
+    times = params.get("times", EXACT)
     first = users.members.filter(pl.col("user") == pl.col("user").min().over("group"))
-    released = users.after.join(first, on="user").select("group", *models.events.EVENT)
+    released = users.after.join(first, on="user").select("group", *EVENT)
     # The same users, whatever the release: the middle of them all, and random groups of the same sizes.
     asked = (__name__, comparison.seed, eq1, attrs, digest_of(users.members["user"]))
     middle = comparison.of_log(asked, lambda: _middle(users, eq1, attrs))
@@ -75,8 +76,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
 
     def at_random() -> dict[str, float]:
         shuffled = random_groups(users)
-        grouped = users.before.join(shuffled, on="user").sort("group", "user", *models.events.EVENT_ORDER)
-        profiles = models.profiles.centroids(grouped, users.scales_before, users.keys, eq1, attrs, times=times)
+        grouped = users.before.join(shuffled, on="user").sort("group", "user", *EVENT_ORDER)
+        profiles = centroids(grouped, users.scales_before, users.keys, eq1, attrs, times=times)
         return sums(users, shuffled, profiles, middle, eq1)
 
     random = comparison.of_log((*asked, times, groups.sort().to_numpy().tobytes()), at_random)
@@ -99,24 +100,31 @@ def random_groups(users: Users) -> pl.DataFrame:
 
 def _middle(users: Users, eq1: str, attrs: str) -> pl.DataFrame:
     """The common profile of all users (group and EVENT)."""
-    everybody = users.before.select(pl.lit(0, pl.UInt32).alias("group"), "user", *models.events.EVENT)
-    return models.profiles.centroids(everybody, users.scales_before, users.keys, eq1, attrs)
+    from coterie.models.events import EVENT
+    from coterie.models.profiles import centroids
+
+    everybody = users.before.select(pl.lit(0, pl.UInt32).alias("group"), "user", *EVENT)
+    return centroids(everybody, users.scales_before, users.keys, eq1, attrs)
 
 
 def sums(
     users: Users, members: pl.DataFrame, profiles: pl.DataFrame, overall: pl.DataFrame, eq1: str
 ) -> dict[str, float]:
     """SSE, mean distance, SSA, SST and L for groups (user, group) and their profiles, and the one of all users."""
+    from coterie.kernels import kmeans
+    from coterie.kernels.hausdorff import new_workspace
+    from coterie.models.events import EVENT_ORDER, encode
+
     n = members.height
     group = members["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
     sizes = np.bincount(group)
     numbered = [
         _numbered(users.before, "user", 0),
-        _numbered(profiles.sort("group", *models.events.EVENT_ORDER), "group", n),
-        _numbered(overall.sort("group", *models.events.EVENT_ORDER), "group", n + sizes.size),
+        _numbered(profiles.sort("group", *EVENT_ORDER), "group", n),
+        _numbered(overall.sort("group", *EVENT_ORDER), "group", n + sizes.size),
     ]
-    events = models.events.encode(pl.concat(numbered), users.scales_before, users.keys, eq1).events
-    workspace, distances = kernels.hausdorff.new_workspace(events), kernels.kmeans.distances
+    events = encode(pl.concat(numbered), users.scales_before, users.keys, eq1).events
+    workspace, distances = new_workspace(events), kmeans.distances
     to_profile = distances(np.arange(n), n + group, events, workspace)
     middle = np.full(sizes.size, n + sizes.size)
     to_middle = distances(n + np.arange(sizes.size), middle, events, workspace)
@@ -127,4 +135,6 @@ def sums(
 
 def _numbered(rows: pl.DataFrame, owner: str, first: int) -> pl.DataFrame:
     """Sorted rows with the place of their owner as user, so that owners of all kinds have different names."""
-    return rows.select((pl.col(owner).rle_id().cast(pl.Int64) + first).alias("user"), *models.events.EVENT)
+    from coterie.models.events import EVENT
+
+    return rows.select((pl.col(owner).rle_id().cast(pl.Int64) + first).alias("user"), *EVENT)

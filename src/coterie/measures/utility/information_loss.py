@@ -17,7 +17,6 @@ from coterie.core.scores import Figure, Score
 from coterie.measures.comparison import Comparison, of_few_queries
 
 needs = frozenset({"record", "text"})
-anywhere = True
 figures = (
     Figure(
         section="utility",
@@ -44,7 +43,7 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The mean over users, plain and capped, and the ratio of the whole log."""
-    losses = comparison.of_subjects(_of_users)
+    losses = _of_users(comparison.profiles).rechunk()
     ratios, few = losses["loss"], losses.filter("few")["loss"]
     yield Score("per_user.mean", ratios.mean(), "%")  # type: ignore[arg-type]
     yield Score("per_user_capped.mean", ratios.clip(upper_bound=100).mean(), "%")  # type: ignore[arg-type]
@@ -59,11 +58,6 @@ def loss(before: float, after: float) -> float:
     if before == 0:
         return 0.0 if after == 0 else 100.0
     return 100 * abs(before - after) / before
-
-
-def per_user_loss(profiles: pl.DataFrame) -> pl.Series:
-    """The ratio of each user that has queries in the original."""
-    return _of_users(profiles)["loss"]
 
 
 def _of_users(profiles: pl.DataFrame) -> pl.DataFrame:
@@ -90,14 +84,8 @@ def _part(count: str) -> pl.Expr:
 
 def _entropy(comparison: Comparison, side: str) -> float:
     """Entropy in bits of the items of a log, from how many of them stand there how often."""
-
-    def frequencies(items: pl.LazyFrame) -> pl.LazyFrame:
-        return items.filter(pl.col(side) > 0).group_by(n=side).agg(pl.len().cast(pl.Int64).alias("items"))
-
-    def added(parts: pl.LazyFrame) -> pl.LazyFrame:
-        return parts.group_by("n").agg(pl.col("items").sum()).sort("n")
-
-    found = comparison.engine.total(comparison.items, frequencies, added)
+    frequencies = comparison.items.filter(pl.col(side) > 0).group_by(n=side).agg(pl.len().cast(pl.Int64).alias("items"))
+    found = frequencies.sort("n")
     p = pl.col("n") / (pl.col("n") * pl.col("items")).sum()
     bits = pl.when(pl.col("items").sum() > 1).then(-(pl.col("items") * p * p.log(2)).sum()).otherwise(0.0)
     return float(found.select(bits).item())

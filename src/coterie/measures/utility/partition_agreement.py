@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from coterie import kernels, models
 from coterie.core.arrays import Ints
 from coterie.core.scores import Figure, Score
 from coterie.measures.comparison import Comparison
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from coterie.models.events import EncodedEvents
 
 needs = frozenset({"record", "kappas"})
-anywhere = True
 effort = 40
 by_name_only = True
 figures = (
@@ -78,8 +76,10 @@ MOST_USERS = 300
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The three indices for each κ, and what the clusters look like."""
+    from coterie.models.profiles import load_kernels
+
     users = users_of(comparison, MOST_USERS)
-    models.profiles.load_kernels()
+    load_kernels()
     n = users.members.height
     yield Score("users", n, users.unit)
     asked: tuple[int, ...] = comparison.given("kappas")
@@ -99,15 +99,18 @@ def measure(comparison: Comparison) -> Iterator[Score]:
 
 def clusterings(users: Users, kappas: Sequence[int]) -> list[tuple[Ints, Ints]]:
     """For each κ the cluster of each user in the original and in the release."""
+    from coterie.kernels.kmeans import kmeans
+    from coterie.models.events import encode
+
     logs = (
-        (models.events.encode(users.before, users.scales_before, users.keys), _same(users.before)),
-        (models.events.encode(users.after, users.scales_after, users.keys), _same(users.after)),
+        (encode(users.before, users.scales_before, users.keys), _same(users.before)),
+        (encode(users.after, users.scales_after, users.keys), _same(users.after)),
     )
     order = np.argsort(users.keys("κ-means", users.members["user"]), kind="stable")
 
     def cluster(job: tuple[int, tuple[EncodedEvents, Ints]]) -> Ints:
         kappa, (profiles, same) = job
-        return kernels.kmeans.kmeans(order[:kappa], same, profiles.events, profiles.strings)
+        return kmeans(order[:kappa], same, profiles.events, profiles.strings)
 
     jobs = [(kappa, log) for kappa in sorted(kappas, reverse=True) for log in logs]  # the longest first
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
@@ -137,7 +140,9 @@ def _pairs(clusters: Iterable[object]) -> int:
 
 def _same(rows: pl.DataFrame) -> Ints:
     """For each user the first one with the same profile."""
-    events = rows.select(models.events.EVENT).rows()
+    from coterie.models.events import EVENT
+
+    events = rows.select(EVENT).rows()
     lengths = rows["user"].rle().struct.field("len").to_list()
     first: dict[tuple[object, ...], int] = {}
     start, same = 0, []

@@ -17,7 +17,6 @@ from coterie.core.scores import Figure, Glance, Score
 from coterie.measures.comparison import Comparison
 
 needs: frozenset[str] = frozenset()
-anywhere = True
 figures = (
     Figure(
         section="verdict",

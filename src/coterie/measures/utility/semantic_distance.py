@@ -20,13 +20,12 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie import kernels, models, taxonomies
+from coterie import taxonomies
 from coterie.core.scores import Figure, Score
 from coterie.measures.comparison import Comparison
 from coterie.measures.users import users_of
 
 needs = frozenset({"record", "taxonomy"})
-anywhere = True
 effort = 3
 figures: tuple[Figure, ...] = ()
 MOST_USERS = 1_000
@@ -35,20 +34,23 @@ CATEGORIES = 5
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The mean distance, record linkage by meaning, and the shares of what has no concept."""
+    from coterie.kernels.concept_sets import distances
+    from coterie.models.concepts import encode, load_kernels
+
     users = users_of(comparison, MOST_USERS)
     tree = taxonomies.load(comparison.given("taxonomy"))
-    models.concepts.load_kernels(tree)
+    load_kernels(tree)
     n = users.members.height
     group = users.members["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
     first = users.members.filter(pl.col("user") == pl.col("user").min().over("group"))
     released = users.after.join(first, on="user").sort("group").select(pl.col("group").alias("user"), "query")
     rows = pl.concat([_numbered(users.before, 0), _numbered(released, n)])
-    meanings = models.concepts.encode(rows, tree, CATEGORIES, users.keys)
+    meanings = encode(rows, tree, CATEGORIES, users.keys)
     sets, everybody = meanings.sets, np.arange(n)
     own, nearest, equal = np.empty(n), np.full(n, np.inf), np.zeros(n)
     for number in range(int(group.max()) + 1):
         profile = slice(sets.user_start[n + number], sets.user_start[n + number + 1])
-        gap = kernels.concept_sets.distances(sets.kinds[profile], sets.counts[profile], everybody, sets)
+        gap = distances(sets.kinds[profile], sets.counts[profile], everybody, sets)
         own = np.where(group == number, gap, own)
         equal = np.where(gap < nearest, 1, equal + (gap == nearest))
         nearest = np.minimum(nearest, gap)

@@ -27,12 +27,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie import kernels
 from coterie.core import randomness
 from coterie.core.arrays import offsets
 from coterie.core.scores import Figure, Score
@@ -41,6 +41,9 @@ from coterie.measures.category_shares import profile_names
 from coterie.measures.comparison import Comparison
 from coterie.measures.resampling import Values, means, scored
 from coterie.text.language import Language, language_in
+
+if TYPE_CHECKING:
+    from coterie.kernels.lsa import Sparse
 
 needs = frozenset({"record", "later"})
 figures = (
@@ -156,6 +159,8 @@ class _Model:
 
     @classmethod
     def of(cls, profiles: pl.DataFrame, seed: int) -> _Model:
+        from coterie.kernels.lsa import directions
+
         users = profiles["subject"].unique().sort()
         order = np.argsort(randomness.keys(seed, "profiles to learn from", users), kind="stable")[:MOST_PROFILES]
         chosen = profiles.filter(pl.col("subject").is_in(users.gather(order).implode()))
@@ -169,11 +174,13 @@ class _Model:
         if not tried:
             return untrained
         begin = randomness.stream(seed, "directions of words").standard_normal((matrix.start.size - 1, tried))
-        axes = kernels.lsa.directions(matrix, begin)[:, :DIRECTIONS]
+        axes = directions(matrix, begin)[:, :DIRECTIONS]
         return cls(stems, idf, untrained.popularity, np.ascontiguousarray(axes))
 
-    def weighted(self, counts: pl.DataFrame) -> kernels.lsa.Sparse:
+    def weighted(self, counts: pl.DataFrame) -> Sparse:
         """The weights of the stems of each user, who stand in the order of their names; rows of length 1."""
+        from coterie.kernels.lsa import Sparse
+
         users = counts.select(pl.col("subject").unique().sort()).with_row_index("row")
         columns = pl.DataFrame({"stem": self.stems}, schema={"stem": pl.Int64}).with_row_index("column")
         entries = (
@@ -187,12 +194,14 @@ class _Model:
         length = np.sqrt(np.bincount(row, weights=weight**2, minlength=users.height))
         value = (weight / length[row]).astype(np.float32)
         start = offsets(np.bincount(row, minlength=users.height))
-        return kernels.lsa.Sparse(start, column, value, self.stems.size)
+        return Sparse(start, column, value, self.stems.size)
 
     def scores(self, counts: pl.DataFrame) -> Values:
         """users x stems: what the model expects of users, given how often they had each stem."""
-        inside = kernels.lsa.times(self.weighted(counts), self.directions)
-        scores = kernels.lsa.product(inside, np.ascontiguousarray(self.directions.T))
+        from coterie.kernels.lsa import product, times
+
+        inside = times(self.weighted(counts), self.directions)
+        scores = product(inside, np.ascontiguousarray(self.directions.T))
         return np.round(scores, _DIGITS)
 
 

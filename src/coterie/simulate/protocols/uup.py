@@ -6,8 +6,7 @@ Rounds:  users publish key shares; they encrypt their queries for the group; eac
          turn; they publish shares of the decryption; each submits one query and tells everybody the answer.
 Differs:
     - A group is the next n events of different users in time, so nobody waits for those who search rarely.
-    - Groups are replayed by drawing who gets which query. `exact` runs the cryptography instead (simulate/elgamal.py),
-      on `exact` groups, and compares the count of messages.
+    - Groups are replayed by drawing who gets which query; messages are counted, not encrypted.
     - The adversary of `simattack` knows who was in a group.
 """
 
@@ -22,7 +21,6 @@ from coterie.core import randomness
 from coterie.core.arrays import Ints, Short, offsets
 from coterie.core.params import Range
 from coterie.errors import ParameterError
-from coterie.simulate.elgamal import exchange, messages_of, rounds_of
 from coterie.simulate.protection import Protection, spread
 from coterie.simulate.seen import Seen
 from coterie.simulate.world import World
@@ -33,7 +31,6 @@ class Uup(Protection):
     """Groups of users who shuffle their queries."""
 
     group: Annotated[int, Range(2, 100), "users who exchange their queries"] = 3
-    exact: Annotated[int, Range(0, 1000), "so many groups are run with their cryptography"] = 0
 
     def protect(self, world: World, seed: int) -> Seen:
         """What the engine sees."""
@@ -47,8 +44,6 @@ class Uup(Protection):
         in_group = np.flatnonzero(group >= 0)
         order = in_group[np.argsort(group[in_group], kind="stable")].reshape(-1, self.group)
         shuffled = stream.permuted(np.tile(np.arange(self.group), (order.shape[0], 1)), axis=1)
-        for number in range(min(self.exact, order.shape[0])):
-            shuffled[number] = exchange(self.group, stream).order
         submitter[order] = author[np.take_along_axis(order, shuffled, axis=1)]
         identity = np.zeros(world.n_events, dtype=np.int32)
         identity[left] = submitter
@@ -63,6 +58,17 @@ class Uup(Protection):
             candidates=_candidates(world, left, author, order),
             notes=notes,
         )
+
+
+def messages_of(n: int) -> int:
+    """Messages of one exchange: key shares, queries to the first, the list from hand to hand and to all, shares of the
+    decryption, answers."""
+    return 3 * n * (n - 1) + 3 * (n - 1)
+
+
+def rounds_of(n: int) -> int:
+    """Messages one after the other in one exchange: three broadcasts, queries, n - 1 hands, the list, answers."""
+    return n + 4
 
 
 def groups_in_time(author: Short, n: int) -> Ints:
