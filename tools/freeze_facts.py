@@ -91,9 +91,7 @@ METHOD: dict[str, Callable[[Any], Any]] = {
     "takes a seed": plan.is_seeded,
     "further details": lambda cls: bool(getattr(cls, "further_details", False)),
     "learns": lambda cls: hasattr(cls, "learn"),
-    "has a baseline": lambda cls: hasattr(cls, "baseline"),
     "regroups": plan.can_regroup,
-    "spends": lambda cls: hasattr(cls, "spends"),
     "refuses logs": lambda cls: hasattr(cls, "refuse"),
 }
 MADE: dict[str, Callable[[Any], Any]] = {  # of a method with parameters
@@ -627,7 +625,7 @@ def _command(name: str, more: str = "") -> str:
     cls, given = registry.method(name), _given(name, k=3)
     params = [f"-k {value}" if key == "k" else f"--{key} {value}" for key, value in given.items()]
     params += ["--seed 5"] * plan.is_seeded(cls) + ["--promise none"] * (cls.status == plan.YARDSTICK)
-    params += ["--history none"] * (not METHOD["spends"](cls))
+    params += ["--history none"] * (plan.spends(cls(**given)) is None)
     return " ".join([f"anonymize {name} {LOGS[cls.accepts[0].name]} -o m_{name}.tsv", *params, more]).strip()
 
 
