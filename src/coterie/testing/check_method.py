@@ -18,16 +18,7 @@ from coterie import verbs
 from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.params import Choice, Range, Rule, params_of
-from coterie.core.plan import (
-    YARDSTICK,
-    Plan,
-    baseline_of,
-    can_regroup,
-    is_seeded,
-    learn,
-    refuse_engine,
-    shape_given,
-)
+from coterie.core.plan import YARDSTICK, Plan, baseline_of, can_regroup, is_seeded, learn, refuse_engine, shape_given
 from coterie.core.promise import promise_nothing
 from coterie.core.run import HERE, Engine, Run
 from coterie.core.shapes import QUERIES, TERMS, VISITS

@@ -67,10 +67,7 @@ def spark_log(rows: Any, options: Reading, parts: int | None = None) -> Log:
     return _table_log(_Place(Spark(rows.sparkSession, parts)), rows, options)
 
 
-def read_on_spark(
-    paths: Sequence[str | Path],
-    options: Reading,
-) -> Log:
+def read_on_spark(paths: Sequence[str | Path], options: Reading) -> Log:
     """A log from files that the nodes of a cluster can read: Parquet, or text in one of the formats of lines."""
     places = [str(path) for path in paths]
     if options.query_param is not None:
