@@ -6,12 +6,12 @@ summaries in numbers. A job takes paths and options, and hands back values; it p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -25,6 +25,7 @@ from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.progress import Progress, Told
 from coterie.core.promise import Verdict
+from coterie.core.scratch import stop_if_asked
 from coterie.engines.clusters import session_for
 from coterie.errors import ParameterError
 from coterie.measures import as_it_is
@@ -50,6 +51,7 @@ from coterie.writing.targets import placed, refuse_output
 if TYPE_CHECKING:
     from coterie.taxonomies.build import Built
 
+T = TypeVar("T")
 Note = Callable[[str], None]
 """Hears what people should know about the input or the result; never a value of the log."""
 
@@ -233,14 +235,15 @@ def write_each(
         for release, target in zip(releases, to, strict=True):
             progress("write")
             release = target.named(release, note)
-            _, warning = write_and_list(
-                release,
-                target,
-                None if history is None else history.listing(log),
-                force=force,
-                progress=progress,
-            )
-            written.append(target.label)
+            with counted(written, target.label, Path(target.path)):
+                _, warning = write_and_list(
+                    release,
+                    target,
+                    None if history is None else history.listing(log),
+                    force=force,
+                    progress=progress,
+                )
+            stop_if_asked()
             done = summary(release, target.label)
             warnings = (*done.warnings, *filter(None, [warning]), *for_the_operator(release))
             summaries.append(replace(done, warnings=warnings))
@@ -255,6 +258,29 @@ def saying_what_is_there(written: Sequence[str | Path]) -> Iterator[None]:
     except BaseException as error:
         error.written = tuple(map(str, written))  # type: ignore[attr-defined]
         raise
+
+
+@contextmanager
+def counted(written: list[T], name: T, path: Path) -> Iterator[None]:
+    """Add a name to those that are `written` where the block puts its file in place, also if a stop comes right after.
+
+    So it is there first, and is taken away again where the file did not change.
+    """
+    before = _seen(path)
+    try:
+        written.append(name)
+        yield
+    except BaseException:
+        if _seen(path) == before and name in written:
+            written.remove(name)
+        raise
+
+
+def _seen(path: Path) -> tuple[int, int] | None:
+    with suppress(OSError):
+        stat = path.stat()
+        return stat.st_ino, stat.st_mtime_ns
+    return None
 
 
 def _refuse(to: Sequence[Target], inputs: Sequence[Path], force: bool) -> None:
