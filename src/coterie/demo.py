@@ -59,8 +59,8 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
             settings = (registry.name_of(method), release.params.get("publish"), release.params["k"])
             name = ".".join(str(each) for each in settings if each is not None)
             path, record = folder / f"{name}.tsv", folder / "records" / name
-            verbs.write(release, path, record=record)
-            paths.append(path)
+            with jobs.counted(paths, path, path):
+                verbs.write(release, path, record=record)
             releases.append(verbs.load_release(path, record))
         progress("report")
         measuring.report(as_read, releases, folder / "report.html", seed=SEED, names=MEASURES)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -24,6 +24,7 @@ from coterie.core.log import Log, Record, Release
 from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.promise import Verdict
+from coterie.core.scratch import stop_if_asked
 from coterie.core.threads import Progress, Told
 from coterie.core.wording import scores_in_words_of
 from coterie.engines.clusters import session_for
@@ -48,6 +49,7 @@ from coterie.writing.targets import placed, refuse_output
 if TYPE_CHECKING:
     from coterie.taxonomies.build import Built
 
+T = TypeVar("T")
 Note = Callable[[str], None]
 """Hears what people should know about the input or the result; never a value of the log."""
 
@@ -247,8 +249,9 @@ def write_each(
             progress("write")
             release = target.named(release, note)
             listing = None if history is None else history.listing(log)
-            _, warning = write_and_list(release, target, listing, progress)
-            written.append(target.label)
+            with counted(written, target.label, target.file):
+                _, warning = write_and_list(release, target, listing, progress)
+            stop_if_asked()
             done = summary(release, target.label)
             warnings = (*done.warnings, *filter(None, [warning]), *for_the_operator(release))
             summaries.append(replace(done, warnings=warnings))
@@ -263,6 +266,29 @@ def saying_what_is_there(written: Sequence[str | Path]) -> Iterator[None]:
     except BaseException as error:
         error.written = tuple(map(str, written))  # type: ignore[attr-defined]
         raise
+
+
+@contextmanager
+def counted(written: list[T], name: T, path: Path) -> Iterator[None]:
+    """Add a name to those that are `written` where the block puts its file in place, also if a stop comes right after.
+
+    So it is there first, and is taken away again where the file did not change.
+    """
+    before = _seen(path)
+    try:
+        written.append(name)
+        yield
+    except BaseException:
+        if _seen(path) == before and name in written:
+            written.remove(name)
+        raise
+
+
+def _seen(path: Path) -> tuple[int, int] | None:
+    with suppress(OSError):
+        stat = path.stat()
+        return stat.st_ino, stat.st_mtime_ns
+    return None
 
 
 def _refuse(to: Sequence[Target], inputs: Sequence[Path]) -> None:

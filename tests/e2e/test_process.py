@@ -76,6 +76,48 @@ def test_ctrl_c_while_the_program_is_loaded(start):
     assert declared == {"coterie": "coterie.__main__:main"}
 
 
+@pytest.mark.parametrize("there", [0, 1, 2])
+def test_a_signal_while_a_temporary_folder_is_removed(tmp_path, there):
+    """The job ends before its next release, and says which ones are there."""
+    write_aol(tmp_path / "log.tsv", 60, 7)
+    code = (
+        "import os, shutil, signal, sys\n"
+        "from pathlib import Path\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_DFL)\n"
+        "folder, there = Path(sys.argv.pop(1)), int(sys.argv.pop(1))\n"
+        "remove = shutil.rmtree\n"
+        "def rmtree(path, ignore_errors=False, **named):\n"
+        "    if len(list(folder.glob('safe.*.tsv'))) == there:\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    remove(path, ignore_errors, **named)\n"
+        "shutil.rmtree = rmtree\n"
+        "import coterie.core.scratch as scratch\n"
+        "owner = scratch.Scratch()\n"
+        "import coterie.verbs as verbs\n"
+        "read = verbs.read\n"
+        "def reading(*given, **named):\n"
+        "    global owner\n"
+        "    owner = None\n"
+        "    return read(*given, **named)\n"
+        "verbs.read = reading\n"
+        "from coterie.cli.main import main\n"
+        "main()\n"
+    )
+    words = ["anonymize", "suppress_rare", tmp_path / "log.tsv", "-o", tmp_path / "safe.{k}.tsv", "--k", "2,3,4,5"]
+    command = [sys.executable, "-c", code, tmp_path, there, *words]
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, env=_environment(tmp_path)[0]
+    )
+    written = [tmp_path / f"safe.{k}.tsv" for k in (2, 3)[:there]]
+    assert sorted(tmp_path.glob("safe.*.tsv")) == written
+    assert done.returncode == 128 + signal.SIGTERM
+    said = " ".join(done.stderr.split())
+    if there:
+        assert f"Already written: {', '.join(map(str, written))}. Stopped. Nothing unfinished was written." in said
+    else:
+        assert "Stopped. Nothing was written." in said
+
+
 def test_a_signal_that_is_ignored_stays_so():
     """`nohup coterie ...` goes on when the terminal is closed."""
     code = (

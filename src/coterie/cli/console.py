@@ -75,9 +75,16 @@ def progress(quiet: bool, *, stages: int = 0, ends_itself: bool = False) -> Iter
     `stages` there will be; notes are shown everywhere, unless `quiet`.
     """
     from coterie.cli.interrupts import answered
+    from coterie.core.scratch import stop_if_asked
 
     with nullcontext() if ends_itself else answered(quiet), _shown(quiet) as (step, note):
-        yield Stages(stages, step) if stages else step, note
+        seen = Stages(stages, step) if stages else step
+
+        def heard(name: str, told: Told | None = None) -> None:
+            stop_if_asked()
+            seen(name, told)
+
+        yield heard, note
 
 
 @contextmanager
@@ -115,7 +122,7 @@ def _messages(show: Callable[[str], None]) -> Iterator[None]:
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 the promise does not hold; 2 bad usage, bad input or a full disk; 3 not checkable with what "
-    "was given; 4 nothing to release tonight (append); 70 our fault; 130 Ctrl-C."
+    "was given; 4 nothing to release tonight (append); 70 our fault; 130 Ctrl-C; 141 SIGPIPE."
 )
 
 

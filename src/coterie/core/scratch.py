@@ -16,6 +16,7 @@ import re
 import secrets
 import shutil
 import tempfile
+import threading
 import weakref
 import zlib
 from collections.abc import Iterator
@@ -38,6 +39,7 @@ _FULL = {
     errno.EFBIG: "takes no file of that size (see ulimit -f)",
 }
 _MEMORY = Path("/dev/shm")  # noqa: S108 (folders in it are private)
+_stops: list[BaseException] = []
 _living: weakref.WeakSet[Scratch] = weakref.WeakSet()
 _parent: ContextVar[Path | None] = ContextVar("parent of new folders", default=None)
 
@@ -155,14 +157,26 @@ def _lock(folder: Path) -> int | None:
 def _remove(folder: Path, held: list[int]) -> None:
     """Remove a folder, to the end: somebody who presses Ctrl-C twice must not leave rows behind.
 
-    What is raised here is lost in any case, because nobody called; it could only keep other folders from going.
+    What is raised here is lost where nobody called, as at the end of an object; and it would come at a moment at which
+    a file is in place and nobody has said so yet. So a stop is kept for `stop_if_asked`.
     """
     for _attempt in range(_ATTEMPTS):
-        with suppress(BaseException):
-            shutil.rmtree(folder, ignore_errors=True)
-            while held:
-                os.close(held.pop())
-            return
+        try:
+            with suppress(Exception):
+                shutil.rmtree(folder, ignore_errors=True)
+                while held:
+                    os.close(held.pop())
+                return
+        except BaseException as stop:
+            _stops.append(stop)
+
+
+def stop_if_asked() -> None:
+    """Raise the stop that came while a folder was removed; called where a job can end."""
+    if _stops and threading.current_thread() is threading.main_thread():  # as signals do
+        stop = _stops[0]
+        _stops.clear()
+        raise stop
 
 
 def disk_is_full(error: BaseException) -> str:

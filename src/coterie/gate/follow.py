@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from coterie.core.files import LONGEST_LINE, compression, first_bytes, too_long
 
@@ -57,6 +57,15 @@ def is_whole(path: Path) -> bool:
     with path.open("rb") as stream:
         start = stream.read(_FIRST).lstrip()
     return compression(path) is not None or first_bytes(path) == _PARQUET or start[:1] == b"["
+
+
+class _Near(NamedTuple):
+    """A file that may be, or may have been, the one that is followed."""
+
+    written: int
+    """When it was written last."""
+    path: Path
+    packed: bool = False
 
 
 class FileLines:
@@ -136,30 +145,26 @@ class FileLines:
         """The files to read, oldest first, and where to begin in each."""
         if place is None:
             return [(self.path, 0)]
-        since = place.get("modified", sys.maxsize)  # states of before do not have it
+        since: int = place.get("modified", sys.maxsize)  # states of before do not have it
         beside = _beside(self.path)
-        plain = [each for each in beside if not each[2]]
-        here = [(since, self.path)] if self.path.exists() else []
-        known = [
-            (when, file, offset)
-            for when, file, *_ in (*here, *plain)
-            if (offset := self._offset_in(file, place, mark)) is not None
-        ]
-        rotated = [each for each in beside if _ROTATED.fullmatch(each[1].name.removeprefix(self.path.name))]
+        rotated = [each for each in beside if _ROTATED.fullmatch(each.path.name.removeprefix(self.path.name))]
+        here = [_Near(since, self.path)] if self.path.exists() else []
+        offsets = [(each, self._offset_in(each.path, place, mark)) for each in (*here, *beside) if not each.packed]
+        known = [(each, offset) for each, offset in offsets if offset is not None]
         if not known:  # it was cut, after somebody copied it; or it is gone
-            copies = [each for each in rotated if each[0] >= since and _begins(each[1], place, mark)]
-            known = [(when, file, int(place["offset"])) for when, file, _ in copies[:1]]
+            copies = [each for each in rotated if each.written >= since and _begins(each.path, place, mark)]
+            known = [(each, int(place["offset"])) for each in copies[:1]]
             self.lost = self.lost or not known
-        since, old, offset = known[0] if known else (since, self.path, 0)
-        if old == self.path and offset:
-            return [(old, offset)]
+        old, offset = known[0] if known else (_Near(since, self.path), 0)
+        if old.path == self.path and offset:
+            return [(self.path, offset)]
         # Others that were written to since then; of the file that was read before that one, what came later.
+        newer = [each for each in rotated if each.written >= old.written and each != old]
+        self.lost = self.lost or any(each.packed and each.written > old.written for each in newer)
         before = place.get("before")
-        newer = [each for each in rotated if each[0] >= since and each[1] != old]
-        self.lost = self.lost or any(when > since and packed for when, _, packed in newer)
         return [
-            *([(old, offset)] if old != self.path else []),
-            *((file, (before and self._offset_in(file, before, mark)) or 0) for _, file, packed in newer if not packed),
+            *([(old.path, offset)] if old.path != self.path else []),
+            *((e.path, (before and self._offset_in(e.path, before, mark)) or 0) for e in newer if not e.packed),
             (self.path, 0),
         ]
 
@@ -271,14 +276,14 @@ def _header(stream: IO[bytes], offset: int) -> bytes:
     return found
 
 
-def _beside(path: Path) -> list[tuple[int, Path, bool]]:
-    """Files beside a path whose names begin with its name: when each was written last, and if it is compressed."""
+def _beside(path: Path) -> list[_Near]:
+    """Files beside a path whose names begin with its name, in the order in which they were written last."""
     found = []
     for file in path.parent.iterdir():
         with suppress(FileNotFoundError):  # rotation may be at work
             if file.name.startswith(path.name) and file != path and file.is_file():
                 packed = compression(file) is not None or file.suffix[1:] in _PACKED
-                found.append((file.stat().st_mtime_ns, file, packed))
+                found.append(_Near(file.stat().st_mtime_ns, file, packed))
     return sorted(found)
 
 

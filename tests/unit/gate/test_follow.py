@@ -199,7 +199,7 @@ def test_lines_that_come_late_to_a_rotated_file_do_not_make_it_new(tmp_path):
 
 
 def test_a_file_that_is_opened_is_known_before_it_is_read(tmp_path):
-    """Also one without a line, and one that is not there yet; a cut or another file in its place is seen by the time."""
+    """Also one without a line, and one that is not there yet; another file in its place is seen by the time."""
     path, heard = tmp_path / "log", []
     lines = FileLines(path, None, None, True, heard.append)
     seen = iter(lines)

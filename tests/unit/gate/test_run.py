@@ -665,9 +665,10 @@ def test_killed_while_it_waited_for_the_first_row(tmp_path, monkeypatch, begins,
 
     if begins != "not there":
         path.write_text(begins)
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched:
         patched.setattr("coterie.gate.run.wait", wait)
-        _run(tmp_path, path, follow=True)
+        with pytest.raises(KeyboardInterrupt):
+            _run(tmp_path, path, follow=True)
     path.write_text(header + _tsv(_later(50)))
     if copied:
         (tmp_path / "log.tsv.1").write_bytes(path.read_bytes())
