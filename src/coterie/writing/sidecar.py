@@ -21,7 +21,7 @@ from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, released_shape, to_dict
 from coterie.core.shapes import RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, InputError, NotCheckableError, ParameterError, UnknownNameError
-from coterie.promises._words import EDITION, Worded, Words, has_edition, words_in
+from coterie.promises._words import EDITION, Worded, Words, fits, has_edition, words_in
 from coterie.reading.reading import FOUND, Reading
 from coterie.steps import PrepareStep, digested_text, lacks_file, public_text, step_of, with_file_in
 
@@ -259,7 +259,7 @@ def _other_words(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator[str]
     limits: list[str] = []
     for entry, promise in zip(sidecar.promises, promises, strict=True):
         words = words_in(sidecar.words_edition, promise) if isinstance(promise, Worded) else promise
-        if words is None:
+        if words is None or (isinstance(promise, Worded) and not fits(sidecar.words_edition, promise)):
             yield f"none for this {promise.name}"
             return
         follow = _said_of(promise, words, noun_in(sidecar.reading))
