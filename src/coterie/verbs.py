@@ -41,15 +41,23 @@ from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps._facts import facts_of
 from coterie.writing.elsewhere import bring_release
-from coterie.writing.files import in_order, refuse_other_digest, refuse_other_input, refuse_other_shape, sha256
-from coterie.writing.foreign import verify_foreign
-from coterie.writing.groups import groups_to_reuse, plan_on
-from coterie.writing.history import USUAL
+from coterie.writing.files import in_order, sha256
+from coterie.writing.history import USUAL, history_for, listing_in, spend_in, unlisted_in
 from coterie.writing.outputs import write_and_list
 from coterie.writing.record import is_record_of, read_record
-from coterie.writing.released import as_described, file_checks, is_one_file, released_rows
+from coterie.writing.released import (
+    as_described,
+    file_checks,
+    groups_to_reuse,
+    is_one_file,
+    plan_on,
+    refuse_other_digest,
+    refuse_other_input,
+    refuse_other_shape,
+    released_rows,
+    verify_foreign,
+)
 from coterie.writing.sidecar import prepare_steps, read_sidecar, reading_like
-from coterie.writing.spending import history_for, listing_in, spend_in, unlisted_in
 from coterie.writing.target import Target
 
 

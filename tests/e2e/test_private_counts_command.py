@@ -18,7 +18,7 @@ from coterie.cli.main import cli
 from coterie.errors import CoterieError, ParameterError
 from coterie.explain import forecast
 from coterie.methods.private_counts import PrivateCounts
-from coterie.writing import spending
+from coterie.writing import history
 
 
 def run(*arguments):
@@ -82,7 +82,7 @@ def test_what_is_refused_spends_nothing(log, tmp_path):
     assert "delta is too small" in refused("anonymize", "private_counts", log, "-o", out, *too_small)
     assert "A budget is for" in refused("anonymize", "suppress_rare", log, "-o", out, "--budget", "1,1e-5")
     assert not out.exists()
-    assert spending.spent_of([log]) == []
+    assert history.spent_of([log]) == []
     assert "0 runs" in run("ledger", "show", log).output
 
 
@@ -179,7 +179,7 @@ def test_bad_input_is_refused_with_a_sentence(log, tmp_path, options, sentence):
     said = refused("anonymize", "private_counts", log, "-o", out, *(part for pair in given.items() for part in pair))
     assert sentence in said
     assert not out.exists()
-    assert spending.spent_of([log]) == []
+    assert history.spent_of([log]) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the owner of everything can write everywhere")

@@ -1,7 +1,4 @@
-"""Laws of a second release on earlier groups: at least k users in each, unions of the earlier ones, the same bytes.
-
-Covers: writing/groups.py
-"""
+"""Laws of a second release on earlier groups: at least k users in each, unions of the earlier ones, the same bytes."""
 
 from dataclasses import replace
 

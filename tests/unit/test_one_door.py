@@ -15,9 +15,8 @@ from coterie import verbs
 from coterie.cli.main import cli
 from coterie.errors import CoterieError, InputError, MissingError, ParameterError, in_python, on_command_line
 from coterie.synth import from_text
-from coterie.writing.history import History
+from coterie.writing.history import NOT_ACCOUNTED, History
 from coterie.writing.sidecar import read_sidecar
-from coterie.writing.spending import NOT_ACCOUNTED
 
 PRIVATE = {"epsilon": 1.0, "delta": 1e-6}
 

@@ -1,7 +1,4 @@
-"""The verifier catches broken methods and tampered files, and says what it could not check.
-
-Covers: writing/foreign.py
-"""
+"""The verifier catches broken methods and tampered files, and says what it could not check."""
 
 import gzip
 import json

@@ -30,7 +30,7 @@ from coterie.errors import InputError, MissingError, NotApplicableError
 from coterie.measures.inputs import INPUTS, read_inputs
 from coterie.measures.store import Store
 from coterie.steps import prepare
-from coterie.writing.files import refuse_other_input, refuse_other_shape
+from coterie.writing.released import refuse_other_input, refuse_other_shape
 
 T = TypeVar("T")
 LeftOut = Callable[[str, str], None]

@@ -33,9 +33,8 @@ from coterie.studio import commands
 from coterie.studio.figures import lines_of
 from coterie.studio.plain import Offer, Source, Written
 from coterie.studio.sources import MADE_UP
-from coterie.writing.history import History
+from coterie.writing.history import History, for_the_operator
 from coterie.writing.record import warned
-from coterie.writing.spending import for_the_operator
 from coterie.writing.targets import refuse_closed
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from coterie.studio.figures import findings_in, numbers_now, shown_of, weighed_i
 from coterie.studio.masks import masked
 from coterie.studio.plain import Attacked, Catalogue, Judged, Opened, Risk, Source, Tried
 from coterie.studio.sources import MADE_UP, refuse_changed
-from coterie.writing.spending import spend
+from coterie.writing.history import spend
 
 Told = Callable[..., None]
 """Hears what is being done, and which share of the whole job is."""

@@ -25,7 +25,7 @@ from coterie.core.promise import Check
 from coterie.core.scratch import Scratch
 from coterie.core.shapes import Shape
 from coterie.reading.logs import released_kind
-from coterie.writing.files import _CHUNK, _compress, _sink
+from coterie.writing.rows import _CHUNK, _compress, _sink
 
 _DETAIL = "the file is, byte for byte, what Coterie writes for its rows"
 _DETAIL_OF_PARTS = "the parts are, byte for byte, what Coterie writes for their rows"

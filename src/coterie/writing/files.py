@@ -13,28 +13,23 @@ import hashlib
 import shutil
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from coterie.core.files import compressed
 from coterie.core.log import Log, Record, Release
 from coterie.core.parts import Part, list_digest
 from coterie.core.plan import Draft
 from coterie.core.promise import promise_nothing
-from coterie.core.row_digest import RowDigest, digest_of_rows
 from coterie.core.run import Run
 from coterie.core.scratch import Scratch, disk_is_full
-from coterie.core.shapes import VISITS, Shape
+from coterie.core.shapes import Shape
 from coterie.core.threads import Progress, Told
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
-from coterie.reading.logs import read_release
-from coterie.reading.values import with_apostrophe
-from coterie.writing.parts import write_parts
-from coterie.writing.reading_back import in_pieces, is_large
 from coterie.writing.record import record_files, remove_record, write_record
+from coterie.writing.rows import _compare, _sink, write_parts
 from coterie.writing.sidecar import sidecar_of, sidecar_path, write_sidecar
 from coterie.writing.target import Target, refuse_promise
 from coterie.writing.targets import (
@@ -47,11 +42,6 @@ from coterie.writing.targets import (
     removed_again,
     temporary,
 )
-from coterie.writing.ubi import ubi_lines
-
-_ROW_GROUP = 250_000  # fixed, so that the same rows give the same bytes
-_CHUNK = 1 << 22
-_SECONDS = "%Y-%m-%d %H:%M:%S"
 
 
 def refuse_unverified(release: Release, promise: str | None) -> None:
@@ -181,113 +171,6 @@ def sha256(path: Path) -> str:
     """The SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def refuse_other_shape(shape: Shape, original: Log | None) -> None:
-    """Refuse to compare a release of some shape with a log that it cannot come from."""
-    if original is not None and not shape.may_come_from(original.shape):
-        if shape.plain is original.shape.plain:
-            raise InputError(
-                f"The release has the further details {', '.join(shape.further) or 'none'}, the original "
-                f"{', '.join(original.shape.further) or 'none'}. Read the original with the same ones: --details "
-                f"{','.join(shape.further) or 'left out'} (in Python: details=...)."
-            )
-        searches = ", or are its searches meant (--query-param NAME)" if original.shape is VISITS else ""
-        raise InputError(
-            f"The release has the shape {shape.name}, the original {original.shape.name}: is it another log{searches}?"
-        )
-
-
-def refuse_other_input(original: Log, record: Record) -> None:
-    """Refuse to compare a release with a log that its run record does not come from: all figures would be wrong.
-
-    An original that is no file, or a record that names none, cannot be compared.
-    """
-    expected = record.run.get("input_sha256")
-    if expected and original.sources and list(expected) != [sha256(path) for path in original.sources]:
-        raise InputError(
-            "The run record was made from other input files than the original that was given. Give the files that were "
-            "anonymized, in the same order."
-        )
-
-
-def refuse_other_digest(original: Log, record: Record) -> None:
-    """Refuse an original that the record's digest, which names depend on, is not of."""
-    expected = record.run.get("input_digest")
-    if expected and original.digest != expected:
-        raise InputError(
-            "The run record was made from another log than the original that was given, or from one that was read "
-            "otherwise (--columns, --user-field, --date, --query-param, --terms, --min-length)."
-        )
-
-
-def _sink(
-    frame: pl.LazyFrame,
-    path: Path,
-    kind: str,
-    compression: str | None,
-    csv_safe: bool = False,
-    header: bool = True,
-) -> None:
-    """Write rows: the only way that rows are written, so that the same rows give the same bytes."""
-    if kind == "parquet":
-        frame.sink_parquet(path, engine="streaming", row_group_size=_ROW_GROUP, maintain_order=True)
-        return
-    if kind == "ubi":
-        frame = ubi_lines(frame)
-    safe = [with_apostrophe(pl.col(pl.String))] if csv_safe else []
-    text = frame.with_columns(pl.col(pl.Datetime).dt.strftime(_SECONDS), *safe)
-    with temporary(path.parent, "plain") if compression else nullcontext(path) as plain:
-        if kind == "jsonl":
-            text.sink_ndjson(plain, engine="streaming")
-        elif kind == "ubi":
-            text.sink_csv(plain, engine="streaming", include_header=False, separator="\x1f", quote_style="never")
-        elif kind == "tsv":
-            text.sink_csv(plain, engine="streaming", separator="\t", quote_style="never", include_header=header)
-        else:
-            text.sink_csv(plain, engine="streaming", quote_style="necessary", include_header=header)
-        if compression:
-            _compress(plain, path, compression)
-
-
-def _compress(plain: Path, path: Path, compression: str) -> None:
-    """One stream in one thread, without a name or a date: the same rows give the same bytes."""
-    with plain.open("rb") as source, path.open("wb") as file, compressed(file, compression) as target:
-        shutil.copyfileobj(source, target, _CHUNK)
-
-
-def _compare(
-    path: Path,
-    release: Release,
-    target: Target,
-    left_out: Sequence[str] = (),
-    parts: Sequence[Part] = (),
-    progress: Progress | None = None,
-) -> None:
-    """Read the file, or the files of a folder, back: their rows must be those that were verified, in the same order."""
-    shape, (kind, _) = release.log.shape, target.file_kind
-    columns = list(shape.released)
-    written = [name for name in columns if name not in left_out]
-    files = [path / part.name for part in parts] or [path]
-    if kind == "parquet":  # which says itself what its columns are
-        frame = pl.scan_parquet(files, glob=False)
-        same = dict(frame.collect_schema()) == {name: shape.schema[name] for name in columns}
-        found = digest_of_rows(frame.select(columns))
-    elif is_large(files, kind):
-        digest, same, folder = RowDigest({name: shape.schema[name] for name in columns}), True, Scratch()
-        for piece in in_pieces(files, kind, folder.path):
-            frame, _, names, _resources = read_release(piece, shape, thorough=False, csv_safe=target.csv_safe)
-            same = same and names == written
-            digest.add_all(frame.select(columns))
-        found = digest.hexdigest()
-    else:
-        frame, _, names, _resources = read_release(
-            path, shape, thorough=False, csv_safe=target.csv_safe, parts=parts, progress=progress
-        )
-        same = not names or names == written  # jsonl may have no line
-        found = digest_of_rows(frame.select(columns))
-    if not same or found != release.verified:
-        raise BrokenPromiseError("The rows to write are not the rows that were verified, so nothing was written.")
 
 
 def in_order(draft: Draft, shape: Shape, run: Run, keep_rows: bool) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:

@@ -1,22 +1,33 @@
-"""Released files, read back: their rows, and what can be checked of the files themselves."""
+"""Releases that there are already: read back, what can be checked of their files, whether an original is theirs, rows
+that Coterie did not make, and groups of users that are used once more.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from coterie.core.log import Log
+from coterie.core import registry
+from coterie.core.groups import EarlierGroups, earlier_groups
+from coterie.core.log import Log, Record
+from coterie.core.params import with_values
 from coterie.core.parts import changed_parts, refuse_other_files, refuse_other_parts
-from coterie.core.promise import Check, Status
+from coterie.core.plan import Method, Plan, can_regroup, regroup
+from coterie.core.promise import Case, Check, Status, Verdict, promise_class
 from coterie.core.row_digest import digest_of_rows
-from coterie.core.shapes import Shape
-from coterie.errors import InputError
+from coterie.core.run import Run
+from coterie.core.shapes import VISITS, Shape
+from coterie.errors import InputError, MissingError, ParameterError
+from coterie.promises import judge
 from coterie.reading.logs import read_release, released_kind
+from coterie.steps import DEFAULT, StepLike, prepare
 from coterie.writing.canonical import canonical
 from coterie.writing.files import sha256, unnamed
+from coterie.writing.record import read_record
 from coterie.writing.sidecar import Sidecar, consistent
 
 
@@ -89,3 +100,111 @@ def _as_a_table(file: Check) -> Check:
 def _check(name: str, broken: int, detail: str, fault: str) -> Check:
     status: Status = "failed" if broken else "passed"
     return Check(name=name, status=status, detail=detail, broken=int(broken), fault=fault if broken else "")
+
+
+def verify_foreign(
+    published: Log, steps: str | Sequence[StepLike] | None, original: Log | None, name: str | None, k: int | None
+) -> Verdict:
+    """Check rows that Coterie did not make: the promise alone, not the house rules.
+
+    Profiles are compared as they are published: preparing them would hide what tells them apart.
+    """
+    if name is None or k is None:
+        raise MissingError(
+            "There is no sidecar that says what is promised. Say what to check, for example "
+            "--promise query_k_anonymity --k 5 (promises: " + ", ".join(registry.names("promises")) + ")."
+        )
+    published, original = published.plain, None if original is None else original.plain
+    rows = published if published.steps else prepare(published, DEFAULT if steps is None else steps)
+    refuse_other_shape(rows.shape, original)
+    if original is not None and not original.steps:
+        original = prepare(original, rows.steps)
+    promised = with_values(promise_class(name).of_foreign({"k": k}, named=rows.named), shape=rows.shape.name)
+    columns = rows.shape.released
+    case = Case(
+        rows=rows.frame.select(columns),
+        shape=rows.shape,
+        original=original,
+        foreign=True,
+        published=published.frame.select(columns),
+    )
+    of_log = published if original is None else original
+    return judge(case, (promised,)).about(of_log.settings, original)
+
+
+REUSED = "Users are in the same groups as in an earlier release of this log, or in unions of these groups."
+
+
+def refuse_groups(method: Method) -> None:
+    """Refuse groups of an earlier release for a method that makes none."""
+    if not can_regroup(method):
+        raise ParameterError(
+            f"{registry.name_of(method)} makes no groups of users, so it cannot use those of an earlier release: leave "
+            "out --groups-of (in Python: groups_of)."
+        )
+
+
+def groups_to_reuse(log: Log, method: Method, groups_of: Record | str | Path) -> EarlierGroups:
+    """The groups of an earlier release of the same log, given by its run record or the folder of it."""
+    refuse_groups(method)
+    record = groups_of if isinstance(groups_of, Record) else read_record(Path(groups_of))
+    if not record.run.get("input_digest"):
+        raise InputError("The run record does not say which log it is of, so its groups cannot be used again.")
+    refuse_other_digest(log, record)
+    return earlier_groups(record)
+
+
+def plan_on(earlier: EarlierGroups, method: Method, learnt: Any, log: Log, run: Run) -> Plan:
+    """The plan on groups of an earlier release, all of whose users must be there."""
+    people = log.frame.select(pl.col(log.shape.subject).alias("subject")).drop_nulls().unique()
+    everybody = people.collect(engine="streaming")
+    there = earlier.table.collect(engine="streaming").join(everybody, on="subject", how="semi")
+    if gone := earlier.table.select(pl.len()).collect().item() - there.height:
+        raise InputError(
+            f"{gone:,} users of the earlier groups have no rows left after these prepare steps: the groups would not "
+            "be the same, and both releases together would tell who is missing. Use the steps of the earlier release."
+        )
+    plan = regroup(method, there.lazy(), learnt, log, run)
+    left_out = everybody.height - there.height
+    without = (
+        (f"{left_out:,} of {everybody.height:,} users are left out: they had no group there.",) if left_out else ()
+    )
+    return replace(plan, notes=(*plan.notes, REUSED, *without))
+
+
+def refuse_other_shape(shape: Shape, original: Log | None) -> None:
+    """Refuse to compare a release of some shape with a log that it cannot come from."""
+    if original is not None and not shape.may_come_from(original.shape):
+        if shape.plain is original.shape.plain:
+            raise InputError(
+                f"The release has the further details {', '.join(shape.further) or 'none'}, the original "
+                f"{', '.join(original.shape.further) or 'none'}. Read the original with the same ones: --details "
+                f"{','.join(shape.further) or 'left out'} (in Python: details=...)."
+            )
+        searches = ", or are its searches meant (--query-param NAME)" if original.shape is VISITS else ""
+        raise InputError(
+            f"The release has the shape {shape.name}, the original {original.shape.name}: is it another log{searches}?"
+        )
+
+
+def refuse_other_input(original: Log, record: Record) -> None:
+    """Refuse to compare a release with a log that its run record does not come from: all figures would be wrong.
+
+    An original that is no file, or a record that names none, cannot be compared.
+    """
+    expected = record.run.get("input_sha256")
+    if expected and original.sources and list(expected) != [sha256(path) for path in original.sources]:
+        raise InputError(
+            "The run record was made from other input files than the original that was given. Give the files that were "
+            "anonymized, in the same order."
+        )
+
+
+def refuse_other_digest(original: Log, record: Record) -> None:
+    """Refuse an original that the record's digest, which names depend on, is not of."""
+    expected = record.run.get("input_digest")
+    if expected and original.digest != expected:
+        raise InputError(
+            "The run record was made from another log than the original that was given, or from one that was read "
+            "otherwise (--columns, --user-field, --date, --query-param, --terms, --min-length)."
+        )

@@ -9,9 +9,8 @@ import time
 import pytest
 
 from coterie.errors import ParameterError
-from coterie.writing.history import History
+from coterie.writing.history import History, spent_of
 from coterie.writing.ledger import Allowance, Spent, total
-from coterie.writing.spending import spent_of
 
 
 def entry(epsilon=1.0, delta=1e-6, log="log.tsv", digest="d"):

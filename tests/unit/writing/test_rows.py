@@ -9,7 +9,7 @@ import coterie
 from coterie.errors import BrokenPromiseError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log
-from coterie.writing import files, reading_back
+from coterie.writing import files, rows
 
 KINDS = ["tsv", "csv", "jsonl", "tsv.gz", "jsonl.zst"]
 
@@ -17,24 +17,24 @@ KINDS = ["tsv", "csv", "jsonl", "tsv.gz", "jsonl.zst"]
 @pytest.fixture
 def small_pieces(monkeypatch):
     """So that a small file is a large one; how many pieces were read back."""
-    monkeypatch.setattr(reading_back, "BYTES_AT_ONCE", 150)
-    monkeypatch.setattr(reading_back, "CHUNK", 60)
-    seen = []
+    monkeypatch.setattr(rows, "BYTES_AT_ONCE", 150)
+    monkeypatch.setattr(rows, "CHUNK", 60)
+    seen, in_pieces = [], rows.in_pieces
 
     def counted(*given):
-        for piece in reading_back.in_pieces(*given):
+        for piece in in_pieces(*given):
             seen.append(piece.read_bytes())
             yield piece
 
-    monkeypatch.setattr(files, "in_pieces", counted)
+    monkeypatch.setattr(rows, "in_pieces", counted)
     return seen
 
 
 @pytest.fixture(scope="module")
 def release():
-    rows = queries_log().to_polars()
+    log = queries_log().to_polars()
     awkward = pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit('"maps", of ""')).otherwise("query")
-    return coterie.anonymize(coterie.log(rows.with_columns(awkward.alias("query"))), SuppressRare(k=3), seed=1)
+    return coterie.anonymize(coterie.log(log.with_columns(awkward.alias("query"))), SuppressRare(k=3), seed=1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -67,19 +67,19 @@ LINES = st.lists(st.sampled_from(["a", '"x\ny"', '"""\n"', "b,c", ""]), max_size
 @settings(max_examples=60, deadline=None)
 @given(LINES, st.integers(1, 30), st.integers(1, 20))
 def test_blocks_are_whole_lines_with_all_quotes_closed(text, most, size):
-    before = reading_back.BYTES_AT_ONCE
-    reading_back.BYTES_AT_ONCE = most
+    before = rows.BYTES_AT_ONCE
+    rows.BYTES_AT_ONCE = most
     try:
         chunks = [text[at : at + size] for at in range(0, len(text), size)]
-        blocks = list(reading_back._blocks(chunks, quoted=True))
+        blocks = list(rows._blocks(chunks, quoted=True))
     finally:
-        reading_back.BYTES_AT_ONCE = before
+        rows.BYTES_AT_ONCE = before
     assert b"".join(blocks) == text
     assert all(block.endswith(b"\n") and block.count(b'"') % 2 == 0 for block in blocks)
 
 
 def test_other_kinds_are_read_as_they_are(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading_back, "BYTES_AT_ONCE", 1)
+    monkeypatch.setattr(rows, "BYTES_AT_ONCE", 1)
     (tmp_path / "a").write_bytes(b"some text")
-    assert reading_back.is_large([tmp_path / "a"], "tsv")
-    assert not reading_back.is_large([tmp_path / "a"], "ubi")
+    assert rows.is_large([tmp_path / "a"], "tsv")
+    assert not rows.is_large([tmp_path / "a"], "ubi")
