@@ -28,13 +28,15 @@ import polars as pl
 from freeze import together
 
 import coterie
-from coterie import errors, formats, measures
+from coterie import errors, measures
 from coterie import steps as coterie_steps
 from coterie.core import plan, registry
 from coterie.core.params import params_of
 from coterie.core.promise import refuse_judging_on
 from coterie.core.shapes import QUERIES, SHAPES, TERMS, VISITS
 from coterie.errors import CoterieError
+from coterie.reading.reading import takes_of
+from coterie.reading.sniff import format_of
 from coterie.testing._larger import larger_log
 from coterie.testing._logs import queries_log, terms_log, visits_log
 from coterie.testing._variations import variations
@@ -173,10 +175,13 @@ def members() -> Iterator[Fact]:
 
 
 def _parameters(kind: str, name: str) -> Iterator[Fact]:
-    for place, param in enumerate(params_of(registry.member(kind, name))):
+    params = list(params_of(registry.member(kind, name)))
+    if params:
+        yield f"{kind[:-1]} {name}: parameters", " ".join(param.name for param in params)
+    for param in params:
         late, only = " late" * param.late, f" only {param.only}" if param.only else ""
         rule = param.rule.describe(param.kind)
-        yield f"{kind[:-1]} {name}: parameter {param.name}", f"{place}: {rule}; default {param.default!r}{late}{only}"
+        yield f"{kind[:-1]} {name}: parameter {param.name}", f"{rule}; default {param.default!r}{late}{only}"
 
 
 def methods() -> Iterator[Fact]:
@@ -262,11 +267,11 @@ def formats_() -> Iterator[Fact]:
     for name in registry.names("formats"):
         module = registry.module("formats", name)
         yield f"format {name}: shape", module.shape.name
-        yield f"format {name}: takes", list(formats.takes_of(name))
+        yield f"format {name}: takes", list(takes_of(name))
         yield f"format {name}: expected", sorted(module.expected)
         path = Path(f"sample_{name}")
         path.write_bytes(module.sample.encode(getattr(module, "encoding", "utf-8")))
-        yield f"format {name}: found in its sample", _tried(formats.format_of, path)
+        yield f"format {name}: found in its sample", _tried(format_of, path)
         for how, options in (("sniffed", {}), ("named", {"format": name}), ("as searches", {"query_param": "auto"})):
             yield f"format {name}: {how}", _tried(_as_read, path, options)
 
@@ -304,7 +309,11 @@ def _options(command: click.Command, context: click.Context) -> Iterator[Fact]:
         flags = ("required", "multiple", "hidden", "is_flag", "count", "prompt", "envvar")
         flags_set = [flag for flag in flags if getattr(param, flag, False)]
         default = param.default if isinstance(param.default, (bool, int, float, str, tuple, list)) else None
-        parts = [str(said.pop("name")), *([] if default is None else [f"default {default!r}"]), *flags_set]
+        parts = [
+            str(said.pop("name")),
+            *([] if default is None or default is False else [f"default {default!r}"]),
+            *flags_set,
+        ]
         parts += [f"nargs {param.nargs}"] * (param.nargs != 1) + [short(said)] * bool(said)
         yield f"{context.command_path}: {names}", " ".join(parts)
     if isinstance(command, click.Group):
