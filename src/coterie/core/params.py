@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from dataclasses import MISSING, Field, asdict, dataclass, fields, replace
 from datetime import date
 from functools import cache
 from inspect import Parameter, signature
@@ -279,25 +279,22 @@ class Param:
 
 def params_of(cls: type) -> tuple[Param, ...]:
     """The parameters of a method, measure or promise: its annotated dataclass fields."""
-    return _annotated(cls)
+    return _params_of(cls)
 
 
 @cache  # annotations are texts, and would be read anew each time, a hundred times for a release
-def _annotated(cls: type) -> tuple[Param, ...]:
-    hints, params = get_type_hints(cls, include_extras=True), []
-    for field in fields(cls):
-        hint = hints[field.name]
-        if get_origin(hint) is not Annotated:
-            continue
-        kind, *extras = get_args(hint)
-        rule = next(extra for extra in extras if isinstance(extra, Rule))
-        default = None if field.default is MISSING else field.default
-        doc = next((extra for extra in extras if isinstance(extra, str)), "")
-        only = next((extra for extra in extras if isinstance(extra, With)), None)
-        if only is not None:
-            doc = f"{'unless' if only.is_not else 'with'} {only.name} = {only.value}: {doc}"
-        params.append(Param(field.name, kind, rule, default, doc, Late() in extras, only))
-    return tuple(params)
+def _params_of(cls: type) -> tuple[Param, ...]:
+    hints = get_type_hints(cls, include_extras=True)
+    return tuple(_param(f, *get_args(hint)) for f in fields(cls) if get_origin(hint := hints[f.name]) is Annotated)
+
+
+def _param(field: Field[Any], kind: type, *extras: Any) -> Param:
+    rule = next(extra for extra in extras if isinstance(extra, Rule))
+    default = None if field.default is MISSING else field.default
+    doc = next((extra for extra in extras if isinstance(extra, str)), "")
+    if only := next((extra for extra in extras if isinstance(extra, With)), None):
+        doc = f"{'unless' if only.is_not else 'with'} {only.name} = {only.value}: {doc}"
+    return Param(field.name, kind, rule, default, doc, Late() in extras, only)
 
 
 def check_params(instance: Any, owner: str) -> None:
