@@ -177,7 +177,7 @@ def peers(given):
     """The libraries of others, each with users cut to m queries."""
     import numpy as np
 
-    from coterie.core.noise import words
+    from coterie.core.randomness import words
     from coterie.kernels.spread import picks
     from coterie.models.private_baselines import laplace
 
@@ -236,7 +236,7 @@ def version(package):
 
 
 def noise(given):  # noqa: ARG001 (as the other jobs)
-    from coterie.core.noise import gaussian_draws, words
+    from coterie.core.randomness import gaussian_draws, words
 
     variance = 5_593_881  # of the sketch at (1, 1e-6)
     gaussian_draws(variance, words(1))

@@ -63,12 +63,12 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=500_000)
     parser.add_argument("--categories", type=int, default=800_000)
     given = parser.parse_args()
-    from coterie.taxonomies import packed, wordnet
-    from coterie.taxonomies.build import from_paths
+    from coterie.taxonomies import packed
+    from tests.helpers.small_trees import from_paths
     from tests.helpers.taxonomy_reference import Reference, forms_of
 
     print("| what | seconds | processor seconds | queries a second |\n|---|---|---|---|")
-    tree, *times = clock(wordnet.load)
+    tree, *times = clock(packed.wordnet)
     line("load WordNet", *times)
     asked = queries(tree, given.queries)
     tree.classify(asked[:10])

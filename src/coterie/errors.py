@@ -12,12 +12,15 @@
     └── InternalError       our fault: please report it
 
 Messages name columns, line numbers, counts and types. They never contain a value from a log.
+A mistyped name, option or key is answered with the nearest known one (`did_you_mean`).
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 import warnings
+from collections.abc import Iterable
 
 
 class CoterieError(Exception):
@@ -115,3 +118,14 @@ def _pairs(text: str) -> str:
 def warn(text: str) -> None:
     """Warn those who called a public function."""
     warnings.warn(in_python(text), stacklevel=_CALLER)
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is most like `word`; None where none is."""
+    return next(iter(difflib.get_close_matches(word, list(known), n=1)), None)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A sentence to put after one that ends; empty where no known word is near."""
+    close = nearest(word, known)
+    return "" if close is None else f" Did you mean {close!r}?"

@@ -1,13 +1,13 @@
 """Worked examples of paper 003: copies of a query, quotas, and a partition by hand.
 
-Covers: kernels/linkage.py, kernels/quotas.py
+Covers: kernels/linkage.py, kernels/choosing.py
 """
 
 import numpy as np
 import pytest
 
+from coterie.kernels.choosing import _draw, copies_of
 from coterie.kernels.linkage import most_similar_groups, sum_linkage
-from coterie.kernels.quotas import _draw, copies_of
 from tests.helpers import semantic_reference as reference
 
 

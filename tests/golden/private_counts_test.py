@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from coterie.core.noise import gaussian_table, reach_of
+from coterie.core.randomness import gaussian_table, reach_of
 from coterie.kernels.release_table import release_table
 from coterie.kernels.spread import spread
 from coterie.models.private_baselines import gaussian, laplace

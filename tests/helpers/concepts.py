@@ -4,8 +4,8 @@ import polars as pl
 from hypothesis import strategies as st
 
 from coterie.core import randomness
-from coterie.taxonomies.build import from_paths
 from tests.helpers.concept_reference import Reference
+from tests.helpers.small_trees import from_paths
 
 SEED = 5
 TREE = from_paths([

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from coterie import taxonomies
 from coterie.core.arrays import offsets
 from coterie.core.shapes import TERMS
+from coterie.kernels.term_vectors import Senses, codes_of
 from coterie.kernels.tree import preorder
-from coterie.kernels.wu_palmer import Senses, codes_of
 from tests.helpers.document_reference import Reference
 from tests.helpers.small_trees import trees
 

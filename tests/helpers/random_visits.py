@@ -10,7 +10,7 @@ import polars as pl
 import coterie
 from coterie.models import visit_records
 from coterie.text.agents import VISITOR_PARTS, parse_agents
-from coterie.text.pages import without_query
+from coterie.text.hosts import without_query
 
 AGENTS = [
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:120.0) Gecko/20100101 Firefox/120.0",

@@ -1,10 +1,11 @@
-"""Small random taxonomies."""
+"""Small taxonomies: random ones, and those of some paths."""
 
 import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
 from coterie.taxonomies import Taxonomy
+from coterie.taxonomies.build import Categories, from_categories
 from coterie.taxonomies.lexicon import Lexicon
 from tests.helpers import generalize_reference as plain
 
@@ -36,3 +37,11 @@ def trees(draw, most=14):
     # Within a depth any order will do, but parents come before children.
     number = {old: new for new, old in enumerate(order)}
     return [-1 if free[old] < 0 else number[free[old]] for old in order]
+
+
+def from_paths(paths, name="paths"):
+    """The tree of some paths, each the labels from the root to a category."""
+    categories = Categories()
+    for path in paths:
+        categories.add_path(path)
+    return from_categories(categories, name).tree

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.core.texts import bytes_of
+from coterie.core.arrays import bytes_of
 from coterie.kernels import cores as kernels
 from coterie.kernels import cosine_join, grams
 from coterie.models import queries as affine_queries

@@ -4,8 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from coterie.kernels.fakes import by_frequency, drawn_of_others, walks
-from coterie.kernels.simattack import Sets
+from coterie.kernels.simattack import Sets, by_frequency, drawn_of_others, walks
 
 KEY = np.uint64(7)
 

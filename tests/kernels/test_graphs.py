@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.kernels.graphs import breadth_first, pairs_of, preferential, reverse
+from coterie.kernels.friends import breadth_first, pairs_of, preferential, reverse
 from coterie.simulate.graphs import by_rows
 
 

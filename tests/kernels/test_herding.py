@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from coterie.kernels import herding, mdav
+from coterie.kernels import choosing, mdav
 from coterie.models.profiles import QueryRule, _row_vectors
 from tests.helpers.microaggregation import encoded, frame_of
 
@@ -55,10 +55,10 @@ def test_hosts_count_where_rows_have_them():
         dense[kind, vectors.column[at]] = vectors.value[at]
     of_rows = dense[vectors.kind]
     x, y, z, same = of_rows[:, :]
-    assert x @ y == round(herding.UNIT / 3**0.5) ** 2  # a host in common; their stems and strings differ
+    assert x @ y == round(choosing.UNIT / 3**0.5) ** 2  # a host in common; their stems and strings differ
     assert (z == same).all()  # no host is no host
     assert x @ z == 0
-    assert np.sqrt((of_rows**2).sum(axis=1)) == pytest.approx(herding.UNIT, abs=2)
+    assert np.sqrt((of_rows**2).sum(axis=1)) == pytest.approx(choosing.UNIT, abs=2)
 
 
 def test_groups_with_too_many_pairs_keep_the_shares(monkeypatch):
@@ -66,7 +66,7 @@ def test_groups_with_too_many_pairs_keep_the_shares(monkeypatch):
     arrays = encoded(frame)
     group = np.arange(3), arrays.events.user_start, arrays.strings
     shares = mdav.choose_by_shares(*group)
-    monkeypatch.setattr(herding, "PAIRS", shares.size * 27 - 1)
+    monkeypatch.setattr(choosing, "PAIRS", shares.size * 27 - 1)
     assert QueryRule(herding=True).chooser(frame)(*group).tolist() == shares.tolist()
 
 

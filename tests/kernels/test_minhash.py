@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.core.arrays import offsets
-from coterie.kernels.minhash import smallest_word_hashes
+from coterie.kernels.bags import smallest_word_hashes
 from tests.helpers.word_hash import smallest_hash
 
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from coterie import taxonomies
 from coterie.kernels import term_vectors
-from coterie.kernels.term_vectors import Folding, Vectors
-from coterie.kernels.wu_palmer import costs_of
+from coterie.kernels.term_vectors import Folding, Vectors, costs_of
 from coterie.models.documents import meanings
 from tests.helpers.documents import frame_of, lexicon_of, reference_of, senses_of, terms_in_trees, weighted
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from coterie.kernels.friends import name_authors, places, unmix
 from coterie.kernels.simattack import Sets
-from coterie.kernels.unmixing import name_authors, places, unmix
 from coterie.simulate.graphs import by_rows
 
 N, WORDS = 5, 4

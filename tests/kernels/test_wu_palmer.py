@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.kernels.wu_palmer import UNIT, codes_of, common_node, costs_of, table
+from coterie.kernels.term_vectors import UNIT, codes_of, common_node, costs_of, table
 from tests.helpers.documents import lexicon_of, reference_of, senses_of, terms_in_trees
 
 

@@ -10,7 +10,7 @@ import coterie
 from coterie import verbs
 from coterie.methods.affinity import Affinity
 from coterie.promises import k_theta_affinity
-from coterie.promises._affinity_recount import recount
+from coterie.promises.k_theta_affinity import recount
 from coterie.testing.strategies import logs
 from tests.helpers import affinity_reference as plain
 from tests.helpers.affine_rows import FUNCTION_WORDS, ROWS, THETAS, log_of

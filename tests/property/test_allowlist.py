@@ -16,7 +16,7 @@ from coterie.core.shapes import QUERIES
 from coterie.methods.allowlist import Allowlist
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.models import word_sets
-from coterie.promises._word_recount import proved
+from coterie.promises.word_k_anonymity import proved
 from coterie.testing.strategies import logs
 from tests.helpers import word_sets_reference as plain
 from tests.helpers.runs import a_run

@@ -21,7 +21,7 @@ from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError, ParameterError
 from coterie.methods.generalize import Generalize
 from coterie.methods.generalize_users import GeneralizeUsers
-from coterie.promises._concept_recount import generalized
+from coterie.promises.concept_k_anonymity import generalized
 from coterie.taxonomies import packed
 from coterie.testing import queries_log
 from tests.helpers import generalize_reference as plain

@@ -14,7 +14,7 @@ import coterie
 from coterie import verbs
 from coterie.measures.privacy.exposure import exposure_levels
 from coterie.measures.privacy.uniqueness import uniqueness
-from coterie.measures.utility.information_loss import per_user_loss
+from coterie.measures.utility.information_loss import _of_users
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing.strategies import logs
 from tests.helpers import reference
@@ -36,7 +36,7 @@ def test_exposure(before, after):
 
 @given(_ITEMS.filter(bool), _ITEMS)
 def test_information_loss(before, after):
-    found = per_user_loss(_profiles(before, after)).item()
+    found = _of_users(_profiles(before, after))["loss"].item()
     assert found == pytest.approx(reference.information_loss(before, after), abs=1e-9)
 
 

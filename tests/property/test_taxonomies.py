@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from coterie import taxonomies
 from coterie.taxonomies import packed
-from coterie.taxonomies.build import Categories, from_categories, from_paths
+from coterie.taxonomies.build import Categories, from_categories
 from coterie.taxonomies.tree import by_depth, totals
 from coterie.text.language import language
+from tests.helpers.small_trees import from_paths
 from tests.helpers.taxonomy_reference import Reference, forms_of, tree_of
 
 

@@ -1,6 +1,6 @@
 """Names as texts, tables where logs are, and what a notebook shows.
 
-Covers: core/showing.py, given.py
+Covers: core/wording.py, given.py
 """
 
 import polars as pl
@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import coterie
-from coterie.core.showing import html_table
+from coterie.core.wording import html_table
 from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log

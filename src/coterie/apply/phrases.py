@@ -15,9 +15,9 @@ from coterie.apply.profiles import named_subjects, release_texts
 from coterie.core.log import Log
 from coterie.core.params import Choice, Late, NumberOr, With
 from coterie.core.plan import Draft, Facts, Plan
-from coterie.core.progress import Counted
 from coterie.core.promise import Promise
 from coterie.core.run import Run
+from coterie.core.threads import Counted
 from coterie.errors import InputError, ParameterError
 from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.user_k_anonymity import UserKAnonymity

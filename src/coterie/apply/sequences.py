@@ -10,9 +10,9 @@ import polars as pl
 from coterie.core.arrays import Short, offsets
 from coterie.core.log import Log
 from coterie.core.plan import Draft, Plan
-from coterie.core.progress import Counted
 from coterie.core.run import Run
 from coterie.core.shapes import Shape
+from coterie.core.threads import Counted
 
 if TYPE_CHECKING:
     from coterie.models.walks import Sequences

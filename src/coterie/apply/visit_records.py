@@ -29,8 +29,7 @@ from coterie.models.visit_records import (
     STATUS,
 )
 from coterie.text.agents import OTHER, VISITOR_PARTS, parse_agents
-from coterie.text.hosts import host_labels
-from coterie.text.pages import common_path, common_referrer, host_and_path, without_query
+from coterie.text.hosts import common_path, common_referrer, host_and_path, host_labels, without_query
 
 _ENDS = ("_first", "_last")
 _VISITOR = "_visitor"

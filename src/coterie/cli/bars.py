@@ -10,7 +10,7 @@ from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TextColumn, T
 from rich.progress import Progress as Display
 from rich.text import Text
 
-from coterie.core.progress import Counted, Told
+from coterie.core.threads import Counted, Told
 
 _SHOWN = 6  # stages that are seen at once: the terminal may be low
 _PER_SECOND = 3  # times that bars are drawn: more costs percents of the whole command

@@ -76,7 +76,7 @@ class Commands(click.Group):
 
 
 def _no_such_command(ctx: click.Context, name: str) -> NoReturn:
-    from coterie.core.nearest import did_you_mean
+    from coterie.errors import did_you_mean
 
     ctx.fail(f"No such command {name!r}.{did_you_mean(name, COMMANDS)}")
 

@@ -17,7 +17,7 @@ from coterie.core.params import with_values
 from coterie.core.people import in_place_of_people, noun_in, person_in, several
 from coterie.core.run import HERE, Engine
 from coterie.core.shapes import Shape
-from coterie.core.showing import html_table
+from coterie.core.wording import html_table
 from coterie.errors import InputError, ParameterError
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from keyword import iskeyword
 from types import ModuleType
 from typing import Any
 
-from coterie.core.nearest import did_you_mean
-from coterie.errors import InputError, ParameterError, UnknownNameError
+from coterie.errors import InputError, ParameterError, UnknownNameError, did_you_mean
 
 _FOLDERS = {
     "methods": ("methods",),

@@ -33,6 +33,11 @@ _ATTEMPTS = 100  # signals that may come while a folder is removed
 _NAME = re.compile(r"\.?coterie-([0-9]+)-([0-9]+)-([0-9a-f]{8})-[0-9a-f]{16}")
 _UNKNOWN = "0"  # a start time, where the system does not tell it
 _GONE = ("Z", "X")  # states of a process that has ended and whose parent has not asked yet
+_FULL = {
+    errno.ENOSPC: "is full",
+    errno.EDQUOT: "is full: the quota is used up",
+    errno.EFBIG: "takes no file of that size (see ulimit -f)",
+}
 _MEMORY = Path("/dev/shm")  # noqa: S108 (folders in it are private)
 _stops: list[BaseException] = []
 _living: weakref.WeakSet[Scratch] = weakref.WeakSet()
@@ -174,6 +179,7 @@ def stop_if_asked() -> None:
         raise stop
 
 
-def disk_is_full(error: BaseException) -> bool:
-    """Whether an error of the system or of polars says that there is no space left."""
-    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "os error 28" in str(error)
+def disk_is_full(error: BaseException) -> str:
+    """What an error of the system or of polars says of a disk that takes no more: it "is full"; nothing of others."""
+    named = re.search(r"\(os error (\d+)\)", str(error))
+    return _FULL.get(getattr(error, "errno", None) or (int(named[1]) if named else 0), "")

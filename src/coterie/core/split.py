@@ -13,8 +13,6 @@ import polars as pl
 from coterie.core import randomness
 from coterie.core.log import Log
 
-SPLITS = ("chronological", "halves")
-
 
 def in_time(rows: pl.DataFrame, subject: str, item: str, time: str) -> pl.DataFrame:
     """Rows by subject and time; at one time in an order that depends neither on the alphabet nor on the rows.

@@ -24,7 +24,7 @@ from coterie.kernels.cores import components
 from coterie.methods.affinity import Affinity
 from coterie.models.queries import UNIT, AffinityGraph
 from coterie.reports.network import Network, draw
-from coterie.text.spelling import spell
+from coterie.text.words import spell
 from coterie.writing.targets import temporary
 
 SCORES = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}

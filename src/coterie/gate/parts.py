@@ -29,9 +29,10 @@ from coterie.errors import BrokenPromiseError, ParameterError
 from coterie.methods.windowed_counts import WindowedCounts
 from coterie.promises import judge
 from coterie.promises.windowed_query_k_anonymity import WindowedQueryKAnonymity
-from coterie.writing.files import kind_of, refuse_kind, sha256, write_release
+from coterie.writing.files import sha256, write_release
 from coterie.writing.ledger import onto_the_disk
 from coterie.writing.sidecar import sidecar_path
+from coterie.writing.target import Target, kind_of, refuse_kind
 from coterie.writing.targets import temporary
 
 _STAGED = ".staged"
@@ -101,7 +102,7 @@ class Parts:
         )
         name = f"part-{number:06}-{closed:%Y-%m-%dT%H%M%S}.{self.form.kind}"
         path = self._staged / name
-        digest = write_release(release, path, kind=self.form.kind, force=True)
+        digest = write_release(release, Target(path=str(path), kind=self.form.kind, force=True))
         for file in (path, sidecar_path(path)):
             onto_the_disk(file)
         onto_the_disk(self._staged)

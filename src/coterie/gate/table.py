@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core.texts import bytes_of
+from coterie.core.arrays import bytes_of
 from coterie.kernels import gate_table
 
 _LOAD = 0.85

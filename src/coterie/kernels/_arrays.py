@@ -1,9 +1,19 @@
-"""The kinds of arrays that kernels take and give."""
+"""The kinds of arrays that kernels take and give.
+
+Hashes of our own, in whole numbers: the same on every machine and in every version.
+
+How kernels that can work in parts are given threads: they know none themselves.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+
+from coterie.kernels._jit import inlined
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
@@ -11,3 +21,50 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Masks = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
+
+
+# --- hashes -----------------------------------------------------------------------------------------
+
+
+FNV_START = np.uint64(0xCBF29CE484222325)
+_FNV_PRIME = np.uint64(0x100000001B3)
+
+
+@inlined
+def fnv_step(value: Any, byte: Any) -> Any:
+    """One byte more of FNV-1a, which begins with FNV_START."""
+    return (value ^ np.uint64(byte)) * _FNV_PRIME
+
+
+@inlined
+def splitmix64(value: Any) -> Any:
+    """The finalizer of splitmix64: every bit of the result depends on every bit of the value."""
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@inlined
+def murmur64(value: Any) -> Any:
+    """The finalizer of MurmurHash3, for places in the tables of n-grams."""
+    value = (value ^ (value >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    value = (value ^ (value >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return value ^ (value >> np.uint64(33))
+
+
+@inlined
+def next_slot(slots: Any, place: Any) -> np.int64:
+    """The slot after a slot in a hash table whose size is a power of two."""
+    return np.int64(np.uint64(place + 1) & np.uint64(slots.size - 1))
+
+
+# --- threads ----------------------------------------------------------------------------------------
+
+
+SideBySide = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
+"""Runs work on each of some parts, in their order or in threads; the results are in the order of the parts."""
+
+
+def one_after_the_other(work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+    """Without threads."""
+    return [work(part) for part in parts]

@@ -17,6 +17,22 @@ refused u:
 With all but BALANCED, a friend who refused s times in a row is not asked for the next `backoff` s queries of u. Free
 riders never choose themselves while a friend is left. Draws of an event come from a stream of its own, so that they do
 not depend on what happened before.
+
+Networks of friends as arrays: growth by preference, and friendships by rows.
+
+Barabási and Albert: person v = m, m + 1, ... befriends m different earlier people, each drawn in proportion to the
+friends they have: an end of a friendship that is there already, drawn uniformly. The first m know person m.
+
+Un-mixing identities: from what identities submitted to what each person searched for (Richardson and Lucy).
+
+An engine that knows the network sees counts C[w, t] of word t under identity w, and that u spreads their queries over
+N[u], so that a word of u is under w with probability A[w, u] = 1 / (d_u + 1). X[u, t], how often u used word t, is the
+expected one under the mixture:
+
+    X ← X Σ_w A[w, u] C[w, t] / (A X)[w, t] / Σ_w A[w, u]
+
+It begins with X = the mean of C over N[u]. An occurrence is then one of u's with a probability proportional to
+A[w, u] Π_t (X[u, t] + ε) / (|X_u| + ε V).
 """
 
 from __future__ import annotations
@@ -26,14 +42,95 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._arrays import Bytes, Flags, Floats, Ints, Masks, Short
-from coterie.kernels._hashing import splitmix64
+from coterie.kernels._arrays import Bytes, Flags, Floats, Ints, Masks, Short, splitmix64
 from coterie.kernels._jit import inlined, jit
+from coterie.kernels.simattack import Sets
+
+
+@jit
+def preferential(n: int, m: int, seed: np.uint64) -> Short:
+    """The ends of all friendships, two and two."""
+    ends = np.empty(2 * m * (n - m), dtype=np.int32)
+    state, size = seed, 0
+    for v in range(m, n):
+        begin = size
+        for j in range(m):
+            if v == m:
+                w = j
+            else:
+                while True:
+                    state += _STEP
+                    w = ends[np.int64(splitmix64(state) % np.uint64(begin))]
+                    fresh = True
+                    for i in range(begin, size, 2):
+                        fresh = fresh and ends[i] != w
+                    if fresh:
+                        break
+            ends[size], ends[size + 1] = w, v
+            size += 2
+    return ends
+
+
+@jit
+def reverse(start: Ints, friend: Short) -> Short:
+    """For each friendship in the row of u the place of the same one in the row of the friend; rows are ascending."""
+    at = start[:-1].copy()
+    back = np.empty(friend.size, dtype=np.int32)
+    # People come in ascending order, so each row is met in the order in which it stands.
+    for u in range(start.size - 1):
+        for e in range(start[u], start[u + 1]):
+            back[e] = at[friend[e]]
+            at[friend[e]] += 1
+    return back
+
+
+@jit
+def breadth_first(start: Ints, friend: Short, order: Ints, wanted: int) -> Ints:
+    """The first `wanted` people who are met when asking for friends of friends, beginning with the first of `order`;
+    where nobody new is met, with the next one of `order`."""
+    met: Flags = np.zeros(start.size - 1, dtype=np.bool_)
+    queue = np.empty(start.size - 1, dtype=np.int64)
+    size, head, begin = 0, 0, 0
+    while size < wanted:
+        if head == size:
+            while met[order[begin]]:
+                begin += 1
+            met[order[begin]] = True
+            queue[size] = order[begin]
+            size += 1
+        u = queue[head]
+        head += 1
+        for e in range(start[u], start[u + 1]):
+            w = friend[e]
+            if not met[w]:
+                met[w] = True
+                queue[size] = w
+                size += 1
+    return queue[:wanted].copy()
+
+
+@jit
+def pairs_of(codes: Masks) -> Short:
+    """The pairs u < v, two and two, that the numbers v (v - 1) / 2 + u stand for."""
+    ends = np.empty(2 * codes.size, dtype=np.int32)
+    for i in range(codes.size):
+        code = np.int64(codes[i])
+        v = np.int64((1.0 + np.sqrt(1.0 + 8.0 * np.float64(code))) / 2.0)
+        while v * (v - 1) // 2 > code:
+            v -= 1
+        while (v + 1) * v // 2 <= code:
+            v += 1
+        ends[2 * i], ends[2 * i + 1] = code - v * (v - 1) // 2, v
+    return ends
+
+
+# --- friends ----------------------------------------------------------------------------------------
+
 
 UNIFORM, BALANCED, SIMILAR, STICKY, BEST_FIT = range(5)
 HONEST, SELFISH, FREE_RIDER, CURIOUS, COLLUDING = range(5)
 NO_LIMIT = -1
-_OWN, _NOBODY = -1, -2
+_OWN = -1
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -261,3 +358,87 @@ def replay(author: Short, query: Short, behaviour: Bytes, rules: Rules, graph: G
                 tag = splitmix64(tag ^ preferences.own_tag[holder])
         ways.submitter[i] = holder
     return ways
+
+
+# --- un-mixing --------------------------------------------------------------------------------------
+
+
+_EPSILON = 0.01
+_SCALE = 1e6
+
+
+@jit
+def places(identity: Ints, word: Ints, graph: Graph, n_words: int) -> Ints:
+    """u * n_words + t for each count (identity, word) and each u in N[identity], oneself first."""
+    size = 0
+    for c in range(identity.size):
+        size += 1 + graph.start[identity[c] + 1] - graph.start[identity[c]]
+    keys = np.empty(size, dtype=np.int64)
+    at = 0
+    for c in range(identity.size):
+        w = identity[c]
+        keys[at] = w * n_words + word[c]
+        at += 1
+        for e in range(graph.start[w], graph.start[w + 1]):
+            keys[at] = np.int64(graph.friend[e]) * n_words + word[c]
+            at += 1
+    return keys
+
+
+@jit
+def unmix(identity: Ints, count: Floats, place: Ints, size: int, graph: Graph, rounds: int) -> Floats:
+    """X at each of `size` places (person, word); `place` leads from counts and members to them, as `places` does."""
+    x = np.zeros(size)
+    parts = np.zeros(size)
+    at = 0
+    for c in range(identity.size):
+        w = identity[c]
+        for member in range(1 + graph.start[w + 1] - graph.start[w]):
+            u = w if member == 0 else graph.friend[graph.start[w] + member - 1]
+            spread = 1.0 / (1.0 + graph.start[u + 1] - graph.start[u])
+            x[place[at]] += spread * count[c]
+            at += 1
+    for _ in range(rounds):
+        parts[:] = 0.0
+        at = 0
+        for c in range(identity.size):
+            w = identity[c]
+            n = 1 + graph.start[w + 1] - graph.start[w]
+            mixed = 0.0
+            for member in range(n):
+                u = w if member == 0 else graph.friend[graph.start[w] + member - 1]
+                mixed += x[place[at + member]] / (1.0 + graph.start[u + 1] - graph.start[u])
+            if mixed > 0.0:
+                for member in range(n):
+                    u = w if member == 0 else graph.friend[graph.start[w] + member - 1]
+                    parts[place[at + member]] += count[c] / mixed / (1.0 + graph.start[u + 1] - graph.start[u])
+            at += n
+        for i in range(size):
+            x[i] *= parts[i]
+    return x
+
+
+@jit
+def name_authors(
+    queries: Sets, identity: Short, keys: Ints, x: Floats, sums: Floats, n_words: int, graph: Graph
+) -> Short:
+    """The member of N[identity] who most likely wrote each query; ties to oneself, then to the lowest number."""
+    named = np.empty(identity.size, dtype=np.int32)
+    start = np.searchsorted(keys, np.arange(sums.size + 1) * n_words)  # where the words of each person begin
+    for i in range(identity.size):
+        w = identity[i]
+        best, who = np.int64(0), np.int64(w)
+        for member in range(1 + graph.start[w + 1] - graph.start[w]):
+            u = np.int64(w) if member == 0 else np.int64(graph.friend[graph.start[w] + member - 1])
+            spread = 1.0 / (1.0 + graph.start[u + 1] - graph.start[u])
+            likely = np.log(spread)
+            for j in range(queries.start[i], queries.start[i + 1]):
+                key = u * n_words + queries.word[j]
+                at = start[u] + np.searchsorted(keys[start[u] : start[u + 1]], key)
+                there = x[at] if at < start[u + 1] and keys[at] == key else 0.0
+                likely += np.log((there + _EPSILON) / (sums[u] + _EPSILON * n_words))
+            rounded = np.int64(np.round(likely * _SCALE))
+            if member == 0 or rounded > best:
+                best, who = rounded, u
+        named[i] = who
+    return named

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels._arrays import Bytes, Ints, Masks, Short
-from coterie.kernels._hashing import FNV_START, fnv_step, murmur64, next_slot
+from coterie.kernels._arrays import FNV_START, Bytes, Ints, Masks, Short, fnv_step, murmur64, next_slot
 from coterie.kernels._jit import inlined, jit
 
 NO_TIME = np.iinfo(np.int64).min

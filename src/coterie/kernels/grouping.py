@@ -25,10 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._arrays import Ints, Short
-from coterie.kernels._hashing import splitmix64
+from coterie.kernels._arrays import Ints, Short, SideBySide, splitmix64
 from coterie.kernels._jit import inlined, jit
-from coterie.kernels._side_by_side import SideBySide
 
 Vectors = NDArray[np.int16]
 

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._arrays import Floats, Ints
+from coterie.kernels._arrays import Floats, Ints, SideBySide, one_after_the_other
 from coterie.kernels._jit import jit
-from coterie.kernels._side_by_side import SideBySide, one_after_the_other
 
 _ROUNDS = 4
 _ROWS_AT_ONCE = 4_000

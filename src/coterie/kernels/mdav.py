@@ -26,9 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._arrays import Flags, Floats, Ints, Masks
+from coterie.kernels._arrays import Flags, Floats, Ints, Masks, SideBySide, one_after_the_other
 from coterie.kernels._jit import inlined, jit
-from coterie.kernels._side_by_side import SideBySide, one_after_the_other
 from coterie.kernels.hausdorff import (
     INFINITE,
     MISSING,

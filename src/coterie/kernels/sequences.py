@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels._arrays import Flags, Ints, Short
-from coterie.kernels._hashing import murmur64, next_slot
+from coterie.kernels._arrays import Flags, Ints, Short, murmur64, next_slot
 from coterie.kernels._jit import inlined, jit
 
 

@@ -106,12 +106,3 @@ def tags(key: Masks, start: Ints, data: Bytes) -> tuple[Masks, Masks]:
     for i in range(start.size - 1):
         low[i], high[i] = siphash_128(key[0], key[1], data, start[i], start[i + 1])
     return low, high
-
-
-@jit
-def tags_behind(key: Masks, low: Masks, high: Masks, start: Ints, data: Bytes) -> Masks:
-    """The tags of 64 bits of tags with the texts data[start[i]:start[i+1]] behind them."""
-    result = np.empty(start.size - 1, np.uint64)
-    for i in range(start.size - 1):
-        result[i] = siphash_behind(key[0], key[1], low[i], high[i], data, start[i], start[i + 1])
-    return result

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels._arrays import Flags, Ints, Masks, Short
-from coterie.kernels._hashing import next_slot
+from coterie.kernels._arrays import Flags, Ints, Masks, Short, next_slot
 from coterie.kernels._jit import jit
 
 _FEW = 24  # up to this many numbers are sorted by insertion

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from coterie.core.nearest import did_you_mean
-from coterie.errors import InputError, MissingError, ParameterError
+from coterie.errors import InputError, MissingError, ParameterError, did_you_mean
 
 if TYPE_CHECKING:
     from coterie.core.log import Log, Release

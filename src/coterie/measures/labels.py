@@ -13,7 +13,7 @@ import polars as pl
 
 from coterie.errors import InputError, MissingError
 from coterie.reading.source import Source
-from coterie.text.spelling import spell
+from coterie.text.words import spell
 
 COLUMNS = ("sensitive", "label", "is_pii")
 _YES = ("yes", "true", "1", "sensitive", "maybe")

@@ -42,9 +42,9 @@ from coterie.apply.sequences import DAYS_TABLE, SEQUENCES_TABLE, release_sequenc
 from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Late, Range, check_params
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
-from coterie.core.progress import Counted
 from coterie.core.run import Run
 from coterie.core.shapes import REPLACE, SEQUENCES, VISITS, Shape
+from coterie.core.threads import Counted
 from coterie.promises.sequence_k_anonymity import LINES, TIMES, SequenceKAnonymity
 
 if TYPE_CHECKING:

@@ -45,9 +45,9 @@ import polars as pl
 
 from coterie.core.arrays import Flags, Ints
 from coterie.core.log import Log
-from coterie.core.noise import gaussian_draws
 from coterie.core.params import Above, Choice, Days, Late, NumberOr, Range, ShareOr, check_params
 from coterie.core.plan import Cost, Draft, Facts, Plan
+from coterie.core.randomness import gaussian_draws
 from coterie.core.run import Run
 from coterie.core.shapes import COUNTS, QUERIES, VISITS, Shape
 from coterie.errors import InputError, ParameterError

@@ -212,7 +212,7 @@ class SemanticMicroaggregate:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Algorithm 5: the common profile of each group, under a fresh name for each member."""
-        from coterie.kernels.quotas import choose_by_quota
+        from coterie.kernels.choosing import choose_by_quota
 
         if self.publish == PHRASES:
             draft = release_phrases(log, plan, run, self)
@@ -377,8 +377,8 @@ def _notes(taxonomy: str, of_rows: float, of_queries: float, bare: int, users: i
 def _load_kernels() -> None:
     """Compile the kernels, or load them where they are compiled, before threads need them."""
     from coterie.kernels import linkage
+    from coterie.kernels.choosing import choose_by_quota
     from coterie.kernels.mdav import QueryStrings
-    from coterie.kernels.quotas import choose_by_quota
 
     two = np.arange(2)
     start, category, count = linkage.user_counts(np.arange(3), two, two + 1, np.arange(3), two.astype(np.int32), 2)

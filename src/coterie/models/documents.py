@@ -25,17 +25,15 @@ from numpy.typing import NDArray
 
 from coterie.core.arrays import Flags, Ints, Masks, offsets
 from coterie.core.log import Log
-from coterie.core.progress import Counted
 from coterie.core.run import Run
 from coterie.core.shapes import TERMS, sum_in_order
-from coterie.core.threads import in_threads
+from coterie.core.threads import Counted, in_threads
 from coterie.errors import InputError, InternalError
 from coterie.kernels import grouping
 from coterie.kernels.assignment import MOST_ROWS
 from coterie.kernels.lsa import Sparse
-from coterie.kernels.term_vectors import Folding, Vectors
+from coterie.kernels.term_vectors import Folding, Senses, Vectors, codes_of, costs_of
 from coterie.kernels.tree import preorder
-from coterie.kernels.wu_palmer import Senses, codes_of, costs_of
 from coterie.models.groups import numbered
 from coterie.models.lsa import lsa_vectors, tfidf, unit_rows
 

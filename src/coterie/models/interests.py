@@ -34,9 +34,8 @@ from coterie import taxonomies
 from coterie.core import registry
 from coterie.core.arrays import Floats, Ints, Masks, offsets
 from coterie.core.log import Log
-from coterie.core.progress import Counted
 from coterie.core.run import Run
-from coterie.core.threads import in_threads
+from coterie.core.threads import Counted, in_threads
 from coterie.errors import InputError, ParameterError
 from coterie.kernels.bags import Bags, Parts, columns_of_owners, owners_of_parts, owners_with
 from coterie.kernels.grouping import UNIT, Vectors

@@ -17,9 +17,8 @@ import polars as pl
 
 from coterie.core.arrays import Flags, Ints, Short, offsets
 from coterie.core.log import Log
-from coterie.core.progress import Counted
 from coterie.core.run import Run
-from coterie.core.threads import in_threads
+from coterie.core.threads import Counted, in_threads
 from coterie.kernels.phrases import Cuts, Queries, cut, frequent_runs, numbers_of_phrases, profiles
 from coterie.models.events import QUERY, USER
 from coterie.models.groups import user_rows

@@ -23,7 +23,14 @@ from statistics import NormalDist
 import numpy as np
 
 from coterie.core.arrays import Flags, Ints
-from coterie.core.noise import Words, laplace_error, laplace_table, rounded_gaussian_table, table_draws, table_error
+from coterie.core.randomness import (
+    Words,
+    laplace_error,
+    laplace_table,
+    rounded_gaussian_table,
+    table_draws,
+    table_error,
+)
 from coterie.core.run import Run
 from coterie.errors import ParameterError
 from coterie.kernels import spread as kernel

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Flags, Ints, offsets
-from coterie.core.noise import Words, gaussian_draws
+from coterie.core.randomness import Words, gaussian_draws
 from coterie.core.run import Run
 from coterie.core.threads import in_threads
 from coterie.kernels import spread as kernel

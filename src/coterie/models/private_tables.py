@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Ints
-from coterie.core.noise import Words, table_error
+from coterie.core.randomness import Words, table_error
 from coterie.errors import ParameterError
 from coterie.kernels.release_table import release_table
 

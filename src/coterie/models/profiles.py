@@ -16,7 +16,7 @@ import polars as pl
 
 from coterie.core.arrays import Ints, Masks, offsets
 from coterie.core.shapes import LEVEL, QUERIES
-from coterie.kernels import herding
+from coterie.kernels import choosing
 from coterie.kernels.hausdorff import MISSING, new_workspace
 from coterie.kernels.mdav import (
     NEAREST,
@@ -65,8 +65,8 @@ _AS_COARSE_AS_MONTHS = ("month", "quarter")
 class QueryRule:
     """Which queries of its members stand in a profile.
 
-    `shares` says how many each member gives and which (`kernels/mdav.py`, `kernels/quotas.py`), nobody more than
-    `max_share` of the profile; with `herding` others are chosen, as many of each member (`kernels/herding.py`).
+    `shares` says how many each member gives and which (`kernels/mdav.py`, `kernels/choosing.py`), nobody more than
+    `max_share` of the profile; with `herding` others are chosen, as many of each member (`kernels/choosing.py`).
     """
 
     shares: ChooseWithLimit = choose
@@ -86,10 +86,10 @@ class QueryRule:
 
         def herded(members: Ints, start: Ints, strings: QueryStrings) -> Ints:
             chosen = self.shares(members, start, strings, self.max_share)
-            if chosen.size * int((start[members + 1] - start[members]).sum()) > herding.PAIRS:
+            if chosen.size * int((start[members + 1] - start[members]).sum()) > choosing.PAIRS:
                 return chosen
             ends = np.searchsorted(chosen, np.stack([start[members], start[members + 1]]))
-            return herding.herd(members, ends[1] - ends[0], start, strings, vectors)
+            return choosing.herd(members, ends[1] - ends[0], start, strings, vectors)
 
         return herded
 
@@ -173,7 +173,7 @@ def _with_times_cut(profiles: pl.DataFrame, rows: pl.DataFrame, times: str) -> p
     return _with_owners(profiles, rows).with_columns(cut, level, alone).select(*_CENTROID)
 
 
-def _row_vectors(rows: pl.DataFrame, spoken: str) -> herding.RowVectors:
+def _row_vectors(rows: pl.DataFrame, spoken: str) -> choosing.RowVectors:
     """Each row as a vector of equal entries: one for each stem of its query, one for the query, one for its host."""
     pages = rows[PAGE].drop_nulls().unique()
     hosts = pl.Series("host", [host_of(page).removeprefix("www.") or None for page in pages], dtype=pl.String)
@@ -191,11 +191,11 @@ def _row_vectors(rows: pl.DataFrame, spoken: str) -> herding.RowVectors:
     columns = entries.select("part", "word").unique(maintain_order=True).with_row_index("column")
     entries = entries.join(columns, on=["part", "word"], how="left", maintain_order="left")
     count = np.bincount(entries["kind"].to_numpy(), minlength=kinds.height)
-    return herding.RowVectors(
+    return choosing.RowVectors(
         kind=kind.to_numpy().astype(np.int64),
         start=offsets(count),
         column=entries["column"].to_numpy().astype(np.int64),
-        value=np.repeat(np.rint(herding.UNIT / np.sqrt(count)).astype(np.int64), count),
+        value=np.repeat(np.rint(choosing.UNIT / np.sqrt(count)).astype(np.int64), count),
         width=columns.height,
     )
 

@@ -20,10 +20,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core.arrays import Flags, Floats, Ints, Short, offsets
+from coterie.core.arrays import Flags, Floats, Ints, Short, bytes_of, offsets
 from coterie.core.log import Log
 from coterie.core.run import Run
-from coterie.core.texts import bytes_of
 from coterie.core.threads import in_threads
 from coterie.errors import InputError
 from coterie.kernels import cores, cosine_join, grams, vectors

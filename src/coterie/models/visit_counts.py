@@ -34,7 +34,6 @@ from coterie.core.shapes import COUNTS
 from coterie.models.pages import AGENT, BROWSER, HOST, REFERRER, browsers, hosts, with_short_names
 from coterie.models.walks import visits
 
-TABLES = ("pages", "landing", "pairs", "referrers", "days", "hours", "browsers", "lengths")
 _TABLE, _ITEM, _DETAIL, _COUNT = COUNTS.lead, COUNTS.item, "detail", COUNTS.count
 _CELL = [_TABLE, _ITEM, _DETAIL]
 _VISITOR, _CROWD = "_visitor", "_crowd"

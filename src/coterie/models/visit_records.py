@@ -23,10 +23,8 @@ from coterie.core.threads import DoneSoFar, in_threads
 from coterie.kernels import visit_records as kernel
 from coterie.kernels.visit_records import Addresses, Lists, RecordTables
 from coterie.steps.sessions import Sessions
-from coterie.text.addresses import IPV4, bits_of, first_address
 from coterie.text.agents import VISITOR_PARTS, parse_agents
-from coterie.text.hosts import host_labels
-from coterie.text.pages import host_and_path, segments, without_query
+from coterie.text.hosts import IPV4, bits_of, first_address, host_and_path, host_labels, segments, without_query
 
 ROW, GROUP, SESSION = "row", "group", "session"
 ADDRESS, REFERRER, AGENT = VISITS.identifying

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from coterie.core.arrays import Flags, Ints, Short, offsets
+from coterie.core.arrays import Flags, Ints, Short, bytes_of, offsets
 from coterie.core.log import Log
 from coterie.core.run import Run
-from coterie.core.texts import bytes_of
 from coterie.errors import InputError
 from coterie.kernels import grams, word_sets
 

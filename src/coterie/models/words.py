@@ -12,10 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from coterie.core.arrays import Ints, Masks, Short, offsets
-from coterie.core.texts import bytes_of, numbered
-from coterie.kernels.bags import Bags, Parts, bags
-from coterie.kernels.minhash import smallest_word_hashes
+from coterie.core.arrays import Ints, Masks, Short, bytes_of, numbered, offsets
+from coterie.kernels.bags import Bags, Parts, bags, smallest_word_hashes
 from coterie.text.language import Language
 from coterie.text.words import has_letters_without_spaces, without_spaces, words
 

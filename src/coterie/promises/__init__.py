@@ -35,9 +35,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from coterie.core.progress import Counted
 from coterie.core.promise import Case, Check, Promise, Verdict
 from coterie.core.shapes import QUERIES
+from coterie.core.threads import Counted
 from coterie.promises import _rules
 
 __all__ = ["judge"]

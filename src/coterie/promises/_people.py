@@ -23,11 +23,9 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check, Kind, k_of, to_dict
 from coterie.core.shapes import Shape
-from coterie.promises._checks import count, judged, not_checked, numbers
+from coterie.promises._checks import count, judged, level_of, not_checked, numbers
 from coterie.promises._names import BOTH, RECORD, is_known, names_of
-from coterie.promises._phrase_profiles import unlike_profiles
-from coterie.promises._phrase_recount import TypedQueries, numbered
-from coterie.promises._times import level_of
+from coterie.promises._phrase_recount import TypedQueries, numbered, unlike_profiles
 from coterie.text.hosts import host_labels, host_of
 from coterie.text.language import language_in
 

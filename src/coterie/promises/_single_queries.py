@@ -1,10 +1,25 @@
-"""What promises about single queries share: who rows are linked to (`users`), and what accompanies them (`attrs`)."""
+"""What promises about single queries share: who rows are linked to (`users`), and what accompanies them (`attrs`).
+
+Recount: the rows of released items as the original has them, with as much beside them as is promised.
+
+For the judge alone; it shares no code with what applies plans. Rows become numbers: hashes of what a released row says,
+under a key that nobody who made the rows could know. So whole tuples can be compared and counted as cheaply as numbers.
+
+`attrs = common` determines what a row says: each level, from (details, finest time) to nothing at all, takes those of
+the rows left by finer levels whose tuple at least k users of them share, together with the item.
+
+Further columns that tell who a row came from: the user again, or values that stand for one user each.
+
+Where everything that was logged is kept, nobody counts what accompanies a query. A column that is the user, or a hash
+of the user, would then name everybody under a promise that says no row does. One odd row must not hide that: what
+counts is how many rows and users have a value that one user alone has.
+"""
 
 from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Protocol
 
@@ -15,12 +30,20 @@ from coterie.core.params import Choice, Range, with_values
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.run import Engine
 from coterie.core.shapes import QUERIES, VISITS, Shape
-from coterie.promises._accompaniment import CROWD, SAID, WHO, said, should_say
-from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken, time_columns
+from coterie.promises._checks import (
+    LEVELS,
+    UNITS,
+    any_given,
+    judged,
+    level_of,
+    no_finer,
+    not_checked,
+    other_columns,
+    rows_broken,
+    time_columns,
+)
 from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._names import is_known, names_of, names_of_labels
-from coterie.promises._telling import telling
-from coterie.promises._times import LEVELS, no_finer
 from coterie.promises._units import Linking, with_owner
 
 Users = Annotated[
@@ -328,3 +351,177 @@ def _under_names(case: Case, original: Log, owned: pl.LazyFrame, owner: list[str
     ids = original.frame.select(original.shape.subject).drop_nulls().unique().collect(engine="streaming").to_series()
     names = pl.Series(_NAME, names_of(case.run, labels, ids), dtype=pl.String)
     return table.drop(owner).with_columns(names).lazy()
+
+
+TUPLE, WHEN, LEVEL, WHO, CROWD = "_tuple", "_when", "_level", "_who", "_crowd"
+SAID = [TUPLE, WHEN, LEVEL]
+"""What a row says: item and details in one number, the time, and how exact that is."""
+_NO_TIME, _NO_LEVEL = pl.lit(None, pl.Datetime("us")), pl.lit(None, pl.String)
+
+
+def said(rows: pl.LazyFrame, shape: Shape, attrs: str, key: int, *columns: str) -> pl.LazyFrame:
+    """What each row says (SAID), with further `columns`."""
+    when, level = (_time(shape), level_of(shape)) if attrs == "common" else (_NO_TIME, _NO_LEVEL)
+    number = _number(shape, _accompanying(shape, attrs), key)
+    return rows.select(*columns, number.alias(TUPLE), when.alias(WHEN), level.alias(LEVEL))
+
+
+def should_say(
+    rows: pl.LazyFrame, shape: Shape, attrs: str, k: int, key: int, *columns: str, times: str = "day", cut: str = ""
+) -> pl.LazyFrame:
+    """What each row of the original should say in a release; and where a detail or time stays, how many share it.
+
+    `cut` is the level of times that are kept whoever shares them, or `drop`; none where they are as they were logged.
+    """
+    who = pl.when(pl.col(shape.subject).is_not_null()).then(pl.col(shape.subject).hash(key)).alias(WHO)
+    if attrs != "common":
+        unit = UNITS.get(cut, "1s")  # a file can hold whole seconds
+        kept = [_NO_TIME.alias(shape.time)] if cut == "drop" else [pl.col(pl.Datetime).dt.truncate(unit)]
+        kept += [_level(_time(shape), cut).alias(shape.level)] if shape.level else []
+        exact = rows.with_columns(kept)
+        return said(exact.with_columns(who), shape, attrs, key, *columns, WHO).with_columns(pl.lit(None).alias(CROWD))
+    details = _accompanying(shape, attrs)
+    numbers = [_number(shape, details[:count], key).alias(f"_{count}") for count in range(len(details) + 1)]
+    table = rows.select(*columns, who, _time(shape).alias(WHEN), *numbers).collect(engine="streaming")
+    said_there = (part.select(*columns, *SAID, WHO, CROWD) for part in _by_level(table, len(details), k, LEVELS[times]))
+    return pl.concat(said_there).lazy()
+
+
+def _by_level(rows: pl.DataFrame, details: int, k: int, levels: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """The rows that each level takes, with what they say there and how many users do; the last takes the rest."""
+    whole = f"_{details}"
+    enough = pl.col(WHO).drop_nulls().n_unique().over(whole) >= k  # what fewer share at any time, fewer share on a day
+    left, waiting = rows.filter(~enough), rows.filter(enough)
+    for level in levels:
+        when = pl.col(WHEN).dt.truncate(UNITS[level])
+        taken, waiting = _split(waiting, whole, when, k)
+        yield taken.with_columns(_level(pl.col(WHEN), level).alias(LEVEL))
+    taken, waiting = _split(waiting, whole, _NO_TIME, k)
+    yield taken.with_columns(_NO_LEVEL.alias(LEVEL))
+    left = pl.concat([left, waiting.select(left.columns)])
+    for count in range(details - 1, 0, -1):
+        taken, left = _split(left, f"_{count}", _NO_TIME, k)
+        yield taken.with_columns(_NO_LEVEL.alias(LEVEL))
+    nobody = pl.lit(None, pl.UInt32).alias(CROWD)
+    yield left.with_columns(pl.col("_0").alias(TUPLE), _NO_TIME.alias(WHEN), _NO_LEVEL.alias(LEVEL), nobody)
+
+
+def _split(rows: pl.DataFrame, number: str, when: pl.Expr, k: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows whose tuple (a column of numbers, and when) k users share, and the others as they are."""
+    counted = rows.with_columns(pl.col(number).alias(TUPLE), when.alias("_unit"))
+    counted = counted.with_columns(pl.col(WHO).drop_nulls().n_unique().over(TUPLE, "_unit").alias(CROWD))
+    enough = pl.col(CROWD) >= k
+    return counted.filter(enough).with_columns(pl.col("_unit").alias(WHEN)), counted.filter(~enough).select(
+        rows.columns
+    )
+
+
+def _level(time: pl.Expr, level: str) -> pl.Expr:
+    """How exact a time is; nothing where there is none."""
+    return pl.when(time.is_not_null()).then(pl.lit(level))
+
+
+def _accompanying(shape: Shape, attrs: str) -> tuple[str, ...]:
+    kept = tuple(name for name in other_columns(shape) if name not in shape.identifying)
+    return {"drop": (), "common": shape.details, "keep": kept}[attrs]
+
+
+def _time(shape: Shape) -> pl.Expr:
+    return pl.col(shape.time) if shape.time else pl.lit(None, pl.Datetime("us"))
+
+
+def _number(shape: Shape, stays: Sequence[str], key: int) -> pl.Expr:
+    """Item and details as one number, with those that do not stay empty."""
+    columns = [pl.col(shape.item)]
+    for name in dict.fromkeys((*shape.details, *stays)):
+        columns.append(pl.col(name) if name in stays else pl.lit(None, shape.schema[name]).alias(name))
+    return pl.struct(columns).hash(key)
+
+
+_FEW = 5  # users with values of their own: so many may be chance in a small log, or somebody's odd device
+_MOST_ALONE = 0.25  # of rows, and of users: usual details are far below it, whatever stands for users is far above
+_SHORTEST_NAME = 3  # characters of a name that is looked for as a word inside of a value
+_LONG_NAME = 6  # characters of a name that is looked for anywhere in it
+_MOST_BY_CHANCE = 0.01  # of rows: a name of digits alone may also be a version, a size or a place
+_NO_WORD = r"[^\p{L}\p{N}]+"
+
+
+def telling(case: Case) -> Iterator[Check]:
+    """No further detail names the user of its row, or stands for one; what was read from the log is looked at."""
+    further = case.shape.further
+    if not further or not case.shape.subject:
+        return
+    detail = (
+        f"no further detail ({', '.join(further)}) is the user of its row or has that name in it, and values that one "
+        f"user alone has are those of at most {_MOST_ALONE:.0%} of rows and users, or of fewer than {_FEW} users"
+    ).replace("%", " %")
+    if case.original is None:
+        yield not_checked("telling", detail)
+        return
+    found = [_found(case, case.original, name) for name in further]
+    yield judged(
+        "telling",
+        sum(_tells(each) for each in found),
+        detail,
+        fault="of them tell who a row came from; leave them out of --details, or use --attrs common",
+        looked_at=len(further),
+        how=f"one user alone has the value of {max(_alone(each) for each in found):.0%} of rows".replace("%", " %"),
+        needs_original=True,
+    )
+
+
+def _tells(found: dict[str, int]) -> bool:
+    several = found["own_users"] >= _FEW
+    alone = _alone(found) > _MOST_ALONE or found["own_users"] > _MOST_ALONE * found["users"]
+    numbered = found["numbered"] > _MOST_BY_CHANCE * found["rows"]
+    return found["same"] > 0 or found["named"] > 0 or numbered or (several and alone)
+
+
+def _alone(found: dict[str, int]) -> float:
+    return found["alone"] / found["rows"] if found["rows"] else 0.0
+
+
+def _found(case: Case, original: Log, name: str) -> dict[str, int]:
+    """Of the rows with a value: how many are of what kind, how many users have them, and values of their own."""
+    subject = original.shape.subject
+
+    def by_value(rows: pl.LazyFrame) -> pl.LazyFrame:
+        """The rows of each user, counted; all rows of a value are here."""
+        known = rows.select(pl.col(subject).alias("user"), pl.col(name).alias("value")).drop_nulls()
+        pairs = known.group_by("user", "value").len("n").with_columns(pl.col("n").cast(pl.Int64))
+        # By chance a value has the name of somebody in it who has it, too ("chrome"); its rows are mostly of others.
+        mostly = 2 * pl.col("n").filter(_named()).sum().over("value") > pl.col("n").sum().over("value")
+        kinds = {
+            "rows": pl.lit(True), "same": _plain("user") == _plain("value"), "alone": pl.len().over("value") == 1,
+            "named": _named() & mostly & ~_of_digits(), "numbered": _named() & mostly & _of_digits(),
+        }  # fmt: skip
+        kind_of = pairs.with_columns(**kinds)
+        return kind_of.group_by("user").agg(pl.col("n").filter(pl.col(kind)).sum().alias(kind) for kind in kinds)
+
+    def by_user(rows: pl.LazyFrame) -> pl.LazyFrame:
+        each = rows.group_by("user").agg(pl.all().sum())
+        own = (pl.col("alone") > _MOST_ALONE * pl.col("rows")).cast(pl.Int64).sum().alias("own_users")
+        return each.select(own, pl.len().cast(pl.Int64).alias("users"), pl.exclude("user").sum())
+
+    of_users = case.engine.blocks(original.frame, by_value, [name])
+    return case.engine.small(case.engine.blocks(of_users, by_user, ["user"])).sum().row(0, named=True)
+
+
+def _named() -> pl.Expr:
+    """Whether the name of the user stands in the value: as a word, or anywhere if it is long."""
+    user, value = _words("user"), _words("value")
+    length = user.str.len_chars()
+    as_word = (" " + value + " ").str.contains(" " + user + " ", literal=True) & (length >= _SHORTEST_NAME)
+    return as_word | (value.str.contains(user, literal=True) & (length >= _LONG_NAME))
+
+
+def _of_digits() -> pl.Expr:
+    return ~_words("user").str.contains(r"\p{L}")
+
+
+def _plain(column: str) -> pl.Expr:
+    return pl.col(column).str.strip_chars().str.to_lowercase()
+
+
+def _words(column: str) -> pl.Expr:
+    return pl.col(column).str.to_lowercase().str.replace_all(_NO_WORD, " ").str.strip_chars()

@@ -14,7 +14,7 @@ import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.shapes import Shape
-from coterie.promises._times import level_of
+from coterie.promises._checks import level_of
 
 if TYPE_CHECKING:
     from ua_parser import Parser

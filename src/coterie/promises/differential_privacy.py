@@ -1,20 +1,31 @@
-"""Differential privacy: whether any one user was in the log hardly changes what is published."""
+"""Differential privacy: whether any one user was in the log hardly changes what is published.
+
+What a differentially private release may cost, computed again from the tables it was made with.
+
+The labels are those of docs/proofs/private_counts.md. Every price is compared with the divergence that it must cover,
+for every weight and every step, in long doubles; the noise tables are charged with what their rounding costs. Nothing
+here is shared with the code that made the tables.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
+from fractions import Fraction
+from statistics import NormalDist
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from coterie.core.params import Above, Choice, Days, Range, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.errors import ParameterError
 from coterie.promises._checks import count, judged, not_checked
-from coterie.promises._private_accounting import broken_accounts, stage_names
 from coterie.promises._words import Worded
 
 _RECORD = "the run record (--record DIR)"
@@ -202,3 +213,189 @@ def _held_by(case: Case, stage: str, published: pl.Series, k: int) -> int:
     wanted = found.drop_nulls().filter(pl.col("text").is_in(published.implode()))
     crowds = wanted.group_by("text").agg(pl.col("user").n_unique().alias("users"))
     return count(crowds.select((pl.col("users") >= k).sum()))
+
+
+Long = np.longdouble
+_ONE = 2**64
+_PRECISE = np.finfo(Long).nmant >= 63
+_SLACK = Long(0 if _PRECISE else 1e-9)
+_NEARLY = 1 + 1e-9  # for sums of public shares, written as decimal numbers
+_MOST_ITEMS = 256  # of a user, in the Gaussian mechanisms
+
+Row = Mapping[str, Any]
+
+
+def broken_accounts(
+    stages: Sequence[Row], table: pl.DataFrame, prices: pl.DataFrame, promise: Mapping[str, Any]
+) -> Iterator[str]:
+    """What does not add up, in words; nothing where the release costs at most what is promised."""
+    names = stage_names(promise["items"], promise["days"])
+    if promise["mechanism"] == "table" and [stage["stage"] for stage in stages] != names:
+        yield "other parts than the promise has"
+        return
+    if promise["mechanism"] != "table" or promise["queries_per_user"] == 1:
+        yield from _simple(stages, table, promise)
+        return
+    for what in ("epsilon", "delta"):
+        if math.fsum(stage[what] for stage in stages) > promise[what] * _NEARLY:
+            yield f"parts whose {what} sums to more than the promise's"
+    for stage in stages:
+        if stage["stage"] == "days":
+            yield from _cells(stage, promise)
+        else:
+            own, paid = (frame.filter(pl.col("stage") == stage["stage"]) for frame in (table, prices))
+            yield from _selection(stage, own.sort("weight"), paid.sort("weight"), promise)
+
+
+def stage_names(items: str, days: str) -> list[str]:
+    """The parts of a release."""
+    first = {"phrases": ["words", "phrases"], "clicks": ["queries", "clicks"]}.get(items, [items])
+    return first + (["days"] if days else [])
+
+
+def _c(epsilon: float, delta2: Long, alpha: Long) -> Long:
+    """[L6] The divergence of order alpha that (epsilon, delta2) allows."""
+    inner = np.log(delta2) + np.log(alpha - 1) - alpha * np.log1p(-1 / alpha)
+    return Long(Long(epsilon) + inner / (alpha - 1))
+
+
+def _rounding(variance: int) -> float:
+    """[L7] Total variation between a draw of a noise table and the discrete Gaussian."""
+    return (20 * math.sqrt(variance) + 3) * 2.0**-65 + 2.0**-75
+
+
+def _laplace_rounding(scale: float) -> float:
+    """The same for discrete Laplace noise, whose table ends where its entries are below 2^-80 of the largest."""
+    return (2 * (80 * math.log(2) * scale + 2) + 3) * 2.0**-65 + 2.0**-78
+
+
+def _selection(stage: Row, table: pl.DataFrame, prices: pl.DataFrame, promise: Mapping[str, Any]) -> Iterator[str]:
+    if any(stage[name] is None for name in ("alpha", "share", "cost_budget", "mass_budget", "sketch_unit")):
+        yield "a part without its numbers"
+        return
+    alpha, share = Long(stage["alpha"]), Long(stage["share"])
+    sketch, counts, counted = Long(stage["sketch"]), Long(stage["counts"]), int(stage["counted"])
+    if not (alpha > 1 and 0 < share < 1 and sketch > 0 and counts >= 0 and sketch + counts < 1):
+        yield "shares that are none"
+        return
+    if float(counts) != promise["counts"] or (counts > 0 and counted != promise["count_items"]):
+        yield "another share for counts than the promise has"
+    kept = Long(63) / 64 * Long(stage["delta"])
+    d1, c = share * kept, _c(stage["epsilon"], (1 - share) * kept, alpha)
+    if not c > 0:
+        yield "an order that leaves nothing to spend"
+        return
+    if stage["cost_budget"] > 2**40 * (1 - sketch - counts) * c or stage["mass_budget"] > 2**60 * d1:
+        yield "budgets of users that are too large"
+    unit, variance, count_variance = (int(stage[n]) for n in ("sketch_unit", "sketch_variance", "count_variance"))
+    if 2 * sketch * c * variance < alpha * unit * unit:
+        yield "too little noise in the sketch"
+    if counts > 0 and 2 * counts * c * count_variance < alpha * counted:
+        yield "too little noise in counts"
+    error = unit * unit * _rounding(variance) + (counted * _rounding(count_variance) if counts > 0 else 0)
+    if (1 + math.exp(stage["epsilon"])) * error > stage["delta"] / 64:
+        yield "noise tables that are too coarse for delta"
+    yield from _prices(table["below"].to_list(), prices["cost"].to_list(), prices["mass"].to_list(), alpha)
+    numbered = table["weight"].to_list() == list(range(table.height))
+    if not numbered or prices["weight"].to_list() != list(range(prices.height)):
+        yield "tables with lines missing"
+
+
+def _prices(below: list[int], costs: list[int], masses: list[int], alpha: Long) -> Iterator[str]:
+    """[P] and [L1]: each price covers what raising an item by that weight does, from every weight."""
+    if len(below) < 2 or below[0] != 0 or any(a > b for a, b in itertools.pairwise(below)) or below[-1] >= _ONE:
+        yield "a release table that falls, or does not begin with 0"
+        return
+    if len(costs) < 2 or costs[0] or masses[0] or sorted(costs) != costs or sorted(masses) != masses:
+        yield "prices that fall, or do not begin with 0"
+        return
+    last = len(below) - 1
+    for s in range(1, len(costs)):
+        removed = 16 * masses[s]
+        if below[min(s, last)] > removed or removed >= 2**63:
+            yield "a mass that does not cover what one user alone can release"
+            return
+        raised = [below[min(w + s, last)] - removed for w in range(1, last + 1)]
+        if _divergence(raised, _ONE - removed, below[1:], alpha) * 2**40 > costs[s] * (1 + _SLACK):
+            yield "a price that does not cover what it pays for"
+            return
+
+
+def _divergence(raised: list[int], whole: int, before: list[int], alpha: Long) -> Long:
+    """The largest divergence, both ways, between coins of bias raised/whole and before/2^64, for larger first ones."""
+    pairs = [(a, b) for a, b in zip(raised, before, strict=True) if a * _ONE > whole * b]
+    if not pairs:
+        return Long(0)
+    p, rest_p = _long([a for a, _ in pairs]) / Long(whole), _long([whole - a for a, _ in pairs]) / Long(whole)
+    q, rest_q = _long([b for _, b in pairs]) / Long(_ONE), _long([_ONE - b for _, b in pairs]) / Long(_ONE)
+    # Differences as exact whole numbers, so that nothing cancels.
+    apart = _long([a * _ONE - whole * b for a, b in pairs]) / Long(whole) / Long(_ONE)
+    # log1p near -1 would lose what is left of the smaller coin.
+    near = 2 * apart < rest_q
+    up, down = (
+        np.log1p(apart / q),
+        np.where(near, np.log1p(np.where(near, -apart / rest_q, 0)), np.log(rest_p / rest_q)),
+    )
+    order = alpha - 1
+    there = np.log1p(p * np.expm1(order * up) + rest_p * np.expm1(order * down)) / order
+    back = np.log1p(q * np.expm1(-order * up) + rest_q * np.expm1(-order * down)) / order
+    return Long(max(there.max(), back.max()))
+
+
+def _long(values: list[int]) -> NDArray[Any]:
+    """Whole numbers of any size as long doubles, each rounded once."""
+    return np.array([Long(value >> 64) * Long(_ONE) + Long(value & (_ONE - 1)) for value in values], dtype=Long)
+
+
+def _cells(stage: Row, promise: Mapping[str, Any]) -> Iterator[str]:
+    """[L5] Noise of numbers whose places are public."""
+    if stage["alpha"] is None or stage["count_variance"] is None or stage["counted"] != promise["count_items"]:
+        yield "a part without its numbers"
+        return
+    alpha, variance, counted = Long(stage["alpha"]), int(stage["count_variance"]), int(stage["counted"])
+    c = _c(stage["epsilon"], Long(63) / 64 * Long(stage["delta"]), alpha)
+    if not c > 0 or 2 * c * variance < alpha * counted:
+        yield "too little noise in numbers by day"
+    if (1 + math.exp(stage["epsilon"])) * counted * _rounding(variance) > stage["delta"] / 64:
+        yield "noise tables that are too coarse for delta"
+
+
+def _simple(stages: Sequence[Row], table: pl.DataFrame, promise: Mapping[str, Any]) -> Iterator[str]:
+    """The other mechanisms."""
+    epsilon, delta, mechanism = promise["epsilon"], promise["delta"], promise["mechanism"]
+    if mechanism == "table":
+        yield from _optimal(table.sort("weight")["below"].to_list(), epsilon, delta)
+        return
+    if not stages or any(not (stage["scale"] or 0) > 0 or stage["threshold"] is None for stage in stages):
+        yield "a part without its numbers"
+        return
+    if mechanism == "korolova":
+        d, scale, threshold = promise["queries_per_user"], stages[0]["scale"], stages[0]["threshold"]
+        q = math.exp(-1 / scale)
+        if len(stages) != 1 or scale * _NEARLY < d / epsilon:
+            yield "too little noise"
+        elif d * q ** (threshold - 1) / (1 + q) + (1 + math.exp(epsilon)) * d * _laplace_rounding(scale) > delta:
+            yield "a threshold that is too low"
+        return
+    normal = NormalDist()
+    mu = math.sqrt(math.fsum(stage["scale"] ** -2 for stage in stages))
+    noise = normal.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal.cdf(-mu / 2 - epsilon / mu)
+    tails = 0.0
+    for stage in stages:
+        at_most = ((stage["threshold"] - t**-0.5) / stage["scale"] for t in range(1, _MOST_ITEMS + 1))
+        tails += max(-math.expm1(t * math.log1p(-normal.cdf(-x))) for t, x in enumerate(at_most, 1))
+    error = sum(_rounding(math.ceil(1024 * stage["scale"]) ** 2) for stage in stages)
+    if noise + tails + (1 + math.exp(epsilon)) * _MOST_ITEMS * error > delta * _NEARLY:
+        yield "noise or thresholds that cost more than delta"
+
+
+def _optimal(below: list[int], epsilon: float, delta: float) -> Iterator[str]:
+    """[D] One item for each user: neighbouring entries are (epsilon, delta)-close, both ways."""
+    grow, spare = Fraction(math.exp(epsilon)) * (1 + Fraction(1, 2**50)), Fraction(delta) * _ONE
+    if len(below) < 2 or below[0] != 0 or sorted(below) != below or below[-1] >= _ONE:
+        yield "a release table that falls, or does not begin with 0"
+        return
+    for before, after in itertools.pairwise(below):
+        if after > grow * before + spare or _ONE - before > grow * (_ONE - after) + spare:
+            yield "a release table that rises too fast"
+            return

@@ -10,9 +10,9 @@ from coterie.core.params import Choice, Times, check_params
 from coterie.core.promise import NOTHING, Case, Check, Kind
 from coterie.errors import ParameterError
 from coterie.promises import _rules
+from coterie.promises._checks import no_finer
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import Details, LinkMinutes, LinkQueries, SessionMinutes, Users, accompaniment
-from coterie.promises._times import no_finer
 from coterie.promises._words import Worded
 
 

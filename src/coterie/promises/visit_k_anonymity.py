@@ -13,8 +13,7 @@ from coterie.core.params import Range, Several, check_params
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
 from coterie.errors import ParameterError
 from coterie.promises import _rules
-from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken
-from coterie.promises._times import no_finer
+from coterie.promises._checks import any_given, judged, no_finer, not_checked, other_columns, rows_broken
 from coterie.promises._visit_recount import PATH, ROW, WHO, column_of, could_say, generalizes, had, said
 from coterie.promises._words import Worded
 

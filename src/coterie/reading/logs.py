@@ -15,9 +15,9 @@ from coterie.core import registry
 from coterie.core.files import Opening, expand, home_of
 from coterie.core.log import Log, Step
 from coterie.core.parts import Part
-from coterie.core.progress import Progress
 from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import NORMAL, QUERIES, VISITS, Shape
+from coterie.core.threads import Progress
 from coterie.errors import CoterieError, InputError, NoRowsError
 from coterie.reading.formats import documents, table, ubi
 from coterie.reading.people import People, people_in
@@ -26,7 +26,7 @@ from coterie.reading.searches import search_log
 from coterie.reading.sniff import CONVERT, kind_of, source_of
 from coterie.reading.source import Loaded, Source, full_disk, settings_of
 from coterie.reading.values import without_apostrophe
-from coterie.text.spelling import is_normal
+from coterie.text.words import is_normal
 
 _LOGGER = logging.getLogger("coterie")
 BAD_SHARE = 0.01  # more bad lines than this and the format is probably wrong
@@ -224,8 +224,8 @@ def _settle(module: ModuleType, name: str, source: Source, options: Reading) -> 
         try:
             return _load(module.load(source, options), name, source)
         except _FAILURES as error:
-            if disk_is_full(error):
-                raise full_disk(source.folder.path) from None
+            if how := disk_is_full(error):
+                raise full_disk(source.folder.path, how) from None
             source.expect_damage()
         except CoterieError:
             raise

@@ -23,7 +23,7 @@ import polars as pl
 from coterie.core import registry
 from coterie.core.files import refuse_folders
 from coterie.core.parts import listed_parts, refuse_other_parts
-from coterie.core.progress import Progress
+from coterie.core.threads import Progress
 from coterie.errors import InputError, NoRowsError
 from coterie.reading.formats._json import Document, documents_in, is_lines, object_in
 from coterie.reading.reading import Reading

@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from coterie.core.nouns import in_words_of
 from coterie.core.promise import promise_nothing
 from coterie.core.shapes import SHAPES
+from coterie.core.wording import in_words_of
 from coterie.errors import ParameterError
 from coterie.reports.figures import NONE, RISKS, Figures, shown, value
 from coterie.reports.views import LogView, ReleaseView

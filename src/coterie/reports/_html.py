@@ -11,9 +11,9 @@ import jinja2
 from markupsafe import Markup, escape
 
 from coterie import __version__
-from coterie.core.nouns import in_words_of
 from coterie.core.scores import Figure, Picture
 from coterie.core.shapes import QUERIES, SHAPES, VISITS, Shape
+from coterie.core.wording import in_words_of
 from coterie.reports import (
     LIMITS,
     ORIGINAL,

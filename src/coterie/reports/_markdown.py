@@ -15,10 +15,10 @@ from typing import Any
 import polars as pl
 
 from coterie import __version__
-from coterie.core.nouns import in_words_of
 from coterie.core.promise import Check, to_dict
 from coterie.core.scores import Figure
 from coterie.core.shapes import SHAPES
+from coterie.core.wording import in_words_of
 from coterie.reports import (
     LIMITS,
     ORIGINAL,

@@ -16,12 +16,10 @@ first line says which k is where.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
 
-from coterie.core.declared import DeclaredFile, as_declared
 from coterie.errors import InputError
 from coterie.reports import RANDOM, series
 from coterie.reports.figures import value
@@ -43,13 +41,6 @@ class Drawing:
     difference: tuple[int, ...] = ()
     baseline: bool = True
     against: str = ""
-
-
-def parse_drawing(entry: Mapping[str, Any]) -> Drawing:
-    """A [[figure]] table, checked."""
-    drawing = as_declared(dict(entry), Drawing, DeclaredFile(name="[[figure]]", toml=True))
-    check_drawing(drawing)
-    return drawing
 
 
 def check_drawing(drawing: Drawing) -> None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from coterie import measures
-from coterie.core.nouns import in_words_of
 from coterie.core.scores import Figure, Finding, Picture, Risk, Section
 from coterie.core.shapes import QUERIES, Shape
+from coterie.core.wording import in_words_of
 from coterie.reports.views import LogView, ReleaseView
 
 NONE = "–"

@@ -10,9 +10,9 @@ import polars as pl
 
 from coterie.core import randomness
 from coterie.core.log import Log, Release
-from coterie.core.nouns import in_words_of
 from coterie.core.promise import Check, Promise, k_of
 from coterie.core.scores import score_table
+from coterie.core.wording import in_words_of
 from coterie.measures.comparison import Comparison, Samples, not_applicable, scores_of
 from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.measures.resampling import ratio

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from coterie import measures
-from coterie.core.nouns import in_words_of
 from coterie.core.scores import Risk, Weighed
 from coterie.core.shapes import SHAPES
+from coterie.core.wording import in_words_of
 from coterie.measures.inputs import has_default
 from coterie.measures.rates import least_people
 from coterie.reports.about import About

@@ -16,8 +16,7 @@ import numpy as np
 from coterie.core import randomness
 from coterie.core.arrays import Ints, offsets
 from coterie.errors import NotApplicableError
-from coterie.kernels.fakes import by_frequency, drawn_of_others, walks
-from coterie.kernels.simattack import Sets
+from coterie.kernels.simattack import Sets, by_frequency, drawn_of_others, walks
 from coterie.simulate.seen import Fakes
 from coterie.simulate.world import World
 

@@ -17,7 +17,7 @@ from coterie.simulate.protection import Protects
 from coterie.simulate.run import Progress, Simulation, simulate
 from coterie.simulate.world import World
 from coterie.steps import StepLike
-from coterie.writing.targets import placed, refuse_output
+from coterie.writing.targets import placed, refuse_closed, refuse_output
 
 SCORES, ABOUT = "scores.csv", "simulation.json"
 
@@ -60,6 +60,7 @@ def simulate_files(
 def _refuse(folder: Path, force: bool, inputs: Sequence[Path]) -> None:
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"{folder} is not a folder. Choose another one with -o.")
+    refuse_closed(folder, new=True)
     if folder.is_dir():
         for name in (SCORES, ABOUT):
             refuse_output(folder / name, force, inputs)

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from coterie.core import randomness
 from coterie.core.arrays import Ints, Short, offsets
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.kernels.friends import Graph
-from coterie.kernels.graphs import breadth_first, pairs_of, preferential, reverse
+from coterie.kernels.friends import Graph, breadth_first, pairs_of, preferential, reverse
 
 TOPOLOGIES = ("ring", "er", "ba")
 NODES = ("drawn", "users")

@@ -14,9 +14,8 @@ from typing import Any, Protocol, TypeAlias
 
 from coterie.core import registry
 from coterie.core.log import Log, sha256_of
-from coterie.core.nearest import did_you_mean
 from coterie.core.params import Choice, File, Param, params_of
-from coterie.errors import ParameterError
+from coterie.errors import ParameterError, did_you_mean
 
 
 class PrepareStep(Protocol):

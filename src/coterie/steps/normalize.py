@@ -15,7 +15,7 @@ import polars as pl
 from coterie.core.log import Log, Step
 from coterie.core.shapes import NORMAL, QUERIES, VISITS
 from coterie.steps._spelling import spelled
-from coterie.text.spelling import is_normal, spell
+from coterie.text.words import is_normal, spell
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,8 @@ import polars as pl
 
 from coterie import measures
 from coterie.core.log import Log
-from coterie.core.nouns import in_words_of
 from coterie.core.shapes import Shape
+from coterie.core.wording import in_words_of
 from coterie.reports import figures as report
 from coterie.reports.decision import Sheet, decide
 from coterie.reports.views import LogView, ReleaseView

@@ -20,7 +20,7 @@ from coterie.core.files import expand
 from coterie.core.log import Log, Release
 from coterie.core.params import early_params
 from coterie.core.plan import Method, baseline_of, spends
-from coterie.core.progress import Counted, share_of, stage_of
+from coterie.core.threads import Counted, share_of, stage_of
 from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures import as_it_is
 from coterie.measures.comparison import Comparison, scores_of
@@ -97,7 +97,7 @@ def catalogue(bench: Bench, tell: Told) -> Catalogue:  # noqa: ARG001 (all tasks
     from coterie.core.shapes import SHAPES
     from coterie.reports.about import QUESTIONS, Thresholds
     from coterie.synth import KINDS as KINDS_OF_LOGS
-    from coterie.writing.files import KINDS
+    from coterie.writing.target import KINDS
 
     every = offers()
     shapes = sorted({shape for offer in every for shape in offer.accepts})

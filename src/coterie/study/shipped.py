@@ -8,8 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import coterie
-from coterie.core.nearest import did_you_mean
-from coterie.errors import MissingError
+from coterie.errors import MissingError, did_you_mean
 from coterie.writing.targets import placed
 
 FIRST = "quick"

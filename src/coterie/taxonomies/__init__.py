@@ -247,9 +247,9 @@ def _is_file_named(path: str, name: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _wordnet() -> Taxonomy:
-    from coterie.taxonomies import wordnet
+    from coterie.taxonomies import packed
 
-    return wordnet.load()
+    return packed.wordnet()
 
 
 @lru_cache(maxsize=4)

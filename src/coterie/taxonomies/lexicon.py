@@ -18,8 +18,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from coterie.core.arrays import Flags, Ints, Short, offsets
-from coterie.core.texts import numbered
+from coterie.core.arrays import Flags, Ints, Short, numbered, offsets
 from coterie.errors import ParameterError
 from coterie.text.language import ENGLISH, language
 from coterie.text.words import pieces

@@ -14,7 +14,7 @@ from pathlib import Path
 from coterie.core.files import byte_lines, head
 from coterie.errors import InputError
 from coterie.taxonomies.build import Categories
-from coterie.taxonomies.lines import check
+from coterie.taxonomies.table import check
 
 _TAG = re.compile(
     rb'<(Topic) r:id="([^"]*)"|<(/Topic)()|<(ExternalPage)()|<(d:Title)>([^<]*)|<(d:Description)>([^<]*)|'

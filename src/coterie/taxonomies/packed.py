@@ -1,10 +1,18 @@
-"""Trees in files: a zip of NumPy arrays (.npz) that holds no code. docs/taxonomies.md describes the format."""
+"""Trees in files: a zip of NumPy arrays (.npz) that holds no code. docs/taxonomies.md describes the format.
+
+WordNet 3.0's nouns as a tree (paper 001): each synset has its first hypernym as parent, the root is `entity`.
+
+The arrays in `data/wordnet.npz` are made by `tools/build_wordnet.py`; Princeton's licence stands beside them. A noun
+means its senses in WordNet's order, the most frequent first. Plurals are reduced as in WordNet: irregular ones by its
+list, others by their endings.
+"""
 
 from __future__ import annotations
 
 import json
 import zipfile
 import zlib
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +149,9 @@ def _lines(text: NDArray[np.uint8]) -> pl.Series:
 
 def _not_packed(path: Path, reason: str) -> InputError:
     return InputError(f"{path} is not a packed taxonomy: {reason}. Make one with `coterie taxonomy build`.")
+
+
+def wordnet() -> Taxonomy:
+    """The tree of WordNet 3.0's nouns; the package may lie in a zip, as on some workers of a cluster."""
+    with as_file(files(__package__) / "data" / "wordnet.npz") as path:
+        return read(path)

@@ -6,6 +6,8 @@ numbers are added. Lines that begin with # are left out, and so are numbers befo
 
 Parents: a header with id, parent and label, as in the IAB's tables; a root has no parent, or is its own (the IAB has
 both in one table). Also count and title.
+
+Lines of text from files that may be compressed, with messages that say which line is not text.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from coterie.core.files import byte_lines
 from coterie.errors import InputError, ParameterError
 from coterie.taxonomies.build import Categories, tidy
-from coterie.taxonomies.lines import text_lines
 from coterie.taxonomies.tree import NO_ROOT, depths
 
 _NAMES = {
@@ -157,3 +159,27 @@ def _pages(row: list[str], columns: _Columns, name: str, line: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 15):
         raise InputError(f"{name} line {line}: the number of pages is not a whole number: write digits only.")
     return int(text)
+
+
+def text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    """Number (from 1) and text of each line, without its end."""
+    check(encoding)
+    for number, line in byte_lines(path):
+        if b"\0" in line:
+            raise InputError(f"{path.name} line {number} is not text. Save the table as UTF-8 text.")
+        try:
+            yield number, line.decode(encoding).rstrip("\r\n")
+        except UnicodeError:
+            raise InputError(
+                f"{path.name} line {number} is not in the encoding {encoding}. Say which it is: --encoding latin-1"
+            ) from None
+
+
+def check(encoding: str) -> None:
+    """Raise ParameterError for an unknown encoding."""
+    try:
+        "text".encode(encoding)
+    except (LookupError, ValueError):  # also of codecs that are not encodings of text, such as hex
+        raise ParameterError(
+            "There is no such encoding. Known ones are utf-8, latin-1 and cp1252, for example."
+        ) from None

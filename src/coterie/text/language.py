@@ -21,8 +21,7 @@ from typing import Any
 
 import polars as pl
 
-from coterie.core.nearest import did_you_mean
-from coterie.errors import InputError, MissingError, UnknownNameError
+from coterie.errors import InputError, MissingError, UnknownNameError, did_you_mean
 from coterie.text.function_words import FUNCTION_WORDS
 from coterie.text.words import (
     cut_runs,

@@ -8,9 +8,9 @@ import pytest
 import coterie
 from coterie.apply.sequences import DAYS_TABLE, SEQUENCES_TABLE, release_sequences
 from coterie.core.plan import Plan
-from coterie.core.progress import Counted
 from coterie.core.run import Run
 from coterie.core.shapes import SEQUENCES
+from coterie.core.threads import Counted
 from coterie.engines.local import Local
 
 DAY = datetime(2020, 2, 3)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import coterie
-from coterie.core.nearest import did_you_mean, nearest
+from coterie.errors import did_you_mean, nearest
 
 
 def test_the_nearest_name():

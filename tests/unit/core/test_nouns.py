@@ -1,8 +1,8 @@
 import pytest
 
-from coterie.core.nouns import in_words_of, scores_in_words_of
 from coterie.core.scores import score_table
 from coterie.core.shapes import COUNTS, QUERIES, TERMS, VISITS
+from coterie.core.wording import in_words_of, scores_in_words_of
 
 
 @pytest.mark.parametrize(

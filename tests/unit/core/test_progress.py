@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from coterie.cli.bars import Bars
-from coterie.core.progress import Counted, Stages, share_of, stage_of
+from coterie.core.threads import Counted, Stages, share_of, stage_of
 
 
 def test_counted_things_are_told_of_how_many_only_where_that_is_known():

@@ -7,8 +7,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.core import texts
-from coterie.core.texts import bytes_of, numbered
+from coterie.core import arrays
+from coterie.core.arrays import bytes_of, numbered
 
 some = st.lists(st.none() | st.text(st.sampled_from("ab é寿\0"), max_size=20), max_size=9)
 
@@ -18,11 +18,11 @@ some = st.lists(st.none() | st.text(st.sampled_from("ab é寿\0"), max_size=20),
 def test_the_bytes_of_texts(values, skipped, at_once):
     """Whatever stands before them, in however many pieces they are, and however many are put together."""
     column = pl.concat([pl.Series(["before"] * skipped, dtype=pl.String), pl.Series(values, dtype=pl.String)])[skipped:]
-    before, texts._AT_ONCE = texts._AT_ONCE, at_once
+    before, arrays._AT_ONCE = arrays._AT_ONCE, at_once
     try:
         data, start = bytes_of(column)
     finally:
-        texts._AT_ONCE = before
+        arrays._AT_ONCE = before
     expected = [(value or "").encode() for value in values]
     assert [data[a:b].tobytes() for a, b in pairwise(start)] == expected
     assert (start.dtype, data.dtype, data.size) == (np.int64, np.uint8, max(1, sum(map(len, expected))))

@@ -7,7 +7,7 @@ import pytest
 
 import coterie
 from coterie import jobs, measures
-from coterie.core.nouns import in_words_of
+from coterie.core.wording import in_words_of
 from coterie.measures import as_it_is
 from coterie.reports import figures
 from coterie.reports.views import log_view

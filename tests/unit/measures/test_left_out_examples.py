@@ -8,7 +8,7 @@ import pytest
 
 import coterie
 from coterie.errors import InputError, MissingError, NotApplicableError
-from coterie.measures.attacks.witness import witness
+from coterie.measures.attacks.witness import _learnt, _names_having
 from coterie.measures.labels import read_labels, spelled
 from coterie.measures.utility.certainty_penalty import costs_of
 from coterie.measures.utility.f_beta import f_beta
@@ -163,7 +163,8 @@ def _pairs(profiles):
 def _witness(released, names):
     original = _pairs(PAIRS)
     own = pl.DataFrame(names, schema={"original": pl.String, "released": pl.String}, orient="row")
-    found = witness(original.select("subject").unique(), original, _pairs(released), own, seed=3)
+    shown = _pairs(released)
+    found = _learnt(original, _names_having(shown, original), shown, shown["subject"].n_unique(), own, seed=3)
     return {subject: row for subject, *row in found.rows()}
 
 

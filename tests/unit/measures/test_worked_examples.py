@@ -9,7 +9,7 @@ import pytest
 
 import coterie
 from coterie import verbs
-from coterie.measures.utility.information_loss import loss, per_user_loss
+from coterie.measures.utility.information_loss import _of_users, loss
 from coterie.methods.private_counts import PrivateCounts
 from coterie.methods.suppress_rare import SuppressRare
 
@@ -101,12 +101,12 @@ def test_information_loss_is_capped_on_request():
     before = [("u", "a", 1, 2), ("u", "b", 1, 2), ("u", "c", 0, 2), ("u", "d", 0, 2),
               ("u", "e", 0, 2), ("u", "f", 0, 2), ("u", "g", 0, 2), ("u", "h", 0, 2)]  # fmt: skip
     profiles = pl.DataFrame(before, schema=["subject", "item", "before", "after"], orient="row")
-    assert per_user_loss(profiles).to_list() == [pytest.approx(200)]  # 1 bit became 3
+    assert _of_users(profiles)["loss"].to_list() == [pytest.approx(200)]  # 1 bit became 3
     from types import SimpleNamespace
 
     from coterie.measures.utility.information_loss import measure
 
-    items = pl.LazyFrame({"item": ["a"], "before": [1], "after": [1]})
+    items = pl.DataFrame({"item": ["a"], "before": [1], "after": [1]})
     comparison = SimpleNamespace(profiles=profiles, items=items)
     scores = {score.key: score.value for score in measure(comparison)}
     assert scores["per_user.mean"] == pytest.approx(200)

@@ -17,7 +17,7 @@ from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.models import interests as module
 from coterie.models import lsa
 from coterie.models.interests import InterestSettings, interests, read_topics, topic_owners
-from coterie.promises._topic_recount import users_with_topics
+from coterie.promises.user_k_anonymity import users_with_topics
 from coterie.text.language import language
 from tests.helpers.runs import a_run
 

@@ -11,7 +11,7 @@ from coterie.core.promise import Case
 from coterie.core.shapes import TERMS
 from coterie.errors import BrokenPromiseError
 from coterie.methods.microaggregate_documents import MicroaggregateDocuments
-from coterie.promises import _document_recount, judge
+from coterie.promises import document_k_anonymity, judge
 from coterie.promises.document_k_anonymity import DocumentKAnonymity
 from tests.helpers.broken_documents import CAUGHT_BY, document_log
 
@@ -158,7 +158,7 @@ def test_foreign_rows_are_compared_with_each_other(release):
 
 def test_concepts_are_followed_in_parts(logs, monkeypatch):
     made = coterie.anonymize(logs[False], MicroaggregateDocuments(k=3, publish="subsumer"), seed=1)
-    monkeypatch.setattr(_document_recount, "_ROWS_AT_ONCE", 4)
+    monkeypatch.setattr(document_k_anonymity, "_ROWS_AT_ONCE", 4)
     assert coterie.verify(made, logs[False]).exit_code == 0
 
 

@@ -9,12 +9,11 @@ import pytest
 
 from coterie.core.promise import Check
 from coterie.core.shapes import QUERIES, Column
-from coterie.promises import _affinity_recount, _crowds, judge
-from coterie.promises._affinity_recount import affine, covered_by_all, proved, recount
+from coterie.promises import _crowds, judge, k_theta_affinity
 from coterie.promises._phrase_recount import pieces
-from coterie.promises._topic_recount import shared_by_all, users_with_topics
+from coterie.promises.k_theta_affinity import affine, covered_by_all, proved, recount
 from coterie.promises.query_k_anonymity import QueryKAnonymity
-from coterie.promises.user_k_anonymity import UserKAnonymity, _unaccounted
+from coterie.promises.user_k_anonymity import UserKAnonymity, _unaccounted, shared_by_all, users_with_topics
 from coterie.text.language import ENGLISH, language
 from coterie.text.words import name_of_topics
 from tests.helpers.hand_made import NAMES, case_of, check_of, log_of
@@ -126,8 +125,8 @@ def test_how_many_users_make_a_concept(given, tau):
 
 def test_numbers_do_not_depend_on_how_much_is_counted_together(monkeypatch):
     usual = [_recount(min_users=users, min_term_users=2) for users in (1, 2, 3, 4)]
-    monkeypatch.setattr(_affinity_recount, "_QUERIES_AT_ONCE", 2)
-    monkeypatch.setattr(_affinity_recount, "_PAIRS_AT_ONCE", 1)
+    monkeypatch.setattr(k_theta_affinity, "_QUERIES_AT_ONCE", 2)
+    monkeypatch.setattr(k_theta_affinity, "_PAIRS_AT_ONCE", 1)
     for users, before in zip((1, 2, 3, 4), usual, strict=True):
         after = _recount(min_users=users, min_term_users=2)
         assert _weights(after) == pytest.approx(_weights(before))

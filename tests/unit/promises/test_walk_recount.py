@@ -8,7 +8,7 @@ import pytest
 
 import coterie
 from coterie.core.shapes import SEQUENCES
-from coterie.promises._walk_recount import parts_of, released_kinds
+from coterie.promises.sequence_k_anonymity import parts_of, released_kinds
 
 DAY = datetime(2020, 2, 3)
 

@@ -8,7 +8,7 @@ import gzip
 import pytest
 
 import coterie
-from coterie.core.progress import Counted
+from coterie.core.threads import Counted
 from coterie.reading import source as _source
 
 

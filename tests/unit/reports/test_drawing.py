@@ -5,11 +5,12 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from coterie.core.declared import DeclaredFile, as_declared
 from coterie.core.scores import SCORES
 from coterie.errors import InputError
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.reports import ReleaseView
-from coterie.reports.drawing import Drawing, _points, draw, parse_drawing
+from coterie.reports.drawing import Drawing, _points, check_drawing, draw
 
 SCHEMA = SCORES
 
@@ -61,6 +62,13 @@ def test_random_groups_are_named_and_can_be_left_out():
     assert "A title" in draw(drawing("a"), [unmeasured])
 
 
+def parsed(entry):
+    """A [[figure]] table, as studies check it."""
+    asked = as_declared(entry, Drawing, DeclaredFile(name="[[figure]]", toml=True))
+    check_drawing(asked)
+    return asked
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -75,27 +83,27 @@ def test_random_groups_are_named_and_can_be_left_out():
 )
 def test_mistakes(wrong):
     right = {"file": "a.svg", "title": "t", "measure": "m", "keys": ["a_*"], "difference": [3, 50]}
-    assert parse_drawing(right).difference == (3, 50)
+    assert parsed(right).difference == (3, 50)
     with pytest.raises(InputError):
-        parse_drawing({**right, "difference": [], **wrong})
+        parsed({**right, "difference": [], **wrong})
 
 
 def test_one_score_against_another():
     wanted = {"file": "a.svg", "title": "A", "measure": "m", "keys": ["b"], "against": "m a"}
-    figure = parse_drawing(wanted)
+    figure = parsed(wanted)
     releases = [view(2, {"a": 5.0, "b": 1.0}), view(3, {"a": 4.0, "b": 2.0}), view(2, {"a": 1.0, "b": None}, "other")]
     assert list(_points(figure, releases)) == [("groups", 5.0, 1.0), ("groups", 4.0, 2.0)]
     drawn = draw(figure, releases)
     assert "m a</text>" in drawn
     assert all(drawn.count(f"k={k}</text>") == 1 for k in (2, 3))  # which end of a line is which
     with pytest.raises(InputError, match="against is a measure and a key"):
-        parse_drawing({**wanted, "against": "m"})
+        parsed({**wanted, "against": "m"})
     with pytest.raises(InputError, match="against is a measure and a key"):
-        parse_drawing({**wanted, "keys": ["a", "b"]})
+        parsed({**wanted, "keys": ["a", "b"]})
 
 
 def test_numbers_of_people_are_no_percentages():
-    figure = parse_drawing({"file": "a.svg", "title": "A", "measure": "m", "keys": ["b"], "against": "m a"})
+    figure = parsed({"file": "a.svg", "title": "A", "measure": "m", "keys": ["b"], "against": "m a"})
     people = view(2, {"a": 3000.0, "b": 1.0}, "one"), view(2, {"a": 9000.0, "b": 2.0}, "one")
     drawn = draw(figure, people)
     assert "%" in drawn

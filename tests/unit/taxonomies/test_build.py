@@ -1,6 +1,6 @@
 """Trees from tables and dumps, and what is wrong with a file.
 
-Covers: taxonomies/lines.py, taxonomies/odp.py, taxonomies/packed.py, taxonomies/table.py
+Covers: taxonomies/table.py, taxonomies/odp.py, taxonomies/packed.py, taxonomies/table.py
 """
 
 import gzip
@@ -13,7 +13,8 @@ import pytest
 from coterie import taxonomies
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.taxonomies import packed
-from coterie.taxonomies.build import build, from_paths
+from coterie.taxonomies.build import build
+from tests.helpers.small_trees import from_paths
 
 GOOGLE = """# Google_Product_Taxonomy_Version: 2021-09-21
 1 - Animals & Pet Supplies

@@ -3,8 +3,8 @@
 import polars as pl
 
 import coterie
-from coterie.taxonomies.build import from_paths
 from coterie.taxonomies.summary import cover, describe
+from tests.helpers.small_trees import from_paths
 
 TREE = from_paths([("Music", "Jazz"), ("Music", "Opera"), ("Sports",)])
 LOG = coterie.log(pl.DataFrame({"user": ["ann", "ann", "bob", "cyd"], "query": ["jazz", "sports", "jazz", "xqzzt"]}))

@@ -89,9 +89,9 @@ def test_ranked_senses():
 
 def test_loaded_once(monkeypatch):
     """How long it takes to load is measured by benchmarks/bench_taxonomy.py."""
-    from coterie.taxonomies import packed, wordnet
+    from coterie.taxonomies import packed
 
-    again = wordnet.load()
+    again = packed.wordnet()
     assert again is not TREE
     assert again.parent.tolist() == TREE.parent.tolist()
     monkeypatch.setattr(packed, "read", None)  # nothing is read any more

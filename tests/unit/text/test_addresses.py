@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.text.addresses import bits_of, first_address
+from coterie.text.hosts import bits_of, first_address
 
 
 @pytest.mark.parametrize(("address", "expected"), [

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from coterie.text.pages import common_host, common_path, common_referrer, host_and_path, segments, without_query
+from coterie.text.hosts import common_host, common_path, common_referrer, host_and_path, segments, without_query
 
 
 @pytest.mark.parametrize(("path", "expected"), [

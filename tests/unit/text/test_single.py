@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from coterie.text.language import language
 from coterie.text.single import keywords_of, spell_one
-from coterie.text.spelling import spell
+from coterie.text.words import spell
 
 _LETTERS = "abcXYZ äÉßİ\u00a0\t\u3000\ufdd0 ½ﬁ 0129 東京新聞カタカナーひらがな 한국어 ไทย ລາວ ខ្មែរ မြန်မာ a's the of www"
 TEXTS = st.lists(st.sampled_from([*_LETTERS, "the ", "www ", "of ", "東京"]), max_size=20).map("".join)

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from coterie.text.spelling import is_normal, spell
+from coterie.text.words import is_normal, spell
 
 
 @pytest.mark.parametrize(("text", "spelled"), [

@@ -319,24 +319,13 @@ def _read(hits: pl.DataFrame, rows: pl.DataFrame, typed: pl.DataFrame) -> float 
 # --- a rare query ------------------------------------------------------------------------------------
 
 
-def witness(
-    users: pl.DataFrame, original: pl.DataFrame, released: pl.DataFrame, names: pl.DataFrame, seed: int
-) -> pl.DataFrame:
-    """subject, others, unique, read of each of the `users`; anywhere and a_name: by chance, under any name.
-
-    `original` and `released`: subject, item, each pair once. `names`: original, released.
-    """
-    owned = original.join(users, on="subject")
-    having = _names_having(released, owned)
-    return _learnt(owned, having, released, released["subject"].n_unique(), names, seed)
-
-
 def _learnt(
     owned: pl.DataFrame, having: pl.DataFrame, released: pl.DataFrame, every: int, names: pl.DataFrame, seed: int
 ) -> pl.DataFrame:
-    """The same from what the users own, and how many of `every` name have (item, names) the items.
+    """subject, others, unique, read of each user; anywhere and a_name: by chance, under any name.
 
-    `released` has what stands under the names of these users at least.
+    `owned`: subject, item of the users, each pair once; `having`: item, names: how many of `every` name have it;
+    `released`: subject, item: at least what stands under the names of these users; `names`: original, released.
     """
     seen = _rarest(owned.join(having, on="item"), seed)
     under = released.rename({"subject": "name"})

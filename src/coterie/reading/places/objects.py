@@ -57,12 +57,6 @@ def exists(place: Place) -> bool:
         return _has(store, key) or bool(_keys(store, key + "/", most=1))
 
 
-def is_object(place: Place) -> bool:
-    """Whether there is an object of exactly that name."""
-    with _said(place):
-        return _has(_store_of(place), _key_of(place))
-
-
 @contextmanager
 def uploading(place: Place) -> Iterator[Upload]:
     """Objects below or beside a place, which are removed again where the block ends with an error."""

@@ -1,7 +1,7 @@
 """An engine un-mixes identities: it splits what stands under each of them into persons.
 
 It knows the network, that everybody spreads their queries evenly over themselves and their friends, and only what was
-submitted. From the words under all identities it computes what words each person uses (kernels/unmixing.py, 30 rounds),
+submitted. From the words under all identities it computes what words each person uses (kernels/friends.py, 30 rounds),
 and gives each query under an identity to the one of its friends, or itself, who most likely wrote it. So it clusters
 the queries of an identity into persons, and names them.
 
@@ -22,7 +22,7 @@ from coterie.core.arrays import Floats, Ints, Short
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.kernels.exposure import counted
-from coterie.kernels.unmixing import name_authors, places, unmix
+from coterie.kernels.friends import name_authors, places, unmix
 from coterie.simulate.case import Case
 
 figures = ("recall", "rand")

@@ -1,7 +1,4 @@
-"""Further columns that are the user again, where everything that was logged is kept.
-
-Covers: promises/_telling.py
-"""
+"""Further columns that are the user again, where everything that was logged is kept."""
 
 import hashlib
 from dataclasses import replace

@@ -1,14 +1,18 @@
-"""Nouns: text about search logs in the words of another log.
+"""What messages, tables and notebooks say.
 
 Measures, reports and notes are written for search logs, in which users type queries. `in_words_of` says the same of an
 access log, in which visitors request pages, and of documents, which have terms. What is true of one kind of log alone
 is not said by other words: it is written where it belongs.
+
+A notebook shows counts, names and sentences (`html_table`), and never a value of a log.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
+from html import escape
 
 import polars as pl
 
@@ -73,3 +77,14 @@ def _nouns(shape: Shape) -> dict[str, str]:
 def _like(original: str, word: str) -> str:
     """A word with a capital where the one that it replaces has one."""
     return word.capitalize() if original[0].isupper() else word
+
+
+def html_table(title: str, rows: Iterable[tuple[str, str]], end: str = "") -> str:
+    """A small table with a title above it and a line below it; everything is escaped."""
+    lines = "".join(
+        f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
+        f'<td style="text-align:left">{escape(text)}</td></tr>'
+        for name, text in rows
+    )
+    below = f"<p>{escape(end)}</p>" if end else ""
+    return f"<div><p><strong>{escape(title)}</strong></p><table>{lines}</table>{below}</div>"
