@@ -53,7 +53,9 @@ def gate() -> None:
 @click.option("--flush", default="1h", metavar="SPAN", help="How often parts close, at fixed times.")
 @_STATE
 @_KEY
-@click.option("--follow", is_flag=True, help="Go on as the file grows, through rotation; stop with SIGTERM.")
+@click.option(
+    "--follow", is_flag=True, help="Go on as the file grows, through rotation; SIGTERM and Ctrl-C end it with 0."
+)
 @click.option("--keep-open", is_flag=True, help="Close nothing by the clock at the end: more of the same will come.")
 @click.option("--arrival", is_flag=True, help="Rows have the time at which they come, not that of the log.")
 @_rest("window")

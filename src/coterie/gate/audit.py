@@ -6,7 +6,7 @@ gate has counted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -34,13 +34,16 @@ class Audit:
         names |= {"page": shape.page} if shape.page else {}
         self._rows.append(rows.select(pl.col(ours).alias(name) for ours, name in names.items()))
 
-    def stage(self) -> list[str]:
-        """Write the rows since the last time under a name that is no log's; the names of all files."""
+    def stage(self, columns: Mapping[str, str]) -> list[str]:
+        """Write the rows since the last time under a name that is no log's; the names of all files.
+
+        `columns`: what the log calls them, as the sidecars of parts say.
+        """
         if self._rows:
             name = f"rows-{len(self._known) + 1:06}.parquet"
             path = self.folder / (name + _NEW)
             path.touch(mode=0o600)
-            pl.concat(self._rows).write_parquet(path)
+            pl.concat(self._rows).rename(dict(columns), strict=False).write_parquet(path)
             onto_the_disk(path)
             self._staged, self._rows = [name], []
         return [*self._known, *self._staged]

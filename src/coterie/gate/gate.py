@@ -394,7 +394,8 @@ class Gate:
         if not needed.keys() <= known.keys():  # before the snapshot that needs them; others go once it is on the disk
             self._keys.write([*{**known, **needed}.values()])
         listed = [*self._listed, *self._new]
-        audits = [] if self._audit is None else self._audit.stage()
+        settings = dict(self.parts.form.settings)
+        audits = [] if self._audit is None else self._audit.stage(settings.get("columns", {}))
         held, opened = (0, 0) if window is None else window.tables[QUERY].census
         header = {
             "about": self._about,
@@ -411,7 +412,7 @@ class Gate:
             "held": held,
             "open": opened,
             "steps": self.parts.form.steps,
-            "settings": dict(self.parts.form.settings),
+            "settings": settings,
         }
         self._state.save(header, {} if window is None else window.blobs())
         self.parts.publish(self._new)

@@ -16,7 +16,7 @@ from coterie.core.files import Opening, expand, home_of
 from coterie.core.log import Log, Step
 from coterie.core.parts import Part
 from coterie.core.scratch import Scratch, disk_is_full
-from coterie.core.shapes import NORMAL, QUERIES, Shape
+from coterie.core.shapes import NORMAL, QUERIES, VISITS, Shape
 from coterie.core.threads import Progress
 from coterie.errors import CoterieError, InputError, NoRowsError
 from coterie.reading.formats import documents, table, ubi
@@ -62,6 +62,7 @@ def read(
     options = options or Reading()
     paths = expand(patterns, folders=True)
     source, name = source_of(paths, options, progress)
+    options = options.fitting(name)
     options.refuse_unused(name, source.label)
     module = registry.complete("formats", name, registry.module("formats", name))
     parsed = _settle(module, name, source, options)
@@ -80,6 +81,8 @@ def read(
         sources=source.given,
         home=None if (home := home_of(paths)) is None else home.absolute(),
     )
+    if log.shape is not VISITS and "query_param" in options.borrowed:  # the searches themselves, as in an audit
+        return log
     return log if options.query_param is None else search_log(log, options.query_param)
 
 

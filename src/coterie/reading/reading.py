@@ -155,6 +155,8 @@ class Reading:
     """Whether columns that nobody named are guessed; offered by Python alone."""
     shape: Shape | None = None
     """The shape of a release, which its sidecar tells; else it follows from the columns. Nobody else says it."""
+    borrowed: frozenset[str] = field(default=frozenset(), compare=False)
+    """Options that only the sidecar of a release says: a log that has no use for them is read without."""
     session: Any = field(default=None, repr=False)
     """The session of a Spark cluster whose nodes read the files."""
     parts: int | None = None
@@ -172,7 +174,8 @@ class Reading:
     @classmethod
     def again(cls, settings: Mapping[Any, Any]) -> Reading:
         """How to read a log again that was read so (`Log.settings`, `reading` of a sidecar): nothing is guessed."""
-        return cls(**{name: value for name, value in settings.items() if name not in FOUND}, guess=False)
+        said = {name: value for name, value in settings.items() if name not in FOUND}
+        return cls(**said, guess=False, borrowed=frozenset(said))
 
     def with_options(self, given: Mapping[str, Any]) -> Reading:
         """The same with these options in place of its own; None says nothing."""
@@ -198,7 +201,13 @@ class Reading:
     def over(self, other: Reading) -> Reading:
         """What this says, and what it does not say as the other says it; of columns and details each by itself."""
         both = {name: {**getattr(other, name), **getattr(self, name)} for name in _TABLES}
-        return replace(other, **{**self.said, **both}, session=self.session, parts=self.parts)
+        borrowed = other.borrowed - set(self.said)
+        return replace(other, **{**self.said, **both}, borrowed=borrowed, session=self.session, parts=self.parts)
+
+    def fitting(self, format: str) -> Reading:
+        """The same without what was borrowed and a format makes no use of."""
+        unused = [name for name in self.borrowed if options()[name].of_format and name not in takes_of(format)]
+        return replace(self, **{name: getattr(Reading(), name) for name in unused})
 
     def refuse_unused(self, format: str, label: str) -> None:
         """Raise ParameterError where something was said that a format has no use for: it would change nothing."""

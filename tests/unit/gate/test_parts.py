@@ -80,7 +80,7 @@ def test_an_audit_forgets_what_no_snapshot_knows(tmp_path):
     shape = coterie.log(pl.DataFrame({"user": ["a"], "query": ["b"]})).shape
     kept = audit.Audit(tmp_path, shape)
     kept.add(pl.DataFrame({"user": ["a"], "item": ["b"], "time": [None], "page": [None]}))
-    assert kept.stage() == ["rows-000001.parquet"]
+    assert kept.stage({"user": "who"}) == ["rows-000001.parquet"]
     audit.Audit(tmp_path, shape).settle([])
     assert list(tmp_path.iterdir()) == []
 

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import coterie
+from coterie import jobs
 from coterie.core import scratch
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.gate import follow
@@ -731,3 +732,21 @@ def test_another_folder_for_the_parts_of_a_state_is_refused(tmp_path, other):
     for part in (tmp_path / "out").glob("part-*"):  # they were handed on; the index stays
         part.unlink()
     _run(tmp_path, path)
+
+
+@pytest.mark.parametrize("log", ["access.log", "ubi.ndjson", "columns.jsonl"])
+def test_parts_are_verified_with_the_audit(tmp_path, log):
+    """It holds searches: what the sidecar says of how the log was read is left out where it has no use for it."""
+    said = {"access.log": {"query_param": "q"}, "ubi.ndjson": {"user_field": "client_id"}}
+    reading = Reading(**said.get(log, {"columns": {"user": "who.is", "query": "q", "time": "ts"}}))
+    path, audit = tmp_path / log, str(tmp_path / "audit" / "*.parquet")
+    lines = [json.dumps({"who": {"is": u}, "q": q, "ts": str(t)}) + "\n" for u, q, t in _searches()]
+    path.write_text("".join(map(_line, *zip(*_searches(), strict=True))) if log == "access.log" else
+                    _FILES[log] if log == "ubi.ndjson" else "".join(lines))  # fmt: skip
+    _run(tmp_path, path, reading=reading, audit=tmp_path / "audit")
+    part = str(sorted((tmp_path / "out").glob("part-*.tsv"))[0])
+    assert jobs.verify_file(part, [audit]).exit_code == 0
+    assert coterie.verify(part, audit).exit_code == 0
+    for name in {"query_param", "user_field"} & set(reading.said):  # what somebody typed is used or refused
+        with pytest.raises((InputError, ParameterError), match=f"--{name.replace('_', '-')}"):
+            jobs.verify_file(part, [audit], original_reading=Reading(**{name: reading.said[name]}))
