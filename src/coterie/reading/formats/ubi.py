@@ -59,10 +59,11 @@ def load(source: Source, options: Reading) -> Loaded:
             if str(_get(document, "action_name")).lower() in _CLICKS:
                 clicks.add((row, *_click(document)))
         elif (query := _get(document, "user_query")) is not None:
+            level = text(_get(document, f"query_attributes.{LEVEL}"))
+            if level:  # a log has none
+                options.refuse_released(source.label)
             queries.add((row, text(_get(document, "query_id")), who.of(document), text(query) or "",
-                         text(_get(document, "timestamp")), None,
-                         text(_get(document, f"query_attributes.{LEVEL}"))))  # fmt: skip
-    # A log is read without it: only a release says how exact its times are.
+                         text(_get(document, "timestamp")), None, level))  # fmt: skip
     return replace(who.loaded(with_clicks(queries, clicks), sections), shape=options.shape or shape)
 
 
