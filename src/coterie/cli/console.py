@@ -130,12 +130,17 @@ def print_scores(scores: pl.DataFrame, as_json: bool) -> None:
     from rich.text import Text
 
     numbers = ["-" if each is None else f"{each:,.2f}".rstrip("0").rstrip(".") for each in scores["value"]]
-    columns = {"measure": scores["name"], "key": scores["key"], "value": numbers, "unit": scores["unit"]}
+    columns: dict[str, list[str]] = {
+        "measure": scores["name"].to_list(),
+        "key": scores["key"].to_list(),
+        "value": numbers,
+        "unit": scores["unit"].to_list(),
+    }
     table = Table(box=None, pad_edge=False)
     for name, cells in columns.items():  # these are never cut, however narrow the terminal or where it is none
         least = max(map(len, [name, *cells]))
         table.add_column(name, justify="right" if name == "value" else "left", min_width=least)
-    labels = [[]] * scores.height
+    labels: list[list[Text]] = [[]] * scores.height
     if "label" in scores.columns:
         table.add_column("of")
         labels = [[Text("".join(c for c in text if c.isprintable()))] for text in scores["label"].fill_null("")]
