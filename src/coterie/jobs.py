@@ -119,7 +119,7 @@ def inspect_logs(
     The rates of attacks that are quick are those that a report on the same log has under Before.
     """
     progress("read")
-    as_read = verbs.read(list(paths), reading, progress=progress)
+    as_read = verbs.read(list(paths), replace(reading or Reading(), as_published=True), progress=progress)
     log = as_read if steps is None else verbs.prepare(as_read, steps)
     for text in (*log.notes, *log.warnings):
         note(text)
@@ -423,6 +423,7 @@ def verify_file(
             format = alone.format or format_of(Path(out), Reading(columns=alone.columns))
             takes = ("format", "allow_bad", *takes_of(format))
             alone = Reading(**{name: value for name, value in alone.said.items() if name in takes})
+        alone = replace(alone, as_published=True)
         rows = read_logs([out], alone, progress=progress, note=note) if foreign else out
         progress("verify")
         return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record, progress=progress)

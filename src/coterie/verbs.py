@@ -340,7 +340,7 @@ def verify(
         return verify_foreign(as_log(release), steps, original, promise, k)
     path, said = near.path, read_sidecar(near.path)
     if said is None:
-        return verify_foreign(read(path), steps, original, promise, k)
+        return verify_foreign(read(path, as_published=True), steps, original, promise, k)
     frame, shape, names, _resources = released_rows(path, said)
     promises = said.promised
     if promise is not None and promise not in [each.name for each in promises]:

@@ -8,6 +8,7 @@ import pytest
 
 import coterie
 from coterie.core.shapes import QUERIES, VISITS
+from coterie.errors import InputError
 from coterie.methods.generalize_visits import GeneralizeVisits
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
@@ -194,3 +195,23 @@ def test_a_shape_with_levels_is_one_object():
     assert wide.with_levels().of_log is wide
     assert wide.with_levels().may_come_from(wide)
     assert not wide.with_levels().may_come_from(QUERIES)
+
+
+@pytest.mark.parametrize("name", ["x.tsv", "x.jsonl", "x.parquet", "x.ubi"])
+def test_a_release_is_read_as_no_log(flat, released, tmp_path, name):
+    """Its weeks and months would be days, and released again they would be said to be days."""
+    coterie.write(released, tmp_path / name, history=None)
+    with pytest.raises(InputError, match="'time_level', as releases have: its times are days, weeks or months"):
+        coterie.read(tmp_path / name)
+    with pytest.raises(InputError, match="rows of a release"):
+        coterie.anonymize(released.log, "suppress_rare", k=2)
+    with pytest.raises(InputError, match="'time_level', as releases have"):
+        coterie.log(released.to_polars())
+    sidecar_path(tmp_path / name).unlink()
+    assert coterie.verify(tmp_path / name, flat, promise="query_k_anonymity", k=2).exit_code == 0
+
+
+def test_a_log_with_a_column_of_that_name_is_read_where_its_time_is_named():
+    table = pl.DataFrame({"user": ["a"], "query": ["tea"], "time": ["2024-01-08"], "time_level": ["high"]})
+    assert coterie.log(table, columns={"time": "time"}).to_polars()["time"].to_list() == [datetime(2024, 1, 8)]
+    assert coterie.log(table.drop("time")).to_polars()["time"].to_list() == [None]

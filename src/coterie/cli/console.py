@@ -137,8 +137,12 @@ def print_scores(scores: pl.DataFrame, as_json: bool) -> None:
     from rich.text import Text
 
     numbers = ["-" if each is None else f"{each:,.2f}".rstrip("0").rstrip(".") for each in scores["value"]]
-    columns = {name: scores[column].to_list() for name, column in (("measure", "name"), ("key", "key"))}
-    columns |= {"value": numbers, "unit": scores["unit"].to_list()}
+    columns: dict[str, list[str]] = {
+        "measure": scores["name"].to_list(),
+        "key": scores["key"].to_list(),
+        "value": numbers,
+        "unit": scores["unit"].to_list(),
+    }
     table = Table(box=None, pad_edge=False)
     for name, cells in columns.items():  # these are never cut, however narrow the terminal or where it is none
         least = max(map(len, [name, *cells]))

@@ -192,6 +192,8 @@ def refuse_seed(method: Method, seed: int | None) -> None:
 
 def refuse_log(method: Method, log: Log) -> None:
     """InputError for a log that a method does not work on."""
+    if log.shape.level:
+        raise InputError("These are rows of a release, whose times are cut: give the log that it was made from.")
     if log.shape.plain not in method.accepts:
         accepted, others = ", ".join(shape.name for shape in method.accepts), ", ".join(registry.methods_for(log.shape))
         raise InputError(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 from coterie.core import registry
 from coterie.core.columns import columns_as_text, columns_in
-from coterie.errors import ParameterError
+from coterie.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from coterie.core.shapes import Shape
@@ -157,6 +157,8 @@ class Reading:
     """The shape of a release, which its sidecar tells; else it follows from the columns. Nobody else says it."""
     borrowed: frozenset[str] = field(default=frozenset(), compare=False)
     """Options that only the sidecar of a release says: a log that has no use for them is read without."""
+    as_published: bool = False
+    """Whether a file is looked at as somebody published it, so that times may be cut; no log is read so."""
     session: Any = field(default=None, repr=False)
     """The session of a Spark cluster whose nodes read the files."""
     parts: int | None = None
@@ -208,6 +210,15 @@ class Reading:
         """The same without what was borrowed and a format makes no use of."""
         unused = [name for name in self.borrowed if options()[name].of_format and name not in takes_of(format)]
         return replace(self, **{name: getattr(Reading(), name) for name in unused})
+
+    def refuse_released(self, label: str) -> None:
+        """Raise InputError for times with a column that says how exact they are: read as a log, all would be days."""
+        if self.shape is None and not self.as_published:
+            raise InputError(
+                f"{label} has a column 'time_level', as releases have: its times are days, weeks or months, and no log "
+                f"is read from a released file. If it is a log, rename that column, or name the time: --columns "
+                f"time=NAME (in Python: columns={{...}})."
+            )
 
     def refuse_unused(self, format: str, label: str) -> None:
         """Raise ParameterError where something was said that a format has no use for: it would change nothing."""

@@ -55,7 +55,7 @@ def test_a_folder_has_the_rows_and_the_digest_of_the_file(release, tmp_path, kin
     assert again.to_polars().equals(release.to_polars())
     verdict = coterie.verify(many, queries_log())
     assert [check.text for check in verdict.checks if check.status != "passed"] == []
-    assert coterie.read(many).to_polars().equals(coterie.read(one).to_polars())
+    assert again.to_polars().equals(coterie.load_release(one).to_polars())
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -38,7 +38,7 @@ from typing import Any, NamedTuple, TypeAlias
 import polars as pl
 
 from coterie.core.files import byte_lines, head
-from coterie.core.shapes import QUERIES, TERMS, TIME, VISITS, Shape
+from coterie.core.shapes import LEVEL, QUERIES, TERMS, TIME, VISITS, Shape
 from coterie.errors import InputError
 from coterie.reading.formats._json import (
     Document,
@@ -335,6 +335,8 @@ def columns_of(names: list[str], options: Reading, complete: bool = True) -> tup
                 f"--columns {column.name}=NAME (in Python: columns={{...}})"
             )
     check_details(names, options.details, picked)
+    if LEVEL in names and shape.time in picked and shape.time not in options.columns:
+        options.refuse_released("The table")
     if any(names.count(column) > 1 for column in picked.values()):
         raise InputError("The header names a column twice. Give each column a name of its own.")
     return shape, picked

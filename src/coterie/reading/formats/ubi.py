@@ -58,8 +58,9 @@ def load(source: Source, options: Reading) -> Loaded:
                 entries.add(row, _click(document))
         elif (query := _get(document, "user_query")) is not None:
             query_id, time, level = (text(_get(document, name)) for name in _OF_QUERY)
+            if level:  # a log has none
+                options.refuse_released(source.label)
             entries.add(row, Search(query_id, who.of(document), text(query) or "", time, level))
-    # A log is read without the level: only a release says how exact its times are.
     return replace(who.loaded(entries.rows(), sections), shape=options.shape or shape)
 
 
