@@ -35,8 +35,7 @@ from coterie.core.params import params_of
 from coterie.core.promise import refuse_judging_elsewhere
 from coterie.core.shapes import QUERIES, SHAPES, TERMS, VISITS
 from coterie.errors import CoterieError
-from coterie.testing._larger import larger_log
-from coterie.testing._logs import queries_log, terms_log, visits_log
+from coterie.testing._logs import larger_log, queries_log, terms_log, visits_log
 from coterie.testing._variations import variations
 from coterie.testing.check_measure import _another, _of_strangers, _of_the_next, _topics
 from coterie.testing.check_promise import _smallest
