@@ -9,7 +9,7 @@ export COTERIE_DATA ?= $(wildcard ../shared/data)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo kernels test azurite test-browser test-spark test-spark-part bench-spark coverage test-oldest check lint types format docs site bench bench-small fuzz falsify freeze mutants clean
+.PHONY: help setup demo kernels test azurite test-browser test-spark test-spark-part bench-spark coverage test-oldest check lint types format docs site bench bench-small fuzz falsify freeze freeze-spark mutants clean
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,9 @@ site: $(VENV)/site ## Build the documentation site: site/index.html, which needs
 
 freeze: setup ## Compare what the package does and can do with tests/freeze; for the time of a rebuilding
 	$(BIN)/python tools/freeze.py
+
+freeze-spark: $(VENV)/spark ## The part of it that a cluster can do
+	$(BIN)/python tools/freeze.py --spark
 
 check: lint types test ## Format, lint, types, tests, docs: what CI runs
 

@@ -111,8 +111,8 @@ def test_nobody_but_engines_asks_where_rows_are():
 
 
 _COLLECTS = {  # in rooms that rows of a log pass through; these numbers only fall
-    "apply": 16, "core": 10, "explain": 1, "gate": 6, "measures": 49, "methods": 18,
-    "models": 33, "promises": 83, "reading": 22, "steps": 11, "verbs": 0, "writing": 5,
+    "apply": 16, "core": 7, "explain": 1, "gate": 6, "measures": 48, "methods": 18,
+    "models": 32, "promises": 76, "reading": 22, "steps": 10, "verbs": 0, "writing": 5,
 }  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def test_rows_are_reached_through_verbs():
     """Where a frame is collected, its rows come to this machine; engines have verbs for what need not."""
     found: dict[str, int] = {}
     for path in _files():
-        if _room(path) in _COLLECTS:
+        if _room(path) in _COLLECTS and path != SRC / "core" / "run.py":  # where the verbs themselves are
             found[_room(path)] = found.get(_room(path), 0) + path.read_text(encoding="utf-8").count(".collect(")
     assert {room: n for room, n in found.items() if n > _COLLECTS[room]} == {}
     assert found == _COLLECTS, "fewer than were allowed: lower the numbers"

@@ -3,6 +3,7 @@
     .venv/bin/python tools/freeze.py                    # compares with tests/freeze; exits 1, and names each difference
     .venv/bin/python tools/freeze.py --write            # records what there is today
     .venv/bin/python tools/freeze.py members options    # some files of facts only; with --write, too
+    .venv/bin/python tools/freeze.py --spark            # files released on a cluster: make freeze-spark
 
 It is deleted at the end of the second half of the house, with tools/freeze_facts.py (which says what a fact is),
 tests/freeze and tests/test_freeze.py. Releases are made in three processes, with 1, 2 and 8 threads of polars; what
@@ -29,6 +30,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 FROZEN = ROOT / "tests" / "freeze"
 THREADS = ("1", "2", "8")
+OF_THREADS = {"releases", "other_parameters"}
 _ABOUT = 1e-9
 
 Facts = Mapping[str, Any]
@@ -103,12 +105,15 @@ def _lines(facts: Mapping[str, str]) -> Iterator[str]:
 
 def compute(wanted: list[str]) -> dict[str, Any]:
     """The facts of today, from one process for each number of threads and one for the rest; two at a time."""
-    jobs = [("once", "2"), *(("threads", threads) for threads in THREADS)]
+    by_threads = not wanted or not OF_THREADS.isdisjoint(wanted)
+    jobs = [("once", "2")] * (not OF_THREADS.issuperset(wanted) or not wanted)
+    jobs += [("threads", threads) for threads in THREADS] if by_threads else []
     with ThreadPoolExecutor(2) as pool:
-        done = list(pool.map(lambda job: _process(*job, wanted), jobs))
-    by_threads = {f"threads={threads}": facts for (_, threads), facts in zip(jobs[1:], done[1:], strict=True)}
-    both = {name: together({of: facts[name] for of, facts in by_threads.items()}) for name in done[1]}
-    return {**done[0], **both}
+        done = dict(zip(jobs, pool.map(lambda job: _process(*job, wanted), jobs), strict=True))
+    found = dict(done.get(("once", "2"), {}))
+    for name in OF_THREADS & {name for facts in done.values() for name in facts}:
+        found[name] = together({f"threads={job[1]}": facts[name] for job, facts in done.items() if name in facts})
+    return found
 
 
 def together(variants: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -135,12 +140,16 @@ def _process(part: str, threads: str, wanted: list[str]) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    wanted = [each for each in arguments if each != "--write"]
-    facts = compute(wanted)
+    wanted = [each for each in arguments if not each.startswith("--")]
+    facts = {"walk": _process("spark", "2", [])["spark"]} if "--spark" in arguments else compute(wanted)
     if "--write" in arguments:
         record(facts)
         return 0
-    before = {name: found for name, found in recorded().items() if not wanted or name in facts}
+    before = {
+        name: found for name, found in recorded().items() if name in facts or not (wanted or "--spark" in arguments)
+    }
+    if "--spark" in arguments:
+        before = {"walk": {key: value for key, value in before["walk"].items() if key in facts["walk"]}}
     lines = list(differences(before, facts))
     print("\n".join(lines) if lines else f"All {sum(map(len, facts.values())):,} facts are as they were.")
     return 1 if lines else 0

@@ -10,16 +10,16 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import MISSING, asdict, fields, is_dataclass, replace
 from functools import cache
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
-from random import Random
 from typing import Any
 from unittest import mock
 
@@ -32,13 +32,14 @@ from coterie import errors, formats, measures
 from coterie import steps as coterie_steps
 from coterie.core import plan, registry
 from coterie.core.params import params_of
-from coterie.core.promise import refuse_judging_elsewhere
+from coterie.core.promise import refuse_judging_on
 from coterie.core.shapes import QUERIES, SHAPES, TERMS, VISITS
 from coterie.errors import CoterieError
 from coterie.testing._logs import larger_log, queries_log, terms_log, visits_log
 from coterie.testing._variations import variations
 from coterie.testing.check_measure import _another, _of_strangers, _of_the_next, _topics
 from coterie.testing.check_promise import _smallest
+from coterie.testing.scattered import Scattered
 
 Fact = tuple[str, Any]
 GIVEN: dict[str, dict[str, Any]] = {"private_counts": {"epsilon": 20.0, "delta": 0.01}}
@@ -64,6 +65,13 @@ def short(value: Any) -> str:
     return text if len(text) <= 160 else f"{text[:120]} … {len(text)} {digest(text)}"
 
 
+@contextmanager
+def same_words() -> Iterator[None]:
+    """The operating system gives one random word again and again: noise is the same, in whatever order it is drawn."""
+    with mock.patch("os.urandom", lambda size: b"\xa5" * size):
+        yield
+
+
 def _tried(ask: Callable[..., Any], *given: Any, **named: Any) -> Any:
     """What comes of it, or the kind of error and its exit code."""
     try:
@@ -82,9 +90,7 @@ METHOD: dict[str, Callable[[Any], Any]] = {
     "takes a seed": plan.is_seeded,
     "further details": lambda cls: bool(getattr(cls, "further_details", False)),
     "learns": lambda cls: hasattr(cls, "learn"),
-    "has a baseline": lambda cls: hasattr(cls, "baseline"),
     "regroups": plan.can_regroup,
-    "spends": lambda cls: hasattr(cls, "spends"),
     "refuses logs": lambda cls: hasattr(cls, "refuse"),
 }
 MADE: dict[str, Callable[[Any], Any]] = {  # of a method with parameters
@@ -96,7 +102,7 @@ MADE: dict[str, Callable[[Any], Any]] = {  # of a method with parameters
 PROMISE: dict[str, Callable[[Any], Any]] = {  # of a promise with numbers
     "about": lambda promise: promise.about,
     "covers": lambda promise: getattr(type(promise), "covers", ()),
-    "judged where rows are": lambda promise: _tried(refuse_judging_elsewhere, [promise]) or "yes",
+    "judged where rows are": lambda promise: _tried(refuse_judging_on, Scattered(), [promise]) or "yes",
     "releases": lambda promise: promise.releases,
     "linkage bound": lambda promise: promise.linkage_bound,
     "evidence": lambda promise: promise.evidence,
@@ -107,7 +113,6 @@ PROMISE: dict[str, Callable[[Any], Any]] = {  # of a promise with numbers
 }
 MEASURE: dict[str, Callable[[str], Any]] = {
     "needs": lambda name: sorted(measures.load(name).needs),
-    "distributed": measures.runs_anywhere,
     "by name only": lambda name: name not in measures.names_of_all(),
     "effort": measures.effort,
     "series": lambda name: list(getattr(measures.load(name), "series", ())),
@@ -353,7 +358,7 @@ def _released(log: Any, name: str, params: dict[str, Any], **more: Any) -> Any:
     """A release whose random words are always the same, also those of noise."""
     method = registry.method(name)(**params)
     seed = SEED if plan.is_seeded(method) else None
-    with mock.patch("os.urandom", Random(SEED).randbytes):  # noqa: S311 (made-up people)
+    with same_words():
         return coterie.anonymize(log, method, seed=seed, history=None, **more)
 
 
@@ -535,7 +540,7 @@ anonymize suppress_rare queries.csv -o one.parquet -k 2 --seed 5
 anonymize suppress_rare queries.csv -o parts.parquet -k 2 --seed 5 --parts 3
 anonymize suppress_rare synth.tsv -o two.{k}.tsv -k 2,3 --seed 5 --users pseudonym
 anonymize microaggregate queries.csv -o groups.{k}.tsv -k 2,4 --seed 5
-anonymize regime:commission_2026 queries.csv -o regime.tsv --seed 5
+anonymize regime:commission_2026 queries.csv -o regime.tsv --seed 5 -k 3
 anonymize suppress_rare synth.log -o visits.tsv -k 2 --seed 5
 anonymize suppress_rare queries.csv -o many.tsv -k 50 --seed 5
 anonymize microaggregate queries.csv -o many.tsv -k 50 --seed 5
@@ -566,6 +571,9 @@ explain private_counts --epsilon 1 --population 1000
 simulate synth.tsv --protocol unprotected --users 5 --seed 5
 simulate synth.tsv --protocol uup --users 5 --seed 5
 simulate synth.tsv --protocol friends --users 12 --seed 5 --degree 2
+study study.toml -o studied
+gate run sorted.tsv --state gate -o gated -k 2 --window 7d --flush 1d
+gate status --state gate
 append suppress_rare synth.tsv --state state -o appended -k 2 --end-window
 ledger show queries.csv
 formats
@@ -576,6 +584,20 @@ regimes
 study --list
 no-such-command
 """
+STUDY = """
+[read]
+source = "synth.tsv"
+[[anonymize]]
+method = "suppress_rare"
+k = [2, 3]
+[[anonymize]]
+method = "microaggregate"
+k = 3
+[measure]
+names = ["exposure", "release_share"]
+[report]
+to = "studied.html"
+"""
 
 
 def run(arguments: list[str]) -> tuple[int, str, str]:
@@ -583,8 +605,7 @@ def run(arguments: list[str]) -> tuple[int, str, str]:
     from coterie.cli.main import run as run_cli
 
     out, err = StringIO(), StringIO()
-    same = mock.patch("os.urandom", Random(SEED).randbytes)  # noqa: S311 (made-up people)
-    with same, mock.patch("sys.argv", ["coterie", *arguments]), redirect_stdout(out), redirect_stderr(err):
+    with same_words(), mock.patch("sys.argv", ["coterie", *arguments]), redirect_stdout(out), redirect_stderr(err):
         try:
             code = run_cli()
         except SystemExit as stopped:
@@ -598,28 +619,36 @@ def _undated(text: str) -> str:
     return _TODAY.sub("DAY", text).replace(coterie.__version__, "VERSION")
 
 
+def _command(name: str, more: str = "") -> str:
+    """How a method is run on the log of its shape."""
+    cls, given = registry.method(name), _given(name, k=3)
+    params = [f"-k {value}" if key == "k" else f"--{key} {value}" for key, value in given.items()]
+    params += ["--seed 5"] * plan.is_seeded(cls) + ["--promise none"] * (cls.status == plan.YARDSTICK)
+    params += ["--history none"] * (plan.spends(cls(**given)) is None)
+    return " ".join([f"anonymize {name} {LOGS[cls.accepts[0].name]} -o m_{name}.tsv", *params, more]).strip()
+
+
+def _made_on_the_way() -> None:
+    """What commands need besides: a study, a release with a row too many, a log in the order of time."""
+    Path("study.toml").write_text(STUDY)
+    if Path("one.csv.json").exists():
+        lines = Path("one.csv").read_text().splitlines()
+        Path("changed.csv").write_text("\n".join([*lines, lines[-1]]) + "\n")
+        Path("changed.csv.json").write_text(Path("one.csv.json").read_text())
+    if Path("synth.tsv").exists():
+        head, *lines = Path("synth.tsv").read_text().splitlines()
+        Path("sorted.tsv").write_text("\n".join([head, *sorted(lines, key=lambda line: line.split("\t")[2])]) + "\n")
+
+
 @cache
 def _walked() -> dict[str, tuple[int, str, str]]:
     """Commands and what came of them, in this folder; each method writes a release and its record first."""
     for shape, name in LOGS.items():
         logs()[shape].to_polars().write_csv(name)
-    commands = []
-    for name in registry.names("methods"):
-        given = _given(name, k=3)
-        params = " ".join(
-            f"--{key.replace('_', '-')} {value}" if key != "k" else f"-k {value}" for key, value in given.items()
-        )
-        seed = "--seed 5 " if plan.is_seeded(registry.method(name)) else ""
-        extra = "" if METHOD["spends"](registry.method(name)) else "--history none "
-        extra += "--promise none " * (registry.method(name).status == plan.YARDSTICK)
-        log = LOGS[registry.method(name).accepts[0].name]
-        commands.append(f"anonymize {name} {log} -o m_{name}.tsv {seed}{extra}{params} --record m_{name}.record")
+    methods = [_command(name, f"--record m_{name}.record") for name in registry.names("methods")]
     done = {}
-    for command in [*commands, *WALK.strip().splitlines(), *(f"report {files} -o {to}" for to, files in PAGES.items())]:
-        if "changed.csv" in command:
-            lines = Path("one.csv").read_text().splitlines()
-            Path("changed.csv").write_text("\n".join([*lines, lines[-1]]) + "\n")
-            Path("changed.csv.json").write_text(Path("one.csv.json").read_text())
+    for command in [*methods, *WALK.strip().splitlines(), *(f"report {files} -o {to}" for to, files in PAGES.items())]:
+        _made_on_the_way()
         done[command] = run(command.split())
     return done
 
@@ -629,15 +658,38 @@ def walk() -> Iterator[Fact]:
     for command, (code, out, err) in _walked().items():
         yield f"{command}: exit", code
         yield from ((f"{command}: {what}", text) for what, text in (("out", out), ("err", err)) if text)
-    for path in sorted(Path().rglob("*")):
-        if (
-            path.suffix in (".tsv", ".csv", ".jsonl", ".gz", ".parquet")
-            and path.is_file()
-            and "record" not in str(path)
-        ):
+    paths = [
+        path for path in sorted(Path().rglob("*")) if path.is_file() and path.parent.name not in ("cells", "shadow")
+    ]
+    for path in paths:
+        if path.suffix in (".tsv", ".csv", ".jsonl", ".gz", ".parquet") and "record" not in path.parent.name:
             yield f"released: {path}", digest(path.read_bytes())
-    for folder in sorted({path.parent for path in Path().rglob("*") if path.is_file()}):
-        yield f"files in: {folder}", " ".join(sorted(path.name for path in folder.iterdir()))
+    for folder in sorted({path.parent for path in paths}):
+        yield f"files in: {folder}", " ".join(path.name for path in paths if path.parent == folder)
+
+
+def spark() -> Iterator[Fact]:
+    """The same bytes of each method that may run on a cluster; in a run of its own."""
+    from tests.spark.cluster import Cluster
+
+    settings = (
+        "spark.driver.host=127.0.0.1",
+        "spark.executor.memory=1g",
+        "spark.sql.shuffle.partitions=4",
+        "spark.ui.enabled=false",
+    )
+    confs = " ".join(f"--conf {setting}" for setting in settings)
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1",
+                   "PYSPARK_SUBMIT_ARGS": f"--driver-memory 512m {confs} pyspark-shell"}  # fmt: skip
+    for shape, name in LOGS.items():
+        logs()[shape].to_polars().write_csv(name)
+    with Cluster(Path("cluster").absolute()) as cluster:
+        for name in registry.names("methods"):
+            cls = registry.method(name)
+            if plan.is_seeded(cls) and MADE["distributed"](cls(**_given(name, k=3))) == "yes":
+                code, _, err = run(_command(name, f"--engine {cluster.address}").split())
+                path = Path(f"m_{name}.tsv")
+                yield f"released: {path}", digest(path.read_bytes()) if path.exists() else f"exit {code}: {err}"
 
 
 def files() -> Iterator[Fact]:
@@ -646,7 +698,7 @@ def files() -> Iterator[Fact]:
     sidecars = [*Path().glob("m_*.json"), *Path().glob("parts.*.json"), *Path().glob("two.2.*.json")]
     for path in sorted([*sidecars, *Path().glob("*.record/run.json"), *Path().glob("s*.history.json")]):
         for name, value in _flat(json.loads(path.read_text())):
-            yield f"{path}: {name}", value
+            yield f"{path}: {name}", _undated(short(value))
     for path in sorted(Path().glob("*.record/*.parquet")):
         table = pl.read_parquet(path)
         columns = ",".join(f"{name} {dtype}" for name, dtype in table.schema.items())
@@ -657,13 +709,16 @@ def _flat(value: Any, name: str = "") -> Iterator[Fact]:
     """Each field of a sidecar or record; a check in one line, without what is empty in it."""
     if any(part in name for part in _LEFT_OUT):
         yield name, f"left out: {type(value).__name__}"
+    elif name.endswith("seed") and isinstance(value, int) and value != SEED:
+        yield name, "drawn"
     elif isinstance(value, dict) and value:
         for key, inner in value.items():
             yield from _flat(inner, f"{name}.{key}" if name else key)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         yield f"{name} have", list(value[0])
         for place, inner in enumerate(value):
-            yield f"{name}[{place}]", {key: part for key, part in inner.items() if part not in (None, 0, "", False)}
+            said = {key: part for key, part in inner.items() if part not in (None, 0, "", False)}
+            yield f"{name}[{place}]", {key: said[key] for key in said if not any(part in key for part in _LEFT_OUT)}
     else:
         yield name, value
 
@@ -700,6 +755,7 @@ def pages() -> dict[str, list[str]]:
 PARTS: dict[str, tuple[Callable[[], Any], ...]] = {
     "threads": (releases, other_parameters),
     "once": (members, options, scores, walk, files, pages),
+    "spark": (spark,),
 }
 
 

@@ -18,6 +18,7 @@ from coterie.methods.affinity import Affinity
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.synth import write_aol
+from coterie.writing.targets import placed, refuse_closed
 
 KS = (3, 5, 10)
 SEED = 7
@@ -46,7 +47,8 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
     _own(folder)
     log_path = folder / "log.tsv"
     progress("synthetic log")
-    write_aol(log_path, users, SEED)
+    with placed(log_path, force=False) as part:
+        write_aol(part, users, SEED)
     as_read = verbs.read(log_path)
     as_read = replace(as_read, history=(Step(name="synth"), *as_read.history))
     log = verbs.prepare(as_read)
@@ -57,8 +59,8 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
             settings = (registry.name_of(method), release.params.get("publish"), release.params["k"])
             name = ".".join(str(each) for each in settings if each is not None)
             path, record = folder / f"{name}.tsv", folder / "records" / name
-            verbs.write(release, path, record=record)
-            paths.append(path)
+            with jobs.counted(paths, path, path):
+                verbs.write(release, path, record=record)
             releases.append(verbs.load_release(path, record))
         progress("report")
         measuring.report(as_read, releases, folder / "report.html", seed=SEED, names=MEASURES)
@@ -90,6 +92,7 @@ def _methods() -> Iterator[Method]:
 
 def _own(folder: Path) -> None:
     """An empty folder: a new one, or the demo's own made anew; never somebody else's."""
+    refuse_closed(folder.absolute().parent, new=True)
     if folder.exists():
         if any(folder.iterdir()) and not (folder / _MARK).exists():
             raise ParameterError(f"{folder} is not a demo folder. Choose another one with -o.")

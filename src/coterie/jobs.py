@@ -5,13 +5,14 @@ summaries in numbers. A job takes paths and options, and hands back values; it p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -23,33 +24,32 @@ from coterie.core.log import Log, Record, Release
 from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.promise import Verdict
+from coterie.core.scratch import stop_if_asked
 from coterie.core.threads import Progress, Told
 from coterie.core.wording import scores_in_words_of
 from coterie.engines.clusters import session_for
-from coterie.errors import ParameterError
+from coterie.errors import InputError, ParameterError
 from coterie.measures import as_it_is
 from coterie.reading.places import is_elsewhere
 from coterie.reading.reading import Reading, takes_of
 from coterie.reading.sniff import format_of
 from coterie.steps import StepLike
 from coterie.writing.elsewhere import bring_release
-from coterie.writing.files import STDOUT
 from coterie.writing.groups import refuse_groups
 from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
-from coterie.writing.outputs import Target as Target
-from coterie.writing.outputs import targets as targets
-from coterie.writing.outputs import write_and_list
+from coterie.writing.outputs import Summary as Summary
+from coterie.writing.outputs import summary, write_and_list
 from coterie.writing.record import record_files
 from coterie.writing.sidecar import reading_like, sidecar_path
 from coterie.writing.spending import for_the_operator, spend
-from coterie.writing.summary import Summary as Summary
-from coterie.writing.summary import summary
+from coterie.writing.target import Target as Target
 from coterie.writing.targets import placed, refuse_output
 
 if TYPE_CHECKING:
     from coterie.taxonomies.build import Built
 
+T = TypeVar("T")
 Note = Callable[[str], None]
 """Hears what people should know about the input or the result; never a value of the log."""
 
@@ -74,6 +74,26 @@ def read_logs(
     for text in log.notes:
         note(text)
     return log
+
+
+def read_original(
+    paths: Sequence[str], out: str | Path, given: Reading, *, own: bool = False, progress: Progress, note: Note
+) -> Log:
+    """The original of a released file, read as its sidecar says but for what is given; where it fails, this is said.
+
+    `own`: the original has options of its own, `--original-columns` and `--original-format`.
+    """
+    reading = reading_like(out, given)
+    try:
+        return read_logs(paths, reading, progress=progress, note=note)
+    except InputError as error:
+        text = re.sub(r"--(columns|format)\b", r"--original-\1", str(error)) if own else str(error)
+        side = sidecar_path(Path(out))
+        if "--" in text and reading.words_said and side.exists():
+            said = " ".join(reading.words_said)
+            text += f" The original is read with {said}: as {side.name} says, where the command does not."
+        error.args = (text,)
+        raise
 
 
 def _is_made_up(paths: Sequence[str]) -> bool:
@@ -142,7 +162,6 @@ def anonymize_files(
     steps: Sequence[StepLike] = (),
     seed: int | None = None,
     blocks: int | None = None,
-    force: bool = False,
     history: str | None = None,
     log_name: str | None = None,
     groups_of: Path | None = None,
@@ -162,17 +181,15 @@ def anonymize_files(
     for method in methods if engine is not None else ():
         refuse_engine(method)
     files = files_of_paths(paths) if engine is None else [path for path in map(Path, paths) if path.is_file()]
-    _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)], force)
+    _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)])
     _refuse_groups(methods, groups_of, independent)
     needed = any(spends(method) is not None for method in methods)
     # Nobody is in a log that is made up.
     book = None if _is_made_up(paths) else History.of(home_of(files), history, log_name, needed=needed)
     if book is not None:
         book.refuse(files)
-        if book.notice:
-            note(book.notice)
     progress("read")
-    with session_for(engine) as session:
+    with nullcontext() if book is None else book.told(note), session_for(engine) as session:
         there = replace(reading or Reading(), session=session, parts=parts)
         log = read_logs(paths, there, steps=steps, progress=progress, note=note)
         return write_each(
@@ -181,7 +198,6 @@ def anonymize_files(
             to,
             seed=seed,
             blocks=blocks,
-            force=force,
             history=book,
             groups_of=groups_of,
             independent=independent,
@@ -198,7 +214,6 @@ def write_each(
     *,
     seed: int | None = None,
     blocks: int | None = None,
-    force: bool = False,
     history: History | None = None,
     groups_of: Path | None = None,
     independent: bool = False,
@@ -212,7 +227,7 @@ def write_each(
     says which ones are there. `groups_of` and `independent`: see `anonymize_each`.
     """
     inputs = [*log.sources, *_files_of(methods), *_files_of_record(groups_of)]
-    _refuse(to, inputs, force)
+    _refuse(to, inputs)
     for method, target in zip(methods, to, strict=False):
         target.refuse_shape(shape_given(method, log))
     if history is not None:
@@ -233,14 +248,10 @@ def write_each(
         for release, target in zip(releases, to, strict=True):
             progress("write")
             release = target.named(release, note)
-            _, warning = write_and_list(
-                release,
-                target,
-                None if history is None else history.listing(log),
-                force=force,
-                progress=progress,
-            )
-            written.append(target.label)
+            listing = None if history is None else history.listing(log)
+            with counted(written, target.label, target.file):
+                _, warning = write_and_list(release, target, listing, progress)
+            stop_if_asked()
             done = summary(release, target.label)
             warnings = (*done.warnings, *filter(None, [warning]), *for_the_operator(release))
             summaries.append(replace(done, warnings=warnings))
@@ -257,13 +268,36 @@ def saying_what_is_there(written: Sequence[str | Path]) -> Iterator[None]:
         raise
 
 
-def _refuse(to: Sequence[Target], inputs: Sequence[Path], force: bool) -> None:
-    if len(to) > 1 and any(target.path == STDOUT for target in to):
+@contextmanager
+def counted(written: list[T], name: T, path: Path) -> Iterator[None]:
+    """Add a name to those that are `written` where the block puts its file in place, also if a stop comes right after.
+
+    So it is there first, and is taken away again where the file did not change.
+    """
+    before = _seen(path)
+    try:
+        written.append(name)
+        yield
+    except BaseException:
+        if _seen(path) == before and name in written:
+            written.remove(name)
+        raise
+
+
+def _seen(path: Path) -> tuple[int, int] | None:
+    with suppress(OSError):
+        stat = path.stat()
+        return stat.st_ino, stat.st_mtime_ns
+    return None
+
+
+def _refuse(to: Sequence[Target], inputs: Sequence[Path]) -> None:
+    if len(to) > 1 and any(target.is_stdout for target in to):
         raise ParameterError("Standard output takes one release only. Give a file for each, for example out.{k}.tsv")
     if len({target.path for target in to}) < len(to):
         raise ParameterError("Two releases cannot go to one file. Give each its own.")
     for target in to:
-        target.refuse(inputs, force)
+        target.refuse(inputs)
 
 
 def _files_of(methods: Sequence[Method]) -> list[Path]:
@@ -384,7 +418,7 @@ def verify_file(
         shared = replace(shared, format=None, columns={})
     with session_for(engine) as session:
         own = replace((original_reading or Reading()).over(shared), session=session)
-        log = read_logs(original, reading_like(out, own), progress=progress, note=note) if original else None
+        log = read_original(original, out, own, own=True, progress=progress, note=note) if original else None
         alone = replace(reading, query_param=None, sql=None)
         if foreign and log is not None:  # what the format of the file makes no use of was said of the original
             format = alone.format or format_of(Path(out), Reading(columns=alone.columns))

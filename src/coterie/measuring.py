@@ -22,14 +22,14 @@ from coterie.core.threads import Counted, Progress, Told
 from coterie.core.wording import scores_in_words_of
 from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.given import LogLike, as_log, as_release, original_first
-from coterie.jobs import Note, files_of_paths, read_logs
+from coterie.jobs import Note, files_of_paths, read_logs, read_original
 from coterie.measures import names_of_all, needing, on_sheet, seed_for
 from coterie.measures.comparison import ONE_MACHINE
 from coterie.measures.inputs import INPUTS
 from coterie.measures.store import Store
 from coterie.reading.reading import Reading
 from coterie.reports import RANDOM, render, report_kind
-from coterie.reports.about import About, read_about, today
+from coterie.reports.about import About, as_about, today
 from coterie.reports.decision import Sheet, decide
 from coterie.reports.figures import Figures, findings_of, headlines
 from coterie.reports.views import log_view, refuse_idle, release_view, with_baseline
@@ -49,7 +49,7 @@ def report(
     releases: Release | Sequence[Release],
     to: str | Path,
     *,
-    about: About | str | Path | None = None,
+    about: About | Mapping[str, Any] | str | Path | None = None,
     edition: Literal["internal", "external"] = "internal",
     show_values: bool = False,
     seed: int | None = None,
@@ -58,11 +58,12 @@ def report(
 ) -> Path:
     """A page about one or several releases of a log: .html, .md or .json by the end of its name.
 
-    Releases are verified again, whatever their sidecars say. `about` is what only people can say, or the TOML file in
-    which they said it (reports/about.py). `given` is what some measures need, as in `measure`; `names` are measures to
-    take in place of all.
+    Releases are verified again, whatever their sidecars say. `about` is what only people can say (name,
+    purpose, recipient ...): a TOML file as `coterie report --about` takes it, or a dictionary with the same keys.
+    `given` is what some measures need, as in `measure`; `names` are measures to take in place of all.
     """
     report_kind(Path(to))
+    about = as_about(about)
     original, releases = original_first(original, releases)
     given |= {"names": [given["names"]]} if isinstance(given.get("names"), str) else {}
     original = as_log(original)
@@ -133,7 +134,7 @@ def report_verified(
     releases: Sequence[Release],
     to: str | Path,
     *,
-    about: About | str | Path | None = None,
+    about: About | None = None,
     edition: Literal["internal", "external"] = "internal",
     show_values: bool = False,
     seed: int | None = None,
@@ -148,7 +149,6 @@ def report_verified(
 
     `weighed` hears what the first page says, before the page is there.
     """
-    about = read_about(about) if isinstance(about, (str, Path)) else about
     seed = seed_for(original) if seed is None else seed  # the same draws for what stands side by side
     path = Path(to)
     kind = report_kind(path)
@@ -231,7 +231,7 @@ def measure_file(
     near = bring_release(out, sidecar)
     release = verbs.load_release(near.path, record)
     no_meaning: list[str] = []
-    log = read_logs(original, reading_like(near.path, reading), progress=progress, note=note)
+    log = read_original(original, near.path, reading or Reading(), progress=progress, note=note)
     loaded = _loaded(given or {}, reading, note)
     progress("measure")
     scores = verbs.measure(
@@ -317,7 +317,7 @@ def report_files(
         )
     readings = [reading_like(near.path, reading) for near in nearby]
     _refuse_read_differently([label_of(out) for out in outs], readings)
-    log = read_logs(original, readings[0], progress=progress, note=note)
+    log = read_original(original, nearby[0].path, readings[0], progress=progress, note=note)
     also = _loaded(given, reading, note)
     releases = []
     for place, release in enumerate(loaded):

@@ -13,7 +13,7 @@ import polars as pl
 from coterie.core import randomness, registry
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
-from coterie.core.params import early_params, public_params
+from coterie.core.params import early_params, public_params, showing
 from coterie.core.people import cautions
 from coterie.core.plan import Facts, Method, holds_rows, refuse_log, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
@@ -45,16 +45,18 @@ from coterie.writing.files import in_order, refuse_other_digest, refuse_other_in
 from coterie.writing.foreign import verify_foreign
 from coterie.writing.groups import groups_to_reuse, plan_on
 from coterie.writing.history import USUAL
-from coterie.writing.outputs import Target, write_and_list
+from coterie.writing.outputs import write_and_list
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.released import as_described, file_checks, is_one_file, released_rows
 from coterie.writing.sidecar import prepare_steps, read_sidecar, reading_like
 from coterie.writing.spending import history_for, listing_in, spend_in, unlisted_in
+from coterie.writing.target import Target
 
 
 def _silent(_stage: str, _told: Told | None = None) -> None: ...
 
 
+@showing(Reading)
 def read(
     source: str | Path | Sequence[str | Path],
     reading: Reading | None = None,
@@ -397,40 +399,28 @@ def _verify_release(release: Release, original: Log | None, k: int | None, progr
     return verdict.about(release.log.settings, original)
 
 
+@showing(Target)
 def write(
     release: Release,
     path: str | Path,
     *,
-    kind: str | None = None,
-    sidecar: str | Path | None = None,
-    record: str | Path | None = None,
-    force: bool = False,
-    csv_safe: bool = False,
-    promise: str | None = None,
-    parts: int | None = None,
     history: str | Path | None = USUAL,
     progress: Progress = _silent,
+    **options: Any,
 ) -> str:
     """Write a verified release, its public sidecar and, if asked, its private record; returns the SHA-256 of the file.
 
     It is added to the list that `anonymize` was given, or to `history`; a second release of a log is warned of.
 
+    `options` are those of a `Target`: `kind`, `sidecar`, `record`, `force`, `csv_safe`, `parts`, `promise`.
     `csv_safe`: in csv and tsv an apostrophe stands before text that a spreadsheet would take for a formula. A release
     that promises nothing is written only with `promise="none"`. With `parts` the release is a folder of so many files,
     and the SHA-256 is that of their list. To `s3://`, `gs://` and `az://` it goes as it is; to a table of a database
     (`sqlite:safe.db#safe`) with a `sidecar`, and the SHA-256 is that of its rows.
     """
-    target = Target(
-        path=str(path),
-        kind=kind,
-        sidecar=None if sidecar is None else str(sidecar),
-        record=None if record is None else Path(record),
-        csv_safe=csv_safe,
-        parts=parts,
-        promise=promise,
-    )
+    target = Target.of(path, options)
     listing = as_release(release).listing if history == USUAL else listing_in(release, history)
-    digest, warning = write_and_list(release, target, listing, force=force, progress=progress)
+    digest, warning = write_and_list(release, target, listing, progress)
     for text in filter(None, (unlisted_in(listing), warning)):
         warn(text)
     return digest

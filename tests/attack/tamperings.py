@@ -42,8 +42,9 @@ from coterie.promises._names import names_of
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.reading.logs import read_release
 from coterie.text.words import digest_of
-from coterie.writing.files import _sink, kind_of, sha256, unnamed
+from coterie.writing.files import _sink, sha256, unnamed
 from coterie.writing.sidecar import read_sidecar
+from coterie.writing.target import kind_of
 
 KINDS = ("tsv", "csv", "jsonl", "parquet", "tsv.gz", "csv.zst", "jsonl.gz")
 USERS = 40

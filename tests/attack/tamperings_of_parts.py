@@ -17,7 +17,8 @@ import coterie
 from coterie import verbs
 from coterie.core.parts import Part, list_digest
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.writing.files import _sink, kind_of, sha256
+from coterie.writing.files import _sink, sha256
+from coterie.writing.target import kind_of
 from tests.attack.tamperings import SEED, Forgery, tampering, write_release
 
 TEXT, PACKED, COLUMNS = PARTS = ("parts.tsv", "parts.tsv.gz", "parts.parquet")

@@ -748,6 +748,25 @@ def test_who_stops_one_of_several_releases_is_told_which_are_there(coterie, log,
     assert not (tmp_path / "safe.5.tsv").exists()
 
 
+def test_a_release_that_is_there_is_told_of_also_where_the_stop_comes_right_after(coterie, log, tmp_path, monkeypatch):
+    from coterie.cli.errors import StoppedError
+
+    whole = jobs.write_and_list
+
+    def stopped(*given, **named):
+        whole(*given, **named)
+        raise StoppedError
+
+    _stopped_at(monkeypatch, jobs, "write_and_list", 0)
+    monkeypatch.setattr(jobs, "write_and_list", stopped)
+    out = str(tmp_path / "safe.{k}.tsv")
+    said = coterie("anonymize", "suppress_rare", log, "-o", out, "--k", "2,5", "-q", code=128 + 15).err
+    assert " ".join(said.split()) == (
+        f"Already written: {tmp_path / 'safe.2.tsv'}. Stopped. Nothing unfinished was written."
+    )
+    assert [path.name for path in sorted(tmp_path.glob("safe.*.tsv"))] == ["safe.2.tsv"]
+
+
 def test_who_stops_the_demo_is_told_which_releases_are_there(coterie, tmp_path, monkeypatch):
     """While the page is made, all of them."""
     from coterie import measuring

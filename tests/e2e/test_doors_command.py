@@ -5,7 +5,9 @@ import json
 import pytest
 
 from coterie import given
+from coterie.cli.console import print_scores
 from coterie.core import registry
+from coterie.core.scores import score_table
 from coterie.writing.sidecar import REPRODUCIBLE
 
 
@@ -64,6 +66,20 @@ def test_scrub_can_be_left_out_and_the_sidecar_says_so(coterie, own, tmp_path):
     config.write_text('prepare = "default"\nk = 3\n')
     assert coterie("anonymize", "microaggregate", own, "-o", without, "--config", config, "--force").code == 0
     assert _side(without)["prepare"] == ["normalize", "drop_empty"]
+
+
+def test_an_original_that_the_sidecar_does_not_fit_is_said_with_the_option_for_it(coterie, own, tmp_path):
+    out, other = tmp_path / "safe.tsv", tmp_path / "other.csv"
+    coterie("anonymize", "suppress_rare", own, "-o", out, "-k", "3")
+    other.write_text(own.read_text().replace("search_term", "q"))
+    said = " ".join(coterie("verify", out, "-O", other, code=2).err.split())
+    assert "--original-columns query=search_term: the table has no column of that name." in said
+    assert "The original is read with --columns query=search_term,user=cookie,time=ts: as safe.tsv.json says" in said
+    coterie("verify", out, "-O", other, "--original-columns", "query=q")
+    assert "Error: --columns query=search_term: the" in coterie("measure", out, "mass", "-O", other, code=2).err
+    (tmp_path / "safe.tsv.json").unlink()
+    asked = ("verify", out, "-O", own, "--promise", "query_k_anonymity", "-k", "3")
+    assert "--original-columns" in coterie(*asked, "--original-columns", "query=q", code=2).err
 
 
 def test_a_seed_is_warned_of_only_where_there_are_pseudonyms(coterie, own, tmp_path):
@@ -125,3 +141,11 @@ def test_verify_reads_an_original_that_is_a_file(own, tmp_path, coterie):
     coterie("anonymize", "suppress_rare", own, "-o", tmp_path / "safe.tsv", "-k", "3")
     assert library.verify(tmp_path / "safe.tsv", str(own)).exit_code == 0
     assert library.verify(str(tmp_path / "safe.tsv"), own).exit_code == 0
+
+
+def test_keys_that_are_wider_than_a_terminal_are_whole(capsys):
+    keys = ["release_share." * 9 + end for end in ("mean", "least")]
+    print_scores(score_table(("attribution", key, 1.0, "percent of the people") for key in keys), as_json=False)
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert [line.split()[:2] for line in lines] == [["attribution", key] for key in keys]
+    assert all(line.split("1")[1].strip() == "percent of the people" for line in lines)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from functools import partial
 from pathlib import Path
 
@@ -54,6 +55,67 @@ def test_a_signal_leaves_nothing(long_log, tmp_path, number):
     assert "Nothing was written." in err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["log.tsv.gz", "scratch"]
     assert not list(scratch.iterdir())
+
+
+@pytest.mark.parametrize("start", ["import runpy; runpy.run_module('coterie.__main__', run_name='__main__')",
+                                   "from coterie.__main__ import main; main()"])  # fmt: skip
+def test_ctrl_c_while_the_program_is_loaded(start):
+    """The console script calls the same function as `python -m coterie`."""
+    code = (
+        "import builtins, os, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "load = builtins.__import__\n"
+        "def pressed(name, *more, **named):\n"
+        "    if name == 'click': os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return load(name, *more, **named)\n"
+        f"builtins.__import__ = pressed\n{start}"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted. Nothing was written.\n")
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert declared == {"coterie": "coterie.__main__:main"}
+
+
+@pytest.mark.parametrize("there", [0, 1, 2])
+def test_a_signal_while_a_temporary_folder_is_removed(tmp_path, there):
+    """The job ends before its next release, and says which ones are there."""
+    write_aol(tmp_path / "log.tsv", 60, 7)
+    code = (
+        "import os, shutil, signal, sys\n"
+        "from pathlib import Path\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_DFL)\n"
+        "folder, there = Path(sys.argv.pop(1)), int(sys.argv.pop(1))\n"
+        "remove = shutil.rmtree\n"
+        "def rmtree(path, ignore_errors=False, **named):\n"
+        "    if len(list(folder.glob('safe.*.tsv'))) == there:\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    remove(path, ignore_errors, **named)\n"
+        "shutil.rmtree = rmtree\n"
+        "import coterie.core.scratch as scratch\n"
+        "owner = scratch.Scratch()\n"
+        "import coterie.verbs as verbs\n"
+        "read = verbs.read\n"
+        "def reading(*given, **named):\n"
+        "    global owner\n"
+        "    owner = None\n"
+        "    return read(*given, **named)\n"
+        "verbs.read = reading\n"
+        "from coterie.cli.main import main\n"
+        "main()\n"
+    )
+    words = ["anonymize", "suppress_rare", tmp_path / "log.tsv", "-o", tmp_path / "safe.{k}.tsv", "--k", "2,3,4,5"]
+    command = [sys.executable, "-c", code, tmp_path, there, *words]
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, env=_environment(tmp_path)[0]
+    )
+    written = [tmp_path / f"safe.{k}.tsv" for k in (2, 3)[:there]]
+    assert sorted(tmp_path.glob("safe.*.tsv")) == written
+    assert done.returncode == 128 + signal.SIGTERM
+    said = " ".join(done.stderr.split())
+    if there:
+        assert f"Already written: {', '.join(map(str, written))}. Stopped. Nothing unfinished was written." in said
+    else:
+        assert "Stopped. Nothing was written." in said
 
 
 def test_a_signal_that_is_ignored_stays_so():
@@ -105,6 +167,21 @@ def test_a_full_disk_for_scratch_files(small_disk, tmp_path):
     assert "full" in done.stderr
     assert not list(small_disk.iterdir())
     assert not (tmp_path / "safe.tsv").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no ulimit")
+@pytest.mark.parametrize("words", ["synth -o big.tsv --users 2000", "demo -o made", "anonymize unprotected log.tsv "
+                                   "--promise none -o safe.tsv --history none"])  # fmt: skip
+def test_a_limit_on_files_is_named_and_leaves_nothing(tmp_path, words):
+    write_aol(tmp_path / "log.tsv", 300, 7)
+    env, _ = _environment(tmp_path)
+    before = {path.name for path in tmp_path.iterdir()} | {"made"}
+    limited = f"ulimit -f 20; exec {sys.executable} -m coterie {words}"
+    done = subprocess.run(["bash", "-c", limited], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    assert "takes no file of that size" in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} <= before
+    assert not (tmp_path / "made" / "log.tsv").exists()
 
 
 @pytest.fixture(scope="module")

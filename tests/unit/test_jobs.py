@@ -1,10 +1,11 @@
 """Whole tasks on files, through Python: several k, what may be written, files that Coterie did not make.
 
-Covers: writing/summary.py
+Covers: writing/outputs.py
 """
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +21,8 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading.reading import Reading
 from coterie.synth import write_aol
 from coterie.testing import queries_log
+from coterie.writing import outputs
+from coterie.writing.target import Target
 
 STEPS = ("normalize", "drop_empty")
 
@@ -50,10 +53,8 @@ def safe(log, tmp_path):
 
 
 def _anonymize(log, out, *, ks=(3,), force=False, record=None, **more):
-    to = jobs.targets(ks, str(out), record=record)
-    return jobs.anonymize_files(
-        [str(log)], jobs.methods_for("suppress_rare", {}, ks), to, steps=STEPS, force=force, **more
-    )
+    to = Target(path=str(out), record=record, force=force).for_each(ks)
+    return jobs.anonymize_files([str(log)], jobs.methods_for("suppress_rare", {}, ks), to, steps=STEPS, **more)
 
 
 def _content(folder):
@@ -101,6 +102,7 @@ def test_several_k_from_one_reading(log, tmp_path):
     assert stages == [f"{number}/10 {name}" for number, name in enumerate(("read", "learn", *each, *each), start=1)]
     assert [summary.headline for summary in summaries] == ["k = 2", "k = 5"]
     for summary in summaries:
+        assert isinstance(summary, outputs.Summary)
         assert summary.rows == len(Path(summary.target).read_text().splitlines()) - 1
         assert summary.rows_read == len(log.read_text().splitlines()) - 1
         assert summary.checks > 5
@@ -122,14 +124,14 @@ def test_several_k_from_one_reading(log, tmp_path):
 )
 def test_several_k_need_patterns(given, message):
     with pytest.raises(ParameterError, match=message):
-        jobs.targets((2, 5), given.pop("path"), **given)
+        Target(path=given.pop("path"), **given).for_each((2, 5))
     with pytest.raises(ParameterError, match="twice"):
-        jobs.targets((5, 5), "out.{k}.tsv")
+        Target(path="out.{k}.tsv").for_each((5, 5))
 
 
 def _grouped(log, out, *, ks, record=None, **more):
     methods = jobs.methods_for("microaggregate", {"attrs": "drop"}, ks)
-    to = jobs.targets(ks, str(out), record=record)
+    to = Target(path=str(out), record=record).for_each(ks)
     return jobs.anonymize_files([str(log)], methods, to, steps=STEPS, seed=1, **more)
 
 
@@ -173,7 +175,7 @@ def test_groups_of_a_record_are_used_again(log, tmp_path):
 )
 def test_groups_that_cannot_be_used_are_refused_before_the_log_is_read(tmp_path, name, more, message):
     (tmp_path / "log.tsv").write_text("not a log")
-    to = jobs.targets((3,), str(tmp_path / "a.tsv"))
+    to = Target(path=str(tmp_path / "a.tsv")).for_each((3,))
     with pytest.raises(ParameterError, match=message):
         jobs.anonymize_files(
             [str(tmp_path / "log.tsv")], jobs.methods_for(name, {}, (3,)), to, groups_of=tmp_path / "record", **more
@@ -190,7 +192,7 @@ def test_the_record_whose_groups_are_used_is_never_replaced(log, tmp_path):
 
 
 def test_a_method_without_k_has_one_target():
-    (target,) = jobs.targets([None], "out.{k}.tsv")
+    (target,) = Target(path="out.{k}.tsv").for_each([None])
     assert target.path == "out.{k}.tsv"
 
 
@@ -209,10 +211,10 @@ def test_a_taken_name_refuses_all_before_the_log_is_read(tmp_path):
 
 
 def test_two_releases_never_go_to_one_file(log, tmp_path):
-    prepared, to = coterie.prepare(coterie.read(log)), jobs.Target(path=str(tmp_path / "out.tsv"))
+    prepared, to = coterie.prepare(coterie.read(log)), Target(path=str(tmp_path / "out.tsv"))
     with pytest.raises(ParameterError, match="one file"):
         jobs.write_each(prepared, [SuppressRare(k=2), SuppressRare(k=3)], [to, to])
-    out = jobs.Target(path="-", kind="tsv")
+    out = Target(path="-", kind="tsv")
     with pytest.raises(ParameterError, match="one release only"):
         jobs.write_each(prepared, [SuppressRare(k=2), SuppressRare(k=3)], [out, out])
 
@@ -304,7 +306,7 @@ def test_a_sidecar_never_replaces_the_log(log, tmp_path):
     with pytest.raises(ParameterError, match="never replaced"):
         _anonymize(log, log.with_name("safe.tsv"), force=True)
     with pytest.raises(ParameterError, match="never replaced"):
-        jobs.Target(path=str(tmp_path / "out.tsv"), sidecar=str(log)).refuse([log], force=True)
+        Target(path=str(tmp_path / "out.tsv"), sidecar=str(log), force=True).refuse([log])
     assert log.read_bytes() == before
 
 
@@ -326,19 +328,19 @@ def test_a_list_of_words_is_an_input_too(log, tmp_path):
     words.write_text("the\n")
     methods = jobs.methods_for("affinity", {"function_words": str(words)}, [3])
     with pytest.raises(ParameterError, match="never replaced"):
-        jobs.anonymize_files([str(log)], methods, jobs.targets([3], str(words)), force=True)
+        jobs.anonymize_files([str(log)], methods, Target(path=str(words), force=True).for_each([3]))
     assert words.read_text() == "the\n"
 
 
 def test_a_file_is_not_written_twice(log, tmp_path):
     out = tmp_path / "rows.parquet"
     for target in (
-        jobs.Target(path=str(out), sidecar=str(out)),
-        jobs.Target(path=str(out), record=tmp_path),
-        jobs.Target(path=str(tmp_path / "a.tsv"), sidecar=str(tmp_path / "run.json"), record=tmp_path),
+        Target(path=str(out), sidecar=str(out)),
+        Target(path=str(out), record=tmp_path),
+        Target(path=str(tmp_path / "a.tsv"), sidecar=str(tmp_path / "run.json"), record=tmp_path),
     ):
         with pytest.raises(ParameterError, match="written twice"):
-            target.refuse([], force=True)
+            replace(target, force=True).refuse([])
 
 
 # --- released files --------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import threading
+from pathlib import Path
 from unittest.mock import Mock
 
 import polars as pl
@@ -171,7 +172,7 @@ def test_what_shares_a_name_or_its_bytes_is_one_log_over_any_number_of_steps(fol
 def test_a_release_that_the_list_lacks_is_named(folder, monkeypatch):
     release = coterie.anonymize(coterie.read(folder / "python" / "log.tsv"), "suppress_rare", k=3, seed=1)
     full = OSError(28, "No space left on device")
-    monkeypatch.setattr("coterie.writing.history.put_in_place", Mock(side_effect=full))
+    monkeypatch.setattr("coterie.writing.history.onto_the_disk", Mock(side_effect=full))
     with pytest.raises(InputError, match=r"safe\.tsv is written, and the list of releases lacks it"):
         coterie.write(release, folder / "safe.tsv")
     assert (folder / "safe.tsv").exists()
@@ -269,10 +270,10 @@ def test_a_list_that_cannot_be_written_is_said_before_anything_is_drawn_or_writt
     def fail(*_arguments, **_options):
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("coterie.writing.history.put_in_place", fail)
+    monkeypatch.setattr("coterie.writing.history.onto_the_disk", fail)
     with pytest.raises(InputError, match="could not be written"):
         coterie.anonymize(log, "private_counts", **PRIVATE)
-    monkeypatch.setattr("os.access", lambda *_: False)
+    monkeypatch.setattr("os.access", lambda path, _: Path(path) != folder / "python")
     assert sorted(path.name for path in folder.iterdir()) == ["command", "list.json", "python"]
     with pytest.warns(UserWarning, match=r"this release is not listed .*history=PATH"):
         coterie.write(release, folder / "safe.tsv")

@@ -20,7 +20,7 @@ from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.synth import write_aol
 from coterie.testing import queries_log, visits_log
-from coterie.writing.files import kind_of, refuse_targets
+from coterie.writing.target import Target, kind_of
 
 WRITE = sys.modules[kind_of.__module__]  # coterie.write is the verb
 KINDS = ["tsv", "csv", "parquet", "jsonl", "tsv.gz", "csv.gz", "jsonl.gz", "tsv.zst", "csv.zst", "jsonl.zst"]
@@ -426,7 +426,7 @@ def test_standard_output_has_a_name_of_its_own(name):
         pytest.skip(f"no {name} here")
     for kind in ("tsv", None):
         with pytest.raises(ParameterError, match="path '-' and a kind"):
-            refuse_targets(name, kind=kind, force=True)
+            Target(path=name, kind=kind, force=True).refuse([])
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling", "pipe", "folder"])

@@ -124,8 +124,8 @@ def _anonymize(
     from coterie.core.plan import YARDSTICK
     from coterie.given import default_steps
     from coterie.steps import parse_steps
-    from coterie.writing.files import STDOUT, refuse_promise
     from coterie.writing.ledger import Allowance
+    from coterie.writing.target import STDOUT, Target, refuse_promise
 
     if output == STDOUT and as_json:
         raise ParameterError("--json prints to standard output, which -o - uses for the rows.")
@@ -137,17 +137,12 @@ def _anonymize(
             "leave out --times."
         )
     ks = sorted(params.pop("k", [None]))  # groups of the smallest k come first, and are joined for larger ones
-    to = jobs.targets(
-        ks,
-        output,
+    to = Target(
+        path=output,
         kind=options["to"],
-        sidecar=options["sidecar"],
-        record=options["record"],
-        csv_safe=options["csv_safe"],
-        parts=options["parts"],
-        promise=options["promise"],
         regime=regime,
-    )
+        **{name: options[name] for name in ("sidecar", "record", "force", "csv_safe", "parts", "promise")},
+    ).for_each(ks)
     methods = jobs.methods_for(name, params, ks)
     refuse_promise(name, methods[0].status == YARDSTICK, options["promise"])  # before any work
     steps = parse_steps(options["prepare"])
@@ -162,7 +157,6 @@ def _anonymize(
             steps=steps,
             seed=options["seed"],
             blocks=options["blocks"],
-            force=options["force"],
             history=options["history"],
             log_name=options["log_name"],
             groups_of=options["groups_of"],

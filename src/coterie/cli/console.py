@@ -75,9 +75,16 @@ def progress(quiet: bool, *, stages: int = 0, ends_itself: bool = False) -> Iter
     `stages` there will be; notes are shown everywhere, unless `quiet`.
     """
     from coterie.cli.interrupts import answered
+    from coterie.core.scratch import stop_if_asked
 
     with nullcontext() if ends_itself else answered(quiet), _shown(quiet) as (step, note):
-        yield Stages(stages, step) if stages else step, note
+        seen = Stages(stages, step) if stages else step
+
+        def heard(name: str, told: Told | None = None) -> None:
+            stop_if_asked()
+            seen(name, told)
+
+        yield heard, note
 
 
 @contextmanager
@@ -115,7 +122,7 @@ def _messages(show: Callable[[str], None]) -> Iterator[None]:
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 the promise does not hold; 2 bad usage, bad input or a full disk; 3 not checkable with what "
-    "was given; 4 nothing to release tonight (append); 70 our fault; 130 Ctrl-C."
+    "was given; 4 nothing to release tonight (append); 70 our fault; 130 Ctrl-C; 141 SIGPIPE."
 )
 
 
@@ -129,15 +136,19 @@ def print_scores(scores: pl.DataFrame, as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("measure", "key", "value", "unit", box=None, pad_edge=False)
-    table.columns[2].justify = "right"
-    labelled = "label" in scores.columns
-    if labelled:
+    numbers = ["-" if each is None else f"{each:,.2f}".rstrip("0").rstrip(".") for each in scores["value"]]
+    columns = {name: scores[column].to_list() for name, column in (("measure", "name"), ("key", "key"))}
+    columns |= {"value": numbers, "unit": scores["unit"].to_list()}
+    table = Table(box=None, pad_edge=False)
+    for name, cells in columns.items():  # these are never cut, however narrow the terminal or where it is none
+        least = max(map(len, [name, *cells]))
+        table.add_column(name, justify="right" if name == "value" else "left", min_width=least)
+    labels: list[list[Text]] = [[]] * scores.height
+    if "label" in scores.columns:
         table.add_column("of")
-    for row in scores.iter_rows(named=True):
-        value = "-" if row["value"] is None else f"{row['value']:,.2f}".rstrip("0").rstrip(".")
-        label = [Text("".join(c for c in row["label"] or "" if c.isprintable()))] if labelled else []
-        table.add_row(row["name"], row["key"], value, row["unit"], *label)
+        labels = [[Text("".join(c for c in text if c.isprintable()))] for text in scores["label"].fill_null("")]
+    for *cells, label in zip(*columns.values(), labels, strict=True):
+        table.add_row(*cells, *label)
     console(stderr=False).print(table)
 
 

@@ -101,12 +101,17 @@ def _unexpected(error: BaseException, nothing: str) -> int:
     """Errors that are not ours: those of the system are told apart, and no message is passed on as it is."""
     if os.environ.get("COTERIE_DEBUG"):
         raise error
+    from tempfile import gettempdir
+
     from coterie.core.scratch import disk_is_full
 
     if isinstance(error, MemoryError):
         return _fail("Error: out of memory. Use --blocks 8 or more to work on disk.", 2)
-    if disk_is_full(error):
-        return _fail(f"Error: the disk is full. {nothing} Make room and try again.", 2)
+    if how := disk_is_full(error):
+        name = getattr(error, "filename", None)
+        if getattr(error, "errno", None) is None:  # of polars, in whose hands only temporary files fail up to here
+            name = f"{gettempdir()} (set TMPDIR to use another one)"
+        return _fail(f"Error: the disk{f' of {name}' if name else ''} {how}. {nothing} Make room and try again.", 2)
     if isinstance(error, OSError) and not error.strerror:
         return _fail(f"Error: a file could not be read or written ({type(error).__name__}).", InputError.exit_code)
     if isinstance(error, OSError):

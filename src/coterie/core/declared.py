@@ -58,6 +58,8 @@ class DeclaredFile:
     """What a file with a fault is: "is not a sidecar of Coterie"."""
     end: str = ""
     """What to do, where the fault itself does not say it."""
+    other: str = "Use that version."
+    """What to do with one that another version wrote."""
     toml: bool = False
     """Whether somebody wrote it by hand, in [tables]; else it is JSON that a program wrote."""
 
@@ -114,9 +116,7 @@ def toml_table(data: bytes, file: DeclaredFile) -> dict[str, Any]:
         raise file.error("a number in it is too long") from None
 
 
-def refuse_other_format(
-    data: Mapping[str, Any], ours: int, file: DeclaredFile, hint: str = "Use that version."
-) -> None:
+def refuse_format(data: Mapping[str, Any], ours: int, file: DeclaredFile) -> None:
     """InputError where a file names another format than ours: 1 until Coterie 1.0, and no other is read."""
     version = data.get("format", ours)
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
@@ -125,8 +125,15 @@ def refuse_other_format(
         written = "written for" if file.toml else "written by"
         raise InputError(
             f"{file.name} was {written} another version of Coterie (format {version}; this one reads format {ours}). "
-            f"{hint}"
+            f"{file.other}"
         )
+
+
+def json_file(data: bytes, kind: type[T], ours: int, file: DeclaredFile) -> T:
+    """What a JSON file of that format holds, as the class that declares it."""
+    table = json_object(data, file)
+    refuse_format(table, ours, file)
+    return as_declared(table, kind, file)
 
 
 def json_bytes(value: object) -> bytes:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _SLICE = 100_000  # rows that are text at once
+_NOT_STEPS = ("read", "synth")  # entries of a history that are no prepare steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +128,7 @@ class Log:
     @property
     def steps(self) -> tuple[str, ...]:
         """The prepare steps that were applied, in order, as they are written: `sessions(minutes=10)`."""
-        return tuple(step.name for step in self.history if step.name not in ("read", "synth"))
+        return tuple(step.name for step in self.history if step.name not in _NOT_STEPS)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -189,6 +190,11 @@ class Record:
     """row, released_row; for methods that keep rows."""
     tables: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
     """The evidence of the plan: tables that promises of the release name."""
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The prepare steps of the run, as they were written."""
+        return tuple(step["name"] for step in self.run.get("history", ()) if step["name"] not in _NOT_STEPS)
 
     @property
     def evidence(self) -> dict[str, pl.LazyFrame]:

@@ -14,9 +14,11 @@ marked Late. A parameter marked With matters only with some values of another on
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from datetime import date
+from functools import cache
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import (
     Annotated,
@@ -34,6 +36,7 @@ from typing import (
 from coterie.errors import ParameterError
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -274,9 +277,14 @@ class Param:
     """When it matters; None: always."""
 
 
-def params_of(cls: type) -> Iterator[Param]:
+def params_of(cls: type) -> tuple[Param, ...]:
     """The parameters of a method, measure or promise: its annotated dataclass fields."""
-    hints = get_type_hints(cls, include_extras=True)
+    return _annotated(cls)
+
+
+@cache  # annotations are texts, and would be read anew each time, a hundred times for a release
+def _annotated(cls: type) -> tuple[Param, ...]:
+    hints, params = get_type_hints(cls, include_extras=True), []
     for field in fields(cls):
         hint = hints[field.name]
         if get_origin(hint) is not Annotated:
@@ -288,7 +296,8 @@ def params_of(cls: type) -> Iterator[Param]:
         only = next((extra for extra in extras if isinstance(extra, With)), None)
         if only is not None:
             doc = f"{'unless' if only.is_not else 'with'} {only.name} = {only.value}: {doc}"
-        yield Param(field.name, kind, rule, default, doc, Late() in extras, only)
+        params.append(Param(field.name, kind, rule, default, doc, Late() in extras, only))
+    return tuple(params)
 
 
 def check_params(instance: Any, owner: str) -> None:
@@ -300,6 +309,20 @@ def check_params(instance: Any, owner: str) -> None:
                 f"The {param.name!r} parameter of {owner} must be "
                 f"{param.rule.describe(param.kind)}. Got {value!r} instead."
             )
+
+
+def showing(options: type) -> Callable[[F], F]:
+    """Show the fields of `options` as keywords of a function that takes them as `**options`: in help and in editors."""
+
+    def shown(function: F) -> F:
+        own = [each for each in signature(function).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        names = {each.name for each in own}
+        further = [Parameter(each.name, Parameter.KEYWORD_ONLY, default=None)
+                   for each in fields(options) if each.name not in names]  # fmt: skip
+        function.__signature__ = signature(function).replace(parameters=[*own, *further])  # type: ignore[attr-defined]
+        return function
+
+    return shown
 
 
 def with_values(instance: T, **values: Any) -> T:

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -36,140 +37,49 @@ SMALL = 20_000_000
 """Rows that a table may have which comes to one machine as a whole."""
 
 
-class Engine(Protocol):
-    """Where rows live and work runs. It never changes the answer.
+def sums(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The sum of each column."""
+    return rows.select(pl.all().sum())
+
+
+class Engine:
+    """Where rows live and work runs: here, where work sees all rows at once. It never changes the answer.
 
     A table is a lazy frame. Those of an engine whose rows are elsewhere are known to it by themselves, and nothing but
     these verbs moves work to where the rows are: whatever polars makes of such a frame by itself reads its rows here.
+    Such an engine has each of them in its own way (engines/remote.py).
     """
 
-    @property
-    def here(self) -> bool:
-        """Whether rows are on this machine, so that a table can as well be looked at as a whole."""
-
-    @property
-    def in_lines(self) -> bool:
-        """Whether the numbers of rows follow the order of lines, so that rows can be looked up by them."""
+    here: ClassVar[bool] = True
+    """Whether rows are on this machine. Nobody but engines asks."""
+    in_lines: ClassVar[bool] = True
+    """Whether the numbers of rows follow the order of lines, so that rows can be looked up by them."""
 
     def require_local(self, sentence: str) -> None:
         """ParameterError with this sentence where rows are on a cluster."""
 
     def hold(self, table: pl.LazyFrame, what: object) -> pl.LazyFrame:
         """The same rows; `what` lives as long as they, or any rows made of them."""
+        # A plan of polars keeps the objects in it, and never computes a column that nobody asks for.
+        held = "_held"
+        return table.with_columns(pl.lit(what, dtype=pl.Object).alias(held)).select(pl.exclude(held))
 
     def again(self, table: pl.LazyFrame) -> pl.LazyFrame:
         """The rows, which will be asked for several times: kept, where they would have to be computed each time."""
+        return table
 
     def each(self, table: pl.LazyFrame, work: Work) -> pl.LazyFrame:
         """`work` row by row: on any rows, whatever others arrive with them. The order of rows stays."""
+        return work(table)
 
     def blocks(
         self, table: pl.LazyFrame, work: Callable[..., pl.LazyFrame], by: Sequence[str], *beside: pl.LazyFrame
     ) -> pl.LazyFrame:
         """`work(table, *beside)` over blocks; rows that are equal in `by` arrive together, those of all tables."""
-
-    def crowds(self, table: pl.LazyFrame, by: Sequence[str], subject: str, name: str) -> pl.LazyFrame:
-        """The number of distinct subjects of each key (`by`, none of it null), as UInt32 in a column `name`."""
-
-    def join(self, table: pl.LazyFrame, other: pl.LazyFrame, on: Sequence[str], how: How = "inner") -> pl.LazyFrame:
-        """Rows of two tables that are equal in `on`; nulls join nothing."""
-
-    def sort(self, table: pl.LazyFrame, by: Sequence[str], done: bool = False) -> pl.LazyFrame:
-        """The rows in order (nulls first), computed once and for all; `done`: they are where work sees all at once."""
-
-    def numbered(self, table: pl.LazyFrame, by: Sequence[str], name: str) -> pl.LazyFrame:
-        """The rows in order, with their places from 0 (UInt32) in front; no two rows are equal in `by`."""
-
-    def total(self, table: pl.LazyFrame, work: Work, merge: Work | None = None) -> pl.DataFrame:
-        """What `merge` makes of the few rows that `work` makes of each part, in the order of parts; else their sums."""
-
-    def keep(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """The rows, computed once and for all."""
-
-    def small(self, table: pl.LazyFrame, limit: int = SMALL) -> pl.DataFrame:
-        """A small table as a whole, here; InputError where it is larger than `limit` on an engine of many machines."""
-
-    def small_blocks(self, table: pl.LazyFrame, work: Work, by: Sequence[str]) -> pl.DataFrame:
-        """What `work` makes of blocks where that is small, as a whole, here: the rows of all blocks, in no order."""
-
-    def fetch(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """The rows on this machine, computed once, to be asked for several times."""
-
-    def shortened(self, table: pl.LazyFrame, column: str) -> pl.LazyFrame:
-        """The rows with short names in place of those in a column, as far as all names can be held; null stays null."""
-
-    def parts(self, table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-        """The rows here, one part after the other, in order."""
-
-    def slices(self, table: pl.LazyFrame, sizes: Sequence[int]) -> Iterator[pl.LazyFrame]:
-        """The rows here, in order, in frames of these sizes: a release that is written, for instance."""
-
-    def bring(self, rows: pl.LazyFrame, files: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-        """Rows of files, which are read here, in order, where those of logs are.
-
-        InputError where files there have other values in `columns`.
-        """
-
-    def stepped(self, log: Log, step: Callable[[Log], Log], by: Sequence[str]) -> Log:
-        """The log after a prepare step that looks at rows that are equal in `by`; at each alone where that is empty."""
-
-    def judged(
-        self, case: Case, judge: Judge, by: tuple[str, str] | None = None, apart: Judge | None = None
-    ) -> Iterator[Check]:
-        """The checks of a judge.
-
-        `by` names the columns of the release and of the original whose equal values it compares; without it, it looks
-        at released rows one by one, and at nothing else. Where cases are judged in parts, `apart` is asked for what no
-        part can tell.
-        """
-
-
-def sums(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """The sum of each column."""
-    return rows.select(pl.all().sum())
-
-
-class Whole:
-    """The engine of rows on this machine that work sees all at once."""
-
-    @property
-    def here(self) -> bool:
-        """Rows are on this machine."""
-        return True
-
-    @property
-    def in_lines(self) -> bool:
-        """Readers number rows in the order of lines."""
-        return True
-
-    def require_local(self, sentence: str) -> None:
-        """They are."""
-
-    def hold(self, table: pl.LazyFrame, what: object) -> pl.LazyFrame:
-        """A plan of polars keeps the objects in it, and never computes a column that nobody asks for."""
-        held = "_held"
-        return table.with_columns(pl.lit(what, dtype=pl.Object).alias(held)).select(pl.exclude(held))
-
-    def again(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """They are streamed from where they are."""
-        return table
-
-    def each(self, table: pl.LazyFrame, work: Work) -> pl.LazyFrame:
-        """`work` on all rows at once."""
-        return work(table)
-
-    def blocks(
-        self,
-        table: pl.LazyFrame,
-        work: Callable[..., pl.LazyFrame],
-        by: Sequence[str],  # noqa: ARG002
-        *beside: pl.LazyFrame,
-    ) -> pl.LazyFrame:
-        """All rows are one block."""
         return work(table, *beside)
 
     def crowds(self, table: pl.LazyFrame, by: Sequence[str], subject: str, name: str) -> pl.LazyFrame:
-        """The number of distinct subjects of each key."""
+        """The number of distinct subjects of each key (`by`, none of it null), as UInt32 in a column `name`."""
         pairs = table.select(*by, subject)
         return self.blocks(pairs, lambda rows: rows.drop_nulls().unique().group_by(by).len(name=name), by)
 
@@ -178,75 +88,72 @@ class Whole:
         return table.join(other, on=list(on), how=how)
 
     def sort(self, table: pl.LazyFrame, by: Sequence[str], done: bool = False) -> pl.LazyFrame:
-        """The rows in order (nulls first), computed once."""
+        """The rows in order (nulls first), computed once and for all; `done`: they are where work sees all at once."""
         return self.keep(table if done else table.sort(by))
 
     def numbered(self, table: pl.LazyFrame, by: Sequence[str], name: str) -> pl.LazyFrame:
-        """The rows in order, with their places in front."""
+        """The rows in order, with their places from 0 (UInt32) in front; no two rows are equal in `by`."""
         return self.sort(table, by).with_row_index(name)
 
     def total(self, table: pl.LazyFrame, work: Work, merge: Work | None = None) -> pl.DataFrame:
-        """The table is one part."""
+        """What `merge` makes of the few rows that `work` makes of each part, in the order of parts; else their sums."""
         return (merge or sums)(work(table)).collect(engine="streaming")
 
     def keep(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """The rows in memory."""
+        """The rows, computed once and for all."""
         return table.collect(engine="streaming").lazy()
 
-    def small(self, table: pl.LazyFrame, limit: int = SMALL) -> pl.DataFrame:  # noqa: ARG002 (all memory is here)
-        """The rows."""
+    def small(self, table: pl.LazyFrame, limit: int = SMALL) -> pl.DataFrame:
+        """A small table as a whole, here; InputError where it is larger than `limit` on an engine of many machines."""
         return table.collect(engine="streaming")
 
-    def small_blocks(self, table: pl.LazyFrame, work: Work, by: Sequence[str]) -> pl.DataFrame:  # noqa: ARG002
-        """What is small is made of all rows at once."""
+    def small_blocks(self, table: pl.LazyFrame, work: Work, by: Sequence[str]) -> pl.DataFrame:
+        """What `work` makes of blocks where that is small, as a whole, here: the rows of all blocks, in no order."""
         return self.small(work(table))
 
     def fetch(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """They are on this machine."""
+        """The rows on this machine, computed once, to be asked for several times."""
         return self.keep(table)
 
     def shortened(self, table: pl.LazyFrame, column: str) -> pl.LazyFrame:
-        """Numbers."""
+        """The rows with numbers in place of the names in a column, as far as all can be held; null stays null."""
         names = table.select(column).drop_nulls().unique().collect(engine="streaming").with_row_index("_number")
         short = pl.col("_number").cast(pl.String).alias(column)
         return self.keep(table.join(names.lazy(), on=column, how="left").with_columns(short).drop("_number"))
 
     def parts(self, table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-        """The table is one part."""
+        """The rows here, one part after the other, in order."""
         yield table.collect(engine="streaming")
 
     def slices(self, table: pl.LazyFrame, sizes: Sequence[int]) -> Iterator[pl.LazyFrame]:
-        """One slice after the other."""
-        start = 0
-        for size in sizes:
-            yield table.slice(start, size)
-            start += size
+        """The rows here, in order, in frames of these sizes: a release that is written, for instance."""
+        ends = accumulate(sizes)
+        return (table.slice(end - size, size) for end, size in zip(ends, sizes, strict=True))
 
-    def bring(
-        self,
-        rows: pl.LazyFrame,
-        files: Sequence[Path],  # noqa: ARG002
-        columns: Sequence[str],  # noqa: ARG002
-    ) -> pl.LazyFrame:
-        """The rows."""
+    def bring(self, rows: pl.LazyFrame, files: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
+        """Rows of files, which are read here, in order, where those of logs are.
+
+        InputError where files there have other values in `columns`.
+        """
         return rows
 
-    def stepped(self, log: Log, step: Callable[[Log], Log], by: Sequence[str]) -> Log:  # noqa: ARG002
-        """It sees all rows."""
+    def stepped(self, log: Log, step: Callable[[Log], Log], by: Sequence[str]) -> Log:
+        """The log after a prepare step that looks at rows that are equal in `by`; at each alone where that is empty."""
         return step(log)
 
     def judged(
-        self,
-        case: Case,
-        judge: Judge,
-        by: tuple[str, str] | None = None,  # noqa: ARG002
-        apart: Judge | None = None,  # noqa: ARG002
-    ) -> Iterator[Check]:
-        """It sees the case as a whole."""
-        yield from judge(case)
+        self, case: Case, judge: Judge, by: tuple[str, str] | None = None, apart: Judge | None = None
+    ) -> Iterable[Check]:
+        """The checks of a judge.
+
+        `by` names the columns of the release and of the original whose equal values it compares; without it, it looks
+        at released rows one by one, and at nothing else. Where cases are judged in parts, `apart` is asked for what no
+        part can tell.
+        """
+        return judge(case)
 
 
-HERE: Engine = Whole()
+HERE = Engine()
 """Where rows are unless somebody says otherwise."""
 
 

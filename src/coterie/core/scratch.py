@@ -16,6 +16,7 @@ import re
 import secrets
 import shutil
 import tempfile
+import threading
 import weakref
 import zlib
 from collections.abc import Iterator
@@ -32,7 +33,13 @@ _ATTEMPTS = 100  # signals that may come while a folder is removed
 _NAME = re.compile(r"\.?coterie-([0-9]+)-([0-9]+)-([0-9a-f]{8})-[0-9a-f]{16}")
 _UNKNOWN = "0"  # a start time, where the system does not tell it
 _GONE = ("Z", "X")  # states of a process that has ended and whose parent has not asked yet
+_FULL = {
+    errno.ENOSPC: "is full",
+    errno.EDQUOT: "is full: the quota is used up",
+    errno.EFBIG: "takes no file of that size (see ulimit -f)",
+}
 _MEMORY = Path("/dev/shm")  # noqa: S108 (folders in it are private)
+_stops: list[BaseException] = []
 _living: weakref.WeakSet[Scratch] = weakref.WeakSet()
 _parent: ContextVar[Path | None] = ContextVar("parent of new folders", default=None)
 
@@ -150,16 +157,29 @@ def _lock(folder: Path) -> int | None:
 def _remove(folder: Path, held: list[int]) -> None:
     """Remove a folder, to the end: somebody who presses Ctrl-C twice must not leave rows behind.
 
-    What is raised here is lost in any case, because nobody called; it could only keep other folders from going.
+    What is raised here is lost where nobody called, as at the end of an object; and it would come at a moment at which
+    a file is in place and nobody has said so yet. So a stop is kept for `stop_if_asked`.
     """
     for _attempt in range(_ATTEMPTS):
-        with suppress(BaseException):
-            shutil.rmtree(folder, ignore_errors=True)
-            while held:
-                os.close(held.pop())
-            return
+        try:
+            with suppress(Exception):
+                shutil.rmtree(folder, ignore_errors=True)
+                while held:
+                    os.close(held.pop())
+                return
+        except BaseException as stop:
+            _stops.append(stop)
 
 
-def disk_is_full(error: BaseException) -> bool:
-    """Whether an error of the system or of polars says that there is no space left."""
-    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "os error 28" in str(error)
+def stop_if_asked() -> None:
+    """Raise the stop that came while a folder was removed; called where a job can end."""
+    if _stops and threading.current_thread() is threading.main_thread():  # as signals do
+        stop = _stops[0]
+        _stops.clear()
+        raise stop
+
+
+def disk_is_full(error: BaseException) -> str:
+    """What an error of the system or of polars says of a disk that takes no more: it "is full"; nothing of others."""
+    named = re.search(r"\(os error (\d+)\)", str(error))
+    return _FULL.get(getattr(error, "errno", None) or (int(named[1]) if named else 0), "")

@@ -1,7 +1,7 @@
 """The local engine: one block at full polars speed, or many blocks through parquet.
 
-With one block all is as with `Whole` (core/run.py), and polars sees the whole pipeline. With many blocks the rows
-are split by a hash of their key into files, and each file is worked on alone, so that the memory needed is that of
+With one block all is as with `Engine` itself (core/run.py), and polars sees the whole pipeline. With many blocks the
+rows are split by a hash of their key into files, and each file is worked on alone, so that the memory needed is that of
 one block. The answer is the same: blocks are an implementation detail.
 """
 
@@ -15,7 +15,7 @@ import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.plan import Method, holds_rows, refuse_engine
-from coterie.core.run import Engine, Whole
+from coterie.core.run import Engine
 from coterie.core.scratch import Scratch
 from coterie.errors import ParameterError
 
@@ -43,7 +43,7 @@ def engine_for(log: Log, method: Method, blocks: int | None) -> Engine:
     return log.engine
 
 
-class Local(Whole):
+class Local(Engine):
     """Runs work on this machine, in `blocks` blocks."""
 
     def __init__(self, blocks: int = 1) -> None:

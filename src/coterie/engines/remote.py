@@ -25,7 +25,7 @@ from coterie.core import threads
 from coterie.core.log import Log, Step
 from coterie.core.promise import Case, Check
 from coterie.core.row_digest import BLOCK, block_digest, digest_of_blocks, digest_of_rows
-from coterie.core.run import SMALL, How, Judge, Work, sums
+from coterie.core.run import SMALL, Engine, How, Judge, Work, sums
 from coterie.engines.judging import divided
 from coterie.errors import BrokenPromiseError, CoterieError, InputError, InternalError, ParameterError
 
@@ -46,29 +46,22 @@ class Table(ABC):
         """The rows, some at a time, in order."""
 
 
-class Remote(ABC):
+class Remote(Engine, ABC):
     """The verbs of an engine whose rows are elsewhere, in terms of the few things that it can do."""
+
+    here = False
+    in_lines = False  # rows come in any order: their numbers say nothing, and nobody could look them up
 
     def __init__(self, limit: int = SMALL) -> None:
         self.limit = limit
         self.came = 0
         """Rows that polars read here by itself, not through a verb."""
 
-    @property
-    def here(self) -> bool:
-        """Rows are elsewhere."""
-        return False
-
-    @property
-    def in_lines(self) -> bool:
-        """Rows come in any order: their numbers say nothing, and nobody could look them up."""
-        return False
-
     def require_local(self, sentence: str) -> None:
         """They are not."""
         raise ParameterError(sentence)
 
-    def hold(self, table: pl.LazyFrame, what: object) -> pl.LazyFrame:  # noqa: ARG002
+    def hold(self, table: pl.LazyFrame, what: object) -> pl.LazyFrame:
         """A table is known by its frame, which stays as it is, and holds its engine."""
         return table
 
@@ -137,7 +130,7 @@ class Remote(ABC):
             return self.each(table, lambda given: given.join(rows.lazy(), on=on, how=how))
         return self.frame(self.run_join(self.table(table), self.table(other), list(on), how))
 
-    def sort(self, table: pl.LazyFrame, by: Sequence[str], done: bool = False) -> pl.LazyFrame:  # noqa: ARG002
+    def sort(self, table: pl.LazyFrame, by: Sequence[str], done: bool = False) -> pl.LazyFrame:
         """The rows in order; they may be read here one part after the other."""
         ordered = self.run_sort(self.table(table), list(by))
         ordered.streamed = True
@@ -184,7 +177,7 @@ class Remote(ABC):
         """The rows come here, up to the limit."""
         return self.small(table).lazy()
 
-    def shortened(self, table: pl.LazyFrame, column: str) -> pl.LazyFrame:  # noqa: ARG002
+    def shortened(self, table: pl.LazyFrame, column: str) -> pl.LazyFrame:
         """Nobody holds them all."""
         return table
 
@@ -226,7 +219,7 @@ class Remote(ABC):
         columns = {name: dtype for name, dtype in rows.collect_schema().items() if name != _PLACE}
         return digest_of_blocks(blocks, height, columns)
 
-    def placed(self, rows: pl.LazyFrame, files: Sequence[Path], name: str) -> pl.LazyFrame:  # noqa: ARG002 (see Spark)
+    def placed(self, rows: pl.LazyFrame, files: Sequence[Path], name: str) -> pl.LazyFrame:
         """Rows of files with their places (UInt32) in front: sent from here, up to the limit."""
         if rows.select(pl.len()).collect(engine="streaming").item() > self.limit:
             raise InputError(

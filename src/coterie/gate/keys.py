@@ -23,10 +23,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.core.declared import Declared, DeclaredFile, as_declared, json_bytes, json_object, refuse_other_format
+from coterie.core.declared import Declared, DeclaredFile, json_bytes, json_file
 from coterie.errors import MissingError, ParameterError
 from coterie.writing.ledger import onto_the_disk
-from coterie.writing.targets import refuse_existing
+from coterie.writing.targets import refuse_closed, refuse_existing
 
 FORMAT = 1
 _WORDS, _SHADOW = 32, 32  # bytes
@@ -96,9 +96,7 @@ class KeyFile:
             raise ParameterError(
                 f"{self.path} can be read by others. Run chmod 600 on it, and consider who has read it."
             )
-        found = json_object(data, _FILE)
-        refuse_other_format(found, FORMAT, _FILE)
-        declared = as_declared(found, _Keys, _FILE)
+        declared = json_file(data, _Keys, FORMAT, _FILE)
         if declared.state != self.state:
             raise ParameterError(
                 f"{self.path} belongs to another state than this one. Give each gate a key file of its own (--key)."
@@ -118,8 +116,7 @@ class KeyFile:
     def write(self, keys: Sequence[Key]) -> None:
         """Replace the file by one with these keys, and overwrite the old one."""
         data = json_bytes(_Keys(format=FORMAT, state=self.state, keys=tuple(keys)))
-        if not self.path.parent.is_dir():
-            raise MissingError(f"The folder {self.path.parent} does not exist. Make it first.")
+        refuse_closed(self.path.parent)
         handle = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         try:
             os.fchmod(handle, 0o600)

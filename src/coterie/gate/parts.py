@@ -7,6 +7,7 @@ put in place when the gate starts again, and any other is made again from the in
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,13 +25,14 @@ from coterie.core.people import cautions, together
 from coterie.core.promise import Case, Check
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import COUNTS, Shape
-from coterie.errors import BrokenPromiseError
+from coterie.errors import BrokenPromiseError, ParameterError
 from coterie.methods.windowed_counts import WindowedCounts
 from coterie.promises import judge
 from coterie.promises.windowed_query_k_anonymity import WindowedQueryKAnonymity
-from coterie.writing.files import kind_of, refuse_kind, sha256, write_release
+from coterie.writing.files import sha256, write_release
 from coterie.writing.ledger import onto_the_disk
 from coterie.writing.sidecar import sidecar_path
+from coterie.writing.target import Target, kind_of, refuse_kind
 from coterie.writing.targets import temporary
 
 _STAGED = ".staged"
@@ -100,7 +102,7 @@ class Parts:
         )
         name = f"part-{number:06}-{closed:%Y-%m-%dT%H%M%S}.{self.form.kind}"
         path = self._staged / name
-        digest = write_release(release, path, kind=self.form.kind, force=True)
+        digest = write_release(release, Target(path=str(path), kind=self.form.kind, force=True))
         for file in (path, sidecar_path(path)):
             onto_the_disk(file)
         onto_the_disk(self._staged)
@@ -124,8 +126,21 @@ class Parts:
             part.write_bytes(json_bytes({"format": 1, "parts": [asdict(each) for each in parts]}))
             part.replace(self.folder / INDEX)
 
+    def refuse_another(self, known: Sequence[Part]) -> None:
+        """Refuse a folder where the parts of a state are not: its index would list files that are elsewhere."""
+        listed = []
+        with suppress(FileNotFoundError, ValueError):
+            listed = json.loads((self.folder / INDEX).read_bytes())["parts"]
+        here = listed or any((folder / part.name).exists() for part in known for folder in (self.folder, self._staged))
+        if (known and not here) or any(asdict(ours) != theirs for ours, theirs in zip(known, listed, strict=False)):
+            raise ParameterError(
+                f"The parts of this state are in another folder than {self.folder}. Give that folder (-o), or begin a "
+                f"new state."
+            )
+
     def settle(self, known: Sequence[Part]) -> None:
         """After a start: put in place what the state knows and a kill kept from it, and remove anything else staged."""
+        self.refuse_another(known)
         self.publish(known)
         shutil.rmtree(self._staged, ignore_errors=True)
         missing = [part for part in known if not (self.folder / part.name).exists()]

@@ -14,7 +14,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from coterie.core.shapes import QUERIES, SHAPES
 from coterie.errors import InputError, ParameterError
 from coterie.gate import state as states
 from coterie.gate.follow import FileLines, Lines, StreamLines, is_stream, is_whole, wait
-from coterie.gate.gate import Gate
+from coterie.gate.gate import Counts, Gate
 from coterie.reading.people import nearly_unique, no_people
 from coterie.reading.reading import Reading, takes_of
 from coterie.reading.searches import AUTO
@@ -60,6 +61,8 @@ class Reader:
     steps: Sequence[PrepareStep]
     name: str = "log"
     format: str | None = None
+    known: str | None = None
+    """The format of a log that was read before: single lines of it may be bad from the first one on."""
     _directive: bytes = b""
     """The last line that named the fields of a W3C log."""
     _names: set[str] | None = field(default_factory=set, repr=False)
@@ -74,7 +77,8 @@ class Reader:
             if first:
                 header = b"" if lines.data.startswith(lines.header) else lines.header
                 with self._in_memory(header + lines.data) as path:
-                    self.format = self.reading.format or format_of(path, self.reading)
+                    self.format = self.reading.format or self._sniffed(path)
+                first = self.format != self.known
         header = self._header(lines)
         # Lines that need another encoding, for example, are copied to a temporary file by their reader.
         with in_memory(), self._in_memory(header + lines.data) as path:
@@ -89,6 +93,7 @@ class Reader:
                     raise
                 if first:  # a header that came before its rows: the next lines tell more
                     self.format = None
+                if first or (lines.data == lines.header and self._is_header(lines)):
                     return None, 0
                 return None, sum(bool(line.strip()) for line in lines.data.split(b"\n"))
         self._ask(rows, prepared)
@@ -124,8 +129,20 @@ class Reader:
             found = [line for line in lines.data.split(b"\n") if line.startswith(_FIELDS)]
             self._directive = found[-1] + b"\n" if found else header
             return header
-        is_header = self.format in ("table", "matomo") and kind_of([_first(lines.header)]) in ("csv", "tsv")
-        return lines.header if is_header and not lines.data.startswith(lines.header) else b""
+        return lines.header if self._is_header(lines) and not lines.data.startswith(lines.header) else b""
+
+    def _is_header(self, lines: Lines) -> bool:
+        """Whether the first line of the file names columns."""
+        return self.format in ("table", "matomo") and kind_of([_first(lines.header)]) in ("csv", "tsv")
+
+    def _sniffed(self, path: Path) -> str:
+        """The format of the lines in a file; the one that is known where they do not tell."""
+        try:
+            return format_of(path, self.reading)
+        except InputError:
+            if self.known is None:
+                raise
+            return self.known
 
     def fix(self, settings: Mapping[str, Any]) -> None:
         """From now on read as before."""
@@ -191,7 +208,8 @@ def run_gate(
     without_core_dumps()
     refuse_steps(steps)
     reading = reading or Reading()
-    files = [str(path) for path in expand(paths)]
+    waits = follow and len(paths) == 1 and not Path(paths[0]).exists() and Path(paths[0]).parent.is_dir()
+    files = [*paths] if waits else [str(path) for path in expand(paths)]
     if (follow or any(map(is_stream, files))) and len(files) > 1:
         raise ParameterError("One growing file or stream at a time: give one LOG, or leave out --follow.")
     if reading.query_param == AUTO:
@@ -206,6 +224,8 @@ def run_gate(
         "state": state, "output": output, "key": key, "k": k, "window": window, "flush": flush, "rest": rest,
         "clicks": clicks, "kind": kind, "arrival": arrival, "audit": audit,
     }  # fmt: skip
+    if waits:
+        note(f"{paths[0]} is not there yet. Waiting for it.")
     runner = Runner(about=about, reader=reader, metrics=metrics, note=note, shape_known=peeked)
     with runner.stop, runner:
         for path in files:
@@ -309,18 +329,15 @@ class Runner:
                 raise ParameterError(f"{path} is compressed or no file of lines, and cannot be followed.")
             self._read_whole(Path(path))
             return
-        place = None if self.gate is None else self.gate.position.get(str(Path(path).absolute()))
+        name = str(Path(path).absolute())
+        position = states.opened(Path(self.about["state"])) if self.gate is None else self.gate.position
+        self.reader.known = position.get("formats", {}).get(name)
         mark = None if self.gate is None else self.gate.mark
         lines: FileLines | StreamLines
         if is_stream(path):
             lines = StreamLines(path)
         else:
-            lines = FileLines(Path(path), place, mark, follow)
-            if lines.lost:
-                self.note(
-                    f"The file that was read before is no longer beside {path}. What was in it behind the last "
-                    f"snapshot is lost: let rotation compress later (delaycompress)."
-                )
+            lines = FileLines(Path(path), position.get(name), mark, follow, self._know_file)
             if lines.unsure:
                 self.note(
                     f"Cannot tell whether {path} is the file that was read before: the mark of how it began, or the "
@@ -329,19 +346,31 @@ class Runner:
                 )
         heard = time.monotonic()
         for chunk in lines:
+            self._tell_lost(lines, path)
             if chunk is None:
                 # At the end of a file nothing is behind the clock; a stream may be an old log that comes slowly.
                 self._idle(at_end=isinstance(lines, FileLines) or time.monotonic() - heard > _QUIET)
             else:
                 heard = time.monotonic()
-                self._count(chunk, lines.marks if isinstance(lines, FileLines) else None)
+                marks = partial(lines.marks, known=lines.known()) if isinstance(lines, FileLines) else None
+                self._count(chunk, name, marks)
             if self.stop.asked:  # looked at behind what was read: it is counted, and the place is behind it
                 break
+        self._tell_lost(lines, path)
         if self.gate is not None:
             self.gate.mark_place()
             self.gate.marks = None
 
-    def _count(self, chunk: Lines, marks: Marks | None) -> None:
+    def _tell_lost(self, lines: FileLines | StreamLines, path: str) -> None:
+        if isinstance(lines, FileLines) and lines.lost:
+            lines.lost = False
+            self.note(
+                f"The file that was read before was cut, or is no longer beside {path}. Rows that came to it after it "
+                f"was last read may be missing, and so may rotated files that are compressed by now: let rotation "
+                f"compress later (delaycompress)."
+            )
+
+    def _count(self, chunk: Lines, name: str, marks: Marks | None) -> None:
         first = self.reader.format is None
         log, bad = self.reader.log_of(chunk)
         for text in (*log.notes, *log.warnings) if first and log is not None else ():
@@ -349,7 +378,10 @@ class Runner:
         gate = self._open(log.shape) if log is not None else self.gate
         if gate is None:
             return
-        self._know_file(gate, chunk.position)
+        # A header alone is no place, as other files may begin with it. A line that is not finished may be, until the
+        # next run.
+        if log is None and (not bad or (marks is not None and not chunk.data.endswith(b"\n"))):
+            return
         gate.marks = marks
         if log is not None and log.shape is not gate.shape:  # such as lines of JSON with other fields
             bad += int(log.frame.select(pl.len()).collect().item())
@@ -357,21 +389,22 @@ class Runner:
         gate.counts.bad += bad
         if log is not None:
             gate.parts.with_steps(log.steps, dict(log.settings))
-            gate.offer_many(log, chunk.position)
+            formats = {**gate.position.get("formats", {}), name: self.reader.format}
+            gate.offer_many(log, {**chunk.position, "formats": formats})
         else:
             gate.go_on_to(chunk.position)
         self._commit_if_due()
 
-    def _know_file(self, gate: Gate, position: Mapping[str, Any]) -> None:
-        """Put the number of a new file on the disk before any row of it counts.
+    def _know_file(self, position: Mapping[str, Any]) -> None:
+        """Put the number of the first file on the disk before any line of it is read.
 
         A gate that is killed before its next snapshot then finds the file by its number, also if it was rotated.
         """
-        for name, place in position.items():
-            if isinstance(place, Mapping) and gate.position.get(name, {}).get("file") != place["file"]:
-                gate.marks = None  # the reader is further on, behind rows that are not counted yet
-                gate.go_on_to({name: {**place, "offset": 0}})
-                self._commit()
+        if self.gate is None:
+            states.remember(Path(self.about["state"]), position)
+        else:
+            self.gate.go_on_to(position)
+            self._commit()
 
     def _read_whole(self, path: Path) -> None:
         """A file that polars reads as a whole; the place in it is a number of rows."""
@@ -436,6 +469,8 @@ class Runner:
     def finish(self, keep_open: bool = False) -> dict[str, Any]:
         """Close what is due, put everything on the disk; the numbers of the gate."""
         if self.gate is None:
+            if self.stop.asked:  # while it waited for the first row
+                return {**asdict(Counts()), "held": 0, "open": 0, "bytes": 0, "parts": 0}
             raise InputError("There were no rows to read.")
         if not keep_open:
             self.gate.tick()

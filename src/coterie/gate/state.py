@@ -31,7 +31,7 @@ except ImportError:  # a system without these locks
 
 FORMAT = 1
 _MAGIC = b"coterie gate state\n"
-_SNAPSHOT, _PART, _LOCK = "snapshot", "snapshot.new", "lock"
+_SNAPSHOT, _PART, _LOCK, _OPENED = "snapshot", "snapshot.new", "lock", "opened"
 _LENGTH = struct.Struct("<Q")
 _SUM = struct.Struct("<I")
 _PIECE = 1 << 24
@@ -74,7 +74,7 @@ class State:
         path = self.folder / _SNAPSHOT
         return path.stat().st_size if path.exists() else 0
 
-    def save(self, header: Mapping[str, Any], blobs: Blobs) -> None:
+    def save(self, header: Mapping[str, Any], blobs: Blobs, name: str = _SNAPSHOT) -> None:
         """Replace the snapshot; it is the new one or the old one, whatever happens."""
         part = self.folder / _PART
         try:
@@ -82,7 +82,7 @@ class State:
                 _write(stream, header, blobs)
                 stream.flush()
                 os.fsync(stream.fileno())
-            part.replace(self.folder / _SNAPSHOT)
+            part.replace(self.folder / name)
             onto_the_disk(self.folder)
         except OSError as error:
             part.unlink(missing_ok=True)
@@ -99,14 +99,32 @@ class State:
 
     def remove(self) -> None:
         """Remove the snapshot."""
-        (self.folder / _SNAPSHOT).unlink(missing_ok=True)
+        for name in (_SNAPSHOT, _OPENED):
+            (self.folder / name).unlink(missing_ok=True)
         onto_the_disk(self.folder)
 
 
-def read(folder: Path, header_only: bool = False) -> tuple[dict[str, Any], dict[str, Any]] | None:
+def opened(folder: Path) -> dict[str, Any]:
+    """The places of the files that were opened before there was a snapshot: rows tell a gate what it counts."""
+    found = read(folder, header_only=True, name=_OPENED)
+    return {} if found is None else dict(found[0]["position"])
+
+
+def remember(folder: Path, position: Mapping[str, Any]) -> None:
+    """Keep the places of files that were opened, before any line of them is read."""
+    state = State(folder)
+    try:
+        state.save({"position": {**opened(folder), **position}}, {}, _OPENED)
+    finally:
+        state.release()
+
+
+def read(
+    folder: Path, header_only: bool = False, name: str = _SNAPSHOT
+) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Header and blobs of the snapshot in a folder, or None where there is none; needs no lock."""
     try:
-        stream = (folder / _SNAPSHOT).open("rb")
+        stream = (folder / name).open("rb")
     except FileNotFoundError:
         return None
     with stream:

@@ -105,7 +105,7 @@ class Comparison:
         # Rows are left out and none is added; profiles may repeat a query, but invent none.
         foreign = released & (before == 0 if self.about_subjects else pl.col("after") > before)
         numbers = foreign.sum().cast(pl.Int64).alias("strangers"), released.sum().cast(pl.Int64).alias("items")
-        strangers, items = self.items.select(numbers).collect(engine="streaming").row(0)
+        strangers, items = self.items.select(numbers).row(0)
         if strangers:
             raise InputError(
                 f"{strangers:,} of the {items:,} different values of {self.log.shape.item!r} in the release are "
@@ -179,14 +179,11 @@ class Comparison:
     # --- rows ----------------------------------------------------------------------------------------
 
     @cached_property
-    def items(self) -> pl.LazyFrame:
+    def items(self) -> pl.DataFrame:
         """item, before, after: how often each item stands in the original and in the release, each item once."""
-        before, after = (
-            counts.lazy().rename({"n": name})
-            for name, counts in (("before", self.items_before), ("after", self.items_after))
-        )
+        before, after = self.items_before.rename({"n": "before"}), self.items_after.rename({"n": "after"})
         joined = before.join(after, on="item", how="full", coalesce=True, nulls_equal=True)
-        return joined.with_columns(pl.col("before", "after").fill_null(0)).collect(engine="streaming").lazy()
+        return joined.with_columns(pl.col("before", "after").fill_null(0))
 
     @cached_property
     def item_counts(self) -> Mapping[str, int]:
@@ -199,7 +196,7 @@ class Comparison:
                 ("rows_before", before), ("rows_after", after), ("items_before", before > 0), ("items_kept", kept)
             )
         ]  # fmt: skip
-        return self.items.select(numbers).collect(engine="streaming").row(0, named=True)
+        return self.items.select(numbers).row(0, named=True)
 
     @cached_property
     def items_before(self) -> pl.DataFrame:
@@ -251,11 +248,12 @@ class Comparison:
 
     @cached_property
     def released(self) -> pl.DataFrame:
-        """subject, item, time: all rows."""
+        """subject, item, time and, where rows say how exact that is, time_level: all rows."""
         shape = self.release.log.shape
         if shape.count:
             raise NotApplicableError(_COUNTS)
-        return self.release.log.frame.select(_columns(shape)).collect(engine="streaming")
+        columns = [*_columns(shape), *([shape.level] if shape.level else [])]
+        return self.release.log.frame.select(columns).collect(engine="streaming")
 
     def _before(self) -> pl.LazyFrame:
         """subject, item, time of the original; from memory where its rows are there already."""

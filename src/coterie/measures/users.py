@@ -61,11 +61,11 @@ def users_of(comparison: Comparison, most: int) -> Users:
     everybody = _with_groups(_names(comparison, before, after))
     chosen = _sample(everybody, most, comparison.seed)
     run, names, theirs = Run(engine=HERE), chosen.select("user").lazy(), chosen.select(user="released").lazy()
-    profiles = after.join(theirs, on="user", how="semi").collect(engine="streaming").rename({"user": "released"})
+    profiles = run.small(after.join(theirs, on="user", how="semi")).rename({"user": "released"})
     renamed = profiles.join(chosen.select("user", "released"), on="released").select(columns)
     return Users(
         members=chosen.select("user", "group"),
-        before=before.join(names, on="user", how="semi").collect(engine="streaming").sort("user", *events.EVENT_ORDER),
+        before=run.small(before.join(names, on="user", how="semi")).sort("user", *events.EVENT_ORDER),
         after=renamed.sort("user", *events.EVENT_ORDER),
         scales_before=comparison.of_log("scales", lambda: events.Scales.of_rows(before, run)),
         scales_after=events.Scales.of_rows(after, run),

@@ -26,7 +26,7 @@ from typing import TypeVar
 
 import msgspec
 
-from coterie.core.declared import Declared, DeclaredFile, as_declared, json_bytes, json_object, refuse_other_format
+from coterie.core.declared import Declared, DeclaredFile, json_bytes, json_file
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.peer.identity import fingerprint, new_identity
 
@@ -258,11 +258,9 @@ class Home:
         path, file = self.path / name, DeclaredFile(name=name, verdict="is damaged", end=_DAMAGED)
         try:
             _refuse_if_open(path)
-            data = json_object(path.read_bytes(), file)
+            return json_file(path.read_bytes(), kind, FORMAT, file)
         except FileNotFoundError:
             return None
-        refuse_other_format(data, FORMAT, file)
-        return as_declared(data, kind, file)
 
     def _write(self, name: str, value: _Versioned) -> None:
         _put(self.path / name, json_bytes(value))

@@ -146,7 +146,7 @@ def _identifying(case: Case, promises: Sequence[Promise]) -> Check:
     rows, values = given(case)
     broken = 0
     if any(values[name] for name in empty):
-        broken = next(case.engine.judged(case, partial(_any_given, empty))).broken
+        broken = next(iter(case.engine.judged(case, partial(_any_given, empty)))).broken
     return judged("identifying", broken, detail, fault="rows have a value", looked_at=rows, carries_promise=True)
 
 

@@ -32,6 +32,8 @@ from coterie.core.shapes import QUERIES
 
 EDITION = 2
 """The edition that new releases speak."""
+_WITH_LEVELS = 2
+"""Edition 1 says that a release does not say how exact its times are, and each release with levels does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +88,11 @@ class Worded:
 def has_edition(edition: int) -> bool:
     """Whether the texts of an edition are here."""
     return bool(_file(edition).is_file())
+
+
+def fits(edition: int, promise: Worded) -> bool:
+    """Whether what an edition says of released times is so: the first one denies that `time_level` is there."""
+    return edition >= _WITH_LEVELS or not getattr(promise, "levels", ())
 
 
 def words_in(edition: int, promise: Worded) -> Words | None:

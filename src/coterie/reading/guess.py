@@ -2,7 +2,7 @@
 
 A name tells what a column may hold, the values whether it does. What people are counted by is never chosen between two
 columns that fit equally well, nor is the query: then whoever reads the log has to say it. Once `--columns` names the
-query (or the path of an access log), nothing is guessed any more, but what was named is checked.
+query (or the path of an access log), nothing is guessed any more; what was named is checked, and the rest is told of.
 """
 
 from __future__ import annotations
@@ -224,11 +224,23 @@ def listed(names: Sequence[str], sample: pl.DataFrame) -> str:
     """A sentence with the names of the columns; a first line that may hold values instead of names is not shown."""
     if not are_names(names, sample):
         return "Its first line does not look like names of columns, which a table needs."
-    # A header may be a line of another kind in part, and what stands below it is a value.
+    return f"Its columns are: {_shown(names, sample)}."
+
+
+def _shown(names: Sequence[str], sample: pl.DataFrame) -> str:
+    """Names of columns, without what may be a value: a header may be a line of another kind in part."""
     values = {value for column in sample.select(pl.col(pl.String)).iter_columns() for value in column.to_list()}
-    shown = [name for name in names if _NAME.fullmatch(name) and name not in values]
-    more = len(names) - len(shown[:_MOST_LISTED])
-    return f"Its columns are: {', '.join(shown[:_MOST_LISTED])}{f', and {more} more' if more else ''}."
+    shown = [name for name in names if _NAME.fullmatch(name) and name not in values][:_MOST_LISTED]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f", and {more} more" if more else "")
+
+
+def not_read(names: Sequence[str], sample: pl.DataFrame, item: str, read: Collection[str]) -> str:
+    """A note on the columns that are not `read` because the item was named, so that nothing was guessed."""
+    left = [name for name in names if name not in read]
+    what = _shown(left, sample) if are_names(names, sample) else f"{len(left)} columns"
+    said = f"Not read: {what}. Once --columns names the {item}, nothing else is guessed: name there what you need."
+    return said if left else ""
 
 
 def are_names(names: Sequence[str], sample: pl.DataFrame) -> bool:

@@ -221,8 +221,8 @@ def _settle(module: ModuleType, name: str, source: Source, options: Reading) -> 
         try:
             return _load(module.load(source, options), name, source)
         except _FAILURES as error:
-            if disk_is_full(error):
-                raise full_disk(source.folder.path) from None
+            if how := disk_is_full(error):
+                raise full_disk(source.folder.path, how) from None
             source.expect_damage()
         except CoterieError:
             raise

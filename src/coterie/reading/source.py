@@ -377,10 +377,10 @@ def _refuse_long_lines(opening: Opening, name: str) -> None:
                 return
 
 
-def full_disk(folder: Path) -> InputError:
+def full_disk(folder: Path, how: str) -> InputError:
     """What to say where temporary files do not fit."""
     return InputError(
-        f"The disk of {folder.parent} is full. Make room for temporary files, or set TMPDIR to a larger disk."
+        f"The disk of {folder.parent} {how}. Make room for temporary files, or set TMPDIR to a larger disk."
     )
 
 
@@ -389,8 +389,8 @@ def _openable(path: Path, folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if disk_is_full(error):
-            raise full_disk(folder) from None
+        if how := disk_is_full(error):
+            raise full_disk(folder, how) from None
         raise InputError(f"{path} cannot be opened: {error.strerror or 'no reason given'}.") from None
 
 

@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from coterie.core import registry
-from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, refuse_other_format, toml_table
+from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, refuse_format, toml_table
 from coterie.core.params import params_of
 from coterie.core.plan import Method
 from coterie.errors import UnknownNameError, did_you_mean
@@ -87,5 +87,5 @@ def load(name: str) -> Regime:
         )
     file = DeclaredFile(name=f"{name}.toml", toml=True)
     data = toml_table(files(__name__).joinpath(f"{name}.toml").read_bytes(), file)
-    refuse_other_format(data, FORMAT, file)
+    refuse_format(data, FORMAT, file)
     return as_declared(data, Regime, file)

@@ -25,6 +25,7 @@ import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -118,6 +119,20 @@ QUESTIONS = {
 """What is asked for in the terminal; the date is known."""
 
 
+def as_about(given: object) -> About | None:
+    """What people said: in a file, or in a dictionary with the same keys."""
+    if isinstance(given, str | Path):
+        return read_about(given)
+    if isinstance(given, Mapping):
+        return _checked(dict(given), DeclaredFile(name="about"))
+    if given is None or isinstance(given, About):
+        return given
+    raise ParameterError(
+        f"about is a TOML file, or a dictionary with the same keys ({', '.join(About.__struct_fields__)}), not "
+        f"{type(given).__name__}."
+    )
+
+
 def read_about(path: str | Path) -> About:
     """The file, checked."""
     path = Path(path)
@@ -130,6 +145,10 @@ def read_about(path: str | Path) -> About:
         ) from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}.") from None
+    return _checked(table, file)
+
+
+def _checked(table: dict[str, Any], file: DeclaredFile) -> About:
     for key in ("date", "next_review"):  # TOML has dates of its own, without quotes
         if isinstance(table.get(key), datetime.date):
             table[key] = table[key].isoformat()

@@ -25,7 +25,7 @@ from coterie.simulate.case import Case
 from coterie.simulate.protection import Protects, Seen
 from coterie.simulate.world import World
 from coterie.steps import StepLike
-from coterie.writing.targets import placed, refuse_output
+from coterie.writing.targets import placed, refuse_closed, refuse_output
 
 Progress = Callable[..., None]
 PROTOCOLS, MEASURES = "protocols", "simulation_measures"
@@ -142,6 +142,7 @@ def simulate_files(
 def _refuse(folder: Path, force: bool, inputs: Sequence[Path]) -> None:
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"{folder} is not a folder. Choose another one with -o.")
+    refuse_closed(folder, new=True)
     if folder.is_dir():
         for name in (SCORES, ABOUT):
             refuse_output(folder / name, force, inputs)

@@ -51,8 +51,8 @@ def prepare(log: Log, steps: str | Iterable[StepLike] = DEFAULT) -> Log:
         if isinstance(step, Default):
             log = prepare(log, default_steps(log.shape))
             continue
-        seen, text = looks_at(step), spelled(step)
-        if seen not in ("rows", "subjects") or public_text(text) != text:  # a file of the user is on this machine only
+        seen = looks_at(step)
+        if seen not in ("rows", "subjects") or public_text(spelled(step)) != spelled(step):  # a file is on this machine
             log.engine.require_local(
                 f"The step {registry.name_of(step)} runs on one machine; leave it out of --prepare, or leave out "
                 f"--engine."

@@ -24,7 +24,7 @@ from coterie.core.log import Log, Release
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.scratch import Scratch
 from coterie.core.threads import Counted, share_of, stage_of
-from coterie.errors import BrokenPromiseError, InputError, MissingError
+from coterie.errors import BrokenPromiseError, InputError
 from coterie.measuring import report_files
 from coterie.reading.places import is_elsewhere
 from coterie.reports.about import read_about
@@ -36,6 +36,7 @@ from coterie.studio.sources import MADE_UP
 from coterie.writing.history import History
 from coterie.writing.record import warned
 from coterie.writing.spending import for_the_operator
+from coterie.writing.targets import refuse_closed
 
 if TYPE_CHECKING:
     from coterie.studio.tasks import Bench
@@ -126,8 +127,7 @@ def new_folder(text: str) -> Path:
         raise InputError("There is no user of the name behind ~. Type the whole path of the folder.") from None
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise InputError(f"{place} is there already. Choose another folder.")
-    if not place.parent.is_dir():
-        raise MissingError(f"The folder {place.parent} does not exist. Make it first.")
+    refuse_closed(place.parent)
     return place
 
 

@@ -98,7 +98,7 @@ def catalogue(bench: Bench, tell: Told) -> Catalogue:  # noqa: ARG001 (all tasks
     from coterie.core.shapes import SHAPES
     from coterie.reports.about import QUESTIONS, Thresholds
     from coterie.synth import KINDS as KINDS_OF_LOGS
-    from coterie.writing.files import KINDS
+    from coterie.writing.target import KINDS
 
     every = offers()
     shapes = sorted({shape for offer in every for shape in offer.accepts})

@@ -23,15 +23,7 @@ from msgspec import Meta
 import coterie
 from coterie import regimes, taxonomies
 from coterie.core import registry
-from coterie.core.declared import (
-    Declared,
-    DeclaredFile,
-    as_declared,
-    keys_of,
-    known_keys,
-    refuse_other_format,
-    toml_table,
-)
+from coterie.core.declared import Declared, DeclaredFile, as_declared, keys_of, known_keys, refuse_format, toml_table
 from coterie.core.params import params_of, with_files_in
 from coterie.core.plan import baseline_of
 from coterie.errors import InputError, MissingError, ParameterError, did_you_mean
@@ -206,7 +198,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: tuple[Sequence[s
     data = _table(path, file)
     if read is not None:  # paths of a study are relative to it, those of a caller are not
         data["read"] = {**read[1].said, "source": [_located(source, Path.cwd()) for source in read[0]]}
-    refuse_other_format(data, FORMAT, file)
+    refuse_format(data, FORMAT, file)
     study = as_declared(data, StudyFile, file)
     said = msgspec.structs.asdict(as_declared(study.read, ReadTable, file, ("read",)))
     kind = _kind(study, file)

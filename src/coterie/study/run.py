@@ -26,21 +26,13 @@ import polars as pl
 
 from coterie import jobs, measures, verbs
 from coterie.core import registry
-from coterie.core.declared import (
-    Declared,
-    DeclaredFile,
-    Scalar,
-    as_declared,
-    json_bytes,
-    json_object,
-    refuse_other_format,
-)
+from coterie.core.declared import Declared, DeclaredFile, Scalar, json_bytes, json_file
 from coterie.core.log import Log
 from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, is_seeded
 from coterie.core.promise import Check, from_dict, to_dict
 from coterie.core.scores import score_table
-from coterie.errors import InputError, MissingError
+from coterie.errors import InputError
 from coterie.reports import render, report_kind
 from coterie.reports.drawing import draw
 from coterie.reports.views import ReleaseView, log_view, mean_of, refuse_idle, release_view, with_baseline
@@ -48,7 +40,7 @@ from coterie.study.file import Cell, Study
 from coterie.study.inputs import cells_in, digested, files_read, put, read_log, runs
 from coterie.study.simulations import run_simulations
 from coterie.writing.files import sha256
-from coterie.writing.targets import placed, refuse_output
+from coterie.writing.targets import placed, refuse_closed, refuse_output
 
 FORMAT = 1
 
@@ -95,11 +87,10 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
 
     `progress` is told of each cell, and whether its result was there already.
     """
+    refuse_closed(study.folder, new=True)
     cells_in(study.folder).mkdir(exist_ok=True, parents=True)
     if study.kind == "simulate":
         return run_simulations(study, progress or (lambda _label, _there: None))
-    if study.report is not None and not study.report.parent.is_dir():
-        raise MissingError(f"The folder {study.report.parent} of the report does not exist. Make it first.")
     inputs = files_read(study)
     drawings = [study.folder / drawing.file for drawing in study.figures]
     for path in (study.folder / "scores.csv", *drawings, *filter(None, [study.report])):
@@ -214,9 +205,7 @@ class _Results:
             verdict="is not a result of this study",
             end="Delete it, and it is computed again.",
         )
-        data = json_object(path.read_bytes(), file)
-        refuse_other_format(data, FORMAT, file)
-        result = as_declared(data, CellResult, file)
+        result = json_file(path.read_bytes(), CellResult, FORMAT, file)
         rows = [msgspec.structs.astuple(score) for score in result.scores]
         scores = score_table(rows, labelled=True)
         view = ReleaseView(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from coterie.core.declared import Declared, DeclaredFile, as_declared, json_bytes, json_object, refuse_other_format
+from coterie.core.declared import Declared, DeclaredFile, json_bytes, json_file
 from coterie.core.params import files_of
 from coterie.errors import InputError
 from coterie.reports.drawing import Drawing
@@ -98,9 +98,7 @@ def _kept(path: Path) -> SimulatedCell:
         verdict="is not a result of this study",
         end="Delete it, and it is computed again.",
     )
-    data = json_object(path.read_bytes(), file)
-    refuse_other_format(data, FORMAT, file)
-    return as_declared(data, SimulatedCell, file)
+    return json_file(path.read_bytes(), SimulatedCell, FORMAT, file)
 
 
 def _path(study: Study, cell: Cell, common: str) -> Path:

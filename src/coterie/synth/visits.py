@@ -35,9 +35,23 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Flags, Floats, Ints
-from coterie.synth._agents import BOT_CDF, BOTS, BROWSER_CDF, BROWSERS, UPDATED
 from coterie.synth._events import HOURS
-from coterie.synth._words import NOUNS, cumulative, pick, spell, split, stream, table_of_words, with_fakes, zipf
+from coterie.synth._words import (
+    BOT_CDF,
+    BOTS,
+    BROWSER_CDF,
+    BROWSERS,
+    NOUNS,
+    UPDATED,
+    cumulative,
+    pick,
+    spell,
+    split,
+    stream,
+    table_of_words,
+    with_fakes,
+    zipf,
+)
 
 FIRST_DAY, DAYS = np.datetime64("2024-04-01", "us"), 28  # four weeks from a Monday
 WEEK = (1.0, 1.05, 1.05, 1.0, 0.9, 0.65, 0.7)

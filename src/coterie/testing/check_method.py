@@ -18,16 +18,7 @@ from coterie import verbs
 from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.params import Choice, Range, Rule, params_of
-from coterie.core.plan import (
-    YARDSTICK,
-    Plan,
-    baseline_of,
-    can_regroup,
-    is_seeded,
-    learn,
-    refuse_engine,
-    shape_given,
-)
+from coterie.core.plan import YARDSTICK, Plan, baseline_of, can_regroup, is_seeded, learn, refuse_engine, shape_given
 from coterie.core.promise import promise_nothing
 from coterie.core.run import HERE, Engine, Run
 from coterie.core.shapes import QUERIES, TERMS, VISITS
@@ -328,13 +319,10 @@ def _has_drawn_all_noise_in_its_plan(log: Log, method: Any) -> None:
 def _depends_on_nothing_but_values_before_noise(log: Log, method: Any) -> None:
     shape = shape_given(method, log)
 
-    def rows(frame: pl.LazyFrame, blocks: int = 1, engine: Engine = HERE) -> pl.DataFrame:
+    def rows(frame: pl.LazyFrame, blocks: int = 1, engine: Engine | None = None) -> pl.DataFrame:
         words = np.random.default_rng(_SEED)  # the same words for every run, as only tests can have them
-        run = Run(
-            engine=Local(blocks) if engine is HERE else engine,
-            words=lambda count: words.integers(0, 2**64, count, dtype=np.uint64),
-        )
-        given = replace(log, frame=frame, engine=engine)
+        run = Run(engine=engine or Local(blocks), words=lambda count: words.integers(0, 2**64, count, dtype=np.uint64))
+        given = replace(log, frame=frame, engine=engine or HERE)
         plan = method.plan(learn(method, given, run), given, run)
         table: pl.DataFrame = plan.table.select(shape.released).sort(shape.order).collect()
         return table

@@ -47,6 +47,9 @@ class Scattered(Remote):
         super().__init__(limit)
         self._cut, self._blocks = random.Random(seed), blocks  # noqa: S311 (it cuts rows of tests)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("An engine stays where it is: work that needs it cannot travel.")
+
     def put(self, rows: pl.DataFrame) -> Table:
         """A table of rows that are here."""
         return _Rows(rows, self._cut)

@@ -8,6 +8,7 @@ what was uploaded is removed. Nothing that is there is ever replaced.
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from coterie.core.log import Release
@@ -16,46 +17,32 @@ from coterie.core.place import OBJECTS, Place, place_of
 from coterie.core.scratch import Scratch
 from coterie.errors import MissingError, ParameterError
 from coterie.reading.places import fetch
-from coterie.writing.files import kind_of, refuse_unverified, write_release
-from coterie.writing.parts import refuse_number_of_parts
+from coterie.writing.files import refuse_unverified, write_release
 from coterie.writing.record import record_files, remove_record
 from coterie.writing.sidecar import read_sidecar
 from coterie.writing.tables import bring_table, refuse_table, write_table
+from coterie.writing.target import Target, kind_of
 from coterie.writing.targets import refuse_record
 
 
-def refuse_place_to_write(
-    place: Place,
-    *,
-    kind: str | None = None,
-    sidecar: str | Path | None = None,
-    record: Path | None = None,
-    force: bool = False,
-    csv_safe: bool = False,
-    parts: int | None = None,
-) -> None:
+def refuse_place(target: Target, place: Place) -> None:
     """Refuse before any work what would be refused when a release is written to a place."""
     if place.is_database:
-        for option, given in (("--to", kind), ("--csv-safe", csv_safe), ("--parts", parts)):
+        for option, given in (("--to", target.kind), ("--csv-safe", target.csv_safe), ("--parts", target.parts)):
             if given:
                 raise ParameterError(f"{place.label}: {option} is for files. Leave it out for a table.")
-        refuse_table(place, sidecar=None if sidecar is None else Path(sidecar), record=record, force=force)
+        refuse_table(place, target)
         return
     if place.scheme not in OBJECTS:
         raise ParameterError(f"{place.label}: nothing can be written to a web address. Write a file and send it.")
-    what, _ = kind_of(place.name, kind)
-    if csv_safe and what not in ("csv", "tsv"):
-        raise ParameterError(
-            "--csv-safe is for csv and tsv, which spreadsheets open. Leave it out, or write one of them."
-        )
-    if sidecar is not None:
+    kind_of(place.name, target.kind)
+    target.refuse_spreadsheets()
+    if target.sidecar is not None:
         raise ParameterError(f"{place.label}: the sidecar lies beside the release. Leave out --sidecar.")
-    if force:
+    if target.force:
         raise ParameterError(f"{place.label}: --force replaces files of this machine only. Choose another name.")
-    if parts is not None:
-        refuse_number_of_parts(parts)
-    if record is not None:
-        refuse_record(record, record_files(record), False)
+    if target.record is not None:
+        refuse_record(target.record, record_files(target.record), False)
     from coterie.reading.places import objects
 
     for each in (place, place.beside(".json")):
@@ -63,29 +50,18 @@ def refuse_place_to_write(
             raise ParameterError(f"{each.label} exists. Choose another name: nothing is replaced there.")
 
 
-def write_elsewhere(
-    release: Release,
-    place: Place,
-    *,
-    kind: str | None = None,
-    sidecar: str | Path | None = None,
-    record: Path | None = None,
-    force: bool = False,
-    csv_safe: bool = False,
-    promise: str | None = None,
-    parts: int | None = None,
-) -> str:
+def write_elsewhere(release: Release, target: Target, place: Place) -> str:
     """Write a verified release to an object store or a database; returns its digest."""
-    refuse_place_to_write(place, kind=kind, sidecar=sidecar, record=record, force=force, csv_safe=csv_safe, parts=parts)
-    refuse_unverified(release, promise)
+    target.refuse([])
+    refuse_unverified(release, target.promise)
     if place.is_database:
-        return write_table(release, place, sidecar=Path(str(sidecar)), record=record)
+        return write_table(release, place, target)
     from coterie.reading.places import objects
 
-    scratch = Scratch()
+    scratch, record = Scratch(), target.record
     local = scratch.path / place.name
     known = record is not None and record.exists()
-    digest = write_release(release, local, kind=kind, record=record, csv_safe=csv_safe, promise=promise, parts=parts)
+    digest = write_release(release, replace(target, path=str(local)))
     try:
         with objects.uploading(place) as upload:
             for file in sorted(local.iterdir()) if local.is_dir() else [local]:

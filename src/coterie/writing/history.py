@@ -7,22 +7,15 @@ what was written. It holds no value of the log. Releasing the same rows again is
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import structs
 
-from coterie.core.declared import (
-    Declared,
-    DeclaredFile,
-    Scalar,
-    as_declared,
-    json_bytes,
-    json_object,
-    refuse_other_format,
-)
+from coterie.core.declared import Declared, DeclaredFile, Scalar, json_bytes, json_file
 from coterie.core.files import HISTORY_ENDING
 from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF
 from coterie.core.log import Listing, Log, Release
@@ -169,13 +162,18 @@ class History:
             f"and a second one brings no warning. Give another file with --history FILE (in Python: history=PATH)."
         )
 
-    @property
-    def notice(self) -> str:
-        """What its owner is told once, where nobody said where it is: that it comes to be, or cannot; else nothing."""
-        if self.unlisted or not self.beside or self.path.exists():
-            return self.unlisted
-        said = f"{self.path.name}, beside the log, is the list of its releases."
-        return f"{said} Keep it private, or say --history none."
+    @contextmanager
+    def told(self, note: Callable[[str], object]) -> Iterator[None]:
+        """Tell its owner once, where nobody said where it is: that it came to be meanwhile, or that it could not."""
+        is_new = self.beside and not self.path.exists()
+        try:
+            yield
+            if self.unlisted:
+                note(self.unlisted)
+        finally:
+            if is_new and self.path.exists():
+                said = f"{self.path.name}, beside the log, is the list of its releases."
+                note(f"{said} Keep it private, or say --history none.")
 
     @property
     def _elsewhere(self) -> str:
@@ -192,13 +190,11 @@ class History:
         """What is in the file; nothing where there is no file yet."""
         file = DeclaredFile(name=str(self.path), verdict="is not a history of Coterie", end=self._elsewhere)
         try:
-            data = json_object(self.path.read_bytes(), file)
+            return json_file(self.path.read_bytes(), HistoryFile, FORMAT, file)
         except FileNotFoundError:
             return HistoryFile(format=FORMAT, releases=(), spent=(), budgets=())
         except OSError:
             raise file.error("it cannot be read") from None
-        refuse_other_format(data, FORMAT, file)
-        return as_declared(data, HistoryFile, file)
 
     def warning(self, release: Release, digest: str) -> str:
         """What another release of this log costs; empty for the first, and for rows that were released before.

@@ -13,17 +13,10 @@ from pathlib import Path
 import polars as pl
 
 from coterie.core.log import Release, sha256_of
-from coterie.core.parts import MOST_PARTS, Part, even_sizes, part_name
-from coterie.errors import ParameterError
+from coterie.core.parts import Part, even_sizes, part_name
 
 Sink = Callable[[pl.LazyFrame, Path, bool], object]
 """Writes rows to a file, with a header or without."""
-
-
-def refuse_number_of_parts(parts: int) -> None:
-    """Raise ParameterError where a release cannot have so many parts."""
-    if isinstance(parts, bool) or not isinstance(parts, int) or not 1 <= parts <= MOST_PARTS:
-        raise ParameterError(f"--parts must be a whole number from 1 to {MOST_PARTS:,}.")
 
 
 def write_parts(release: Release, parts: int, folder: Path, ending: str, sink: Sink) -> tuple[Part, ...]:

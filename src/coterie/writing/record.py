@@ -16,15 +16,7 @@ from typing import Annotated
 import polars as pl
 from msgspec import Meta
 
-from coterie.core.declared import (
-    Declared,
-    DeclaredFile,
-    Scalar,
-    as_declared,
-    json_bytes,
-    json_object,
-    refuse_other_format,
-)
+from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, json_bytes, json_file
 from coterie.core.log import Record, Release, Step
 from coterie.errors import CoterieError, InputError, InternalError, MissingError
 from coterie.steps import digested_text, public_text
@@ -57,8 +49,7 @@ class RunFile(Declared, frozen=True, kw_only=True):
     """The prepare steps, with the digests of the files that they read."""
     input_sha256: tuple[str, ...]
     input_digest: str
-    """Of the log, whatever it was read from; names depend on it. Empty where nobody has one and rows were on a cluster.
-    """
+    """Of the log, whatever it was read from; names depend on it. Empty for a log on a cluster where nobody has one."""
     groups: str
     """Of who is in which group, where users are in groups."""
     groups_of: tuple[str, ...]
@@ -140,13 +131,11 @@ def read_record(folder: Path) -> Record:
         end="Use the folder as it was written with the release, or leave out --record.",
     )
     try:
-        data = json_object((folder / RUN).read_bytes(), file)
+        run = json_file((folder / RUN).read_bytes(), RunFile, FORMAT, file)
     except (FileNotFoundError, NotADirectoryError):
         raise MissingError(f"{folder} holds no run record. Give the folder of --record.") from None
     except OSError:
         raise file.error(f"{RUN} cannot be read") from None
-    refuse_other_format(data, FORMAT, file)
-    run = as_declared(data, RunFile, file)
     if _SUBJECTS not in run.tables:
         raise file.error(f"{RUN} lists no table of subjects")
     tables = {name: _table(folder, name, columns, file) for name, columns in run.tables.items()}
@@ -165,16 +154,11 @@ def is_record_of(sidecar: Sidecar, record: Record) -> bool:
     """
     run = json.loads(json.dumps(record.run, default=list))  # numbers and texts, whether it was read or is at hand
     said = json.loads(json_bytes(sidecar))["parameters"]
-    steps = [public_text(name) for name in steps_in(record)]
+    steps = [public_text(name) for name in record.steps]
     alike = all(said.get(name) in (value, Path(str(value)).name) for name, value in run["parameters"].items())
     digest = run.get("released_sha256", sidecar.sha256)
     same = (run["method"], steps, digest) == (sidecar.method, list(sidecar.prepare), sidecar.sha256)
     return same and alike and bool(run["input_digest"])
-
-
-def steps_in(record: Record) -> list[str]:
-    """The prepare steps of a record's history, as they were written."""
-    return [step["name"] for step in record.run.get("history", ()) if step["name"] not in ("read", "synth")]
 
 
 def _digested(name: str) -> str:
@@ -199,7 +183,7 @@ def _run_file(record: Record, tables: Mapping[str, pl.LazyFrame], sha256: str) -
         **record.run,
         "coterie": __version__,
         "format": FORMAT,
-        "prepare": record.run.get("prepare") or [_digested(name) for name in steps_in(record)],
+        "prepare": record.run.get("prepare") or [_digested(name) for name in record.steps],
         "released_sha256": sha256,
         "tables": columns,
     }

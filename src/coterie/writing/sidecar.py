@@ -11,16 +11,7 @@ from msgspec import Meta
 
 from coterie import regimes
 from coterie.core import registry
-from coterie.core.declared import (
-    Declared,
-    DeclaredFile,
-    Scalar,
-    as_declared,
-    json_bytes,
-    json_object,
-    keys_of,
-    refuse_other_format,
-)
+from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, json_bytes, json_file, keys_of
 from coterie.core.log import Log, Record, Release
 from coterie.core.params import File, Param, params_of
 from coterie.core.parts import Part, Sha256, list_digest
@@ -30,7 +21,7 @@ from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, released_shape, to_dict
 from coterie.core.shapes import RELEASED_SHAPES, SHAPES, Shape
 from coterie.errors import CoterieError, InputError, NotCheckableError, ParameterError, UnknownNameError
-from coterie.promises._words import EDITION, Worded, Words, has_edition, words_in
+from coterie.promises._words import EDITION, Worded, Words, fits, has_edition, words_in
 from coterie.reading.reading import FOUND, Reading
 from coterie.steps import PrepareStep, digested_text, lacks_file, public_text, step_of, with_file_in
 
@@ -177,13 +168,11 @@ def read_sidecar(path: Path) -> Sidecar | None:
     """The sidecar beside a released file, or None."""
     file = _file(path)
     try:
-        data = json_object(sidecar_path(path).read_bytes(), file)
+        sidecar = json_file(sidecar_path(path).read_bytes(), Sidecar, FORMAT, file)
     except FileNotFoundError:
         return None
     except OSError:
         raise file.error("it cannot be read") from None
-    refuse_other_format(data, FORMAT, file, "Release again, or verify with that version.")
-    sidecar = as_declared(data, Sidecar, file)
     if sidecar.shape not in RELEASED_SHAPES:
         raise file.error(f"'shape' must be one of {', '.join(RELEASED_SHAPES)}, the shapes of releases")
     try:
@@ -270,7 +259,7 @@ def _other_words(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator[str]
     limits: list[str] = []
     for entry, promise in zip(sidecar.promises, promises, strict=True):
         words = words_in(sidecar.words_edition, promise) if isinstance(promise, Worded) else promise
-        if words is None:
+        if words is None or (isinstance(promise, Worded) and not fits(sidecar.words_edition, promise)):
             yield f"none for this {promise.name}"
             return
         follow = _said_of(promise, words, noun_in(sidecar.reading))
@@ -427,8 +416,7 @@ def prepare_steps(sidecar: Sidecar, path: Path, record: Record | None = None) ->
     Of a file that a step reads the private record has name and digest, and a sidecar nothing. It is looked for where
     the record says, then beside the release, then here.
     """
-    done = [] if record is None else [step["name"] for step in record.run.get("history", ())]
-    private = [name for name in done if name not in ("read", "synth")]
+    private = () if record is None else record.steps
     digested = () if record is None else record.run.get("prepare") or tuple(map(digested_text, private))
     return tuple(_steps(sidecar, path, {public_text(each): each for each in digested}, private))
 
@@ -481,6 +469,7 @@ def _file(path: Path) -> DeclaredFile:
         name=sidecar_path(path).name,
         verdict="is not a sidecar of Coterie",
         end="Use the sidecar as it was written with the release.",
+        other="Release again, or verify with that version.",
     )
 
 

@@ -23,38 +23,39 @@ from coterie.reading.places.databases import Database, Kind, connect, quoted
 from coterie.writing.files import _compare, _sink
 from coterie.writing.record import record_files, remove_record, write_record
 from coterie.writing.sidecar import Sidecar, sidecar_of, write_sidecar
+from coterie.writing.target import Target
 from coterie.writing.targets import refuse_output, refuse_record, temporary
 
 _SECONDS = "%Y-%m-%d %H:%M:%S"
 
 
-def refuse_table(place: Place, *, sidecar: Path | None, record: Path | None, force: bool) -> None:
+def refuse_table(place: Place, target: Target) -> None:
     """Refuse before any work a table that cannot be written."""
     if place.table is None:
         raise ParameterError(f"{place.label}: say which table to write, behind #: {place.scheme}:...#TABLE.")
-    if sidecar is None:
+    if target.sidecar is None:
         raise ParameterError(f"{place.label}: nothing lies beside a table. Say where its sidecar goes: --sidecar FILE.")
-    if force:
+    if target.force:
         raise ParameterError(f"{place.label}: --force replaces files, never a table. Choose another name.")
-    refuse_output(sidecar, False)
-    if record is not None:
-        refuse_record(record, record_files(record), False)
+    refuse_output(Path(target.sidecar), False)
+    if target.record is not None:
+        refuse_record(target.record, record_files(target.record), False)
     if _is_there(place):
         with connect(place) as database:
             _refuse_existing(database, place)
 
 
-def write_table(release: Release, place: Place, *, sidecar: Path, record: Path | None = None) -> str:
+def write_table(release: Release, place: Place, target: Target) -> str:
     """Write a release to a new table, its sidecar and its record; returns the digest of its rows.
 
     The rows are written to a private file first, and read back from there as for any release; then once more from the
     database, before the transaction ends. Record and sidecar are there before the table is.
     """
-    refuse_table(place, sidecar=sidecar, record=record, force=False)
     shape, scratch = release.log.shape, Scratch()
+    sidecar, record = Path(str(target.sidecar)), target.record
     rows = scratch.path / "rows.parquet"
     _sink(release.log.frame, rows, "parquet", None)
-    _compare(rows, release, "parquet", False)
+    _compare(rows, release, Target(path=str(rows)))
     table, columns = place.table or "", _columns(shape)
     with ExitStack() as undo, temporary(sidecar.parent, "sidecar") as meta, connect(place, write=True) as database:
         _refuse_existing(database, place)

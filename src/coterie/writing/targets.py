@@ -31,8 +31,17 @@ def refuse_output(path: Path, force: bool, inputs: Sequence[Path] = (), hint: st
     refuse_existing(path, force, hint)
     if path.name.endswith(HISTORY_ENDING) and path.exists():
         raise ParameterError(f"{path} is the list of a log's releases, and these are never replaced. {_ANOTHER}")
-    if not path.parent.is_dir():
-        raise MissingError(f"The folder {path.parent} does not exist. Make it first.")
+    refuse_closed(path.parent)
+
+
+def refuse_closed(folder: Path, new: bool = False) -> None:
+    """Raise an error where no file can be made in a folder; one that is `new` may still have to be made itself."""
+    if new:
+        folder = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not folder.is_dir():
+        raise MissingError(f"The folder {folder} does not exist. Make it first.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{folder}: nothing can be written to this folder.")
 
 
 def refuse_existing(path: Path, force: bool, hint: str = _ANOTHER) -> None:
@@ -80,6 +89,7 @@ def refuse_record(folder: Path, names: Sequence[str], force: bool, inputs: Seque
     """
     if os.path.lexists(folder) and not folder.is_dir():
         raise ParameterError(f"{folder} is not a folder. Choose another --record folder.")
+    refuse_closed(folder, new=True)
     if not folder.exists():
         return
     sweep(folder)  # what a run that was killed left there is no reason to refuse
@@ -153,8 +163,7 @@ def removed_again(target: Path, was: os.stat_result) -> None:
 @contextmanager
 def temporary(folder: Path, name: str) -> Iterator[Path]:
     """A temporary path beside its final place, removed whatever happens; after SIGKILL by the next run there."""
-    if not folder.is_dir():
-        raise MissingError(f"The folder {folder} does not exist. Make it first.")
+    refuse_closed(folder)
     try:
         scratch = Scratch(beside=folder)
         try:
@@ -162,6 +171,6 @@ def temporary(folder: Path, name: str) -> Iterator[Path]:
         finally:
             scratch.remove()
     except (OSError, pl.exceptions.ComputeError) as error:
-        if not disk_is_full(error):
-            raise
-        raise InputError(f"The disk of {folder} is full. Make room and try again.") from None
+        if how := disk_is_full(error):
+            raise InputError(f"The disk of {folder} {how}. Make room and try again.") from None
+        raise

@@ -13,9 +13,10 @@ from coterie.core.declared import (
     DeclaredFile,
     as_declared,
     json_bytes,
+    json_file,
     json_object,
     keys_of,
-    refuse_other_format,
+    refuse_format,
     toml_table,
 )
 from coterie.errors import InputError
@@ -177,13 +178,13 @@ def test_a_hundred_levels_are_read_and_refused_by_what_is_declared():
 
 def test_formats():
     for ours in ({}, {"format": 2}):
-        refuse_other_format(ours, 2, JSON)
+        refuse_format(ours, 2, JSON)
     for other in (1, 3):
         with pytest.raises(InputError, match=rf"^a.json was written by another version .*\(format {other}; this one"):
-            refuse_other_format({"format": other}, 2, JSON)
+            refuse_format({"format": other}, 2, JSON)
     for wrong in (0, -1, "2", 2.0, True, None, [2]):
         with pytest.raises(InputError, match="'format' must be a whole number of at least 1"):
-            refuse_other_format({"format": wrong}, 2, JSON)
+            refuse_format({"format": wrong}, 2, JSON)
 
 
 def test_keys():
@@ -206,7 +207,7 @@ def test_keys():
 )
 def test_what_is_written_is_read(value):
     written = json_bytes(value)
-    again = as_declared(json_object(written, JSON), Whole, JSON)
+    again = json_file(written, Whole, 1, JSON)
     assert again == value
     assert json_bytes(again) == written
 

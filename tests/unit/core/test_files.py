@@ -36,7 +36,8 @@ def test_lines_of_packed_and_plain_files(tmp_path, pack, kind):
     assert files.head(path) == ["one", "two", "three"]
     assert list(files.byte_lines(path)) == [(1, b"one\n"), (2, b"\n"), (3, b"two\r\n"), (4, b"three")]
     assert files.count_lines(path) == 4
-    assert files.starts_with_bom(path)
+    assert files.Opening(path).has_bom
+    assert files.Opening(path).compression == kind
     with files.open_bytes(path) as stream:
         assert len(stream.read()) == 18
 

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -74,6 +75,34 @@ def test_signals_while_it_is_removed(temporary, monkeypatch):
     gc.collect()
     assert not signals
     assert not list(temporary.iterdir())
+    with pytest.raises(KeyboardInterrupt):
+        scratch.stop_if_asked()
+    scratch.stop_if_asked()  # once is enough
+
+
+@pytest.mark.parametrize("by", ["its owner", "nobody"])
+def test_a_stop_while_it_is_removed_is_not_lost(temporary, monkeypatch, by):
+    """It is raised where the job says that it can end, and never between a file and who tells of it."""
+    remove = scratch.shutil.rmtree
+
+    def rmtree(path, ignore_errors):
+        remove(path, ignore_errors)
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(scratch.shutil, "rmtree", rmtree)
+    monkeypatch.setattr(scratch, "_ATTEMPTS", 1)
+    owner = Scratch()
+    try:
+        if by == "its owner":
+            owner.remove()
+        del owner
+        gc.collect()
+        assert not list(temporary.iterdir())
+        with pytest.raises(KeyboardInterrupt):
+            scratch.stop_if_asked()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_the_folder_of_somebody_else_stays(temporary, monkeypatch):

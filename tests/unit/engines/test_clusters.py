@@ -27,8 +27,8 @@ def lake(monkeypatch):
         asked.append(address)
         yield Session()
 
-    def read(paths, session, **options):
-        asked.append((paths, options["parts"]))
+    def read(paths, reading):
+        asked.append((paths, reading.parts))
         return coterie.log(pl.DataFrame({"user": ["a", "b"], "query": ["tea", "tea"]}))
 
     module = SimpleNamespace(
@@ -36,7 +36,7 @@ def lake(monkeypatch):
         takes=lambda given: isinstance(given, Session) or (isinstance(given, str) and given.startswith("lake://")),
         session_for=session_for,
         read=read,
-        log=lambda table, options: read([], table, parts=None),
+        log=lambda table, reading: read([], reading),
         examine=lambda address: iter([f"a lake at {address}"]),
         asked=asked,
     )

@@ -5,6 +5,7 @@ import copy
 import polars as pl
 import pytest
 
+from coterie.core.run import Engine
 from coterie.core.shapes import QUERIES, Shape
 from coterie.core.threads import DoneSoFar, thread_count
 from coterie.engines import remote
@@ -97,3 +98,9 @@ def test_what_ends_a_task_is_no_fault(ending):
     piece.work = end
     with pytest.raises(ending):
         piece(pl.DataFrame({"t": ["x"]}))
+
+
+def test_an_engine_of_other_machines_has_every_verb_in_its_own_way():
+    """One that it does not have would quietly be done to rows that come here."""
+    public = {name for name in vars(Engine) if not name.startswith("_")}
+    assert public <= set(vars(remote.Remote))

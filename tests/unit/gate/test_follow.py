@@ -88,6 +88,7 @@ def test_rotated_while_nobody_read(tmp_path):
     (tmp_path / "log.1").write_bytes(b"three\n")
     os.utime(tmp_path / "log.2", ns=(10**18, 10**18))
     (tmp_path / "log.0.gz").write_bytes(gzip.compress(b"old\n"))
+    os.utime(tmp_path / "log.0.gz", ns=(10**17, 10**17))
     path.write_bytes(b"four\n")
     lines = FileLines(path, place, _mark, follow=False)
     assert _text(_read(lines)) == b"two\nthree\nfour\n"
@@ -95,7 +96,140 @@ def test_rotated_while_nobody_read(tmp_path):
     (tmp_path / "log.2").unlink()
     gone = FileLines(path, place, _mark, follow=False)
     assert gone.lost
-    assert _text(_read(gone)) == b"four\n"
+    assert _text(_read(gone)) == b"three\nfour\n", "what was rotated after it is there, and was never read"
+
+
+def _rotate(path, keep=3):
+    """As logrotate with delaycompress: the newest rotated file is not compressed, and no number is kept in use."""
+    for number in range(keep, 0, -1):
+        old, new = path.with_name(f"{path.name}.{number}"), path.with_name(f"{path.name}.{number + 1}.gz")
+        if old.with_name(f"{old.name}.gz").exists():
+            old.with_name(f"{old.name}.gz").rename(new)
+        if old.exists():
+            stat = old.stat()
+            new.write_bytes(gzip.compress(old.read_bytes()))
+            os.utime(new, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+            old.unlink()
+    path.rename(path.with_name(f"{path.name}.1"))
+
+
+@pytest.mark.parametrize("same_number", [True, False])
+def test_rotated_twice_while_nobody_read(tmp_path, same_number):
+    """The file that was read is compressed; the one after it is not, also where the system gave its number again."""
+    path = tmp_path / "log"
+    path.write_bytes(b"one\n")
+    before = FileLines(path, None, None, follow=False)
+    _read(before)
+    place = before.marks(_mark)[str(path)]
+    with path.open("ab") as out:
+        out.write(b"two\n")
+    _rotate(path)
+    path.write_bytes(b"three\n")
+    _rotate(path)
+    path.write_bytes(b"four\n")
+    if same_number:
+        place = {**place, "file": follow._number(path)}
+    again = FileLines(path, place, _mark, follow=False)
+    assert again.lost, "the second line is in log.2.gz"
+    assert _text(_read(again)) == b"three\nfour\n"
+
+
+def test_compressed_files_that_were_rotated_later_are_told_of(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b"one\n")
+    before = FileLines(path, None, None, follow=False)
+    _read(before)
+    place = before.marks(_mark)[str(path)]
+    path.rename(tmp_path / "log.2")
+    os.utime(tmp_path / "log.2", ns=(10**18, 10**18))
+    for name in ("log.1.gz", "log-20240307.xz"):
+        (tmp_path / name).write_bytes(b"packed\n")
+        path.write_bytes(b"three\n")
+        again = FileLines(path, place, _mark, follow=False)
+        assert (again.lost, _text(_read(again))) == (True, b"three\n")
+        (tmp_path / name).unlink()
+    assert not FileLines(path, place, _mark, follow=False).lost
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_a_file_that_was_copied_and_cut(tmp_path, running):
+    """As copytruncate does: what came before the cut is in the copy."""
+    path = tmp_path / "log"
+    path.write_bytes(b"one\n")
+    lines = FileLines(path, None, None, follow=True)
+    seen = iter(lines)
+    assert next(seen).data == b"one\n"
+    assert next(seen) is None
+    place = lines.marks(_mark)[str(path)]
+    (tmp_path / "log.2").write_bytes(b"one\n")  # a copy of before, with nothing new in it
+    os.utime(tmp_path / "log.2", ns=(10**18, 10**18))
+    with path.open("ab") as out:
+        out.write(b"two\n")
+    (tmp_path / "log.1").write_bytes(path.read_bytes())
+    path.write_bytes(b"3\n")
+    if not running:
+        lines = FileLines(path, place, _mark, follow=True)
+        seen = iter(lines)
+    assert [next(seen).data, next(seen).data] == [b"two\n", b"3\n"]
+    assert not lines.lost
+    path.write_bytes(b"")
+    assert [next(seen), next(seen)] == [None, None]
+    assert lines.lost, "nobody has a copy"
+
+
+def test_lines_that_come_late_to_a_rotated_file_do_not_make_it_new(tmp_path):
+    """A server may write to the old file for minutes; a gate that is killed then reads no line of it twice."""
+    path = tmp_path / "log"
+    path.write_bytes(b"one\n")
+    lines = FileLines(path, None, None, follow=True)
+    seen = iter(lines)
+    assert next(seen).data == b"one\n"
+    path.rename(tmp_path / "log.1")
+    path.write_bytes(b"two\n")
+    assert next(seen).data == b"two\n"
+    place = lines.marks(_mark)[str(path)]
+    with (tmp_path / "log.1").open("ab") as out:
+        out.write(b"late\n")
+    os.utime(tmp_path / "log.1", ns=(2 * 10**18, 2 * 10**18))
+    path.write_bytes(b"3\n")
+    again = FileLines(path, place, _mark, follow=False)
+    assert _text(_read(again)) == b"late\n3\n"
+    (tmp_path / "log.1").rename(tmp_path / "log.2")
+    assert _text(_read(FileLines(path, place, _mark, follow=False))) == b"late\n3\n"
+
+
+def test_a_file_that_is_opened_is_known_before_it_is_read(tmp_path):
+    """Also one without a line, and one that is not there yet; another file in its place is seen by the time."""
+    path, heard = tmp_path / "log", []
+    lines = FileLines(path, None, None, True, heard.append)
+    seen = iter(lines)
+    assert (next(seen), heard) == (None, [])
+    path.touch()
+    assert next(seen) is None
+    (place,) = heard[0].values()
+    assert place["offset"] == 0
+    path.write_bytes(b"one\n")
+    path.rename(tmp_path / "log.1")
+    path.write_bytes(b"two\n")
+    assert _text(_read(FileLines(path, place, None, follow=False))) == b"one\ntwo\n"
+    reused = {**place, "file": follow._number(path)}
+    assert _text(_read(FileLines(path, reused, None, follow=False))) == b"one\ntwo\n"
+    assert next(seen).data == b"one\n"
+    assert len(heard) == 1
+
+
+def test_a_rotated_file_that_goes_at_this_moment_is_told_of(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b"one\n")
+    lines = FileLines(path, None, None, follow=False)
+    _read(lines)
+    place = lines.marks(_mark)[str(path)]
+    path.rename(tmp_path / "log.1")
+    path.write_bytes(b"two\n")
+    again = FileLines(path, place, _mark, follow=True)
+    (tmp_path / "log.1").unlink()
+    assert _text(_read(again)) == b"two\n"
+    assert again.lost
 
 
 def test_what_lies_beside_a_log_and_was_not_rotated_is_not_read(tmp_path):

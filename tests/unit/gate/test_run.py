@@ -17,7 +17,7 @@ import pytest
 
 import coterie
 from coterie.core import scratch
-from coterie.errors import InputError, ParameterError
+from coterie.errors import InputError, MissingError, ParameterError
 from coterie.gate import follow
 from coterie.gate.gate import Gate
 from coterie.gate.manage import rotate
@@ -476,7 +476,8 @@ def test_a_file_that_was_cut_after_its_window_ended(tmp_path, monkeypatch, ended
     assert path.stat().st_size > len(_FILES["log.tsv"])
     numbers = _run(tmp_path, path, follow=True, note=notes.append)
     assert (numbers["events"], numbers["bad"], numbers["late"]) == (260, 0, 0)
-    assert ["Cannot tell whether" in note for note in notes] == ([True] if ended_by == "key" else [])
+    said = "Cannot tell whether" if ended_by == "key" else "was cut, or is no longer beside"
+    assert [said in note for note in notes] == [True]
 
 
 def test_a_file_that_was_cut_is_known_although_nothing_new_had_come(tmp_path, monkeypatch):
@@ -613,3 +614,120 @@ def test_a_field_that_names_requests_is_asked_about_however_small_pieces_are(tmp
     assert not list((tmp_path / "out").glob("part-*.tsv"))
     (tmp_path / "said").mkdir()
     assert _run(tmp_path / "said", log, reading=Reading(user_field="client_id"))["events"] == 400
+
+
+@pytest.mark.parametrize("number_reused", [True, False])
+def test_two_rotations_while_the_gate_was_down(tmp_path, monkeypatch, number_reused):
+    """The file that was read is compressed by now; the next one is read, and what may be missing is said."""
+    path, notes, rows = tmp_path / "log.tsv", [], _tsv
+    path.write_text("user\tquery\ttime\n" + rows(_later(50, "first")))
+    assert _run(tmp_path, path, keep_open=True)["events"] == 50
+    if number_reused:  # as the system does once the file with that number is gone
+        place = follow._number
+        path.rename(tmp_path / "read")
+        number = place(tmp_path / "read")
+        monkeypatch.setattr(follow, "_number", lambda file: number if file == path else place(file))
+    else:
+        path.rename(tmp_path / "read")
+    (tmp_path / "log.tsv.2.gz").write_bytes(gzip.compress((tmp_path / "read").read_bytes()))
+    (tmp_path / "read").unlink()
+    (tmp_path / "log.tsv.1").write_text("user\tquery\ttime\n" + rows(_later(50, "second")))
+    path.write_text("user\tquery\ttime\n" + rows(_later(50, "third")))
+    numbers = _run(tmp_path, path, note=notes.append)
+    assert (numbers["events"], numbers["bad"]) == (150, 0)
+    assert ["may be missing" in note for note in notes] == [True]
+
+
+def test_copied_and_cut_while_the_gate_was_down(tmp_path):
+    path, notes = tmp_path / "log.tsv", []
+    path.write_text("user\tquery\ttime\n" + _tsv(_later(50)))
+    assert _run(tmp_path, path, keep_open=True)["events"] == 50
+    with path.open("a") as out:
+        out.write(_tsv(_later(10, "tail")))
+    (tmp_path / "log.tsv.1").write_bytes(path.read_bytes())
+    path.write_text("user\tquery\ttime\n" + _tsv(_later(10, "new")))
+    assert _run(tmp_path, path, note=notes.append)["events"] == 70
+    assert notes == []
+
+
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("begins", ["", "user\tquery\ttime\n", "not there"])
+def test_killed_while_it_waited_for_the_first_row(tmp_path, monkeypatch, begins, copied):
+    """Of a file without a row nobody knows the shape, and there is no gate yet; its number is on the disk."""
+    path, header = tmp_path / "log.tsv", "user\tquery\ttime\n"
+    looks = iter(range(9))
+
+    def wait():
+        if begins == "not there" and next(looks) == 0:
+            path.touch()
+            return 0.0
+        raise KeyboardInterrupt  # killed
+
+    if begins != "not there":
+        path.write_text(begins)
+    with monkeypatch.context() as patched:
+        patched.setattr("coterie.gate.run.wait", wait)
+        with pytest.raises(KeyboardInterrupt):
+            _run(tmp_path, path, follow=True)
+    path.write_text(header + _tsv(_later(50)))
+    if copied:
+        (tmp_path / "log.tsv.1").write_bytes(path.read_bytes())
+    else:
+        path.rename(tmp_path / "log.tsv.1")
+    path.write_text(header + _tsv(_later(1, "new")))
+    numbers = _run(tmp_path, path, reading=Reading(format="table"))
+    assert (numbers["events"], numbers["bad"]) == (51, 0)
+
+
+def test_a_gate_that_waits_for_its_file_ends_without_an_error(tmp_path, monkeypatch):
+    _follow_until_idle(monkeypatch)
+    notes = []
+    assert _run(tmp_path, tmp_path / "log.tsv", follow=True, note=notes.append)["events"] == 0
+    assert notes == [f"{tmp_path / 'log.tsv'} is not there yet. Waiting for it."]
+    with pytest.raises(MissingError, match="no such file"):  # where no file will come
+        _run(tmp_path, tmp_path / "no folder" / "log.tsv", follow=True)
+
+
+@pytest.mark.parametrize("name", [*_FILES, "access.log"])
+def test_a_bad_line_soon_after_a_restart_is_counted(tmp_path, name):
+    """The format is known by then: few lines, and one of them bad, or nothing but a bad one."""
+    lines = _FILES.get(name, "".join(_line(*row) for row in _searches())).splitlines(keepends=True)
+    path, reading = tmp_path / name, Reading(query_param="q") if name in ("access.log", "u_ex.log") else Reading()
+    for part in (lines[:-10], [*lines[-10:], "garbage\n"], ["garbage\n"]):
+        with path.open("a") as log:
+            log.writelines(part)
+        numbers = _run(tmp_path, path, reading=reading, keep_open=True)
+    assert (numbers["events"], numbers["bad"]) == (60, 2)
+
+
+def test_a_line_that_is_not_finished_yet_is_read_by_the_next_run(tmp_path):
+    """Where it is a row as it is, its rest is a bad line."""
+    path, numbers = tmp_path / "log.tsv", {}
+    for part in (_FILES["log.tsv"] + "a\tte", "a\t2024-03-07 20:00:00\nb\ttea\t2024-03-07", " 21:00:00\n"):
+        with path.open("a") as log:
+            log.write(part)
+        numbers = _run(tmp_path, path, keep_open=True)
+        if part.endswith("te"):
+            assert (numbers["events"], numbers["bad"]) == (60, 0)
+    assert numbers["events"] + numbers["bad"] + numbers["late"] == 63
+    assert numbers["bad"] == 1
+
+
+@pytest.mark.parametrize("other", ["empty", "of another gate"])
+def test_another_folder_for_the_parts_of_a_state_is_refused(tmp_path, other):
+    path = tmp_path / "log.tsv"
+    path.write_text(_FILES["log.tsv"])
+    _run(tmp_path, path)
+    if other == "of another gate":
+        (tmp_path / "other").mkdir()
+        path.write_text(_FILES["log.tsv"].replace("Tea", "coffee").replace("tea", "coffee"))
+        _run(tmp_path / "other", path)
+    (tmp_path / "other" / "out").mkdir(parents=True, exist_ok=True)
+    before = sorted((tmp_path / "other" / "out").iterdir())
+    with pytest.raises(ParameterError, match="are in another folder"):
+        run_gate([str(path)], state=tmp_path / "state", key=tmp_path / "key", output=tmp_path / "other" / "out", k=3,
+                 window="1d", flush="6h", steps=parse_steps("default"))  # fmt: skip
+    assert sorted((tmp_path / "other" / "out").iterdir()) == before
+    for part in (tmp_path / "out").glob("part-*"):  # they were handed on; the index stays
+        part.unlink()
+    _run(tmp_path, path)

@@ -106,7 +106,7 @@ def test_information_loss_is_capped_on_request():
 
     from coterie.measures.utility.information_loss import measure
 
-    items = pl.LazyFrame({"item": ["a"], "before": [1], "after": [1]})
+    items = pl.DataFrame({"item": ["a"], "before": [1], "after": [1]})
     comparison = SimpleNamespace(profiles=profiles, items=items)
     scores = {score.key: score.value for score in measure(comparison)}
     assert scores["per_user.mean"] == pytest.approx(200)

@@ -20,7 +20,7 @@ import coterie
 from coterie.core import files
 from coterie.core.shapes import TERMS
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.reading.formats import _entries, _vectors, documents
+from coterie.reading.formats import _entries, documents
 from coterie.taxonomies import load
 
 TEA = "The teapots are on the table. Tea, tea and tea! My mother's cup is on the table."
@@ -118,7 +118,7 @@ def test_the_numbers_are_part_of_the_reading(folder):
 
 def test_batches_do_not_change_the_answer(folder, monkeypatch):
     whole = coterie.read(folder).to_polars()
-    monkeypatch.setattr(_vectors, "_DOCUMENTS", 1)
+    monkeypatch.setattr(documents, "_DOCUMENTS", 1)
     assert coterie.read(folder).to_polars().equals(whole)
 
 

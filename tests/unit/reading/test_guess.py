@@ -11,6 +11,7 @@ from coterie.cli.console import print_summaries
 from coterie.errors import InputError, ParameterError
 from coterie.methods.private_counts import PrivateCounts
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.writing.target import Target
 
 PEOPLE = 12
 
@@ -78,6 +79,28 @@ def test_what_is_said_is_not_guessed_and_the_rest_is(write):
     only = coterie.read(path, columns={"query": "q", "user": "user_id"})
     assert not only.guessed
     assert only.to_polars()["time"].null_count() == PEOPLE, "once the query is named, nothing is guessed"
+
+
+OWN = (["Zeitpunkt", "Kunde", "Suchwort", "Treffer_Nr", "Ziel"], ["2026-01-1{n}", "{who}", "tee", "{n}", "a.example"])
+
+
+def test_columns_that_are_not_guessed_because_the_query_is_named_are_told(write, tmp_path):
+    path = write("own.csv", table(*OWN, people=9))
+    log = coterie.read(path, columns={"user": "Kunde", "query": "Suchwort"})
+    assert log.notes == ("Not read: Zeitpunkt, Treffer_Nr, Ziel. Once --columns names the query, nothing else is "
+                         "guessed: name there what you need.",)  # fmt: skip
+    rest = {"time": "Zeitpunkt", "rank": "Treffer_Nr"}
+    rest |= {"user": "Kunde", "query": "Suchwort"}
+    assert coterie.read(path, columns=rest, details={"at": "Ziel"}).notes == ()
+    frame = pl.read_csv(path)
+    assert coterie.log(frame, columns={"query": "Suchwort"}).notes[0].startswith("Not read: Zeitpunkt, Kunde, ")
+    frame.rename({"Ziel": "url"}).write_ndjson(tmp_path / "own.jsonl")
+    assert "Ziel" not in coterie.read(tmp_path / "own.jsonl", columns={"query": "Suchwort"}).notes[0]
+
+
+def test_a_first_line_of_values_is_counted_and_not_shown(write):
+    log = coterie.read(write("own.csv", "kim,tea,home\nlee,tea,work\nkim,pot,home\n"), columns={"query": "tea"})
+    assert log.notes[0].startswith("Not read: 2 columns. ")
 
 
 def test_values_speak_against_a_name(write):
@@ -156,7 +179,7 @@ def test_a_guessed_column_that_is_nearly_unique_is_a_question_and_a_named_one_a_
 def test_sessions_are_told_wherever_the_release_goes(write, tmp_path, capsys):
     path = write("own.csv", table(["session_id", "q"], ["s{n}", "tea"]))
     out = tmp_path / "safe.tsv"
-    done = jobs.anonymize_files([str(path)], [SuppressRare(k=3)], jobs.targets([3], str(out)))
+    done = jobs.anonymize_files([str(path)], [SuppressRare(k=3)], Target(path=str(out)).for_each([3]))
     print_summaries(done, quiet=True)
     assert "Warning: k counts sessions, not people" in capsys.readouterr().err.replace("\n", " ")
     assert "3 different sessions" in done[0].sentence
@@ -336,7 +359,7 @@ def test_the_sidecar_says_it_and_the_original_is_read_by_it(write, tmp_path):
     path = write("own.csv", table(["cookie", "q", "ts"], ["c{n}", "tea", "15807204{n:02}"]))
     out, record, heard = tmp_path / "safe.tsv", tmp_path / "record", []
     jobs.anonymize_files(
-        [str(path)], [SuppressRare(k=3)], jobs.targets([3], str(out), record=record), note=heard.append
+        [str(path)], [SuppressRare(k=3)], Target(path=str(out), record=record).for_each([3]), note=heard.append
     )
     assert any("Columns were guessed: query = q, user = cookie, time = ts" in text for text in heard)
     reading = json.loads((tmp_path / "safe.tsv.json").read_text())["reading"]

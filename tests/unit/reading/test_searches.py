@@ -16,6 +16,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading import searches as _searches
 from coterie.reading.reading import Reading
 from coterie.reading.searches import search_params
+from coterie.writing.target import Target
 
 GOOGLE = "https://www.google.com/search?q={}"
 
@@ -292,7 +293,7 @@ def test_all_the_way(site, tmp_path):
 
 
 def test_jobs(site, tmp_path):
-    out = jobs.targets([5], str(tmp_path / "safe.tsv"))
+    out = Target(path=str(tmp_path / "safe.tsv")).for_each([5])
     told = []
     (summary,) = jobs.anonymize_files(
         [str(site)], [SuppressRare(k=5)], out, reading=Reading(query_param="q"), note=told.append, history="none"

@@ -1,6 +1,6 @@
 """Tables: csv, tsv, parquet and jsonl with named columns.
 
-Covers: reading/columns.py, reading/values.py
+Covers: reading/values.py
 """
 
 import gzip

@@ -1,9 +1,12 @@
 """What people say of a release: read from a file, asked for, and refused where it makes no sense."""
 
+import datetime
+
 import pytest
 
+import coterie
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.reports.about import About, Thresholds, ask, read_about, with_policy
+from coterie.reports.about import About, Thresholds, as_about, ask, read_about, with_policy
 
 
 def _file(tmp_path, text):
@@ -72,3 +75,17 @@ def test_where_thresholds_come_from():
     assert with_policy(None, None) == About()
     with pytest.raises(ParameterError, match="default, internal"):
         with_policy(None, "lax")
+
+
+def test_a_dictionary_is_taken_like_the_file():
+    about = as_about({"name": "Library", "next_review": datetime.date(2027, 3, 1), "thresholds": {"linkability": 5}})
+    assert about == About(name="Library", next_review="2027-03-01", thresholds=Thresholds(linkability=5))
+    assert as_about(None) is None
+    assert as_about(about) is about
+    with pytest.raises(InputError, match="about: unknown key 'porpose'"):
+        as_about({"porpose": "x"})
+
+
+def test_what_is_no_dictionary_is_refused_before_anything_is_read(tmp_path):
+    with pytest.raises(ParameterError, match=r"TOML file, or a dictionary with the same keys \(name, purpose"):
+        coterie.report(None, None, tmp_path / "r.html", about=["name"])

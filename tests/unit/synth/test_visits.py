@@ -1,8 +1,6 @@
 """The synthetic access log: deterministic, read back as it was made, with the kinds of rows that real ones have.
 
 Tolerances are wide enough for any seed.
-
-Covers: synth/_agents.py
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from coterie import jobs, synth
 from coterie.core.shapes import VISITS
 from coterie.errors import ParameterError
 from coterie.synth import visits
-from coterie.synth._agents import BOTS, BROWSERS, UPDATED
+from coterie.synth._words import BOTS, BROWSERS, UPDATED
 from coterie.text.agents import VISITOR_PARTS, parse_agents
 
 DIGEST = "e562a6b52efcc488"

@@ -18,7 +18,8 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading.logs import read_release
 from coterie.testing import queries_log, visits_log
 from coterie.writing.canonical import canonical
-from coterie.writing.files import _sink, kind_of
+from coterie.writing.files import _sink
+from coterie.writing.target import kind_of
 
 KINDS = ["tsv", "csv", "parquet", "jsonl", "tsv.gz", "csv.gz", "jsonl.gz", "tsv.zst", "csv.zst", "jsonl.zst"]
 FORMULAS = ["=1+1", "+1", "-1", "@x", "'quoted", "''", "'=1", "plain = 1", "it's"]

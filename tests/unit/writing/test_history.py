@@ -10,11 +10,12 @@ import pytest
 
 import coterie
 from coterie import jobs
-from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
+from coterie.errors import BrokenPromiseError, CoterieError, InputError, MissingError, ParameterError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.synth import write_aol
 from coterie.testing import queries_log
 from coterie.writing.history import History
+from coterie.writing.target import Target
 
 STEPS = ("normalize", "drop_empty")
 
@@ -34,7 +35,7 @@ def log(tmp_path, made):
 
 
 def released(log, out, *, ks=(3,), params=(), **more):
-    to = jobs.targets(ks, str(out), record=more.pop("record", None))
+    to = Target(path=str(out), record=more.pop("record", None)).for_each(ks)
     methods = jobs.methods_for("suppress_rare", {"users": "pseudonym", **dict(params)}, ks)
     return jobs.anonymize_files([str(log)], methods, to, steps=STEPS, **{"seed": 1, **more})
 
@@ -145,9 +146,10 @@ def test_what_cannot_be_written_later_is_refused_before_any_work(log, tmp_path, 
     with pytest.raises(InputError, match="is not a history of Coterie") as refused:
         released(log, tmp_path / "a.tsv", history=str(tmp_path / "damaged.json"))
     assert "4417749" not in str(refused.value)
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    (closed := tmp_path / "closed").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != closed)
     with pytest.raises(InputError, match=r"nothing can be written to .*--history none"):
-        released(log, tmp_path / "a.tsv", history=str(tmp_path / "book.json"))
+        released(log, tmp_path / "a.tsv", history=str(closed / "book.json"))
 
 
 def test_its_owner_is_told_once_where_it_is(log, tmp_path):
@@ -160,6 +162,16 @@ def test_its_owner_is_told_once_where_it_is(log, tmp_path):
     released(log, tmp_path / "c.tsv", note=notes.append, history=str(tmp_path / "book.json"))
     released(log, tmp_path / "d.tsv", note=notes.append, history="none")
     assert not [note for note in notes if "history" in note]
+
+
+@pytest.mark.parametrize("text", ["", "junk\n", "a\tb\n1\t2\n", "user\tquery\n1\ttea\n"])
+def test_nobody_is_told_of_a_list_that_is_never_made(tmp_path, text):
+    log, notes = tmp_path / "log.tsv", []
+    log.write_text(text)
+    with pytest.raises(CoterieError):
+        released(log, tmp_path / "a.tsv", note=notes.append)
+    assert not [note for note in notes if "history" in note]
+    assert list(tmp_path.iterdir()) == [log]
 
 
 def test_a_log_in_a_folder_that_cannot_be_written_is_released_with_a_warning(log, tmp_path, monkeypatch):
@@ -235,7 +247,7 @@ def test_it_is_complete_or_as_it_was(log, tmp_path, monkeypatch):
 
 def grouped(log, out, *, k=2, method="microaggregate", params=None, seed=1, **more):
     """One release in which users share profiles; returns what its history says of it."""
-    to = jobs.targets((k,), str(out), record=out.with_name(out.name + ".record"))
+    to = Target(path=str(out), record=out.with_name(out.name + ".record")).for_each((k,))
     params = {**({"attrs": "drop"} if method == "microaggregate" else {}), **(params or {})}
     made = jobs.anonymize_files([str(log)], jobs.methods_for(method, params, (k,)), to, steps=STEPS, seed=seed, **more)
     return next((text for text in made[0].warnings if "before, last on" in text or "log.tsv.history" in text), "")

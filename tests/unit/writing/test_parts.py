@@ -21,6 +21,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log
 from coterie.testing.scattered import Scattered
 from coterie.writing.files import write_release
+from coterie.writing.target import Target
 
 WRITE = sys.modules[write_release.__module__]
 KINDS = ["tsv", "csv", "parquet", "jsonl", "tsv.gz", "jsonl.zst"]
@@ -104,15 +105,14 @@ def test_an_engine_may_bring_the_rows_piece_by_piece(release, tmp_path, kind):
     coterie.write(release, tmp_path / f"local.{kind}", parts=3)
     write_release(
         _elsewhere(release, [rows.slice(at, 4) for at in range(0, rows.height, 4)]),
-        tmp_path / f"remote.{kind}",
-        parts=3,
+        Target(path=str(tmp_path / f"remote.{kind}"), parts=3),
     )
     local, remote = (
         {p.name: p.read_bytes() for p in (tmp_path / f"{n}.{kind}").iterdir()} for n in ("local", "remote")
     )
     assert local == remote
     with pytest.raises(BrokenPromiseError, match="not the rows that were verified"):
-        write_release(_elsewhere(release, [rows.reverse()]), tmp_path / f"other.{kind}", parts=3)
+        write_release(_elsewhere(release, [rows.reverse()]), Target(path=str(tmp_path / f"other.{kind}"), parts=3))
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(("other", "."))]
 
 

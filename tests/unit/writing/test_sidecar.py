@@ -1,6 +1,7 @@
 """The public sidecar: what it says, what is refused, and what verify makes of it."""
 
 import json
+import tomllib
 from dataclasses import dataclass, fields, replace
 
 import polars as pl
@@ -405,14 +406,24 @@ def test_an_edition_that_this_version_does_not_have_is_not_checked(written):
     assert check.text.endswith(f"needs edition {NOW + 1} of the words, which this version of Coterie does not have")
 
 
-def test_a_sidecar_may_speak_the_first_edition(written):
-    path, data = written
-    data["words_edition"] = 1
-    first = _words.words_in(1, QueryKAnonymity(k=3))
-    data["promises"][0] |= {"headline": first.headline, "sentence": first.sentence}
-    data["limits"] = list(first.limits)
-    assert _verified(path, data)[0] == 0
-    assert _verified(path, {**data, "limits": ["Other words."]})[0] == 3
+def _in_the_first_edition(path, promise):
+    data, first = json.loads(sidecar_path(path).read_text()), _words.words_in(1, promise)
+    words = {**data["promises"][0], "headline": first.headline, "sentence": first.sentence}
+    return {**data, "words_edition": 1, "promises": [words], "limits": list(first.limits)}
+
+
+def test_a_sidecar_may_speak_the_first_edition_where_it_denies_no_column(written, tmp_path):
+    path, _ = written
+    old = _in_the_first_edition(path, QueryKAnonymity(k=3))
+    assert any("a release does not say which" in limit for limit in old["limits"])
+    assert "time_level" in path.read_text()
+    assert _verified(path, old)[0] == 3
+    path = tmp_path / "timeless.tsv"
+    release = coterie.anonymize(_tea(), SuppressRare(k=3, times="drop"), seed=1)
+    coterie.write(release, path)
+    old = _in_the_first_edition(path, release.promises[0])
+    assert _verified(path, old)[0] == 0
+    assert _verified(path, {**old, "limits": ["Other words."]})[0] == 3
 
 
 @pytest.fixture
@@ -425,14 +436,13 @@ def edited(tmp_path, monkeypatch):
     (tmp_path / "next.toml").write_text(texts, encoding="utf-8")
     files = {NOW: _words._file(NOW), NOW + 1: tmp_path / "next.toml"}
     monkeypatch.setattr(_words, "_file", lambda edition: files.get(edition, tmp_path / "gone.toml"))
-    _words._texts.cache_clear()
+    monkeypatch.setattr(_words, "_texts", lambda edition: tomllib.loads(files[edition].read_text(encoding="utf-8")))
 
     def speak(edition):
         monkeypatch.setattr(_words, "EDITION", edition)
         monkeypatch.setattr("coterie.writing.sidecar.EDITION", edition)
 
-    yield speak, files
-    _words._texts.cache_clear()
+    return speak, files
 
 
 def test_a_release_holds_after_its_words_were_edited(written, edited, tmp_path):
@@ -451,7 +461,6 @@ def test_a_release_holds_after_its_words_were_edited(written, edited, tmp_path):
         code, check = _verified(path, mixed)
         assert (code, check.status) == (3, "not checked")
     del files[NOW]
-    _words._texts.cache_clear()
     assert _verified(path, data)[0] == 3, "the edition is gone"
 
 

@@ -14,6 +14,7 @@ from coterie.reading.reading import Reading
 from coterie.writing.history import History
 from coterie.writing.ledger import Allowance
 from coterie.writing.spending import for_the_operator, spend, spent_of
+from coterie.writing.target import Target
 
 TABLE = PrivateCounts(delta=1e-6)
 BASELINE = PrivateCounts(delta=1e-6, counts=0.0, mechanism="wgm")
@@ -67,7 +68,7 @@ def test_what_a_method_refuses_is_refused_before_it_is_listed(log, book):
 
 @pytest.mark.parametrize(("method", "hint"), [(TABLE, False), (SuppressRare(k=2), True)])
 def test_nobody_is_told_to_do_without_a_list_that_is_needed(log, tmp_path, method, hint):
-    to = jobs.targets((None,), str(tmp_path / "safe.tsv"))
+    to = Target(path=str(tmp_path / "safe.tsv")).for_each((None,))
 
     def refused(error, paths, history):
         with pytest.raises(error) as told:

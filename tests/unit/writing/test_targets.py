@@ -1,12 +1,15 @@
 """Which files may be written, and how a finished file gets its name."""
 
+import errno
 import os
+import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.writing.targets import is_same_file, placed, refuse_output, temporary
+from coterie.writing.targets import is_same_file, placed, refuse_output, refuse_record, temporary
 
 
 def _write(target, force=False, inputs=(), meanwhile=lambda: None):
@@ -73,8 +76,24 @@ def test_a_folder_that_is_not_there(tmp_path):
         refuse_output(tmp_path / "no" / "a.txt", force=True)
 
 
-def test_a_full_disk_is_said(tmp_path):
-    with pytest.raises(InputError, match="full"), temporary(tmp_path, "x"):
-        raise OSError(28, os.strerror(28))
+def test_a_folder_that_is_closed_is_said_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
+    asked = (
+        lambda: refuse_output(tmp_path / "a.txt", force=True),
+        lambda: refuse_record(tmp_path / "new" / "record", ["run.json"], force=False),
+        lambda: temporary(tmp_path, "x").__enter__(),
+    )
+    for ask in asked:
+        with pytest.raises(InputError, match=f"^{re.escape(str(tmp_path))}: nothing can be written to this folder.$"):
+            ask()
+
+
+@pytest.mark.parametrize(("number", "says"), [
+    (errno.ENOSPC, "is full. Make room"), (errno.EDQUOT, "is full: the quota"), (errno.EFBIG, "takes no file of that"),
+])  # fmt: skip
+def test_a_full_disk_is_said(tmp_path, number, says):
+    for error in (OSError(number, os.strerror(number)), pl.exceptions.ComputeError(f"parquet: x (os error {number})")):
+        with pytest.raises(InputError, match=f"disk of {re.escape(str(tmp_path))} {says}"), temporary(tmp_path, "x"):
+            raise error
     with pytest.raises(PermissionError), temporary(tmp_path, "x"):
         raise PermissionError(13, os.strerror(13))

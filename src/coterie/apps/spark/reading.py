@@ -67,10 +67,7 @@ def spark_log(rows: Any, options: Reading, parts: int | None = None) -> Log:
     return _table_log(_Place(Spark(rows.sparkSession, parts)), rows, options)
 
 
-def read_on_spark(
-    paths: Sequence[str | Path],
-    options: Reading,
-) -> Log:
+def read_on_spark(paths: Sequence[str | Path], options: Reading) -> Log:
     """A log from files that the nodes of a cluster can read: Parquet, or text in one of the formats of lines."""
     places = [str(path) for path in paths]
     if options.query_param is not None:
@@ -83,6 +80,7 @@ def read_on_spark(
 
 def read_there(engine: Spark, places: Sequence[str], options: Reading) -> Log:
     """A log from files that an engine can read."""
+    options = replace(options, session=None)  # what parses lines travels with them, and a session cannot
     is_parquet = all(place.rstrip("/*").endswith(".parquet") for place in places)
     sources = _local_files(places)
     paths = addresses(sources) or _addresses_there(places)

@@ -19,6 +19,7 @@ from coterie.core import randomness
 from coterie.core.arrays import offsets
 from coterie.core.promise import to_dict
 from coterie.core.scores import Score
+from coterie.core.shapes import LEVEL
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks._clues import Clues, best_names
 from coterie.measures.comparison import Comparison
@@ -87,10 +88,9 @@ def profiles_of(comparison: Comparison, besides: pl.Series | None = None) -> Pro
     members = grouped.join(numbers, on="group").select("user", "name", pl.col("number").alias("group")).sort("user")
     names = members.group_by("group").agg(pl.col("name").min())
     cut = _CUTS.get(comparison.release.params.get("times", ""), "1d")
-    released, log = comparison.released, comparison.release.log
-    if level := log.shape.level:  # the month of a row that one member alone typed does not say the day
-        said = log.frame.select(exact=pl.col(level).replace_strict(_CUTS, default="1d") == cut)
-        exact = said.collect(engine="streaming").to_series()
+    released = comparison.released
+    if LEVEL in released.columns:  # the month of a row that one member alone typed does not say the day
+        exact = pl.col(LEVEL).replace_strict(_CUTS, default="1d") == cut
         released = released.with_columns(time=pl.when(exact).then("time"))
     released = released.join(names, left_on="subject", right_on="name").select("group", "item", "time")
     return _numbered(comparison, members.select("user", "group"), released, besides, cut)

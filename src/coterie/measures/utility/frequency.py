@@ -54,8 +54,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     """Relative frequencies of the ten most frequent queries and words, before and after."""
     queries = comparison.items.rename({"item": "text"})
     split = _words(comparison.items, language_in(comparison.release.params).stop_words)
-    for kind, texts in (("query", queries), ("word", split.collect(engine="streaming").lazy())):
-        sizes = _sizes(texts).collect(engine="streaming").row(0, named=True)
+    for kind, texts in (("query", queries), ("word", split)):
+        sizes = _sizes(texts).row(0, named=True)
         before, after = _top(texts, "before"), _top(texts, "after")
         for rank, (text, n, n_after) in enumerate(before.iter_rows(), start=1):
             label = text if comparison.show_values else None
@@ -65,18 +65,18 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         yield Score(f"{kind}.overlap", kept, f"of {min(TOP, sizes['texts'])}")
 
 
-def _words(items: pl.LazyFrame, stop_words: Collection[str]) -> pl.LazyFrame:
+def _words(items: pl.DataFrame, stop_words: Collection[str]) -> pl.DataFrame:
     """text, before, after: words of distinct queries, weighted by how often the query occurs."""
-    split = items.select(words(pl.col("item")).alias("text"), "before", "after").explode("text")
+    split = items.lazy().select(words(pl.col("item")).alias("text"), "before", "after").explode("text")
     known = split.filter(~pl.col("text").is_in(list(stop_words)) & (pl.col("text") != ""))
-    return known.group_by("text").agg(pl.col("before", "after").sum())
+    return known.group_by("text").agg(pl.col("before", "after").sum()).collect(engine="streaming")
 
 
-def _sizes(texts: pl.LazyFrame) -> pl.LazyFrame:
+def _sizes(texts: pl.DataFrame) -> pl.DataFrame:
     """All occurrences before and after, and how many different texts there were."""
     return texts.select(pl.col("before", "after").sum(), (pl.col("before") > 0).sum().cast(pl.Int64).alias("texts"))
 
 
-def _top(texts: pl.LazyFrame, side: str) -> pl.DataFrame:
+def _top(texts: pl.DataFrame, side: str) -> pl.DataFrame:
     there = texts.filter(pl.col(side) > 0).sort(side, "text", descending=[True, False]).head(TOP)
-    return there.select("text", "before", "after").collect(engine="streaming")
+    return there.select("text", "before", "after")

@@ -85,7 +85,7 @@ def _part(count: str) -> pl.Expr:
 def _entropy(comparison: Comparison, side: str) -> float:
     """Entropy in bits of the items of a log, from how many of them stand there how often."""
     frequencies = comparison.items.filter(pl.col(side) > 0).group_by(n=side).agg(pl.len().cast(pl.Int64).alias("items"))
-    found = frequencies.sort("n").collect(engine="streaming")
+    found = frequencies.sort("n")
     p = pl.col("n") / (pl.col("n") * pl.col("items")).sum()
     bits = pl.when(pl.col("items").sum() > 1).then(-(pl.col("items") * p * p.log(2)).sum()).otherwise(0.0)
     return float(found.select(bits).item())

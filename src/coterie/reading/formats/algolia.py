@@ -12,20 +12,17 @@ Algolia logs them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 from urllib.parse import parse_qs
-
-import polars as pl
 
 from coterie.core.shapes import QUERIES
 from coterie.reading.formats import table
-from coterie.reading.formats._clicks import CLICK, QUERY, rank_of, with_clicks
-from coterie.reading.formats._json import Document, documents, parsed, text, value_of
+from coterie.reading.formats._json import Click, Clicked, Document, Search, documents, parsed, rank_of, text, value_of
 from coterie.reading.people import Who
 from coterie.reading.reading import Reading
 from coterie.reading.sniff import fields
-from coterie.reading.source import Loaded, Section, Source, Spool
+from coterie.reading.source import Loaded, Section, Source
 
 shape = QUERIES
 takes = ("user_field",)
@@ -40,20 +37,6 @@ sample = """\
 _USER = ("authenticatedUserToken", "userToken", "ip")
 
 
-class _Search(NamedTuple):
-    query: str
-    query_id: str | None
-    given: Mapping[str, Any]
-    """The parameters of the search, which may say who it was."""
-    time: str | None
-
-
-class _Click(NamedTuple):
-    query_id: str | None
-    rank: int | None
-    url: str | None
-
-
 signature = (
     fields(["query_body"]),
     fields(["userToken"], ["objectIDs", "queryID"]),
@@ -63,42 +46,34 @@ signature = (
 
 def load(source: Source, options: Reading) -> Loaded:
     """Parse the objects, then join clicks to their searches."""
-    queries, clicks = Spool(source, QUERY), Spool(source, CLICK)
-    known: set[str] = set()
-    who = Who(_USER, options.user_field)
-    row = 0
-    for _, document in documents(source):
-        for entry in _entries(document):
-            if entry is None:
-                queries.add((row, None, None, "", None, "columns"))
-            elif isinstance(entry, _Click):
-                clicks.add((row, entry.query_id, entry.rank, entry.url))
-            else:
-                user = who.of(entry.given, document or {})
-                queries.add((row, entry.query_id, user, entry.query, entry.time, None))
-                known.update(filter(None, [entry.query_id]))
-            row += 1
-    lost = clicks.scan().filter(~pl.col("query_id").is_in(sorted(known))).select(pl.len()).collect().item()
+    entries, who = Clicked(source), Who(_USER, options.user_field)
+    for row, (_, entry) in enumerate(_entries(source, who)):
+        entries.add(row, entry)
+    lost = entries.lost()
     notes = (f"Clicks whose search is not in the files, and which were left out: {lost:,}.",) if lost else ()
-    return who.loaded(with_clicks(queries, clicks), _sections, *notes)
+    return who.loaded(entries.rows(), _sections, *notes)
 
 
 def _sections(source: Source) -> Iterator[Section]:
-    return (section for section, document in documents(source) for _ in _entries(document))
+    return (section for section, _ in _entries(source, Who(_USER, None)))
 
 
-def _entries(document: Document | None) -> list[_Search | _Click | None]:
-    """The searches or clicks of one object; None in place of what is no object."""
-    if document is None:
-        return [None]
-    return [*(_clicks(document) if document.get("eventType") == "click" else _searches(document))]
+def _entries(source: Source, who: Who) -> Iterator[tuple[Section, Search | Click | None]]:
+    """The searches and clicks of all objects; None in place of what is no object."""
+    for section, document in documents(source):
+        if document is None:
+            yield section, None
+        elif document.get("eventType") == "click":
+            yield from ((section, click) for click in _clicks(document))
+        else:
+            yield from ((section, search) for search in _searches(document, who))
 
 
-def _searches(document: Document) -> Iterator[_Search]:
+def _searches(document: Document, who: Who) -> Iterator[Search]:
     """The searches of one object: one, or those in the body of a request."""
     time = text(value_of(document, "timestamp"))
     if "query" in document:
-        yield _Search(text(document["query"]) or "", text(document.get("queryID")), {}, time)
+        yield Search(text(document.get("queryID")), who.of(document), text(document["query"]) or "", time)
     body, answer = _inner(document.get("query_body")), _inner(document.get("answer"))
     if not isinstance(body, dict):
         return
@@ -112,7 +87,7 @@ def _searches(document: Document) -> Iterator[_Search]:
             continue
         result = results[place] if isinstance(results, list) and place < len(results) else None
         query_id = text(result.get("queryID")) if isinstance(result, dict) else None
-        yield _Search(text(given["query"]) or "", query_id, given, time)
+        yield Search(query_id, who.of(given, document), text(given["query"]) or "", time)
 
 
 def _inner(value: Any) -> Any:
@@ -130,10 +105,10 @@ def _params(value: Any) -> dict[str, Any]:
     return {name: values[0] for name, values in pairs.items()}
 
 
-def _clicks(document: Document) -> Iterator[_Click]:
+def _clicks(document: Document) -> Iterator[Click]:
     ids, places = document.get("objectIDs"), document.get("positions")
     clicked = ids if isinstance(ids, list) else [ids]
     ranks = places if isinstance(places, list) else []
     for place, each in enumerate(clicked):
         rank = rank_of(ranks[place]) if place < len(ranks) else None
-        yield _Click(text(document.get("queryID")), rank, text(each))
+        yield Click(text(document.get("queryID")), rank, text(each))

@@ -16,11 +16,21 @@ from typing import Any
 
 from coterie.core.shapes import QUERIES
 from coterie.reading.formats import table
-from coterie.reading.formats._clicks import CLICK, QUERY, with_clicks
-from coterie.reading.formats._json import Document, documents, documents_in, first_text, sections, text, value_of
+from coterie.reading.formats._json import (
+    Click,
+    Clicked,
+    Document,
+    Search,
+    documents,
+    documents_in,
+    first_text,
+    sections,
+    text,
+    value_of,
+)
 from coterie.reading.people import Who
 from coterie.reading.reading import Reading
-from coterie.reading.source import Loaded, Source, Spool
+from coterie.reading.source import Loaded, Source
 
 shape = QUERIES
 takes = ("user_field",)
@@ -50,12 +60,11 @@ def load(source: Source, options: Reading) -> Loaded:
     """Parse the events, then join clicks to their searches; hits that are no events are a table."""
     if not _has_events(documents_in(source.head())):
         return table.load(source, options)
-    queries, clicks = Spool(source, QUERY), Spool(source, CLICK)
-    who = Who(_USER, options.user_field)
+    entries, who = Clicked(source), Who(_USER, options.user_field)
     last: dict[tuple[str | None, str | None, str], tuple[int, list[str | None]]] = {}
     for row, (_, document) in enumerate(documents(source)):
         if document is None:
-            queries.add((row, None, None, "", None, "columns"))
+            entries.add(row, None)
             continue
         action, query = str(value_of(document, "event.action")).lower(), _searched(document)
         if query is None or (action != "search" and action not in _CLICKS):
@@ -64,13 +73,13 @@ def load(source: Source, options: Reading) -> Loaded:
         key = (user, first_text(document, *_SESSION), query)
         if action == "search" or key not in last:
             last[key] = row, _results(document)
-            queries.add((row, str(row), user, query, text(value_of(document, "@timestamp")), None))
+            entries.add(row, Search(str(row), user, query, text(value_of(document, "@timestamp"))))
         if action in _CLICKS:
             search, results = last[key]
             url = first_text(document, *_CLICKED)
             rank = results.index(url) + 1 if url in results else None
-            clicks.add((row, str(search), rank, url))
-    return who.loaded(with_clicks(queries, clicks), sections)
+            entries.add(row, Click(str(search), rank, url))
+    return who.loaded(entries.rows(), sections)
 
 
 def _has_events(found: list[Document]) -> bool:

@@ -12,6 +12,7 @@ they were among its results.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -101,12 +102,4 @@ def _rows(source: Source, options: Reading, names: list[str]) -> Loaded:
     who = counted_by(kept, fields, options.user_field)
     if len(fields) > 1:
         kept = kept.with_columns(pl.coalesce("user", "visitor"))
-    return Loaded(
-        frame=kept.drop(further),
-        shape=shape,
-        sections=loaded.sections,
-        columnar=loaded.columnar and not further,
-        notes=who.notes,
-        counted=who.counted,
-        may_count=who.may_count,
-    )
+    return replace(who.loaded(kept.drop(further), loaded.sections), columnar=loaded.columnar and not further)

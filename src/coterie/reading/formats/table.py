@@ -2,7 +2,8 @@
 
 `--columns user=cookie,query=q` says which column of the file holds what. Columns that are not named
 are guessed by their names (`cookie`, `client_id`, `search_term`, `created_at` ...) and their first
-values, unless the query is named; what was guessed is told, and stands in the sidecar of a release. `verify`,
+values, unless the query is named: then a note names those that are not read. What was guessed is told, and
+stands in the sidecar of a release. `verify`,
 `measure` and `report` read the log by that sidecar: a column that is named there again replaces that one only.
 k has to count people: columns that name them (`user_id`, `login`, `email` ...) come before those of browsers (`cookie`,
 `client_id` ...), these before sessions, and these before addresses. Numbers of rows, requests and events (`id`, `uuid`
@@ -62,6 +63,7 @@ from coterie.reading.guess import (
     is_known,
     listed,
     may_be_log,
+    not_read,
     refuse_absent,
 )
 from coterie.reading.reading import Reading
@@ -125,8 +127,8 @@ def load(source: Source, options: Reading) -> Loaded:
     first = source.head()
     kind = kind_of(first)
     names = column_names(source)
-    options, guessed = _guessed(names, options, source.label, partial(_sample, source, kind))
-    shape, picked = _picked(names, options, complete=kind not in _JSON)
+    options, guessed = _guessed(names, options, source.label, partial(first_rows, source))
+    shape, picked = columns_of(names, options, complete=kind not in _JSON)
     require_same_columns({path: source.names[path] for path in source.paths}, kind)
     if kind == "parquet":
         raw = _load_parquet(source, picked)
@@ -134,6 +136,10 @@ def load(source: Source, options: Reading) -> Loaded:
         raw = _load_jsonl(source, picked, names) if kind == "jsonl" else _load_documents(source, picked)
     else:
         raw = (_load_tsv if kind == "tsv" else _load_csv)(source, names, picked)
+    return _loaded(raw, shape, options, guessed)
+
+
+def _loaded(raw: Raw, shape: Shape, options: Reading, guessed: Guess) -> Loaded:
     return Loaded(
         frame=typed(raw.frame, shape),
         shape=shape,
@@ -151,22 +157,24 @@ def _guessed(
 ) -> tuple[Reading, Guess]:
     """The options with the columns that nobody named, where these can be told."""
     given = options.columns
-    said = not options.guess or options.shape is not None or _shape_of(given) is not None
-    if said or (_shape_of({name: name for name in names} | dict(given)) is TERMS):
+    said = _shape_of(given)
+    if not options.guess or options.shape is not None:
         return options, Guess({})
     check_columns(names, given)
+    if said is not None:
+        named = {**given, **options.details}
+        read = {named.get(name, name) for name in (*said.readable, *options.details)}
+        return options, Guess({}, tuple(filter(None, [not_read(*sample(), said.item, read)])))
+    if _shape_of({name: name for name in names} | dict(given)) is TERMS:
+        return options, Guess({})
     found = guess(*sample(), given, label)
     return replace(options, columns={**given, **found.columns}), found
 
 
 def first_rows(source: Source) -> tuple[list[str], pl.DataFrame]:
     """The columns that may be guessed, and the first rows, under the names of the file."""
-    return _sample(source, kind_of(source.head()))
-
-
-def _sample(source: Source, kind: str) -> tuple[list[str], pl.DataFrame]:
-    """The columns that may be guessed, and the first rows."""
     head = source.head()
+    kind = kind_of(head)
     if kind == "parquet":
         rows = pl.scan_parquet(str(source.paths[0]), glob=False).head(LOOKED_AT).collect()
         return rows.columns, rows
@@ -182,8 +190,7 @@ def _sample(source: Source, kind: str) -> tuple[list[str], pl.DataFrame]:
 
 def columns_listed(source: Source) -> str:
     """A sentence with the names of the columns, and a space; nothing where it may be no table."""
-    kind = kind_of(source.head())
-    names, rows = _sample(source, kind)
+    names, rows = first_rows(source)
     return f"{listed(names, rows)} " if len(names) > 1 and are_names(names, rows) else ""
 
 
@@ -247,15 +254,8 @@ def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
 def from_frame(data: pl.DataFrame, options: Reading, label: str = "The table") -> Loaded:
     """Rows of a table in memory, typed, with their shape."""
     options, guessed = _guessed(data.columns, options, label, lambda: (data.columns, data.head(LOOKED_AT)))
-    shape, picked = _picked(data.columns, options)
-    return Loaded(
-        frame=typed(_numbered(data.lazy(), picked), shape),
-        shape=shape,
-        columns=options.columns,
-        notes=guessed.notes,
-        guessed=guessed.by_values,
-        guessed_subject=guessed.subject,
-    )
+    shape, picked = columns_of(data.columns, options)
+    return _loaded(Raw(_numbered(data.lazy(), picked)), shape, options, guessed)
 
 
 def column_names(source: Source, thorough: bool = True) -> list[str]:
@@ -309,12 +309,7 @@ def _json_fields(source: Source) -> Iterator[str]:
 
 
 def columns_of(names: list[str], options: Reading, complete: bool = True) -> tuple[Shape, dict[str, str]]:
-    """The shape of a table with columns of these names, and for each column of the shape the table's name for it."""
-    return _picked(names, options, complete)
-
-
-def _picked(names: list[str], options: Reading, complete: bool = True) -> tuple[Shape, dict[str, str]]:
-    """The shape, and for each of its columns that the file has the file's name for it.
+    """The shape of a table with columns of these names, and for each column of the shape the table's name for it.
 
     Where the names may be not `complete`, other columns of the shape are looked for as well.
     """

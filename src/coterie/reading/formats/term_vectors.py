@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
 import polars as pl
 
 from coterie.core.shapes import TERMS
 from coterie.errors import ParameterError
 from coterie.reading.formats import table
+from coterie.reading.formats._json import object_in
 from coterie.reading.reading import Reading
 from coterie.reading.sniff import kind_of, named, names_of
 from coterie.reading.source import Loaded, Source, Spool
@@ -63,15 +63,12 @@ def load(source: Source, options: Reading) -> Loaded:
 
 def _rows(line: bytes) -> Iterator[tuple[str | None, str | None, float | None, str | None, str | None]]:
     """doc, term, weight, owner and what is wrong, for each term of a line."""
-    try:
-        document = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        document = None
-    terms = document.get(TERMS_OF) if isinstance(document, dict) else None
-    doc, owner = (_name(document.get(name)) for name in ("doc", "owner")) if isinstance(terms, dict) else (None, None)
+    document = object_in(line) or {}
+    terms = document.get(TERMS_OF)
     if not isinstance(terms, dict) or not terms:
         yield None, None, None, None, "columns"
         return
+    doc, owner = (_name(document.get(name)) for name in ("doc", "owner"))
     for term, weight in terms.items():
         yield doc, term, _number(weight), owner, None
 

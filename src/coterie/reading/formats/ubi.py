@@ -19,16 +19,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import polars as pl
-
 from coterie.core.shapes import LEVEL, QUERIES
-from coterie.reading.formats._clicks import CLICK, QUERY, rank_of, with_clicks
-from coterie.reading.formats._json import documents, sections, text
+from coterie.reading.formats._json import Click, Clicked, Search, documents, rank_of, sections, text
 from coterie.reading.formats.table import expected as _expected
 from coterie.reading.people import Who
 from coterie.reading.reading import Reading
 from coterie.reading.sniff import marks
-from coterie.reading.source import Loaded, Source, Spool
+from coterie.reading.source import Loaded, Source
 
 shape = QUERIES
 takes = ("user_field",)
@@ -42,6 +39,7 @@ sample = """\
 """
 _MARKS = ('"user_query"', '"userQuery"', '"ubi_queries"', '"ubi_events"', '"action_name"')
 _USER = ("user_id", "client_id")
+_OF_QUERY = ("query_id", "timestamp", f"query_attributes.{LEVEL}")
 _CLICKS = ("click", "item_click", "product_click", "result_click", "search_click")
 
 
@@ -50,20 +48,19 @@ signature = (marks(*_MARKS),)
 
 def load(source: Source, options: Reading) -> Loaded:
     """Parse the documents, then join clicks to their queries."""
-    queries, clicks = Spool(source, {**QUERY, LEVEL: pl.String}), Spool(source, CLICK)
+    entries = Clicked(source)
     who = Who(_USER, options.user_field, lambda document, name: text(_get(document, name)))
     for row, (_, document) in enumerate(documents(source)):
         if document is None:
-            queries.add((row, None, None, "", None, "columns", None))
+            entries.add(row, None)
         elif "action_name" in document or "actionName" in document:
             if str(_get(document, "action_name")).lower() in _CLICKS:
-                clicks.add((row, *_click(document)))
+                entries.add(row, _click(document))
         elif (query := _get(document, "user_query")) is not None:
-            queries.add((row, text(_get(document, "query_id")), who.of(document), text(query) or "",
-                         text(_get(document, "timestamp")), None,
-                         text(_get(document, f"query_attributes.{LEVEL}"))))  # fmt: skip
-    # A log is read without it: only a release says how exact its times are.
-    return replace(who.loaded(with_clicks(queries, clicks), sections), shape=options.shape or shape)
+            query_id, time, level = (text(_get(document, name)) for name in _OF_QUERY)
+            entries.add(row, Search(query_id, who.of(document), text(query) or "", time, level))
+    # A log is read without the level: only a release says how exact its times are.
+    return replace(who.loaded(entries.rows(), sections), shape=options.shape or shape)
 
 
 def _get(document: dict[str, Any], name: str) -> Any:
@@ -77,7 +74,7 @@ def _get(document: dict[str, Any], name: str) -> Any:
     return value
 
 
-def _click(document: dict[str, Any]) -> tuple[str | None, int | None, str | None]:
+def _click(document: dict[str, Any]) -> Click:
     rank = rank_of(_get(document, "event_attributes.position.ordinal"))
     url = _get(document, "event_attributes.object.object_id")
-    return text(_get(document, "query_id")), rank, text(url)
+    return Click(text(_get(document, "query_id")), rank, text(url))

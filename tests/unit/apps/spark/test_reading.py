@@ -402,3 +402,15 @@ def test_nothing_to_read(tmp_path):
     for name in ("a.tsv", "b.tsv"):
         with pytest.raises(NoRowsError, match=r"\w\.tsv"):
             read_there(Files(), [str(tmp_path / name)], Reading())
+
+
+def test_a_session_stays_here(tmp_path):
+    """What parses lines travels with them."""
+
+    class Session:
+        def __reduce__(self):
+            raise TypeError("a session does not travel")
+
+    path = _csv(tmp_path / "log.csv", "tea")
+    log = read_there(Files(), [str(path)], Reading(session=Session()))
+    assert log.history[0].counts["lines"] == PLENTY

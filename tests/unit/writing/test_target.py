@@ -1,15 +1,19 @@
 """Where releases go: one place for each k, and all files of it that must not be there already."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import coterie
 from coterie.errors import ParameterError
-from coterie.writing.outputs import Target, targets
+from coterie.writing.target import Target
 
 
 def test_one_target_for_each_k():
-    few, many = targets((2, 5), "out.{k}.tsv", record="record.{k}", sidecar="side.{k}.json", csv_safe=True)
+    few, many = Target(path="out.{k}.tsv", record=Path("record.{k}"), sidecar="side.{k}.json", csv_safe=True).for_each(
+        (2, 5)
+    )
     assert few == Target(path="out.2.tsv", record=Path("record.2"), sidecar="side.2.json", csv_safe=True)
     assert (many.path, many.record, many.sidecar) == ("out.5.tsv", Path("record.5"), "side.5.json")
 
@@ -23,8 +27,14 @@ def test_all_files_of_a_target():
 
 def test_what_is_there_is_refused(tmp_path):
     (tmp_path / "a.tsv").touch()
+    target = Target(path=str(tmp_path / "a.tsv"))
     with pytest.raises(ParameterError, match="--force"):
-        Target(path=str(tmp_path / "a.tsv")).refuse([], force=False)
-    Target(path=str(tmp_path / "a.tsv")).refuse([], force=True)
+        target.refuse([])
+    replace(target, force=True).refuse([])
     with pytest.raises(ParameterError, match="input"):
-        Target(path=str(tmp_path / "a.tsv")).refuse([tmp_path / "a.tsv"], force=True)
+        replace(target, force=True).refuse([tmp_path / "a.tsv"])
+
+
+def test_an_option_that_there_is_not_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sidecars'"):
+        coterie.write(None, tmp_path / "a.tsv", sidecars="x")
