@@ -37,8 +37,7 @@ from coterie.core.shapes import QUERIES, SHAPES, TERMS, VISITS
 from coterie.errors import CoterieError
 from coterie.reading.reading import takes_of
 from coterie.reading.sniff import format_of
-from coterie.testing._larger import larger_log
-from coterie.testing._logs import queries_log, terms_log, visits_log
+from coterie.testing._logs import larger_log, queries_log, terms_log, visits_log
 from coterie.testing._variations import variations
 from coterie.testing.check_measure import _another, _of_strangers, _of_the_next, _topics
 from coterie.testing.check_promise import _smallest

@@ -1,6 +1,6 @@
 """The fast exact k_θ-affinity is its plain version: vectors, edges, cores and degrees.
 
-Covers: kernels/cores.py, kernels/cosine_join.py, kernels/grams.py, kernels/vectors.py, models/queries.py
+Covers: kernels/cores.py, kernels/cosine_join.py, kernels/grams.py, kernels/cosine_join.py, models/queries.py
 """
 
 from itertools import pairwise

@@ -157,7 +157,7 @@ def status(home: Path | None, as_json: bool) -> None:
     _needs_packages()
     import json
 
-    from coterie.peer.counts import SAID
+    from coterie.peer.memory import SAID
 
     told = _told(_checked(home))
     if as_json:

@@ -75,7 +75,7 @@ def simulate(
     from coterie.core import registry
     from coterie.core.params import params_of
     from coterie.simulate import protocol as made
-    from coterie.simulate.files import simulate_files
+    from coterie.simulate.run import simulate_files
     from coterie.steps import parse_steps
 
     known = {param.name for param in params_of(registry.member("protocols", protocol))}

@@ -59,7 +59,7 @@ def study(
     the results of single cells, so that nothing is computed twice.
     """
     from coterie.study import load_study, run_study
-    from coterie.study.shipped import located, shipped, write_first
+    from coterie.study.file import located, shipped, write_first
 
     if listed:
         for name, path in shipped().items():

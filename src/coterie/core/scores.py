@@ -35,7 +35,7 @@ class Score:
     label: str | None = None
     """A string of the log; it is shown only where values may be."""
     samples: tuple[float, ...] = field(default=(), repr=False)
-    """What it is in samples of users drawn anew (measures/resampling.py), so that ratios to it have an interval."""
+    """What it is in samples of users drawn anew (measures/rates.py), so that ratios to it have an interval."""
 
 
 @dataclass(frozen=True, kw_only=True)

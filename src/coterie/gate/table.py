@@ -133,9 +133,9 @@ class GateTable:
 
     def tags(self, items: Texts) -> list[int]:
         """The tags of texts, as whole numbers."""
-        from coterie.kernels import siphash
+        from coterie.kernels import gate_table
 
-        low, high = siphash.tags(self.keys[:2], items.start, items.data)
+        low, high = gate_table.tags(self.keys[:2], items.start, items.data)
         return [a | b << 64 for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
     def links_anybody(self, share: int) -> bool:

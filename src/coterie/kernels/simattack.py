@@ -6,7 +6,7 @@ In descending order the j-th s has the weight α (1 - α)^(j-1), and the last on
 only known queries with a common word are looked at, by lists of those that have each word, and of equal s that stand at
 the places r + 1 .. r + c the weights add up to (1 - α)^r (1 - (1 - α)^c). S is compared in whole billionths.
 
-Draws of fake queries (simulate/fakes.py): each fake has a stream of its own, keyed by its number.
+Draws of fake queries (simulate/measures/simattack.py): each fake has a stream of its own, keyed by its number.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ A measure is a module with
     measure(comparison)   yields Score(key, value, unit), or raises NotApplicableError with the reason
     findings              optional: what it says under "What an attacker can and cannot do" (core/scores.py)
     weighed               optional: its rates of success that a decision weighs against a threshold (core/scores.py)
-    series                optional: keys of scores of which studies tell how they vary with k (study/series.py)
+    series                optional: keys of scores of which studies tell how they vary with k (study/run.py)
     by_name_only          optional: True for one that is too costly to be taken unless it is asked for, by its name or
                           by giving an input that it needs
     effort                optional: how long it takes beside others, for bars that tell how far a job is; 1 unless said

@@ -117,7 +117,7 @@ def _fit_outsiders(outsiders: Log, original: Log) -> Any:
 
 
 def _read_topics(value: Any) -> Any:
-    from coterie.measures.topics import read_topics
+    from coterie.measures.labels import read_topics
 
     return read_topics(value)
 

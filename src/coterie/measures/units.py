@@ -90,13 +90,10 @@ def cut(log: Log, kind: str, queries: int = _MINI_QUERIES, minutes: int = _MINI_
     table = table.sort("person", "time", "item", "page", "row")
     if kind in (DAY, MINI):
         alone = pl.when(pl.col("time").is_null()).then(pl.int_range(pl.len()))
-        table = table.with_columns(_alone=alone, _part=_days(table) if kind == DAY else _minis(table, queries, minutes))
+        part = table["time"].dt.date().cast(pl.Int64) if kind == DAY else _minis(table, queries, minutes)
+        table = table.with_columns(_alone=alone, _part=part)
         return _numbered(table, ["person", "_alone", "_part"])
     return _numbered(table, {ROW: ["row"], SESSION: ["person", "session"], PERSON: ["person"]}[kind])
-
-
-def _days(rows: pl.DataFrame) -> pl.Series:
-    return rows["time"].dt.date().cast(pl.Int64)
 
 
 def _minis(rows: pl.DataFrame, queries: int, minutes: int) -> pl.Series:

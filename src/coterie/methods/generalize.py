@@ -186,7 +186,8 @@ def risen(tree: Taxonomy, end: Short, crowd: tuple[Ints, Ints], k: int) -> Short
 
     `crowd` says for pairs (query, subject) who stands behind a query.
     """
-    asked, subject = _mapped(end, crowd)
+    mapped = end[crowd[0]] >= 0
+    asked, subject = crowd[0][mapped], crowd[1][mapped]
     width = int(subject.max(initial=0)) + 1
     pairs = _distinct(end[asked].astype(np.int64) * width + subject)
     # Concepts are numbered by depth, so the pairs of one depth are together.
@@ -199,7 +200,7 @@ def risen(tree: Taxonomy, end: Short, crowd: tuple[Ints, Ints], k: int) -> Short
         chosen |= enough
         few = here[~enough[here // width]]
         rest = parent[few // width] * width + few % width
-    return _on_the_way(nearest(tree, chosen), end)
+    return np.where(end >= 0, nearest(tree, chosen)[end], np.int32(-1))
 
 
 def nearest(tree: Taxonomy, chosen: NDArray[np.bool_]) -> Short:
@@ -211,12 +212,6 @@ def nearest(tree: Taxonomy, chosen: NDArray[np.bool_]) -> Short:
     return result
 
 
-def _mapped(end: Short, crowd: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-    """Those pairs whose query has a concept."""
-    mapped = end[crowd[0]] >= 0
-    return crowd[0][mapped], crowd[1][mapped]
-
-
 def _distinct(keys: Ints) -> Ints:
     """The distinct keys in order. NumPy's `unique` hashes, which takes several times as long here."""
     ordered = np.sort(keys)
@@ -224,7 +219,3 @@ def _distinct(keys: Ints) -> Ints:
     first[1:] = ordered[1:] != ordered[:-1]
     distinct: Ints = ordered[first]
     return distinct
-
-
-def _on_the_way(concepts: Short, end: Short) -> Short:
-    return np.where(end >= 0, concepts[end], np.int32(-1))

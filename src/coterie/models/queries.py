@@ -25,7 +25,7 @@ from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.core.threads import in_threads
 from coterie.errors import InputError
-from coterie.kernels import cores, cosine_join, grams, vectors
+from coterie.kernels import cores, cosine_join, grams
 from coterie.text.language import ENGLISH, language
 
 TOLERANCE = 1e-9
@@ -172,9 +172,9 @@ def mine(queries: Queries, settings: AffinitySettings) -> Vertices:
     feature, weight, length = _features(orders)
     places = (_renumbered(numbers, order.at) for numbers, order in zip(feature, orders, strict=True))
     first, second, third = places
-    vertex, start, features = vectors.collapse(token_start, first, second, third, ~rare)
-    member_start, members = vectors.members(vertex, start.size - 1)
-    user_start, users = vectors.union(member_start, members, queries.user_start, queries.users, n_users)
+    vertex, start, features = cosine_join.collapse(token_start, first, second, third, ~rare)
+    member_start, members = cosine_join.members(vertex, start.size - 1)
+    user_start, users = cosine_join.union(member_start, members, queries.user_start, queries.users, n_users)
     return Vertices(
         tau=tau,
         rare=rare,

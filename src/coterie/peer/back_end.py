@@ -19,8 +19,7 @@ import aiohttp
 from yarl import URL
 
 from coterie.errors import ParameterError
-from coterie.peer.answers import PLAIN, AnswerError, read_json
-from coterie.peer.results import Result, results_in
+from coterie.peer.results import PLAIN, AnswerError, Result, read_json, results_in
 
 SECONDS = 8.0
 MOST_BYTES = 2 << 20

@@ -25,15 +25,13 @@ import orjson
 from aiohttp import web
 
 from coterie.errors import CoterieError, InputError, MissingError, ParameterError
-from coterie.peer.answers import CAREFUL, PLAIN, AnswerError, read_json
-from coterie.peer.circle import AT_ONCE, Circle, Tie
-from coterie.peer.counts import Counts
+from coterie.peer.circle import AT_ONCE, Circle, Rate, Tie
 from coterie.peer.home import Friend, Home, host_and_port
 from coterie.peer.identity import certificate_of, is_certificate, server_side, stranger_side, trust
 from coterie.peer.invitations import SECRET, Code, any_open, take
-from coterie.peer.pace import Rate
-from coterie.peer.personal import looks_like
-from coterie.peer.results import Result, as_sent, results_in
+from coterie.peer.memory import Counts
+from coterie.peer.meter import looks_like
+from coterie.peer.results import CAREFUL, PLAIN, AnswerError, Result, as_sent, read_json, results_in
 
 SECONDS = 10.0
 """What a friend has for an answer."""

@@ -25,14 +25,11 @@ import aiohttp
 from aiohttp import web
 
 from coterie.peer import links, pages
-from coterie.peer.answers import CAREFUL, AnswerError
 from coterie.peer.back_end import BackEnd
 from coterie.peer.circle import Circle, Tie
-from coterie.peer.counts import Counts
-from coterie.peer.memory import Answer, Memory
-from coterie.peer.meter import Meter
-from coterie.peer.personal import Questions, looks_like
-from coterie.peer.results import safe_url
+from coterie.peer.memory import Answer, Counts, Memory
+from coterie.peer.meter import Meter, Questions, looks_like
+from coterie.peer.results import CAREFUL, AnswerError, safe_url
 from coterie.text.single import spell_one
 
 AT_ONCE = 16

@@ -12,9 +12,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from coterie.peer.counts import SAID
 from coterie.peer.links import LONGEST_QUERY
-from coterie.peer.memory import Answer
+from coterie.peer.memory import SAID, Answer
 from coterie.peer.meter import NAMED_OTHERS, NAMED_POINTING, POINTS_AT_AUTHOR
 from coterie.peer.results import Result
 

@@ -20,11 +20,11 @@ import aiohttp
 from coterie.errors import CoterieError, InputError, ParameterError
 from coterie.peer.back_end import BackEnd, checked_template
 from coterie.peer.circle import Circle, Limits
-from coterie.peer.counts import Counts
 from coterie.peer.home import Home, Settings, host_and_port
 from coterie.peer.invitations import any_open
 from coterie.peer.links import Door
 from coterie.peer.local import Desk, Local, serve
+from coterie.peer.memory import Counts
 from coterie.peer.meter import Meter
 from coterie.peer.results import Result
 from coterie.text.language import language

@@ -13,8 +13,7 @@ from coterie.errors import NotApplicableError
 from coterie.kernels.exposure import counted
 from coterie.kernels.friends import COLLUDING
 from coterie.simulate.graphs import Network
-from coterie.simulate.protection import Protects
-from coterie.simulate.seen import Seen
+from coterie.simulate.protection import Protects, Seen
 from coterie.simulate.world import World
 
 TARGETS = 20_000

@@ -29,7 +29,7 @@ from coterie.core.columns import columns_as_text
 from coterie.core.scratch import disk_is_full
 from coterie.errors import CoterieError
 from coterie.reports.about import POLICIES
-from coterie.studio import beside, commands, forms, pages, plain
+from coterie.studio import commands, forms, pages, picture, plain
 from coterie.studio.desk import COMPARED, Attempt, Desk, OpenLog
 from coterie.studio.forms import BadFormError
 from coterie.studio.guard import DOCUMENT_POLICY, TooMuchError
@@ -311,19 +311,19 @@ class Studio:
         chosen = [forms.number_in(each) for each in said.getlist("t")]
         picked = [each for each in reversed(tried) if each.id in chosen] or list(reversed(tried[:COMPARED]))
         side = picked[:COMPARED]
-        risks, uses = beside.axes(side, ("attacks", "privacy")), beside.axes(side, ("utility",))
-        x, y = beside.picked_axis(risks, said.get("x")), beside.picked_axis(uses[::-1], said.get("y"))
+        risks, uses = picture.axes(side, ("attacks", "privacy")), picture.axes(side, ("utility",))
+        x, y = picture.picked_axis(risks, said.get("x")), picture.picked_axis(uses[::-1], said.get("y"))
         most, least = forms.percent_in(said.get("most")), forms.percent_in(said.get("least"))
         if "most" not in said and x is not None and x.section == "attacks":
             most = round(POLICIES["default"].threshold, 2)
-        points = [] if x is None or y is None else beside.points(side, x.id, y.id)
+        points = [] if x is None or y is None else picture.points(side, x.id, y.id)
         drawn = None if x is None or y is None else draw(points, (x.axis, y.axis), most, least)
         outs = [(each, f"compare.{each.id}.tsv", f"compare.{each.id}.record") for each in side]
         made = [self._anonymize(log, *out) for out in outs]
         page = commands.report(log.shown, [out for _, out, _ in outs], "compare.html", [kept for _, _, kept in outs])
         return self._page(
             "compare", "compare", log, tried=tried, side=side, risks=risks, uses=uses, x=x, y=y, most=most, least=least,
-            drawn=drawn, short=beside.in_short(side), rows=beside.tables(side), compared=COMPARED,
+            drawn=drawn, short=picture.in_short(side), rows=picture.tables(side), compared=COMPARED,
             too_many=len(picked) > COMPARED,
             command="\n".join([*made, page]),
         )  # fmt: skip

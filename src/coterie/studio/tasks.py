@@ -3,6 +3,8 @@
 The log that was read last stays in memory with what was learnt about it, so that moving k is quick. A release that is
 tried is kept in the private folder of the studio with its record, as long as the studio runs, and attacks read it from
 there. Nothing is written anywhere else but by `decide`.
+
+Masks: what a value looks like, without what it says. Letters become a, digits 0; what separates them stays.
 """
 
 from __future__ import annotations
@@ -32,7 +34,6 @@ from coterie.steps import parse_steps
 from coterie.studio.decisions import book_of, decide, needs_record
 from coterie.studio.fields import groups_for, method_of, offers
 from coterie.studio.figures import findings_in, numbers_now, shown_of, weighed_in
-from coterie.studio.masks import masked
 from coterie.studio.plain import Attacked, Catalogue, Judged, Opened, Risk, Source, Tried
 from coterie.studio.sources import MADE_UP, refuse_changed
 from coterie.writing.history import spend
@@ -410,3 +411,27 @@ def verify(
 TASKS: dict[str, Callable[..., Any]] = {
     each.__name__: each for each in (catalogue, open_log, show_rows, show_names, risk, attempt, attack, decide, verify)
 }
+
+
+LONGEST = 28
+_STAYS = frozenset(" -:/.,@_?&=+%")
+HIDDEN = "·"
+
+
+def masked(value: object) -> str:
+    """The form of a value, cut to a bearable length."""
+    if value is None:
+        return ""
+    text = str(value)
+    form = "".join(_mask(letter) for letter in text[:LONGEST])
+    return form + ("…" if len(text) > LONGEST else "")
+
+
+def _mask(letter: str) -> str:
+    if letter.isdigit() or letter.isdecimal():
+        return "0"
+    if letter.isalpha():
+        return "a"
+    if letter in _STAYS:
+        return letter
+    return " " if letter.isspace() else HIDDEN

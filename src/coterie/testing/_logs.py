@@ -1,13 +1,21 @@
-"""Hand-made logs of a few rows. Nothing here is real."""
+"""Hand-made logs of a few rows. Nothing here is real.
+
+Larger made-up logs, drawn at random from a fixed seed: what hand-made logs of six people are too small to show.
+
+Many people search for few things and few for many. Each number of people from one to six stands behind some item; and
+beside each of these is an item with rows of nobody as well, which tip the scale where they are counted as a person.
+"""
 
 from __future__ import annotations
 
+import random
 from datetime import datetime, timedelta
+from functools import cache
 
 import polars as pl
 
 from coterie.core.log import Log, Step
-from coterie.core.shapes import QUERIES, TERMS, VISITS
+from coterie.core.shapes import QUERIES, TERMS, VISITS, Shape
 
 _START = datetime(2020, 2, 3, 9, 0, 0)
 
@@ -82,3 +90,72 @@ def terms_log(owned: bool = False) -> Log:
     return Log(
         frame=(frame if owned else frame.drop(TERMS.owner)).lazy(), shape=TERMS, history=(Step(name="read"),)
     )  # fmt: skip
+
+
+# --- larger logs ------------------------------------------------------------------------------------
+
+
+_FROM = datetime(2020, 2, 3, 6)
+_PEOPLE = 30
+_EDGES = range(1, 7)
+_THINGS = ("bread", "cake", "train", "boat", "river", "mountain", "dog", "cat", "doctor", "teacher", "guitar", "piano",
+           "apple", "pear", "coffee", "tea", "lamp", "chair", "window", "garden")  # fmt: skip
+_PLACES = ("market", "museum", "school", "harbor", "theater", "library")
+_AGENTS = ("Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0",
+           "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/120.0.0.0 Safari/537.36")  # fmt: skip
+
+
+def _asked() -> list[tuple[str | None, int, str]]:
+    """Who, how many minutes after the start, and what: two words."""
+    rng = random.Random("a larger log")  # noqa: S311 (made-up rows, not secrets)
+    people = [f"person {number:02}" for number in range(_PEOPLE)]
+    common = [f"{thing} {place}" for place in _PLACES[:2] for thing in _THINGS[:12]]
+    rows: list[tuple[str | None, int, str]] = []
+    for person in people:
+        for _ in range(rng.choice((3, 6, 6, 14))):
+            item = common[min(int(rng.expovariate(0.2)), len(common) - 1)]
+            rows += [(person, rng.randrange(4000), item)] * rng.choice((1, 1, 1, 2))
+    for size in _EDGES:
+        for nobody in (False, True):
+            item = f"{_THINGS[11 + size]} {_PLACES[2 + nobody]}"
+            rows += [(person, rng.randrange(4000), item) for person in rng.sample(people, size)]
+            rows += [(None, rng.randrange(4000), item)] * (2 * nobody)
+    rng.shuffle(rows)
+    return rows
+
+
+@cache
+def larger_log(shape: Shape) -> Log:
+    """A log of thirty people, or of as many documents, of one of the shapes that are read."""
+    rng = random.Random("details of it")  # noqa: S311 (made-up rows, not secrets)
+    rows = _asked()
+    frame = pl.DataFrame({
+        "row": pl.Series(range(len(rows)), dtype=pl.UInt64),
+        "user": [who for who, _, _ in rows],
+        "time": [_FROM + timedelta(minutes=minutes) for _, minutes, _ in rows],
+        "query": [item for _, _, item in rows],
+    })  # fmt: skip
+    if shape is QUERIES:
+        ranks = [rng.choice((None, 1, 2, 3)) for _ in rows]
+        urls = [
+            rank and f"http://{item.split()[0]}.example/{rank}" for rank, (_, _, item) in zip(ranks, rows, strict=True)
+        ]
+        frame = frame.with_columns(pl.Series("rank", ranks, pl.Int32), pl.Series("url", urls, pl.String))
+    elif shape is VISITS:
+        agents = [_AGENTS[sum(map(ord, who or "")) % 2] for who, _, _ in rows]
+        frame = frame.select(
+            "row", "user", pl.lit("192.0.2.7").alias("address"), "time", pl.lit("GET").alias("method"),
+            (pl.lit("/") + pl.col("query").str.replace(" ", "/")).alias("path"),
+            pl.Series("status", [rng.choice((200, 304)) for _ in rows], pl.Int16),
+            pl.Series("bytes", [rng.choice((100, 200)) for _ in rows], pl.Int64),
+            pl.lit("https://search.example/").alias("referrer"), pl.Series("agent", agents),
+        )  # fmt: skip
+    elif shape is TERMS:
+        words = frame.drop_nulls("user").select(
+            pl.col("user").alias("doc"), pl.col("query").str.split(" ").alias("term")
+        )
+        frame = words.explode("term").group_by("doc", "term", maintain_order=True).len()
+        frame = frame.select("doc", "term", (pl.col("len") / 16).alias("weight"))
+    else:
+        raise ValueError(f"no log of the shape {shape.name} is read from files")
+    return Log(frame=frame.lazy(), shape=shape, history=(Step(name="read", counts={"lines": frame.height}),))

@@ -24,8 +24,7 @@ from coterie.core.run import HERE, Engine, Run
 from coterie.core.shapes import QUERIES, TERMS, VISITS
 from coterie.engines.local import Local
 from coterie.errors import BrokenPromiseError, CoterieError, ParameterError
-from coterie.testing._larger import larger_log
-from coterie.testing._logs import queries_log, terms_log, visits_log
+from coterie.testing._logs import larger_log, queries_log, terms_log, visits_log
 from coterie.testing._variations import variations
 from coterie.testing.scattered import Scattered
 

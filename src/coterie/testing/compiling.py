@@ -16,7 +16,7 @@ from coterie.errors import CoterieError
 from coterie.gate import Gate
 from coterie.simulate import protocol, simulate
 from coterie.synth import synthesize
-from coterie.testing._larger import larger_log
+from coterie.testing._logs import larger_log
 from coterie.testing._variations import variations
 
 _PEOPLE = {"topics": 300, "visits": 100}

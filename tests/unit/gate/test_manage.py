@@ -1,12 +1,9 @@
-"""Looking after a gate, and its numbers for Prometheus.
-
-Covers: gate/metrics.py
-"""
+"""Looking after a gate, and its numbers for Prometheus."""
 
 import pytest
 
 from coterie.errors import CoterieError, InputError, MissingError, ParameterError
-from coterie.gate import metrics
+from coterie.gate import run
 from coterie.gate.manage import forget, rotate, status_of
 from tests.helpers.gates import gate_in, lines_in, rows_of, totals
 
@@ -53,12 +50,12 @@ def test_forget_removes_key_and_state_and_leaves_parts(tmp_path):
 
 def test_metrics_are_counts_only(tmp_path):
     gate = _held(tmp_path)
-    text = metrics.metrics_text(gate.status())
+    text = run.metrics_text(gate.status())
     gate.abandon()
     assert "coterie_gate_held_queries 1\n" in text
     assert "# TYPE coterie_gate_events_total counter\n" in text
     assert "tea" not in text
-    metrics.write_metrics({"events": 7}, tmp_path / "m.prom")
+    run.write_metrics({"events": 7}, tmp_path / "m.prom")
     assert "coterie_gate_events_total 7\n" in (tmp_path / "m.prom").read_text()
 
 

@@ -427,7 +427,7 @@ def test_lines_of_another_shape_are_bad_and_stop_nothing(tmp_path, monkeypatch):
 def test_metrics_do_not_tell_the_moment_at_which_somebody_asks(tmp_path, monkeypatch):
     """What is held, and open, is told as it was when the last part closed."""
     seen = []
-    monkeypatch.setattr("coterie.gate.metrics.write_metrics", lambda numbers, _path: seen.append(numbers))
+    monkeypatch.setattr("coterie.gate.run.write_metrics", lambda numbers, _path: seen.append(numbers))
     monkeypatch.setattr("coterie.gate.run._SOONEST", 0.0)
     monkeypatch.setattr("coterie.gate.run._PATIENCE", 0.0)
     monkeypatch.setattr("coterie.gate.run._COST", 0)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from coterie.measures.resampling import SAMPLES, means, ratio, scored, weights
+from coterie.measures.rates import SAMPLES, means, ratio, scored, weights
 
 
 def test_each_sample_draws_as_many_users_as_there_are():

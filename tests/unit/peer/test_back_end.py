@@ -1,7 +1,4 @@
-"""Back ends that answer, and those that do not.
-
-Covers: peer/answers.py
-"""
+"""Back ends that answer, and those that do not."""
 
 import asyncio
 import gzip
@@ -13,8 +10,8 @@ import pytest
 
 from coterie.errors import ParameterError
 from coterie.peer import back_end
-from coterie.peer.answers import AnswerError
 from coterie.peer.back_end import BackEnd, checked_template, is_in_clear
+from coterie.peer.results import AnswerError
 from tests.helpers.peers import ANSWER, Engine
 from tests.helpers.ports import held_ports
 

@@ -19,9 +19,9 @@ from msgspec.structs import replace as replaced
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.peer import invitations, links
 from coterie.peer.circle import Circle, Limits
-from coterie.peer.counts import Counts
 from coterie.peer.identity import client_side, server_side, stranger_side
 from coterie.peer.invitations import invite, read_code, spell_code
+from coterie.peer.memory import Counts
 from coterie.peer.service import Options, running
 from tests.helpers.peers import Engine, a_home, as_friend, befriend, get, search, status, token_in
 from tests.helpers.ports import held_ports

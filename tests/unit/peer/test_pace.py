@@ -1,6 +1,6 @@
 """Rates, credit and back-off, by a clock that the test sets."""
 
-from coterie.peer.pace import BackOff, Credit, Rate
+from coterie.peer.circle import BackOff, Credit, Rate
 
 
 class Clock:

@@ -1,7 +1,4 @@
-"""Pages say what happened, in plain words.
-
-Covers: peer/counts.py
-"""
+"""Pages say what happened, in plain words."""
 
 import re
 
@@ -10,8 +7,7 @@ import pytest
 
 import coterie
 from coterie.peer import pages
-from coterie.peer.counts import SAID, Counts
-from coterie.peer.memory import Answer
+from coterie.peer.memory import SAID, Answer, Counts
 from coterie.peer.meter import POINTS_AT_AUTHOR
 from coterie.peer.results import Result
 from coterie.simulate import World, protocol, simulate

@@ -2,8 +2,8 @@
 
 import pytest
 
-from coterie.peer import personal
-from coterie.peer.personal import Questions, looks_like
+from coterie.peer import meter
+from coterie.peer.meter import Questions, looks_like
 
 
 @pytest.mark.parametrize(("query", "what"), [
@@ -32,9 +32,9 @@ def test_a_token_works_once():
 
 
 def test_questions_end(monkeypatch):
-    questions, now = Questions(), personal.time.monotonic()
+    questions, now = Questions(), meter.time.monotonic()
     token = questions.ask("a")
-    monkeypatch.setattr(personal.time, "monotonic", lambda: now + personal.SECONDS + 60)
+    monkeypatch.setattr(meter.time, "monotonic", lambda: now + meter.SECONDS + 60)
     assert questions.answered(token) is None
     for _ in range(200):
         last = questions.ask("b")

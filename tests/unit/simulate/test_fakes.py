@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from coterie.simulate.fakes import made_up
-from coterie.simulate.seen import Fakes
+from coterie.simulate.measures.simattack import made_up
+from coterie.simulate.protection import Fakes
 from tests.helpers.worlds import synthetic_world
 
 

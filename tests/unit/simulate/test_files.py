@@ -7,7 +7,7 @@ import pytest
 
 from coterie.errors import NotApplicableError, ParameterError
 from coterie.simulate import protocol
-from coterie.simulate.files import simulate_files
+from coterie.simulate.run import simulate_files
 from coterie.synth import write_aol
 
 

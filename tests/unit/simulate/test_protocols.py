@@ -2,7 +2,7 @@
 
 Covers: simulate/protocols/unprotected.py, simulate/protocols/unlinkable.py, simulate/protocols/goopir.py,
 simulate/protocols/trackmenot.py, simulate/protocols/peas.py, simulate/protocols/xsearch.py,
-simulate/protocols/cyclosa.py, simulate/protection.py, simulate/seen.py
+simulate/protocols/cyclosa.py, simulate/protection.py, simulate/protection.py
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 from coterie.core import registry
 from coterie.core.params import params_of
 from coterie.errors import ParameterError, UnknownNameError
-from coterie.simulate import protection, protocol, seen
+from coterie.simulate import protection, protocol
 from tests.helpers.worlds import synthetic_world
 
 OWN = ("unprotected", "goopir", "trackmenot")
@@ -32,9 +32,9 @@ def test_identities(name, at_home):
     found = protocol(name, answer_repeats=at_home).protect(world, 7)
     left = ~world.repeats if at_home else np.ones(world.n_events, dtype=bool)
     assert np.array_equal(found.left, left)
-    expected = world.author if name in OWN else np.full(world.n_events, seen.NOBODY)
+    expected = world.author if name in OWN else np.full(world.n_events, protection.NOBODY)
     assert np.array_equal(found.identity[left], expected[left])
-    assert (found.identity[~left] == seen.LOCAL).all()
+    assert (found.identity[~left] == protection.LOCAL).all()
     assert found.honest.all()
     assert (found.messages[left] > 0).all() == (name in HIDDEN)
 

@@ -8,7 +8,7 @@ from coterie.core.params import Range, params_of
 from coterie.core.shapes import SHAPES
 from coterie.errors import ParameterError
 from coterie.studio.fields import groups_for, method_of, offers, values_of
-from coterie.testing._larger import larger_log
+from coterie.testing._logs import larger_log
 
 EVERY = offers()
 

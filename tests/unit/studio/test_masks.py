@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.studio.masks import HIDDEN, LONGEST, masked
+from coterie.studio.tasks import HIDDEN, LONGEST, masked
 
 
 def test_forms():

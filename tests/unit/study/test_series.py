@@ -9,7 +9,7 @@ from coterie import measures
 from coterie.core.scores import SCORES
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.reports.views import ReleaseView
-from coterie.study.series import over_k, with_series
+from coterie.study.run import over_k, with_series
 
 
 def view(k, value, method="suppress_rare", **params):

@@ -4,7 +4,7 @@ import pytest
 
 from coterie.errors import MissingError, ParameterError
 from coterie.study import load_study
-from coterie.study.shipped import FIRST, located, shipped, write_first
+from coterie.study.file import FIRST, located, shipped, write_first
 
 
 @pytest.mark.parametrize("name", [FIRST, "suppress_rare", "grouping"])

@@ -26,7 +26,7 @@ from coterie.core.arrays import Floats
 from coterie.core.promise import to_dict
 from coterie.core.scores import Figure, Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.resampling import SAMPLES, scored, weights
+from coterie.measures.rates import SAMPLES, scored, weights
 
 needs = frozenset({"text"})
 figures = (

@@ -31,7 +31,7 @@ from coterie.core.scores import Figure, Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.resampling import means, scored
+from coterie.measures.rates import means, scored
 from coterie.measures.tfidf import Terms
 from coterie.text.hosts import host_of
 from coterie.text.language import Language, language_in

@@ -37,7 +37,7 @@ from coterie.core.scores import Figure, Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.resampling import means, scored
+from coterie.measures.rates import means, scored
 
 needs = frozenset({"later"})
 figures = (

@@ -42,7 +42,7 @@ from coterie.core.scores import Figure, Score
 from coterie.errors import NotApplicableError
 from coterie.measures.category_shares import Meaning, levels_of, overlaps, profile_names
 from coterie.measures.comparison import Comparison
-from coterie.measures.resampling import SAMPLES, Values, scored, weights
+from coterie.measures.rates import SAMPLES, Values, scored, weights
 
 needs = frozenset({"record", "later", "taxonomy"})
 figures = (

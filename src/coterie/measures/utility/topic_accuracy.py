@@ -1,6 +1,6 @@
 """Topics: can somebody who has public documents with known topics tell what released vectors are about?
 
-A classifier (`measures/classifier.py`) learns from the raw vectors of `public` documents and their topics, and is asked
+A classifier (`measures/logistic.py`) learns from the raw vectors of `public` documents and their topics, and is asked
 for the topic of each released document:
 
     accuracy             released documents whose topic is recognized
@@ -26,10 +26,10 @@ from coterie.core import randomness
 from coterie.core.scores import Figure, Score
 from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
-from coterie.measures.classifier import Classifier, learn
 from coterie.measures.comparison import Comparison
 from coterie.measures.documents import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
-from coterie.measures.topics import topics_of
+from coterie.measures.labels import topics_of
+from coterie.measures.logistic import Classifier, learn
 
 needs = frozenset({"record", "topics", "public"})
 figures = (

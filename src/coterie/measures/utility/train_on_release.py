@@ -39,7 +39,7 @@ from coterie.core.scores import Figure, Score
 from coterie.errors import NotApplicableError
 from coterie.measures.category_shares import profile_names
 from coterie.measures.comparison import Comparison
-from coterie.measures.resampling import Values, means, scored
+from coterie.measures.rates import Values, means, scored
 from coterie.text.language import Language, language_in
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from coterie.core.scores import Score
 from coterie.kernels.exposure import exposure
 from coterie.kernels.friends import COLLUDING
 from coterie.simulate.case import Case
-from coterie.simulate.seen import BEHAVIOURS
+from coterie.simulate.protection import BEHAVIOURS
 
 figures = ("exposed.mean", "uncertainty.above_70", "uncertainty.above_80", "told.mean")
 BUCKETS = ((0, 0), (1, 1), (2, 3), (4, 7), (8, 15), (16, 31), (32, 63), (64, None))

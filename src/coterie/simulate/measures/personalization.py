@@ -22,7 +22,7 @@ from coterie.core.arrays import Ints
 from coterie.core.scores import Score
 from coterie.kernels.topics import products
 from coterie.simulate.case import Case
-from coterie.simulate.seen import LOCAL
+from coterie.simulate.protection import LOCAL
 
 figures = ("kept", "refound", "refound.unprotected")
 

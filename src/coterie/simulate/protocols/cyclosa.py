@@ -14,8 +14,7 @@ from typing import Annotated
 import numpy as np
 
 from coterie.core.params import Range
-from coterie.simulate.protection import AlwaysFakes
-from coterie.simulate.seen import NOBODY, Fakes, Seen
+from coterie.simulate.protection import NOBODY, AlwaysFakes, Fakes, Seen
 from coterie.simulate.world import World
 
 

@@ -28,8 +28,7 @@ from coterie.kernels import friends as kernel
 from coterie.kernels.topics import products
 from coterie.simulate import sticky
 from coterie.simulate.graphs import NODES, TOPOLOGIES, Network, network
-from coterie.simulate.protection import WithFakes, spread
-from coterie.simulate.seen import BEHAVIOURS, Seen
+from coterie.simulate.protection import BEHAVIOURS, Seen, WithFakes, spread
 from coterie.simulate.world import World
 
 CHOICES = {

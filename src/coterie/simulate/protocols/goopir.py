@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coterie.simulate.protection import AlwaysFakes
-from coterie.simulate.seen import Fakes, Seen
+from coterie.simulate.protection import AlwaysFakes, Fakes, Seen
 from coterie.simulate.world import World
 
 

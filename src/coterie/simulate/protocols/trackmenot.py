@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from coterie.core.params import Range
-from coterie.simulate.protection import AlwaysFakes
-from coterie.simulate.seen import Fakes, Seen
+from coterie.simulate.protection import AlwaysFakes, Fakes, Seen
 from coterie.simulate.world import World
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coterie.simulate.protection import WithFakes
-from coterie.simulate.seen import NOBODY, Seen
+from coterie.simulate.protection import NOBODY, Seen, WithFakes
 from coterie.simulate.world import World
 
 _RELAYS = 3

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coterie.simulate.protection import WithFakes
-from coterie.simulate.seen import Seen
+from coterie.simulate.protection import Seen, WithFakes
 from coterie.simulate.world import World
 
 

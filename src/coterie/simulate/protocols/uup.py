@@ -21,8 +21,7 @@ from coterie.core import randomness
 from coterie.core.arrays import Ints, Short, offsets
 from coterie.core.params import Range
 from coterie.errors import ParameterError
-from coterie.simulate.protection import Protection, spread
-from coterie.simulate.seen import Seen
+from coterie.simulate.protection import Protection, Seen, spread
 from coterie.simulate.world import World
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coterie.simulate.protection import AlwaysFakes
-from coterie.simulate.seen import NOBODY, Fakes, Seen
+from coterie.simulate.protection import NOBODY, AlwaysFakes, Fakes, Seen
 from coterie.simulate.world import World
 
 
